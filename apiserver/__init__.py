@@ -1,0 +1,5 @@
+"""The API server: Kubernetes' REST and watch protocol over the versioned keys of `etcd`.
+
+`api` is Kubernetes as data and pure functions, `registry` is what a verb means, `auth` is who asks and may he,
+`endpoints` is HTTP and nothing else, `app` puts them together. Imports go one way, in that order.
+"""

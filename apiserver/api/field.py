@@ -1,0 +1,114 @@
+"""Field errors: one wrong field of an object, in the words of k8s.io/apimachinery/pkg/util/validation/field."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+_REASONS = {  # field.ErrorType → (the words before the value, does the value stand behind them)
+    "FieldValueRequired": ("Required value", False),
+    "FieldValueInvalid": ("Invalid value", True),
+    "FieldValueDuplicate": ("Duplicate value", True),
+    "FieldValueNotFound": ("Not found", True),
+    "FieldValueNotSupported": ("Unsupported value", True),
+    "FieldValueForbidden": ("Forbidden", False),
+    "FieldValueTooLong": ("Too long", False),
+    "FieldValueTooMany": ("Too many", True),
+    "FieldValueTypeInvalid": ("Invalid value", True),
+    "InternalError": ("Internal error", False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One wrong field.
+
+    Attributes:
+        reason: the cause's reason, such as "FieldValueRequired".
+        path: the field, such as "spec.containers[0].name".
+        message: what stands behind the field in a Status: "Required value: must specify a name".
+    """
+
+    reason: str
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}"
+
+
+def show(value: Any) -> str:
+    """The value as upstream prints it in an error: scalars bare, strings quoted, anything else as JSON (since 1.34)."""
+    match value:
+        case None:
+            return "null"
+        case str():
+            return orjson.dumps(value).decode() if value.isprintable() is False else f'"{_escaped(value)}"'
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(value)
+        case _:
+            return orjson.dumps(value, default=str).decode()
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _error(reason: str, path: str, value: Any, detail: str) -> FieldError:
+    words, with_value = _REASONS[reason]
+    head = f"{words}: {show(value)}" if with_value else words
+    return FieldError(reason, path, f"{head}: {detail}" if detail else head)
+
+
+def required(path: str, detail: str = "") -> FieldError:
+    """The field is missing."""
+    return _error("FieldValueRequired", path, None, detail)
+
+
+def invalid(path: str, value: Any, detail: str) -> FieldError:
+    """The value is malformed."""
+    return _error("FieldValueInvalid", path, value, detail)
+
+
+def duplicate(path: str, value: Any) -> FieldError:
+    """The value stands twice where it must be unique."""
+    return _error("FieldValueDuplicate", path, value, "")
+
+
+def not_found(path: str, value: Any) -> FieldError:
+    """The value names something that is not there."""
+    return _error("FieldValueNotFound", path, value, "")
+
+
+def not_supported(path: str, value: Any, supported: Iterable[str]) -> FieldError:
+    """The value is none of a closed set, which is printed sorted as upstream does since 1.30."""
+    allowed = ", ".join(f'"{_escaped(v)}"' for v in sorted(supported))
+    return _error("FieldValueNotSupported", path, value, f"supported values: {allowed}" if allowed else "")
+
+
+def forbidden(path: str, detail: str) -> FieldError:
+    """The field may not be set, or not be changed, here."""
+    return _error("FieldValueForbidden", path, None, detail)
+
+
+def too_long(path: str, limit: int) -> FieldError:
+    """The value has more than `limit` bytes."""
+    return _error("FieldValueTooLong", path, None, f"may not be more than {limit} bytes")
+
+
+def too_many(path: str, actual: int, limit: int) -> FieldError:
+    """The list or map has more than `limit` items."""
+    return _error("FieldValueTooMany", path, actual, f"must have at most {limit} item{'' if limit == 1 else 's'}")
+
+
+def type_invalid(path: str, value: Any, detail: str) -> FieldError:
+    """The value is of the wrong type."""
+    return _error("FieldValueTypeInvalid", path, value, detail)
+
+
+def internal(path: str, detail: str) -> FieldError:
+    """The check itself failed."""
+    return _error("InternalError", path, None, detail)

@@ -1,0 +1,1 @@
+"""Patches: one pure function per content type, and the field sets that managedFields keeps."""

@@ -1,0 +1,1 @@
+"""Who is it (authentication) and may it (authorization)."""

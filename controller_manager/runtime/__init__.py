@@ -1,0 +1,1 @@
+"""Machinery that knows no kind: client, watcher, cache, work queue, controller, events, leader election."""
