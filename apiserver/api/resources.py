@@ -1,0 +1,104 @@
+"""Resources: one row per served kind and version, and the table that paths, discovery and storage are computed from."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from apiserver.api.meta import api_version
+
+ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+@dataclass(frozen=True, slots=True)
+class Subresource:
+    """A path below an object, such as pods/status or deployments/scale.
+
+    Attributes:
+        name: the path's last part.
+        verbs: what it can do.
+        group, version, kind: of the body it speaks, as discovery's responseKind gives it; group None means the parent's.
+    """
+
+    name: str
+    verbs: tuple[str, ...]
+    kind: str
+    group: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A kind in one version, as the API serves it.
+
+    Attributes:
+        plural: the name in paths ("pods"), which is the resource's name everywhere.
+        definition: the key of its schema among the OpenAPI definitions.
+        storage_group, storage_version: the version that is stored; others are converted on the way in and out.
+        storage_prefix: where its objects lie: "/registry/<storage_prefix>/<namespace>/<name>"; shared by all versions.
+        fields: the field selectors it knows beside metadata.name and metadata.namespace.
+        create_on_update: PUT of an absent name creates it.
+    """
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    singular: str
+    namespaced: bool
+    definition: str
+    storage_group: str
+    storage_version: str
+    storage_prefix: str
+    verbs: tuple[str, ...] = ALL_VERBS
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    create_on_update: bool = False
+    subresources: dict[str, Subresource] = field(default_factory=dict)
+
+    @property
+    def api_version(self) -> str:
+        """The apiVersion that its objects carry: "apps/v1"."""
+        return api_version(self.group, self.version)
+
+    @property
+    def list_kind(self) -> str:
+        """The kind of its lists: "PodList"."""
+        return f"{self.kind}List"
+
+
+class ResourceTable:
+    """All resources that a server serves, found by path or by kind; rows may come and go at run time."""
+
+    def __init__(self, rows: Iterable[Resource] = ()) -> None:
+        self._by_path: dict[tuple[str, str, str], Resource] = {}
+        for row in rows:
+            self.add(row)
+
+    def add(self, row: Resource) -> None:
+        """Serve the row; a row of the same group, version and plural is replaced."""
+        self._by_path[row.group, row.version, row.plural] = row
+
+    def find(self, group: str, version: str, plural: str) -> Resource | None:
+        """The row at a path, None where nothing is served."""
+        return self._by_path.get((group, version, plural))
+
+    def __iter__(self) -> Iterator[Resource]:
+        return iter(self._by_path.values())
+
+    def groups(self) -> dict[str, list[str]]:
+        """Group → its versions, most preferred first, groups in the order of their first row."""
+        found: dict[str, list[str]] = {}
+        for row in self:
+            versions = found.setdefault(row.group, [])
+            if row.version not in versions:
+                versions.append(row.version)
+        return {group: sorted(versions, key=version_rank, reverse=True) for group, versions in found.items()}
+
+
+def version_rank(version: str) -> tuple[int, int, int]:
+    """A sort key by which v2 > v1 > v1beta2 > v1beta1 > v1alpha1 (k8s.io/apimachinery/pkg/version)."""
+    for stability, rank in (("alpha", 0), ("beta", 1)):
+        major, found, minor = version[1:].partition(stability)
+        if found:
+            return rank, int(major), int(minor)
+    return 2, int(version[1:]), 0
