@@ -1,6 +1,7 @@
 """Field errors: one wrong field of an object, in the words of k8s.io/apimachinery/pkg/util/validation/field."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,7 +86,7 @@ def not_found(path: str, value: Any) -> FieldError:
 
 def not_supported(path: str, value: Any, supported: Iterable[str]) -> FieldError:
     """The value is none of a closed set. A sequence is told as it stands, a set sorted (as upstream's sets.List)."""
-    told = sorted(supported) if isinstance(supported, Set) else supported
+    told = sorted(supported) if isinstance(supported, AbstractSet) else supported
     allowed = ", ".join(f'"{_escaped(v)}"' for v in told)
     return _error("FieldValueNotSupported", path, value, f"supported values: {allowed}" if allowed else "")
 
