@@ -15,7 +15,7 @@ class Subresource:
     Attributes:
         name: the path's last part.
         verbs: what it can do.
-        group, version, kind: of the body it speaks, as discovery's responseKind gives it; group None means the parent's.
+        group, version, kind: of the body it speaks, as discovery's responseKind gives it.
     """
 
     name: str
@@ -92,13 +92,15 @@ class ResourceTable:
             versions = found.setdefault(row.group, [])
             if row.version not in versions:
                 versions.append(row.version)
-        return {group: sorted(versions, key=version_rank, reverse=True) for group, versions in found.items()}
+        return {group: sorted(sorted(versions), key=version_rank, reverse=True) for group, versions in found.items()}
 
 
 def version_rank(version: str) -> tuple[int, int, int]:
-    """A sort key by which v2 > v1 > v1beta2 > v1beta1 > v1alpha1 (k8s.io/apimachinery/pkg/version)."""
+    """A sort key by which v2 > v1 > v1beta2 > v1beta1 > v1alpha1 > anything else (k8s.io/apimachinery/pkg/version)."""
     for stability, rank in (("alpha", 0), ("beta", 1)):
         major, found, minor = version[1:].partition(stability)
-        if found:
+        if found and version[0] == "v" and major.isdecimal() and minor.isdecimal():
             return rank, int(major), int(minor)
-    return 2, int(version[1:]), 0
+    if version[:1] == "v" and version[1:].isdecimal():
+        return 2, int(version[1:]), 0
+    return -1, 0, 0
