@@ -236,6 +236,8 @@ KINDS: dict[str, tuple[Kind, ...]] = {
 }
 """Group → its kinds. Groups stand in upstream's order of discovery (groupPriorityMinimum, then name)."""
 
+_RANKS = {group: rank for rank, group in enumerate(KINDS)}
+
 STORED_AS = {("events.k8s.io", "Event"): ("", "v1")}
 """Kinds that live among the objects of another group's kind of the same name (upstream's cohabitating resources)."""
 
@@ -258,6 +260,11 @@ def builtin_rows(definitions: Mapping[str, Obj]) -> list[Resource]:
         for kind in kinds
         for row in _rows(kind, group=group, served=served.get((group, kind.name), {}), definitions=definitions)
     ]
+
+
+def group_rank(group: str) -> tuple[int, str]:
+    """A sort key that puts groups in the order of discovery: built-in ones as in KINDS, then custom ones by name."""
+    return _RANKS.get(group, len(_RANKS)), group
 
 
 def plural_of(kind: str) -> str:

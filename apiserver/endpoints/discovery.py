@@ -1,0 +1,253 @@
+"""Discovery: the documents by which clients learn what is served, computed from the table of resources."""
+
+import base64
+import hashlib
+import platform
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import orjson
+
+from apiserver.api.builtin import KINDS, group_rank
+from apiserver.api.meta import Obj, api_version
+from apiserver.api.resources import Resource, ResourceTable, Subresource
+
+AGGREGATED_VERSIONS = ("v2", "v2beta1")
+"""The versions of apidiscovery.k8s.io, most preferred first."""
+
+MACHINES = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64"}
+"""Python's names of processors → Go's, which clients expect in a version's platform."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A JSON document as it is sent.
+
+    Attributes:
+        etag: the value of the ETag header with its quotes; "" where upstream sends none.
+    """
+
+    body: bytes
+    etag: str = ""
+
+
+class Discovery:
+    """The discovery documents of a table, each made on first use and kept until the table changes.
+
+    Args:
+        table: what is served; call invalidate() after a row has come or gone.
+        minor: the Kubernetes release that is played: 34 for v1.34.0.
+        address: "host:port" under which clients reach the server.
+        other_paths: the paths beside the API's that "/" lists ("/healthz", "/metrics", ...).
+    """
+
+    def __init__(self, table: ResourceTable, *, minor: int, address: str, other_paths: Iterable[str] = ()) -> None:
+        self._table = table
+        self._minor = minor
+        self._address = address
+        self._other_paths = tuple(other_paths)
+        self._documents: dict[tuple[str, ...], Document | None] = {}
+        self._order: dict[str, list[str]] = {}
+
+    def invalidate(self) -> None:
+        """Forget all documents: the table has changed."""
+        self._documents.clear()
+        self._order.clear()
+
+    def paths(self) -> Document:
+        """GET /: all paths, sorted."""
+        return self._made(("paths",), lambda: _document({"paths": sorted(self._all_paths())}))
+
+    def version(self) -> Document:
+        """GET /version."""
+        return self._made(("version",), lambda: _document(version_info(self._minor)))
+
+    def core(self) -> Document:
+        """GET /api: the versions of the core group."""
+        return self._made(("core",), lambda: _document(_api_versions(self._groups().get("", []), self._address)))
+
+    def groups(self) -> Document:
+        """GET /apis: all groups but the core one."""
+        groups = ((group, versions) for group, versions in self._groups().items() if group)
+        return self._made(
+            ("groups",),
+            lambda: _document(
+                {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_api_group(*group) for group in groups]}
+            ),
+        )
+
+    def group(self, name: str) -> Document | None:
+        """GET /apis/NAME, None where the group is not served."""
+        versions = self._groups().get(name) if name else None
+        if versions is None:
+            return None
+        head = {"kind": "APIGroup", "apiVersion": "v1"}
+        return self._made(("group", name), lambda: _document(head | _api_group(name, versions)))
+
+    def resources(self, group: str, version: str) -> Document | None:
+        """GET /api/v1 or /apis/GROUP/VERSION, None where the version is not served."""
+        if version not in self._groups().get(group, []):
+            return None
+        return self._made(
+            ("resources", group, version),
+            lambda: _document(_resource_list(api_version(group, version), self._rows(group, version))),
+        )
+
+    def aggregated(self, root: str, version: str) -> Document:
+        """GET /api or /apis as an APIGroupDiscoveryList.
+
+        Args:
+            root: "api" for the core group, "apis" for all others.
+            version: one of AGGREGATED_VERSIONS. The ETag is the same for all, as upstream's.
+        """
+        return self._made(("aggregated", root, version), lambda: self._aggregate(root, version))
+
+    def _made(self, key: tuple[str, ...], make: Callable[[], Document]) -> Document:
+        found = self._documents.get(key)
+        if found is None:
+            found = self._documents[key] = make()
+        return found
+
+    def _groups(self) -> dict[str, list[str]]:
+        """Group → versions, both in the order of discovery."""
+        if not self._order:
+            groups = self._table.groups()
+            self._order.update((group, groups[group]) for group in sorted(groups, key=group_rank))
+        return self._order
+
+    def _rows(self, group: str, version: str) -> list[Resource]:
+        rows = (row for row in self._table if (row.group, row.version) == (group, version))
+        return sorted(rows, key=lambda row: row.plural)
+
+    def _all_paths(self) -> Iterator[str]:
+        yield from ("/api", "/apis", "/apis/", *self._other_paths)
+        for group, versions in self._groups().items():
+            if group:
+                yield f"/apis/{group}"
+            yield from (f"/apis/{group}/{version}" if group else f"/api/{version}" for version in versions)
+
+    def _aggregate(self, root: str, version: str) -> Document:
+        items = [
+            {
+                "metadata": {"name": group} if group else {},
+                "versions": [_aggregated_version(served, self._rows(group, served)) for served in versions],
+            }
+            for group, versions in self._groups().items()
+            if (root == "api") == (group == "")
+        ]
+        etag = f'"{hashlib.sha512(orjson.dumps(items)).hexdigest().upper()}"'
+        head = {"kind": "APIGroupDiscoveryList", "apiVersion": f"apidiscovery.k8s.io/{version}", "metadata": {}}
+        return _document(head | {"items": items}, etag)
+
+
+def version_info(minor: int) -> Obj:
+    """What GET /version says of the release v1.<minor>.0 (k8s.io/apimachinery/pkg/version.Info)."""
+    emulation = {
+        "emulationMajor": "1",
+        "emulationMinor": str(minor),
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": str(minor - 1),
+    }
+    machine = platform.machine()
+    return {
+        "major": "1",
+        "minor": str(minor),
+        **(emulation if minor >= 33 else {}),  # the release that began to tell them
+        "gitVersion": f"v1.{minor}.0",
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": f"python{platform.python_version()}",
+        "compiler": platform.python_implementation().lower(),
+        "platform": f"{platform.system().lower()}/{MACHINES.get(machine, machine)}",
+    }
+
+
+def storage_version_hash(row: Resource) -> str:
+    """The hash by which clients see that a kind's stored version has changed; only stored kinds have one."""
+    stored = f"{row.storage_group}/{row.storage_version}/{row.kind}"
+    return base64.b64encode(hashlib.sha256(stored.encode()).digest()[:8]).decode()
+
+
+def _document(content: Obj, etag: str = "") -> Document:
+    return Document(orjson.dumps(content, option=orjson.OPT_APPEND_NEWLINE), etag)
+
+
+def _api_versions(versions: list[str], address: str) -> Obj:
+    """The core group's documents carry no apiVersion: they are older than versioned discovery."""
+    addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]
+    return {"kind": "APIVersions", "versions": versions, "serverAddressByClientCIDRs": addresses}
+
+
+def _api_group(group: str, versions: list[str]) -> Obj:
+    entries = [{"groupVersion": f"{group}/{version}", "version": version} for version in versions]
+    return {"name": group, "versions": entries, "preferredVersion": entries[0]}
+
+
+def _resource_list(group_version: str, rows: list[Resource]) -> Obj:
+    entries = [entry for row in rows for entry in (_resource(row), *_subresources(row))]
+    versioned = {"apiVersion": "v1"} if "/" in group_version else {}
+    return {"kind": "APIResourceList", **versioned, "groupVersion": group_version, "resources": entries}
+
+
+def _resource(row: Resource) -> Obj:
+    entry: Obj = {
+        "name": row.plural,
+        "singularName": row.singular,
+        "namespaced": row.namespaced,
+        "kind": row.kind,
+        "verbs": row.verbs,
+        **_nicknames(row),
+    }
+    if "watch" in row.verbs:  # what cannot be watched is not stored
+        entry["storageVersionHash"] = storage_version_hash(row)
+    return entry
+
+
+def _subresources(row: Resource) -> Iterator[Obj]:
+    for part in row.subresources.values():
+        foreign = {} if _shares_version(part, row) else {"group": part.group, "version": part.version}
+        yield {
+            "name": f"{row.plural}/{part.name}",
+            "singularName": "",
+            "namespaced": row.namespaced,
+            **foreign,
+            "kind": part.kind,
+            "verbs": part.verbs,
+        }
+
+
+def _nicknames(row: Resource) -> Obj:
+    names = {"shortNames": row.short_names, "categories": row.categories}
+    return {key: value for key, value in names.items() if value}
+
+
+def _shares_version(part: Subresource, row: Resource) -> bool:
+    return (part.group, part.version) == (row.group, row.version)
+
+
+def _aggregated_version(version: str, rows: list[Resource]) -> Obj:
+    return {"version": version, "resources": [_aggregated_resource(row) for row in rows], "freshness": "Current"}
+
+
+def _aggregated_resource(row: Resource) -> Obj:
+    entry: Obj = {
+        "resource": row.plural,
+        "responseKind": _response_kind(row, row),
+        "scope": "Namespaced" if row.namespaced else "Cluster",
+        "singularResource": row.singular,
+        "verbs": row.verbs,
+        **_nicknames(row),
+    }
+    parts = [
+        {"subresource": part.name, "responseKind": _response_kind(part, row), "verbs": part.verbs}
+        for part in row.subresources.values()
+    ]
+    return entry | {"subresources": parts} if parts else entry
+
+
+def _response_kind(body: Resource | Subresource, row: Resource) -> Obj:
+    """Built-in kinds leave out the group and version that they share with their list; custom kinds say them."""
+    own = (body.group, body.version) == (row.group, row.version)
+    group, version = ("", "") if own and row.group in KINDS else (body.group, body.version)
+    return {"group": group, "version": version, "kind": body.kind}
