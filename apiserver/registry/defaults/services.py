@@ -1,0 +1,78 @@
+"""Services and what stands behind them: endpoints, slices, network policies and ingress classes."""
+
+from apiserver.api.meta import Obj
+
+AFFINITY_SECONDS = 10800
+_ROUTED_INSIDE = frozenset({"ClusterIP", "NodePort", "LoadBalancer"})
+
+
+def default_service(service: Obj) -> None:
+    """Defaults a service, but for what allocation decides (addresses, families, node ports)."""
+    spec = service.setdefault("spec", {})
+    _default_affinity(spec)
+    for port in spec.get("ports", ()):
+        port.setdefault("protocol", "TCP")
+        if not port.get("targetPort"):
+            port["targetPort"] = port.get("port", 0)
+    kind = spec.setdefault("type", "ClusterIP")
+    if _externally_accessible(spec):
+        spec.setdefault("externalTrafficPolicy", "Cluster")
+    if kind in _ROUTED_INSIDE:
+        spec.setdefault("internalTrafficPolicy", "Cluster")
+    if kind == "LoadBalancer":
+        spec.setdefault("allocateLoadBalancerNodePorts", True)
+        _default_ingress_mode(service)
+
+
+def default_endpoints(endpoints: Obj) -> None:
+    """Defaults an Endpoints' ports."""
+    for subset in endpoints.get("subsets", ()):
+        for port in subset.get("ports", ()):
+            port.setdefault("protocol", "TCP")
+
+
+def default_endpoint_slice(endpoint_slice: Obj) -> None:
+    """Defaults an endpoint slice's ports."""
+    for port in endpoint_slice.get("ports") or ():
+        port.setdefault("name", "")
+        port.setdefault("protocol", "TCP")
+
+
+def default_network_policy(policy: Obj) -> None:
+    """Defaults a network policy: without types it is about ingress, and about egress where it has such rules."""
+    spec = policy.setdefault("spec", {})
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+    for rule in (*spec.get("ingress", ()), *spec.get("egress", ())):
+        for port in rule.get("ports", ()):
+            port.setdefault("protocol", "TCP")
+
+
+def default_ingress_class(ingress_class: Obj) -> None:
+    """Defaults an ingress class' parameters: they are cluster-scoped."""
+    parameters = ingress_class.setdefault("spec", {}).get("parameters")
+    if parameters is not None:
+        parameters.setdefault("scope", "Cluster")
+
+
+def _default_affinity(spec: Obj) -> None:
+    affinity = spec.setdefault("sessionAffinity", "None")
+    if affinity == "None":
+        spec.pop("sessionAffinityConfig", None)
+    elif affinity == "ClientIP":
+        client = spec.get("sessionAffinityConfig", {}).get("clientIP", {})
+        if client.get("timeoutSeconds") is None:
+            spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": AFFINITY_SECONDS}}
+
+
+def _externally_accessible(spec: Obj) -> bool:
+    """Whether traffic from outside can reach it (pkg/api/v1/service)."""
+    kind = spec["type"]
+    return kind in {"LoadBalancer", "NodePort"} or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
+
+
+def _default_ingress_mode(service: Obj) -> None:
+    balancer = (service.get("status") or {}).get("loadBalancer") or {}
+    for ingress in balancer.get("ingress", ()):
+        if ingress.get("ip"):
+            ingress.setdefault("ipMode", "VIP")
