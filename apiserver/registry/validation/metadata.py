@@ -1,15 +1,230 @@
 """What metadata must be, for all kinds (k8s.io/apimachinery/pkg/api/validation/objectmeta.go)."""
 
+from collections.abc import Iterator, Mapping
+
+from apiserver.api import field
 from apiserver.api.field import FieldError
-from apiserver.api.meta import Obj
+from apiserver.api.meta import Obj, group_version, metadata
 from apiserver.api.resources import Resource
+from apiserver.registry.validation import checks, names
+from apiserver.registry.validation.names import Check, Messages
+from apiserver.registry.validation.parts import labels
+
+ANNOTATIONS_LIMIT = 256 * 1024
+"""The bytes that all keys and values of an object's annotations may have together."""
+
+NAME_RULES: Mapping[tuple[str, str], Check] = {
+    ("", "Namespace"): names.dns1123_label,
+    ("", "Service"): names.dns1035_label,
+    ("apps", "StatefulSet"): names.dns1123_label,
+    ("apiregistration.k8s.io", "APIService"): names.path_segment,
+    ("certificates.k8s.io", "CertificateSigningRequest"): names.path_segment,
+    ("certificates.k8s.io", "ClusterTrustBundle"): names.path_segment,
+    ("rbac.authorization.k8s.io", "ClusterRole"): names.path_segment,
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): names.path_segment,
+    ("rbac.authorization.k8s.io", "Role"): names.path_segment,
+    ("rbac.authorization.k8s.io", "RoleBinding"): names.path_segment,
+}
+"""(group, kind) → the rule of its names, where it is not a DNS subdomain."""
+
+NO_UNCONDITIONAL_UPDATE = frozenset(
+    {
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
+        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
+        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+        ("apiextensions.k8s.io", "CustomResourceDefinition"),
+        ("apiregistration.k8s.io", "APIService"),
+        ("certificates.k8s.io", "ClusterTrustBundle"),
+        ("coordination.k8s.io", "Lease"),
+        ("coordination.k8s.io", "LeaseCandidate"),
+        ("node.k8s.io", "RuntimeClass"),
+        ("policy", "PodDisruptionBudget"),
+        ("storage.k8s.io", "CSIDriver"),
+        ("storage.k8s.io", "CSINode"),
+        ("storage.k8s.io", "CSIStorageCapacity"),
+        ("storage.k8s.io", "VolumeAttachment"),
+    }
+)
+"""Kinds whose updates must name a resourceVersion (AllowUnconditionalUpdate); so must those of custom resources."""
+
+MISSING_VERSION = field.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+"""What such an update is told that names none."""
+
+_STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+_IMMUTABLE = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_OPERATIONS = ("Apply", "Update")
 
 
-def validate_metadata(_resource: Resource, _obj: Obj) -> list[FieldError]:
-    """What is wrong with a new object's metadata."""
-    return []
+def validate_metadata(resource: Resource, obj: Obj) -> list[FieldError]:
+    """What is wrong with a new object's metadata: ValidateObjectMeta with the name rule of its kind."""
+    rule = NAME_RULES.get((resource.group, resource.kind), names.dns1123_subdomain)
+    meta = metadata(obj)
+    errors = _names(meta, rule) + _common(resource, meta)
+    return errors + _finalizer_standards(resource, meta) if "finalizers" in meta else errors
 
 
-def validate_metadata_update(_resource: Resource, _new: Obj, _old: Obj) -> list[FieldError]:
-    """What is wrong with new metadata in place of the old."""
-    return []
+def validate_metadata_update(resource: Resource, new: Obj, old: Obj) -> list[FieldError]:
+    """What is wrong with new metadata in place of the old.
+
+    Upstream's generic registry checks it before the kind does so again (rest.validateCommonFields and ValidateXUpdate);
+    the errors of both stand among the causes, so they are told twice here too.
+    """
+    meta, before = metadata(new), metadata(old)
+    change = [*_changes(meta, before), *_contents(meta)]
+    errors = _names(meta, names.path_segment) + _common(resource, meta)
+    return errors + change + change + _finalizer_standards(resource, meta) if change or "finalizers" in meta else errors
+
+
+def _names(meta: Obj, rule: Check) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if prefix := meta.get("generateName"):
+        errors += checks.wrong("metadata.generateName", prefix, rule(_with_letter(prefix)))
+    name = meta.get("name")
+    if not name:
+        errors.append(field.required("metadata.name", "name or generateName is required"))
+    elif messages := rule(name):
+        errors += checks.wrong("metadata.name", name, messages)
+    return errors
+
+
+def _with_letter(prefix: str) -> str:
+    """The prefix with its last dash made a letter, since something will follow it (maskTrailingDash)."""
+    return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix[-1] == "-" else prefix
+
+
+def _common(resource: Resource, meta: Obj) -> list[FieldError]:
+    namespace = meta.get("namespace")
+    errors: list[FieldError] = []
+    if resource.namespaced:
+        messages: Messages = names.dns1123_label(namespace) if namespace else ()
+        if not namespace:
+            errors.append(field.required("metadata.namespace"))
+        elif messages:
+            errors += checks.wrong("metadata.namespace", namespace, messages)
+    elif namespace:
+        errors.append(field.forbidden("metadata.namespace", "not allowed on this type"))
+    if (meta.get("generation") or 0) < 0:
+        errors.append(field.invalid("metadata.generation", meta["generation"], checks.NEGATIVE))
+    errors += _contents(meta, finalizers=True)
+    return errors
+
+
+def _contents(meta: Obj, *, finalizers: bool = False) -> list[FieldError]:
+    """Labels, annotations, owners, finalizers where asked, and managed fields."""
+    errors: list[FieldError] = []
+    if (pairs := meta.get("labels")) and (wrong := labels(pairs)):
+        errors += checks.within("metadata.labels", wrong)
+    if pairs := meta.get("annotations"):
+        errors += _annotations(pairs)
+    if owners := meta.get("ownerReferences"):
+        errors += _owners(owners)
+    if finalizers and (listed := meta.get("finalizers")):
+        errors += _finalizers(listed)
+    if managed := meta.get("managedFields"):
+        errors += _managed_fields(managed)
+    return errors
+
+
+def validate_annotations(path: str, pairs: Mapping[str, str]) -> list[FieldError]:
+    """What is wrong with annotations at a path: keys in any case, and their size in all."""
+    errors = [field.invalid(path, key, message) for key in pairs for message in names.qualified_name(key.lower())]
+    if (
+        sum(map(len, pairs)) + sum(map(len, pairs.values())) > ANNOTATIONS_LIMIT // 4
+        and _bytes(pairs) > ANNOTATIONS_LIMIT
+    ):
+        errors.append(field.too_long(path, ANNOTATIONS_LIMIT))
+    return errors
+
+
+def _annotations(pairs: Mapping[str, str]) -> list[FieldError]:
+    return validate_annotations("metadata.annotations", pairs)
+
+
+def _bytes(pairs: Mapping[str, str]) -> int:
+    return sum(len(text.encode(errors="replace")) for pair in pairs.items() for text in pair)
+
+
+def _owners(owners: list[Obj]) -> Iterator[FieldError]:
+    controller = ""
+    for index, owner in enumerate(owners):
+        yield from checks.within(f"metadata.ownerReferences[{index}]", _owner(owner))
+        if owner.get("controller"):
+            name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+            if controller:
+                yield field.invalid(
+                    "metadata.ownerReferences",
+                    owners,
+                    "Only one reference can have Controller set to true. "
+                    f'Found "true" in references for {controller} and {name}',
+                )
+            controller = controller or name
+
+
+def _owner(owner: Obj) -> Iterator[FieldError]:
+    api_version = owner.get("apiVersion") or ""
+    if not api_version:
+        yield field.required("apiVersion", "must not be empty")
+    elif api_version.count("/") > 1 or not group_version(api_version)[1]:
+        yield field.invalid("apiVersion", api_version, "must be <group>/<version> or <version>")
+    for name in ("kind", "name", "uid"):
+        if not owner.get(name):
+            yield field.required(name, "must not be empty")
+    if (api_version, owner.get("kind")) == ("v1", "Event"):
+        yield field.invalid("", owner, "/v1, Kind=Event is disallowed from being an owner")
+
+
+def _finalizers(listed: list[str]) -> Iterator[FieldError]:
+    for name in listed:
+        yield from checks.wrong("metadata.finalizers", name, names.qualified_name(name))
+    if "orphan" in listed and "foregroundDeletion" in listed:
+        message = "finalizer orphan and foregroundDeletion cannot be both set"
+        yield field.invalid("metadata.finalizers", listed, message)
+
+
+def _finalizer_standards(resource: Resource, meta: Obj) -> list[FieldError]:
+    """Names without a slash must be Kubernetes' own (validateKubeFinalizerName), but for custom resources."""
+    if not resource.definition.startswith("io.k8s.api."):
+        return []
+    message = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        field.invalid(f"metadata.finalizers[{index}]", name, message)
+        for index, name in enumerate(meta.get("finalizers") or ())
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    ]
+
+
+def _managed_fields(entries: list[Obj]) -> Iterator[FieldError]:
+    for index, entry in enumerate(entries):
+        if entry.get("operation") not in _OPERATIONS or entry.get("fieldsType", "FieldsV1") != "FieldsV1":
+            yield from checks.within(f"metadata.managedFields[{index}]", _managed_entry(entry))
+
+
+def _managed_entry(entry: Obj) -> Iterator[FieldError]:
+    operation = entry.get("operation")
+    if not operation:
+        yield field.required("operation", "must not be empty")
+    elif operation not in _OPERATIONS:
+        yield field.not_supported("operation", operation, _OPERATIONS)
+    if entry.get("fieldsType", "FieldsV1") != "FieldsV1":
+        yield field.invalid("fieldsType", entry["fieldsType"], "must be `FieldsV1`")
+
+
+def _changes(new: Obj, old: Obj) -> Iterator[FieldError]:
+    if old.get("deletionTimestamp") and (finalizers := new.get("finalizers")):
+        yield from _added_finalizers(finalizers, old.get("finalizers") or [])
+    generation = new.get("generation") or 0
+    if generation < (old.get("generation") or 0):
+        yield field.invalid("metadata.generation", generation, "must not be decremented")
+    for name in ("name", "namespace", *_IMMUTABLE):
+        if new.get(name) != old.get(name) and (new.get(name) or old.get(name)):
+            yield field.invalid(f"metadata.{name}", new.get(name), checks.IMMUTABLE)
+
+
+def _added_finalizers(new: list[str], old: list[str]) -> Iterator[FieldError]:
+    if added := sorted({*new} - {*old}):
+        told = ", ".join(map(field.show, added))
+        message = "no new finalizers can be added if the object is being deleted, found new finalizers []string{%s}"
+        yield field.forbidden("metadata.finalizers", message % told)

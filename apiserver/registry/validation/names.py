@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable
 from functools import lru_cache, wraps
 
+from apiserver.api.labels import key_errors, value_errors
+
 Messages = tuple[str, ...]
 Check = Callable[[str], Messages]
 
@@ -19,8 +21,6 @@ _LABEL_1123_UNDERSCORE = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN_1123_UNDERSCORE = rf"{_LABEL_1123_UNDERSCORE}(\.{_LABEL_1123_UNDERSCORE})*"
 _LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _WILDCARD = rf"\*\.{_SUBDOMAIN_1123}"
-_KEY_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_LABEL_VALUE = f"({_KEY_NAME})?"
 _C_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
 _PERCENT = "[0-9]+%"
 _HTTP_HEADER = "[-A-Za-z0-9]+"
@@ -28,7 +28,6 @@ _HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 
 _ALNUM_ENDS = "and must start and end with an alphanumeric character"
-_KEY_WORDS = f"must consist of alphanumeric characters, '-', '_' or '.', {_ALNUM_ENDS}"
 
 
 def _remembered(check: Check) -> Check:
@@ -60,16 +59,16 @@ def range_error(low: int, high: int) -> str:
     return f"must be between {low} and {high}, inclusive"
 
 
-def _too_long(value: str, limit: int, unit: str = "characters") -> Messages:
-    return () if len(value.encode(errors="replace")) <= limit else (f"must be no more than {limit} {unit}",)
+def _too_long(value: str, limit: int) -> Messages:
+    return () if len(value.encode(errors="replace")) <= limit else (max_length_error(limit),)
 
 
-def _pattern(pattern: str, words: str, *examples: str, limit: int | None = None, unit: str = "characters") -> Check:
+def _pattern(pattern: str, words: str, *examples: str, limit: int | None = None) -> Check:
     matches = re.compile(pattern).fullmatch
     wrong = (regex_error(words, pattern, *examples),)
 
     def check(value: str) -> Messages:
-        long = _too_long(value, limit, unit) if limit else ()
+        long = _too_long(value, limit) if limit else ()
         return long if matches(value) else long + wrong
 
     return _remembered(check)
@@ -129,18 +128,6 @@ wildcard_dns1123_subdomain = _pattern(
 )
 """IsWildcardDNS1123Subdomain: hosts of ingress rules."""
 
-label_value = _pattern(
-    _LABEL_VALUE,
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
-    "and must start and end with an alphanumeric character",
-    "MyValue",
-    "my_value",
-    "12345",
-    limit=63,
-    unit="bytes",
-)
-"""IsLabelValue."""
-
 c_identifier = _pattern(
     _C_IDENTIFIER,
     "a valid C identifier must start with alphabetic character or '_', "
@@ -170,8 +157,6 @@ _config_key = _pattern(
     "key-name",
     limit=253,
 )
-_key_name = re.compile(_KEY_NAME).fullmatch
-_KEY_EXAMPLES = ("MyName", "my.name", "123-abc")
 
 
 def _no_parent(value: str) -> Messages:
@@ -186,27 +171,11 @@ def config_map_key(value: str) -> Messages:
     return _config_key(value) + _no_parent(value)
 
 
-def _key_prefix(prefix: str) -> Messages:
-    if not prefix:
-        return ("prefix part must be non-empty",)
-    long = _too_long(prefix, 253, "bytes")
-    wrong = long if _is_subdomain(prefix) else (*long, dns1123_subdomain("-")[0])
-    return tuple(f"prefix part {message}" for message in wrong)
+qualified_name = key_errors
+"""IsQualifiedName: a name with an optional DNS subdomain and "/" before it."""
 
-
-@_remembered
-def qualified_name(value: str) -> Messages:
-    """IsQualifiedName, now IsLabelKey: a name with an optional DNS subdomain and "/" before it."""
-    prefix, slash, name = value.rpartition("/")
-    if "/" in prefix:
-        words = regex_error(_KEY_WORDS, _KEY_NAME, *_KEY_EXAMPLES)
-        return (f"a valid label key {words} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
-    wrong = _key_prefix(prefix) if slash else ()
-    if not name:
-        wrong += ("name part must be non-empty",)
-    elif len(name) > 63:
-        wrong += ("name part must be no more than 63 bytes",)
-    return wrong if _key_name(name) else (*wrong, f"name part {regex_error(_KEY_WORDS, _KEY_NAME, *_KEY_EXAMPLES)}")
+label_value = value_errors
+"""IsValidLabelValue."""
 
 
 @_remembered
