@@ -1,0 +1,71 @@
+"""What a column is, what a printer is, and the columns that many kinds share."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from apiserver.api.meta import Obj
+from apiserver.endpoints.tables.fields import Cells
+
+META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+CORE = "io.k8s.api.core.v1."
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One entry of a Table's columnDefinitions.
+
+    Attributes:
+        doc: its description, or "<definition>#<field>": the field's own documentation in the OpenAPI definitions.
+        type, format: as in OpenAPI; the format "name" marks what kubectl -o name would print.
+        priority: 0 is always shown, 1 only by kubectl -o wide.
+    """
+
+    name: str
+    doc: str
+    type: str = "string"
+    format: str = ""
+    priority: int = 0
+
+    def definition(self, definitions: Mapping[str, Obj]) -> Obj:
+        """The column as it stands on the wire."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "format": self.format,
+            "description": _description(self.doc, definitions),
+            "priority": self.priority,
+        }
+
+
+def _description(doc: str, definitions: Mapping[str, Obj]) -> str:
+    definition, is_field, field = doc.partition("#")
+    if not is_field:
+        return doc
+    properties: Obj = definitions.get(definition, {}).get("properties", {})
+    description: str = properties.get(field, {}).get("description", "")
+    return description
+
+
+@dataclass(frozen=True, slots=True)
+class Printer:
+    """How a kind looks in a Table.
+
+    Attributes:
+        cells: object → cells in the order of the columns; cells that grow older are left as `format.Since`.
+        conditions: object → the row's conditions, where the kind has any.
+    """
+
+    columns: tuple[Column, ...]
+    cells: Callable[[Obj], Cells]
+    conditions: Callable[[Obj], list[Obj]] | None = None
+
+
+Printers = Mapping[tuple[str, str], Printer]
+"""(group, kind) → its printer; the version does not matter."""
+
+NAME = Column("Name", f"{META}ObjectMeta#name", format="name")
+AGE = Column("Age", f"{META}ObjectMeta#creationTimestamp")
+CREATED_AT = Column("Created At", f"{META}ObjectMeta#creationTimestamp", type="date")
+
+CONTAINERS = Column("Containers", "Names of the containers in the pod template.", priority=1)
+IMAGES = Column("Images", "Images of the containers in the pod template.", priority=1)
