@@ -1,0 +1,39 @@
+"""When to compact: which revision has become too old, by age or by count. No clock here; times are handed in."""
+
+from collections import deque
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much history is kept: events younger than `age` seconds, but at most about `count` of them."""
+
+    age: float
+    count: int
+
+
+class Schedule:
+    """Remembers which revision was the newest at which time."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._samples: deque[tuple[float, int]] = deque()
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two calls of `due`: an event outlives its age by no more than that."""
+        return max(self._limits.age / 10, 0.001)
+
+    def due(self, now: float, revision: int) -> int:
+        """Note the newest revision and answer the newest one that has reached the age; 0 = none has."""
+        samples = self._samples
+        samples.append((now, revision))
+        old = 0
+        while samples and samples[0][0] <= now - self._limits.age:
+            old = samples.popleft()[1]
+        return old
+
+    def surplus(self, length: int) -> int:
+        """How many events to drop from a log of that length. It grows by an eighth first, to be cut rarely."""
+        count = self._limits.count
+        return length - count if length > count + count // 8 else 0

@@ -1,0 +1,185 @@
+"""The embedded store with group commit: a write is answered when the SQLite file has it, and reads see it then."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from etcd.embedded import EmbeddedStore, Options
+from etcd.mvcc import Engine
+from etcd.sqlite import Contents, Row, SqliteLog, row_of
+from etcd.store import Event, FutureRevision, KeyValue, Unavailable
+from etcd.worker import Worker
+
+_CHUNK = 500
+"""Rows that one transaction of a compaction deletes: a write waits no longer than that takes."""
+
+
+class _Write(NamedTuple):
+    event: Event
+    row: Row
+    done: asyncio.Future[None]
+
+
+class DurableStore(EmbeddedStore):
+    """Writes are checked and numbered at once, against those under way, and made durable many at a time.
+
+    While one batch is being committed the next one collects. A batch that fails takes all writes under way with it,
+    since they may build on it, and numbering goes on where the durable state ends: no revision is lost or doubled.
+    """
+
+    def __init__(self, log: SqliteLog, options: Options) -> None:
+        contents = log.read()
+        super().__init__(_restored(contents, options.attach), options)
+        self._log = log
+        self._worker = Worker("etcd-writer")
+        self._last = self._engine.revision
+        self._under_way: dict[str, Event] = {}
+        self._queue: list[_Write] = []
+        self._batch: list[_Write] = []
+        self._flushing = False
+        self._settling: list[asyncio.Future[None]] = []
+        self._live = len(contents.state)
+        self._litter = contents.litter
+        self._compacting = asyncio.Lock()
+        self._compaction: asyncio.Task[None] | None = None
+
+    async def compact(self, revision: int) -> None:
+        """The contract's `compact`; raises Unavailable if it cannot be made durable."""
+        if revision > self._engine.revision:
+            raise FutureRevision(self._engine.revision)
+        self._require_open()
+        async with self._compacting:
+            if revision > self._engine.compacted:
+                await self._forget_before(revision)
+
+    async def close(self) -> None:
+        """The contract's `close`."""
+        if self._closed:
+            return
+        await super().close()
+        while self._batch or self._queue:
+            await self._batch_end()
+        async with self._compacting:
+            try:
+                await self._blocking(self._log.close)
+            finally:
+                self._worker.stop()
+
+    def _newest(self, key: str) -> KeyValue | None:
+        event = self._under_way.get(key)
+        return event.kv if event else self._engine.get(key)
+
+    async def _settle(self, key: str) -> bool:
+        if key not in self._under_way:
+            return False
+        await self._batch_end()
+        return True
+
+    async def _batch_end(self) -> None:
+        ended = self._loop.create_future()
+        self._settling.append(ended)
+        await ended
+
+    def _next(self) -> int:
+        self._require_open()
+        return self._last + 1
+
+    async def _commit(self, event: Event) -> None:
+        write = _Write(event, row_of(event), self._loop.create_future())
+        self._last = event.revision
+        self._under_way[event.key] = event
+        self._queue.append(write)
+        if not self._batch and not self._flushing:
+            self._flushing = True
+            self._loop.call_soon(self._flush)
+        await write.done
+
+    def _flush(self) -> None:
+        self._flushing = False
+        if self._queue and not self._batch:
+            self._batch, self._queue = self._queue, []
+            self._worker.submit(partial(self._log.append, [write.row for write in self._batch]), self._committed)
+
+    def _committed(self, error: Exception | None) -> None:
+        batch, self._batch = self._batch, []
+        if error is None:
+            self._make_visible(batch)
+        else:
+            self._abandon(batch + self._queue, error)
+        settling, self._settling = self._settling, []
+        for each in settling:
+            _end(each, None)
+        self._flush()
+
+    def _make_visible(self, batch: list[_Write]) -> None:
+        self._apply([write.event for write in batch])
+        for event, _, done in batch:
+            if self._under_way[event.key] is event:
+                del self._under_way[event.key]
+            _end(done, None)
+
+    def _abandon(self, writes: list[_Write], error: Exception) -> None:
+        self._queue = []
+        self._under_way.clear()
+        self._last = self._engine.revision
+        for write in writes:
+            _end(write.done, error)
+
+    def _compact(self, revision: int) -> None:
+        if self._compaction is None or self._compaction.done():
+            self._compaction = self._loop.create_task(self._compact_later(revision))
+
+    async def _compact_later(self, revision: int) -> None:
+        try:
+            await self.compact(revision)
+        except Unavailable:  # what was not compacted now is compacted with what becomes due next
+            return
+
+    async def _forget_before(self, revision: int) -> None:
+        gone = self._engine.log_until(revision)
+        live = self._live + sum(event.is_create - event.is_delete for event in gone)
+        await self._blocking(partial(self._log.compact, revision, live))
+        self._live = live
+        self._engine.compact(revision)
+        self._litter += _superseded(gone)
+        while self._litter:
+            await self._blocking(partial(self._log.forget, self._litter[:_CHUNK]))
+            del self._litter[:_CHUNK]
+
+    async def _blocking(self, work: Callable[[], None]) -> None:
+        done = self._loop.create_future()
+        self._worker.submit(work, partial(_end, done))
+        await done
+
+
+def _end(done: asyncio.Future[None], error: Exception | None) -> None:
+    if done.done():  # whoever waited was cancelled
+        return
+    if error is None:
+        done.set_result(None)
+    else:
+        done.set_exception(error)
+
+
+def _superseded(gone: list[Event]) -> list[int]:
+    """The rows that nobody needs once these events are compacted: what they replaced, and deletes themselves."""
+    rows = [event.prev.mod_revision for event in gone if event.prev]
+    rows += [event.revision for event in gone if event.is_delete]
+    return sorted(rows)
+
+
+def _restored(contents: Contents, attach: Callable[[str, bytes], Any]) -> Engine:
+    engine = Engine()
+    state = (_event(row, None, attach).kv for row in contents.state.values())
+    engine.restore((kv for kv in state if kv), contents.compacted)
+    engine.apply(_event(row, engine.get(row.key), attach) for row in contents.events)
+    return engine
+
+
+def _event(row: Row, prev: KeyValue | None, attach: Callable[[str, bytes], Any]) -> Event:
+    revision, key, created, value, _ = row
+    if value is None:
+        return Event(revision, key, None, prev)
+    created = revision if created == revision else created  # one number object for both
+    return Event(revision, key, KeyValue(key, value, created, revision, attach(key, value)), prev)

@@ -1,0 +1,193 @@
+"""The store over the engine in this process, in memory; and its watchers, which park until the engine wakes them."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from etcd.compaction import Limits, Schedule
+from etcd.mvcc import Cursor, Engine, Slice
+from etcd.store import MISSING, Conflict, Event, FutureRevision, KeyValue, Revision, Unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What every backend is opened with.
+
+    Attributes:
+        attach: computes from a key and its value what to keep beside it.
+        clock: seconds that only ever grow.
+        limits: how much history to keep.
+    """
+
+    attach: Callable[[str, bytes], Any]
+    clock: Callable[[], float]
+    limits: Limits
+
+
+class EmbeddedStore:
+    """The contract over an engine; a write is applied at once. Make it in a running event loop."""
+
+    def __init__(self, engine: Engine, options: Options) -> None:
+        self._engine = engine
+        self._attach = options.attach
+        self._clock = options.clock
+        self._schedule = Schedule(options.limits)
+        self._loop = asyncio.get_running_loop()
+        self._closed = ""
+        self.get = engine.get
+        self.range = engine.range
+        self.count = engine.count
+        self._schedule.due(self._clock(), engine.revision)
+        self._timer = self._loop.call_later(self._schedule.interval, self._tick)
+
+    @property
+    def revision(self) -> Revision:
+        """The newest revision that reads can see."""
+        return Revision(self._engine.revision)
+
+    @property
+    def closed(self) -> str:
+        """Why the store does not answer any more; "" while it does."""
+        return self._closed
+
+    async def fresh(self) -> None:
+        """Reads here always are."""
+
+    async def put(self, key: str, value: bytes, *, expect: int | None = None, attached: Any = MISSING) -> KeyValue:
+        """The contract's `put`."""
+        if attached is MISSING:
+            attached = self._attach(key, value)
+        while not _holds(prev := self._newest(key), expect):
+            if not await self._settle(key):
+                raise Conflict(prev)
+        revision = self._next()
+        kv = KeyValue(key, value, prev.create_revision if prev else revision, revision, attached)
+        await self._commit(Event(revision, key, kv, prev))
+        return kv
+
+    async def delete(self, key: str, *, expect: int | None = None) -> Event:
+        """The contract's `delete`."""
+        while (prev := self._newest(key)) is None or not _holds(prev, expect):
+            if not await self._settle(key):
+                raise Conflict(prev)
+        event = Event(self._next(), key, None, prev)
+        await self._commit(event)
+        return event
+
+    def watch(self, prefix: str, *, after: int) -> "ParkingWatcher":
+        """The contract's `watch`."""
+        return ParkingWatcher(self, self._engine.watch(prefix, after))
+
+    async def wait_for(self, revision: int, timeout: float) -> bool:  # noqa: ASYNC109 - a late revision is an answer
+        """The contract's `wait_for`."""
+        try:
+            async with asyncio.timeout(timeout):
+                while self._engine.revision < revision:
+                    self._require_open()
+                    await parked(self._engine.slice(""))
+        except TimeoutError:
+            return False
+        return True
+
+    async def compact(self, revision: int) -> None:
+        """The contract's `compact`."""
+        if revision > self._engine.revision:
+            raise FutureRevision(self._engine.revision)
+        self._compact(revision)
+
+    async def close(self) -> None:
+        """The contract's `close`."""
+        self._timer.cancel()
+        self._closed = self._closed or "the store is closed"
+        self._engine.wake_all()
+
+    def _newest(self, key: str) -> KeyValue | None:
+        """What the next write to a key replaces."""
+        return self._engine.get(key)
+
+    async def _settle(self, key: str) -> bool:  # noqa: ARG002 - here no write is ever under way
+        """Wait for a write under way; False if there is none of that key."""
+        return False
+
+    def _next(self) -> int:
+        self._require_open()
+        return self._engine.revision + 1
+
+    async def _commit(self, event: Event) -> None:
+        self._apply((event,))
+
+    def _apply(self, events: Sequence[Event]) -> None:
+        self._engine.apply(events)
+        log = self._engine.log
+        surplus = self._schedule.surplus(len(log))
+        if surplus:
+            self._compact(log[surplus - 1].revision)
+
+    def _compact(self, revision: int) -> None:
+        self._engine.compact(revision)
+
+    def _tick(self) -> None:
+        self._timer = self._loop.call_later(self._schedule.interval, self._tick)
+        old = self._schedule.due(self._clock(), self._engine.revision)
+        if old > self._engine.compacted:
+            self._compact(old)
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise Unavailable(self._closed)
+
+
+class ParkingWatcher:
+    """The contract's watcher: a cursor of the engine, parked at its slice while there is nothing to give."""
+
+    __slots__ = ("_closed", "_cursor", "_store")
+
+    def __init__(self, store: EmbeddedStore, cursor: Cursor) -> None:
+        self._store = store
+        self._cursor = cursor
+        self._closed = ""
+
+    @property
+    def position(self) -> int:
+        """The contract's `position`."""
+        return self._cursor.position
+
+    async def next(self) -> Sequence[Event]:
+        """The contract's `next`."""
+        while not (batch := self.take()):
+            await parked(self._cursor.slice)
+        return batch
+
+    def take(self) -> Sequence[Event]:
+        """The contract's `take`."""
+        closed = self._closed or self._store.closed
+        if closed:
+            raise Unavailable(closed)
+        return self._cursor.take()
+
+    def close(self) -> None:
+        """The contract's `close`."""
+        self._closed = "the watch is closed"
+        self._cursor.slice.wake()
+
+
+async def parked(home: Slice) -> None:
+    """Wait until something happens in a slice."""
+    woken = asyncio.get_running_loop().create_future()
+    call = partial(_resolve, woken)
+    home.parked.add(call)
+    try:
+        await woken
+    finally:
+        home.parked.discard(call)
+
+
+def _resolve(woken: asyncio.Future[None]) -> None:
+    if not woken.done():
+        woken.set_result(None)
+
+
+def _holds(current: KeyValue | None, expect: int | None) -> bool:
+    return expect is None or expect == (current.mod_revision if current else 0)

@@ -1,0 +1,270 @@
+"""The engine: the newest state, and one append-only log of events that is its history, until compacted.
+
+A snapshot at an old revision is the newest state with the events since then undone: each carries what it replaced.
+So there is no history per key, and a version lives exactly as long as an event that replaced it.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from operator import attrgetter
+
+from sortedcontainers import SortedList
+
+from etcd.store import Compacted, Event, FutureRevision, KeyValue, Page, Revision
+
+_BATCH = 1000
+"""Events that one `take` gives at most: what a slow watcher holds is bounded by it."""
+
+_revision = attrgetter("revision")
+
+
+class Slice:
+    """The keys and events below one directory, so that a watcher or reader of one resource never meets another's.
+
+    Attributes:
+        keys: the keys that exist, in byte order (the order of code points is that of UTF-8).
+        events: the events since compaction, in order of revision.
+        dropped: revision of the newest event that compaction has dropped from `events`.
+        parked: whom to call, once, when an event comes.
+    """
+
+    __slots__ = ("dropped", "events", "keys", "parked")
+
+    def __init__(self) -> None:
+        self.keys: SortedList = SortedList()
+        self.events: list[Event] = []
+        self.dropped = 0
+        self.parked: set[Callable[[], None]] = set()
+
+    def after(self, revision: int) -> int:
+        """Index of the first event after a revision."""
+        events = self.events
+        if not events or events[-1].revision <= revision:
+            return len(events)
+        return bisect_right(events, revision, key=_revision)
+
+    def wake(self) -> None:
+        """Call everybody who is parked here."""
+        if self.parked:
+            parked, self.parked = self.parked, set()
+            for call in parked:
+                call()
+
+    def drop(self, revision: int) -> list[Event]:
+        """Take out the events up to and including a revision."""
+        end = self.after(revision)
+        gone = self.events[:end]
+        if gone:
+            self.dropped = gone[-1].revision
+            del self.events[:end]
+        return gone
+
+
+class Cursor:
+    """A position in one slice's log: what a watcher has seen."""
+
+    __slots__ = ("_engine", "_position", "_prefix", "_whole", "slice")
+
+    def __init__(self, engine: "Engine", prefix: str, after: int) -> None:
+        home = directory(prefix)
+        self.slice = engine.slice(home)
+        self._engine = engine
+        self._prefix = prefix
+        self._whole = prefix == home
+        self._position = after
+
+    @property
+    def position(self) -> int:
+        """The revision up to which everything under the prefix has been given."""
+        events = self.slice.events
+        if self._position >= self.slice.dropped and (not events or events[-1].revision <= self._position):
+            self._position = max(self._position, self._engine.revision)
+        return self._position
+
+    def take(self) -> Sequence[Event]:
+        """The next events, at most a batch of them; raises Compacted if some are gone."""
+        while self._position < self._engine.revision:
+            if self._position < self.slice.dropped:
+                raise Compacted(self._engine.compacted)
+            batch = self._advance()
+            if batch:
+                return batch
+        return ()
+
+    def _advance(self) -> Sequence[Event]:
+        events = self.slice.events
+        begin = self.slice.after(self._position)
+        end = begin + _BATCH
+        batch = events[begin:end]
+        self._position = batch[-1].revision if end < len(events) else self._engine.revision
+        if self._whole:
+            return batch
+        prefix = self._prefix
+        return [event for event in batch if event.key.startswith(prefix)]
+
+
+class Engine:
+    """Keys with their newest versions, and the log of how they came to be.
+
+    Attributes:
+        revision: of the newest event applied.
+        compacted: the oldest revision whose snapshot can be read, and from which a watch can start.
+    """
+
+    def __init__(self) -> None:
+        self.revision = 0
+        self.compacted = 0
+        self._live: dict[str, KeyValue] = {}
+        self._all = Slice()
+        self._slices: dict[str, Slice] = {"": self._all}
+        self.get: Callable[[str], KeyValue | None] = self._live.get
+
+    @property
+    def log(self) -> Sequence[Event]:
+        """All events since compaction, of all keys, in order of revision."""
+        return self._all.events
+
+    def log_until(self, revision: int) -> list[Event]:
+        """The part of the log that compaction at a revision drops."""
+        return self._all.events[: self._all.after(revision)]
+
+    def slice(self, home: str) -> Slice:
+        """The slice of a directory; "" has the events of all, and the keys that lie in no directory."""
+        found = self._slices.get(home)
+        if found is None:
+            found = self._slices[home] = Slice()
+        return found
+
+    def restore(self, state: Iterable[KeyValue], revision: int) -> None:
+        """Begin with a state at a revision, before which nothing is known. The engine must be new."""
+        self.revision = self.compacted = revision
+        self._live.update((kv.key, kv) for kv in state)
+        homes: dict[str, list[str]] = {}
+        for key in self._live:
+            homes.setdefault(directory(key), []).append(key)
+        for home, keys in homes.items():
+            self.slice(home).keys.update(keys)
+
+    def apply(self, events: Iterable[Event]) -> None:
+        """Append events, each with the next revision, and wake who waits for them."""
+        touched = {self._all}
+        log = self._all.events
+        for event in events:
+            home = self.slice(directory(event.key))
+            self._store(event, home)
+            log.append(event)
+            if home is not self._all:
+                home.events.append(event)
+                touched.add(home)
+            self.revision = event.revision
+        for each in touched:
+            each.wake()
+
+    def _store(self, event: Event, home: Slice) -> None:
+        _, key, kv, prev = event
+        if kv is None:
+            del self._live[key]
+            home.keys.remove(key)
+            return
+        if prev is None:
+            home.keys.add(key)
+        self._live[key] = kv
+
+    def wake_all(self) -> None:
+        """Call everybody who is parked anywhere."""
+        for each in self._slices.values():
+            each.wake()
+
+    def watch(self, prefix: str, after: int) -> Cursor:
+        """A cursor strictly after a revision; raises Compacted if events after it are gone."""
+        if after < self.compacted:
+            raise Compacted(self.compacted)
+        return Cursor(self, prefix, after)
+
+    def compact(self, revision: int) -> None:
+        """Forget the events up to a revision; raises FutureRevision."""
+        if revision > self.revision:
+            raise FutureRevision(self.revision)
+        if revision > self.compacted:
+            self.compacted = revision
+            for each in self._slices.values():
+                each.drop(revision)
+
+    def count(self, prefix: str) -> int:
+        """How many keys exist under a prefix."""
+        return len(_Span(self._keys(prefix), prefix, ""))
+
+    def range(self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0) -> Page:
+        """The contract's `range`."""
+        if revision > self.revision:
+            raise FutureRevision(self.revision)
+        if revision and revision < self.compacted:
+            raise Compacted(self.compacted)
+        span = _Span(self._keys(prefix), prefix, start)
+        past = self._undo(span, prefix, revision) if revision else {}
+        items = self._replay(span, past, limit) if past else span.items(self._live, limit)
+        total = len(span) + sum((kv is not None) - (key in self._live) for key, kv in past.items())
+        left = total - len(items)
+        return Page(items=items, revision=Revision(revision or self.revision), more=left > 0, remaining=left)
+
+    def _keys(self, prefix: str) -> SortedList:
+        home = directory(prefix)
+        if home:
+            found = self._slices.get(home)
+            return found.keys if found else SortedList()
+        return SortedList(chain.from_iterable(each.keys for each in self._slices.values()))
+
+    def _undo(self, span: "_Span", prefix: str, revision: int) -> dict[str, KeyValue | None]:
+        """What the keys of a span that changed after a revision were at that revision."""
+        log = self._slices.get(directory(prefix))
+        if log is None:
+            return {}
+        since = islice(reversed(log.events), len(log.events) - log.after(revision))
+        return {event.key: event.prev for event in since if span.first <= event.key < span.end}
+
+    def _replay(self, span: "_Span", past: dict[str, KeyValue | None], limit: int) -> list[KeyValue]:
+        """The first items of a span with `past` in place of the keys that it has."""
+        unchanged = islice((key for key in span if key not in past), limit or None)
+        items = [self._live[key] for key in unchanged]
+        items += [kv for kv in past.values() if kv is not None]
+        items.sort()
+        return items[: limit or None]
+
+
+class _Span:
+    """The part of sorted keys that begins with a prefix, from a key on."""
+
+    def __init__(self, keys: SortedList, prefix: str, start: str) -> None:
+        self.first = max(prefix, start)
+        self.end = _successor(prefix)
+        self._keys = keys
+        self._begin: int = keys.bisect_left(self.first)
+        self._stop: int = max(self._begin, keys.bisect_left(self.end))
+
+    def __len__(self) -> int:
+        return self._stop - self._begin
+
+    def __iter__(self) -> Iterator[str]:
+        keys: Iterator[str] = self._keys.islice(self._begin, self._stop)
+        return keys
+
+    def items(self, live: dict[str, KeyValue], limit: int) -> list[KeyValue]:
+        """The versions of the first keys."""
+        stop = min(self._begin + limit, self._stop) if limit else self._stop
+        return list(map(live.__getitem__, self._keys.islice(self._begin, stop)))
+
+
+def directory(key: str) -> str:
+    """The first two steps of a path, "/registry/pods/" of "/registry/pods/default/web"; "" if it has not both.
+
+    All keys with a prefix lie in the prefix's directory, if it has one: that is what slices rest on.
+    """
+    second = key.find("/", 1)
+    third = key.find("/", second + 1) if second > 0 else -1
+    return key[: third + 1]
+
+
+def _successor(prefix: str) -> str:
+    """The least string above all that begin with a prefix (as far as keys go: they end before U+10FFFF)."""
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1) if prefix else chr(0x10FFFF)

@@ -1,0 +1,269 @@
+"""The log on disk: one SQLite file with a row for every event that is not superseded and compacted. Blocking code.
+
+    events  revision (primary key), key, created (the create_revision; 0 = a delete), value (null = a delete), checksum
+    meta    compacted: history before it is gone; live: how many keys existed at it; open: not closed cleanly yet
+
+Rows up to `compacted` are the state at that revision; rows above it are all events since, without a gap. A commit
+appends rows in one statement, so that the writing thread asks for the interpreter's lock once a batch.
+"""
+
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from etcd.store import Damaged, Event, StoreError, Unavailable
+
+_APPLICATION_ID: Final = 0x6D6B7562  # "mkub", in the file's header
+_FORMAT: Final = 1
+_SCHEMA: Final = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE events (
+    revision INTEGER PRIMARY KEY, key TEXT NOT NULL, created INTEGER NOT NULL, value BLOB, checksum INTEGER NOT NULL
+);
+INSERT INTO meta VALUES ('compacted', 0), ('live', 0), ('open', 0);
+"""
+_PRAGMAS: Final = """
+PRAGMA locking_mode = EXCLUSIVE;
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+PRAGMA wal_autocheckpoint = 4000;
+"""
+_ROWS: Final = 64
+"""Rows of one INSERT at most."""
+_INSERTS: Final = tuple("INSERT INTO events VALUES" + ",".join(["(?,?,?,?,?)"] * n) for n in range(_ROWS + 1))
+_NOT_DAMAGE: Final = {
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}
+_ADVICE: Final = "Restore the file from a backup, or move it away to start with an empty store."
+
+
+class Row(NamedTuple):
+    """One event as it is stored."""
+
+    revision: int
+    key: str
+    created: int
+    value: bytes | None
+    checksum: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a log held when it was opened.
+
+    Attributes:
+        compacted: the compacted revision.
+        state: the keys at that revision.
+        events: every event since.
+        litter: revisions of rows that a compaction was about to delete.
+    """
+
+    compacted: int
+    state: dict[str, Row] = field(default_factory=dict)
+    events: list[Row] = field(default_factory=list)
+    litter: list[int] = field(default_factory=list)
+
+
+def row_of(event: Event) -> Row:
+    """The row of an event; raises UnicodeEncodeError if the key is no text."""
+    revision, key, kv, _ = event
+    if kv is None:
+        return Row(revision, key, 0, None, _checksum(revision, key, b""))
+    return Row(revision, key, kv.create_revision, kv.value, _checksum(revision, key, kv.value))
+
+
+def _checksum(revision: int, key: str, value: bytes) -> int:
+    return zlib.crc32(value, zlib.crc32(key.encode(), revision & 0xFFFFFFFF))
+
+
+class SqliteLog:
+    """The open file. Every method blocks; all but the constructor may be called in another thread, one at a time.
+
+    Args:
+        path: the file; it and its directory are made, readable to their owner alone, if they do not exist.
+
+    Raises:
+        Damaged: the file is there but is not what this module wrote.
+        Unavailable: the file is in use, cannot be read, or cannot be made.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        wal = path.with_name(path.name + "-wal")
+        has_wal = wal.exists() and wal.stat().st_size > 0
+        if not path.exists():
+            if has_wal:
+                raise self._damaged(f"it is missing, but {wal.name} beside it has data")
+            _create(path)
+        elif not path.stat().st_size:
+            raise self._damaged("it is empty")
+        self._connection = _connect(path)
+        with self._opening():
+            self._check(has_wal=has_wal)
+
+    def read(self) -> Contents:
+        """Everything that is stored. Call it once, before anything is written; the errors are the constructor's."""
+        with self._opening():
+            contents = self._read()
+            self._execute("UPDATE meta SET number = 1 WHERE name = 'open'")
+            self._execute("PRAGMA wal_checkpoint")
+            return contents
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Make rows durable, all or none; raises Unavailable."""
+        with self._writing():
+            if len(rows) <= _ROWS:
+                self._execute(_INSERTS[len(rows)], tuple(chain.from_iterable(rows)))
+                return
+            self._execute("BEGIN IMMEDIATE")
+            for begin in range(0, len(rows), _ROWS):
+                part = rows[begin : begin + _ROWS]
+                self._execute(_INSERTS[len(part)], tuple(chain.from_iterable(part)))
+            self._execute("COMMIT")
+
+    def compact(self, revision: int, live: int) -> None:
+        """Record that history before a revision, at which `live` keys existed, is gone; raises Unavailable."""
+        with self._writing():
+            self._execute(
+                "UPDATE meta SET number = CASE name WHEN 'live' THEN ? ELSE ? END WHERE name IN ('live', 'compacted')",
+                (live, revision),
+            )
+
+    def forget(self, revisions: Sequence[int]) -> None:
+        """Delete rows, which must be superseded and in ascending order; raises Unavailable."""
+        with self._writing():
+            self._execute("BEGIN IMMEDIATE")
+            self._connection.executemany("DELETE FROM events WHERE revision = ?", ((each,) for each in revisions))
+            self._execute("COMMIT")
+
+    def close(self) -> None:
+        """Note that all is well, and let go of the file."""
+        try:
+            with self._writing():
+                self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._execute("UPDATE meta SET number = 0 WHERE name = 'open'")
+        finally:
+            self._connection.close()
+
+    def _execute(self, statement: str, parameters: tuple[object, ...] = ()) -> sqlite3.Cursor:
+        return self._connection.execute(statement, parameters)
+
+    def _check(self, *, has_wal: bool) -> None:
+        for statement in _PRAGMAS.strip().splitlines():
+            self._execute(statement)
+        (application,) = self._execute("PRAGMA application_id").fetchone()
+        (version,) = self._execute("PRAGMA user_version").fetchone()
+        if application != _APPLICATION_ID:
+            raise self._damaged("it is a database of some other program")
+        if version != _FORMAT:
+            raise self._damaged(f"its format is {version}, and this version reads format {_FORMAT}")
+        if self._meta("open") and not has_wal:
+            raise self._damaged(f"it was not closed, and {self.path.name}-wal, which has its last writes, is gone")
+        (verdict,) = self._execute("PRAGMA quick_check(1)").fetchone()
+        if verdict != "ok":
+            raise self._damaged(verdict)
+
+    def _meta(self, name: str) -> int:
+        row = self._execute("SELECT number FROM meta WHERE name = ?", (name,)).fetchone()
+        if row is None:
+            raise self._damaged(f"its table meta lacks {name}")
+        return int(row[0])
+
+    def _read(self) -> Contents:
+        contents = Contents(self._meta("compacted"))
+        for row in self._rows():
+            if row.revision > contents.compacted:
+                contents.events.append(row)
+                continue
+            older = contents.state.pop(row.key, None)
+            contents.litter.extend([older.revision] if older else [])
+            if row.value is None:
+                contents.litter.append(row.revision)
+            else:
+                contents.state[row.key] = row
+        self._check_counts(contents)
+        contents.litter.sort()
+        return contents
+
+    def _rows(self) -> Iterator[Row]:
+        for row in map(Row._make, self._execute("SELECT * FROM events ORDER BY revision")):
+            if row.checksum != _checksum(row.revision, row.key, row.value or b""):
+                raise self._damaged(f"the checksum of revision {row.revision} does not fit its contents")
+            yield row
+
+    def _check_counts(self, contents: Contents) -> None:
+        live = self._meta("live")
+        if live != len(contents.state):
+            raise self._damaged(f"{live} keys were compacted, and it has {len(contents.state)}")
+        newest = contents.events[-1].revision if contents.events else contents.compacted
+        missing = newest - contents.compacted - len(contents.events)
+        if missing:
+            raise self._damaged(f"{missing} revisions between {contents.compacted} and {newest} are missing")
+
+    def _damaged(self, what: str) -> Damaged:
+        return Damaged(f"The database {self.path} is damaged: {what}. {_ADVICE}")
+
+    @contextmanager
+    def _opening(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            self._connection.close()
+            raise self._refusal(error) from error
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _refusal(self, error: sqlite3.Error) -> StoreError:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+        if code == sqlite3.SQLITE_BUSY:
+            return Unavailable(f"The database {self.path} is in use by another process.")
+        if code in _NOT_DAMAGE:
+            return Unavailable(f"The database {self.path} cannot be used: {error}.")
+        return self._damaged(str(error))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            with suppress(sqlite3.Error):
+                if self._connection.in_transaction:
+                    self._connection.rollback()
+            raise Unavailable(f"The database {self.path} cannot be written: {error}.") from error
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=0, isolation_level=None, check_same_thread=False
+    )
+
+
+def _create(path: Path) -> None:
+    """Make an empty database under another name and link it in: no process ever finds half of one."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft.unlink(missing_ok=True)
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        connection = _connect(draft)
+        connection.executescript(
+            f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {_FORMAT}; {_SCHEMA}"
+        )
+        connection.close()
+        with suppress(FileExistsError):  # another process was faster: then its file is the database
+            os.link(draft, path)
+        draft.unlink()
+    except (OSError, sqlite3.Error) as error:
+        raise Unavailable(f"The database {path} cannot be made: {error}.") from error

@@ -1,0 +1,179 @@
+"""The contract: what a versioned store of keys promises, whatever keeps the bytes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, NewType, Protocol
+
+Revision = NewType("Revision", int)
+
+MISSING: Final[Any] = object()
+"""Stands for "not given" where None is a value."""
+
+
+class KeyValue(NamedTuple):
+    """One version of a key. `attached` is what the caller keeps beside the value; the store never looks into it."""
+
+    key: str
+    value: bytes
+    create_revision: int
+    mod_revision: int
+    attached: Any
+
+
+class Event(NamedTuple):
+    """One write: `kv` is the key after it (None: deleted), `prev` the key before it (None: it was absent)."""
+
+    revision: int
+    key: str
+    kv: KeyValue | None
+    prev: KeyValue | None
+
+    @property
+    def is_create(self) -> bool:
+        """Whether the key did not exist before."""
+        return self.prev is None
+
+    @property
+    def is_delete(self) -> bool:
+        """Whether the key does not exist after."""
+        return self.kv is None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Keys of one range in byte order, as they were at `revision`; `remaining` counts what follows in the range."""
+
+    items: Sequence[KeyValue]
+    revision: Revision
+    more: bool
+    remaining: int
+
+
+class StoreError(Exception):
+    """Whatever a store can answer instead of doing what it was asked."""
+
+
+class Conflict(StoreError):  # noqa: N818 - the four are named after what happened, as etcd names them
+    """The key is not what the write expected; `current` is what it is (None: absent)."""
+
+    def __init__(self, current: KeyValue | None) -> None:
+        super().__init__(f"at revision {current.mod_revision}" if current else "the key does not exist")
+        self.current = current
+
+
+class Compacted(StoreError):  # noqa: N818
+    """History before `compact_revision` is gone."""
+
+    def __init__(self, compact_revision: int) -> None:
+        super().__init__(f"revisions before {compact_revision} have been compacted")
+        self.compact_revision = compact_revision
+
+
+class FutureRevision(StoreError):  # noqa: N818
+    """The revision asked for is newer than `current`, the newest there is."""
+
+    def __init__(self, current: int) -> None:
+        super().__init__(f"the newest revision is {current}")
+        self.current = current
+
+
+class Unavailable(StoreError):  # noqa: N818
+    """The store cannot do it now: the disk is full, the storage is down, the store is closed. See `reason`."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Damaged(StoreError):  # noqa: N818
+    """What is stored cannot be trusted; the message says which file, what is wrong, and what to do."""
+
+
+class Watcher(Protocol):
+    """The events under one prefix since a revision: a position in the log, never a queue."""
+
+    @property
+    def position(self) -> int:
+        """The revision up to which the caller has been given everything; it moves over other prefixes' events too."""
+
+    async def next(self) -> Sequence[Event]:
+        """The next events in order of revision, at least one and a bounded number; waits for the first.
+
+        Raises:
+            Compacted: the watcher was overtaken by compaction, so events are missing.
+            Unavailable: the watcher or its store is closed.
+        """
+
+    def take(self) -> Sequence[Event]:
+        """What `next` would give now, without waiting: perhaps nothing. Raises the same."""
+
+    def close(self) -> None:
+        """Stop; a parked `next` raises Unavailable."""
+
+
+class Store(Protocol):
+    """Bytes under string keys; every write is a revision, every revision can be read and watched until compacted."""
+
+    @property
+    def revision(self) -> Revision:
+        """The newest revision that reads can see."""
+
+    def get(self, key: str) -> KeyValue | None:
+        """The newest version of a key, from memory; None if it does not exist."""
+
+    async def fresh(self) -> None:
+        """Make the reads that follow linearizable: they see every write acknowledged before this call, by anyone."""
+
+    def range(self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0) -> Page:
+        """The keys under a prefix, in byte order.
+
+        Args:
+            prefix: what all keys begin with.
+            start: the first key to give (inclusive, a full key); "" = from the beginning.
+            limit: the most items to give; 0 = all.
+            revision: the snapshot to read; 0 = the newest.
+
+        Raises:
+            Compacted: the snapshot is gone.
+            FutureRevision: there is no such revision yet.
+        """
+
+    def count(self, prefix: str) -> int:
+        """How many keys exist under a prefix."""
+
+    async def put(self, key: str, value: bytes, *, expect: int | None = None, attached: Any = MISSING) -> KeyValue:
+        """Write a key; returns when the write is durable.
+
+        Args:
+            key: the key.
+            value: its new bytes.
+            expect: 0 = it must not exist, N = its mod_revision must be N, None = do not care.
+            attached: what to keep beside the value; computed by the store's `attach(key, value)` if not given.
+
+        Raises:
+            Conflict: the expectation does not hold.
+            Unavailable: the write could not be made durable.
+        """
+
+    async def delete(self, key: str, *, expect: int | None = None) -> Event:
+        """Delete a key; returns when that is durable. As in `put`; an absent key is Conflict(None)."""
+
+    def watch(self, prefix: str, *, after: int) -> Watcher:
+        """The events under a prefix strictly after a revision, which may lie in the future.
+
+        Raises:
+            Compacted: events after that revision are gone.
+        """
+
+    async def wait_for(self, revision: int, timeout: float) -> bool:  # noqa: ASYNC109 - a late revision is an answer
+        """Wait until `revision` can be read, `timeout` seconds at most; says whether it can."""
+
+    async def compact(self, revision: int) -> None:
+        """Forget history before a revision, which itself stays readable; nothing happens if it is forgotten already.
+
+        Raises:
+            FutureRevision: there is no such revision yet.
+        """
+
+    async def close(self) -> None:
+        """Finish the writes under way, wake every watcher, let go of the storage."""
