@@ -1,0 +1,43 @@
+"""The OpenAPI definitions of each Kubernetes release, out of the package kubernetes-validate."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import orjson
+
+from apiserver.api.meta import Obj
+
+_FOLDER = "kubernetes-json-schema"
+_SUFFIX = ".0-local"
+
+
+def _folder() -> Path:
+    # Found, not imported: the package's import takes longer than reading the definitions.
+    spec = find_spec("kubernetes_validate")
+    if spec is None or not spec.submodule_search_locations:
+        raise ValueError("the package kubernetes-validate, which carries the API's definitions, is not installed")
+    return Path(spec.submodule_search_locations[0]) / _FOLDER
+
+
+def available_versions() -> list[str]:
+    """The releases whose definitions are at hand, oldest first: ["1.25", ..., "1.37"].
+
+    Raises:
+        ValueError: the package that carries them is not installed.
+    """
+    names = (path.name for path in _folder().glob(f"v1.*{_SUFFIX}"))
+    return sorted((name[1 : -len(_SUFFIX)] for name in names), key=lambda version: int(version.partition(".")[2]))
+
+
+def load_definitions(version: str) -> dict[str, Obj]:
+    """Definition name → JSON schema, of a release such as "1.34".
+
+    Raises:
+        ValueError: there are no definitions of that release; the message names those there are.
+    """
+    known = available_versions()
+    if version not in known:
+        raise ValueError(f'no definitions of Kubernetes "{version}": there are {", ".join(known)}')
+    document = orjson.loads((_folder() / f"v{version}{_SUFFIX}" / "_definitions.json").read_bytes())
+    definitions: dict[str, Obj] = document["$defs"]
+    return definitions

@@ -1,0 +1,135 @@
+"""The schema of one server: decodes bodies of the kinds that its Kubernetes release has."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from apiserver.api.meta import Obj
+from apiserver.api.schema.go_types import GROUP_VERSION_KIND, load_go_types, reference
+from apiserver.api.schema.shapes import Shapes
+from apiserver.api.schema.strict import DecodeError, explain, prune
+from apiserver.api.schema.values import Convert, IllegibleError, MalformedError, UnfitError
+
+_OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+_HEAD = ("kind", "apiVersion", "metadata")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A decoded body.
+
+    Attributes:
+        obj: the object as a server with typed objects would write it, without defaults; kind and metadata come first.
+        errors: unknown and repeated fields, as a strict decoder names them: 'unknown field "spec.foo"'.
+    """
+
+    obj: Obj
+    errors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind that the definitions have.
+
+    Attributes:
+        definition: the name of its definition.
+    """
+
+    group: str
+    version: str
+    kind: str
+    definition: str
+
+
+def strict_message(errors: Iterable[str]) -> str:
+    """What a server says that was asked for strict validation and found these (runtime.NewStrictDecodingError)."""
+    return f"strict decoding error: {', '.join(errors)}"
+
+
+class Schema:
+    """The types of a Kubernetes release, compiled as they are used.
+
+    Attributes:
+        definitions: definition name → JSON schema; read-only.
+        version: the release, such as "1.34".
+    """
+
+    def __init__(self, definitions: Mapping[str, Obj], version: str) -> None:
+        self.definitions = definitions
+        self.version = version
+        self._shapes = Shapes(definitions, load_go_types())
+        self._by_kind = {(each.group, each.version, each.kind): each.definition for each in self._kinds()}
+
+    def decoder(self, definition: str) -> Convert:
+        """The compiled decoder of a definition; use `decode` where errors are to be told.
+
+        Raises:
+            KeyError: there is no such definition.
+        """
+        return self._shapes[definition].decode
+
+    def decode(self, definition: str, obj: Obj, *, body: bytes = b"", strict: bool = True) -> Decoded:
+        """A parsed document as an object of a definition.
+
+        Args:
+            definition: its name.
+            obj: the document; not changed, but the result shares raw values (managed fields, extensions) with it.
+            body: the JSON text of the document, for repeated fields and the exact wording of errors; b"" where it did
+                not come as JSON.
+            strict: look for repeated fields, and name unknown ones.
+
+        Raises:
+            DecodeError: a value does not fit its type.
+        """
+        errors: list[str] = []
+        try:
+            decoded = self._shapes[definition].decode(obj)
+        except (KeyError, UnfitError, IllegibleError, MalformedError, RecursionError):
+            errors = explain(self._shapes[definition], body or json.dumps(obj))
+            decoded = self._decode_known(definition, obj)
+        else:
+            if strict and body and may_repeat_fields(body, obj):
+                errors = explain(self._shapes[definition], body)
+        head = {key: decoded[key] for key in _HEAD if key in decoded}
+        return Decoded(head | decoded, tuple(errors) if strict else ())
+
+    def _decode_known(self, definition: str, obj: Obj) -> Obj:
+        shape = self._shapes[definition]
+        try:
+            decoded: Obj = shape.decode(prune(shape, obj))
+        except (UnfitError, IllegibleError, MalformedError, RecursionError) as error:
+            raise DecodeError(f"json: cannot unmarshal into Go value of type {shape.type}") from error
+        return decoded
+
+    def definition_of(self, group: str, version: str, kind: str) -> str | None:
+        """The definition of a kind, None where the release has no such kind."""
+        return self._by_kind.get((group, version, kind))
+
+    def kinds(self) -> list[Kind]:
+        """The kinds that are API objects: they have an ObjectMeta, which lists and options have not."""
+        metas = (
+            (each, self.definitions[each.definition].get("properties", {}).get("metadata", {}))
+            for each in self._kinds()
+        )
+        return [each for each, metadata in metas if reference(metadata) == _OBJECT_META]
+
+    def _kinds(self) -> Iterator[Kind]:
+        for name, definition in self.definitions.items():
+            for gvk in definition.get(GROUP_VERSION_KIND, ()):
+                yield Kind(gvk["group"], gvk["version"], gvk["kind"], name)
+
+
+def may_repeat_fields(body: bytes, obj: Obj) -> bool:
+    """Whether the text has a field twice that the parsed document has once; never False where it has.
+
+    Each field brings one colon, and so does each colon in a string, unless it is written as an escape: a text without
+    that escape and with as many colons as its document written anew repeats nothing.
+    """
+    if b"\\u003" in body:
+        return True
+    try:
+        return body.count(b":") != orjson.dumps(obj).count(b":")
+    except orjson.JSONEncodeError:  # nested too deeply to be written
+        return True

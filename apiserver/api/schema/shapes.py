@@ -1,0 +1,293 @@
+"""Shapes: the definitions compiled, once each, to closures that decode and can be walked to find what is wrong."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from apiserver.api.meta import Obj
+from apiserver.api.schema import values
+from apiserver.api.schema.go_types import GoField, GoTypes, go_field, item_type, json_type, reference, type_name
+from apiserver.api.schema.values import Convert, UnfitError
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A value without parts.
+
+    Attributes:
+        type: its Go type, as error messages name it.
+        decode: makes the canonical form.
+        zero: what Go writes for its zero value.
+        numeric: errors quote a number that does not fit.
+        omissible: omitempty leaves out its zero; it does not for types that write themselves.
+    """
+
+    type: str
+    decode: Convert
+    zero: Any
+    numeric: bool = False
+    omissible: bool = True
+
+    def empty(self) -> Any:
+        """The zero value on the wire."""
+        return self.zero
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """A slice."""
+
+    type: str
+    item: "Shape"
+    decode: Convert
+    omissible: bool = True
+
+    def empty(self) -> None:
+        """A nil slice, which is what becomes of an empty one in the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A map with string keys."""
+
+    type: str
+    item: "Shape"
+    decode: Convert
+    omissible: bool = True
+
+    def empty(self) -> None:
+        """A nil map."""
+
+
+@dataclass(slots=True)
+class Struct:
+    """A struct. Its fields and its decoder are set after it was made, since structs may contain themselves."""
+
+    type: str
+    fields: dict[str, "Shape"] = field(default_factory=dict)
+    decode: Convert = values.read_anything
+    always: tuple[tuple[str, Callable[[], Any]], ...] = ()
+    omissible: bool = False
+
+    @property
+    def name(self) -> str:
+        """The struct's name in error messages, without its package."""
+        return self.type.rpartition(".")[2]
+
+    def empty(self) -> Obj:
+        """The zero struct on the wire."""
+        return {name: zero() for name, zero in self.always}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of apiextensions' types that are a JSON schema or something simpler, and read themselves.
+
+    Attributes:
+        struct: what an object is.
+        items: what an array is, None where it is nothing.
+        booleans: a bool is one; anything else is then an error.
+    """
+
+    type: str
+    struct: Struct
+    items: List | None
+    booleans: bool
+    omissible: bool = False
+
+    def decode(self, value: Any) -> Any:
+        """The value in the form it chose; what is none of the forms is nothing, or an error where bools are meant."""
+        if type(value) is dict:
+            return self.struct.decode(value)
+        if self.items is not None and type(value) is list:
+            return self.items.decode(value) or None
+        if not self.booleans:
+            return None
+        if type(value) is not bool:
+            raise values.MalformedError("boolean or JSON schema expected")
+        return value
+
+    def empty(self) -> bool | None:
+        """The zero value on the wire."""
+        return False if self.booleans else None
+
+
+Shape = Scalar | List | Map | Struct | Choice
+
+_API_EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1"
+_SCHEMA = f"{_API_EXTENSIONS}.JSONSchemaProps"
+
+_SELF_READING = {
+    f"{_META}.Time": Scalar("string", values.read_time, None, omissible=False),
+    f"{_META}.MicroTime": Scalar("string", values.read_micro_time, None, omissible=False),
+    f"{_META}.FieldsV1": Scalar("", values.read_anything, None, omissible=False),
+    f"{_META}.Patch": Scalar("", values.read_anything, None, omissible=False),
+    f"{_API_EXTENSIONS}.JSON": Scalar("", values.read_anything, None, omissible=False),
+    "io.k8s.apimachinery.pkg.runtime.RawExtension": Scalar("", values.read_anything, None, omissible=False),
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": Scalar("", values.read_quantity, "0", omissible=False),
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": Scalar(
+        "int32", values.read_int_or_string, 0, numeric=True, omissible=False
+    ),
+}
+"""Types with an UnmarshalJSON of their own, under the type that their errors name."""
+
+_SCALARS: dict[tuple[str, str], tuple[Convert, Any, bool]] = {  # (JSON type, format) → decode, zero, numeric
+    ("string", ""): (values.read_string, "", False),
+    ("string", "byte"): (values.read_bytes, None, False),
+    ("boolean", ""): (values.read_bool, False, False),
+    ("integer", "int32"): (values.read_int32, 0, True),
+    ("integer", "int64"): (values.read_int64, 0, True),
+    ("number", "double"): (values.read_float64, 0, True),
+}
+
+
+class Shapes(dict[str, Shape]):
+    """Definition name → its shape, compiled when it is first asked for."""
+
+    def __init__(self, definitions: Mapping[str, Obj], go_types: GoTypes) -> None:
+        super().__init__(_SELF_READING)
+        self._definitions = definitions
+        self._go_types = go_types
+
+    def __missing__(self, name: str) -> Shape:
+        if name.startswith(f"{_SCHEMA}Or"):
+            return self._choice(name)
+        definition = self._definitions[name]
+        self[name] = struct = Struct(type_name(name))
+        facts = self._go_types.get(name, {})
+        go_fields = {key: go_field(definition, key, facts) for key in definition.get("properties", ())}
+        struct.fields.update(
+            {key: self._shape(definition["properties"][key], go.type) for key, go in go_fields.items()}
+        )
+        _complete(struct, go_fields)
+        return struct
+
+    def _choice(self, name: str) -> Choice:
+        schema = self[_SCHEMA]
+        assert isinstance(schema, Struct)
+        items: dict[str, Shape] = {"Array": schema, "StringArray": Scalar("string", values.read_string, "")}
+        item = items.get(name.removeprefix(f"{_SCHEMA}Or"))
+        self[name] = choice = Choice(
+            type_name(name),
+            schema,
+            None if item is None else List(f"[]{item.type}", item, _list_decoder(item)),
+            booleans=item is None,
+        )
+        return choice
+
+    def _shape(self, schema: Obj, go: str) -> Shape:
+        if target := reference(schema):
+            return self[target]
+        kind = json_type(schema)
+        if kind == "array":
+            item = self._shape(schema["items"], item_type(go, schema["items"]))
+            return List(go, item, _list_decoder(item))
+        if kind == "object":
+            item = self._shape(schema["additionalProperties"], item_type(go, schema["additionalProperties"]))
+            return Map(go, item, _map_decoder(item))
+        decode, zero, numeric = _SCALARS[kind, schema.get("format", "")]
+        return Scalar(go, decode, zero, numeric)
+
+
+def _complete(struct: Struct, go_fields: Mapping[str, GoField]) -> None:
+    pairs = [(key, shape, go_fields[key]) for key, shape in struct.fields.items()]
+    struct.always = tuple((key, _absent(shape, go)) for key, shape, go in pairs if _is_always(shape, go))
+    struct.decode = _struct_decoder(
+        {key: None if _is_plain_string(shape, go) else _handler(shape) for key, shape, go in pairs},
+        kept=frozenset(key for key, shape, go in pairs if _is_kept(shape, go)),
+        always=struct.always,
+    )
+
+
+def _handler(shape: Shape) -> Convert:
+    if isinstance(shape, Struct) and shape.decode is values.read_anything:  # being compiled further up: look later
+        return lambda value: shape.decode(value)  # noqa: PLW0108 - the attribute is set later
+    return shape.decode
+
+
+def _is_plain_string(shape: Shape, go: GoField) -> bool:
+    return shape.decode is values.read_string and not go.pointer
+
+
+def _is_always(shape: Shape, go: GoField) -> bool:
+    return go.always or not (go.pointer or go.omitzero or shape.omissible)
+
+
+def _absent(shape: Shape, go: GoField) -> Callable[[], Any]:
+    return (lambda: None) if go.pointer else shape.empty
+
+
+def _is_kept(shape: Shape, go: GoField) -> bool:
+    if go.pointer or not shape.omissible:
+        return not go.omitzero
+    return go.always and isinstance(shape, Scalar)
+
+
+def _struct_decoder(
+    handlers: Mapping[str, Convert | None], *, kept: frozenset[str], always: tuple[tuple[str, Callable[[], Any]], ...]
+) -> Convert:
+    """The decoder of a struct.
+
+    Args:
+        handlers: field → its decoder, None for strings that are nothing when empty, which are read in place.
+        kept: the fields that are told though they are empty.
+        always: the fields that are told though they are absent, with what makes their zero.
+    """
+
+    def decode(value: Any) -> Obj:
+        if type(value) is not dict:
+            raise UnfitError
+        decoded = {}
+        for key, item in value.items():
+            handler = handlers[key]  # KeyError: an unknown field
+            if item is None:
+                continue
+            if handler is None:
+                if type(item) is not str:
+                    raise UnfitError
+                if item:
+                    decoded[key] = item
+            elif (made := handler(item)) or key in kept:
+                decoded[key] = made
+        for key, zero in always:
+            if key not in decoded:
+                decoded[key] = zero()
+        return decoded
+
+    return decode
+
+
+_STRINGS = frozenset({str})
+
+
+def _list_decoder(item: Shape) -> Convert:
+    empty, read = item.empty, _handler(item)
+
+    def decode_strings(value: Any) -> list[str]:
+        if type(value) is not list:
+            raise UnfitError
+        return value.copy() if _STRINGS.issuperset(map(type, value)) else decode(value)
+
+    def decode(value: Any) -> list[Any]:
+        if type(value) is not list:
+            raise UnfitError
+        return [empty() if each is None else read(each) for each in value]
+
+    return decode_strings if read is values.read_string else decode
+
+
+def _map_decoder(item: Shape) -> Convert:
+    empty, read = item.empty, _handler(item)
+
+    def decode_strings(value: Any) -> dict[str, str]:
+        if type(value) is not dict:
+            raise UnfitError
+        return value.copy() if _STRINGS.issuperset(map(type, value.values())) else decode(value)
+
+    def decode(value: Any) -> Obj:
+        if type(value) is not dict:
+            raise UnfitError
+        return {key: empty() if each is None else read(each) for key, each in value.items()}
+
+    return decode_strings if read is values.read_string else decode
