@@ -109,6 +109,12 @@ def address(path: str, value: str, known: Collection[str] = ()) -> Found:
     return () if value in known else wrong(path, value, names.ip(value))
 
 
+def is_address(text: str) -> bool:
+    """Can the text be read as an IP address, strictly or not (netutils.ParseIPSloppy)?"""
+    messages = names.ip(text)
+    return not messages or not messages[0].startswith("must be a valid IP address")
+
+
 def cidr(path: str, value: str, known: Collection[str] = ()) -> Found:
     """An address range in a field older than strict checks (IsValidCIDRForLegacyField)."""
     return () if value in known else wrong(path, value, names.cidr(value))

@@ -89,7 +89,7 @@ def _balancer_ingress(ingress: Obj) -> Iterator[FieldError]:
             yield field.forbidden("ipMode", "may not be specified when `ip` is not set")
     if host:
         yield from checks.wrong("hostname", host, names.dns1123_subdomain(host))
-        if not names.ip(host):
+        if checks.is_address(host):
             yield field.invalid("hostname", host, "must be a DNS name, not an IP address")
 
 
