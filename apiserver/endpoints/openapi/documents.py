@@ -1,0 +1,162 @@
+"""The OpenAPI documents of a server, made on first use and kept as the bytes that are sent."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from apiserver.api.builtin import KINDS
+from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource, ResourceTable
+from apiserver.endpoints.openapi.gnostic import encode_document
+from apiserver.endpoints.openapi.operations import META, Gvk, Operation, group_tag, operations_of
+from apiserver.endpoints.openapi.rendering import V2, V3, rendered
+
+FORMAT = "1"
+"""Part of every hash: to be raised when documents of the same resources come out differently, as clients keep them."""
+
+ALWAYS = (f"{META}.APIResourceList", f"{META}.Status")
+"""Definitions that every document has: clients look for them although no operation names them."""
+
+ROOTS = {"api": "APIVersions", "apis": "APIGroupList", "version": ""}
+"""Paths of documents that are no resources, and what they answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAPIDocument:
+    """A document as it is sent; the hash is the one of its URL, etag the same in quotes."""
+
+    body: bytes
+    hash: str
+
+    @property
+    def etag(self) -> str:
+        """The value of the ETag header."""
+        return f'"{self.hash}"'
+
+
+class OpenAPI:
+    """The documents of a table.
+
+    Args:
+        table: what is served; call invalidate() after a row has come or gone.
+        definitions: by name, with references to "#/$defs/NAME": those of the release and those that custom rows name.
+            The lists of custom resources need none.
+        minor: the Kubernetes release that is played: 34 for v1.34.0.
+    """
+
+    def __init__(self, table: ResourceTable, definitions: Mapping[str, Obj], *, minor: int) -> None:
+        self._table = table
+        self._definitions = definitions
+        self._release = f"v1.{minor}.0"
+        self._made: dict[str, OpenAPIDocument] = {}
+        self._rows: dict[str, list[Resource]] = {}
+        self._kinds: dict[Gvk, str] = {}
+        self._hashes: dict[str, str] = {}
+
+    def invalidate(self) -> None:
+        """Forget what custom resources may have changed; documents whose hash stays are made only once."""
+        self._rows.clear()
+        self._kinds.clear()
+        self._hashes.clear()
+
+    def v2(self) -> OpenAPIDocument:
+        """GET /openapi/v2 as JSON."""
+        return self._kept("v2", lambda: orjson.dumps(self._document_v2()))
+
+    def v2_protobuf(self) -> OpenAPIDocument:
+        """GET /openapi/v2 as gnostic.CONTENT_TYPE."""
+        return self._kept("v2+protobuf", lambda: encode_document(self._document_v2()))
+
+    def index(self) -> OpenAPIDocument:
+        """GET /openapi/v3: every path with a document, and the URL of its present state."""
+        paths = {
+            path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={self._hash(path)}"} for path in sorted(self._paths())
+        }
+        return self._kept("v3", lambda: orjson.dumps({"paths": paths}))
+
+    def v3(self, path: str) -> OpenAPIDocument | None:
+        """GET /openapi/v3/PATH, such as "apis/apps/v1"; None where there is no such document."""
+        if path not in self._paths():
+            return None
+        return self._kept(path, lambda: orjson.dumps(self._document_v3(path)))
+
+    def _kept(self, key: str, make: Callable[[], bytes]) -> OpenAPIDocument:
+        current = self._hash(key)
+        found = self._made.get(key)
+        if found is None or found.hash != current:
+            found = self._made[key] = OpenAPIDocument(make(), current)
+        return found
+
+    def _paths(self) -> dict[str, list[Resource]]:
+        """Path of a version 3 document → the rows that it is about."""
+        if not self._rows:
+            self._rows.update((root, []) for root in ROOTS)
+            for row in self._table:
+                if row.group:
+                    self._rows.setdefault(f"apis/{row.group}", [])
+                self._rows.setdefault(_path_of(row), []).append(row)
+        return self._rows
+
+    def _hash(self, key: str) -> str:
+        """A hash of all that the document is made from, which is much cheaper than making it."""
+        found = self._hashes.get(key)
+        if found is None:
+            rows = self._paths().get(key)
+            about = list(self._table) if rows is None else rows
+            custom = [self._definitions.get(row.definition) for row in about if row.group not in KINDS]
+            state = f"{FORMAT} {self._release} {key} {about}".encode() + orjson.dumps(custom)
+            found = self._hashes[key] = hashlib.sha512(state).hexdigest().upper()
+        return found
+
+    def _definition_of(self) -> dict[Gvk, str]:
+        """Group, version and kind → definition, for the bodies of subresources."""
+        if not self._kinds:
+            for name, schema in self._definitions.items():
+                for gvk in schema.get("x-kubernetes-group-version-kind", ()):
+                    self._kinds[gvk["group"], gvk["version"], gvk["kind"]] = name
+        return self._kinds
+
+    def _document_v3(self, path: str) -> Obj:
+        rows = self._paths()[path]
+        operations = (operation for row in rows for operation in operations_of(row, self._definition_of()))
+        return rendered(
+            [_root_operation(path), *operations],
+            dialect=V3,
+            definitions=self._definitions,
+            names=ALWAYS,
+            release=self._release,
+        )
+
+    def _document_v2(self) -> Obj:
+        return rendered(
+            self._all_operations(), dialect=V2, definitions=self._definitions, names=ALWAYS, release=self._release
+        )
+
+    def _all_operations(self) -> Iterator[Operation]:
+        for path, rows in self._paths().items():
+            yield _root_operation(path)
+            for row in rows:
+                yield from operations_of(row, self._definition_of())
+
+
+def _path_of(row: Resource) -> str:
+    return f"apis/{row.group}/{row.version}" if row.group else f"api/{row.version}"
+
+
+def _root_operation(path: str) -> Operation:
+    """The discovery document at the path, as an operation."""
+    root, *rest = path.split("/")
+    group, version = ("", rest[0]) if root == "api" and rest else (*rest, "", "")[:2]
+    kind = ROOTS[root] if not rest else "APIResourceList" if version else "APIGroup"
+    tag = group_tag(group, version) if version else (group or root)
+    prefix = "".join(word[:1].upper() + word[1:] for word in tag.replace(".", "_").split("_"))
+    return Operation(
+        path=f"/{path}/",
+        method="get",
+        identifier=f"get{prefix}{'APIResources' if version else kind or 'Code'}",
+        description="get what is available here",
+        tag=tag,
+        answer=f"{META}.{kind}" if kind else "",
+    )

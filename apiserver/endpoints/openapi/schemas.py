@@ -1,0 +1,194 @@
+"""Schemas: the definitions of a release as OpenAPI version 2 and version 3 write them."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from apiserver.api.meta import Obj
+
+SOURCE = "#/$defs/"
+"""Where the definitions' own references point."""
+
+INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
+QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+SPECIAL_V2: dict[str, Obj] = {
+    INT_OR_STRING: {"type": "string", "format": "int-or-string"},
+    QUANTITY: {"type": "string"},
+}
+SPECIAL_V3: dict[str, Obj] = {
+    INT_OR_STRING: {"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]},
+    QUANTITY: {"oneOf": [{"type": "string"}, {"type": "number"}]},
+}
+"""Types that the release's definitions describe for validation only: here as upstream describes them to clients."""
+
+ZEROS: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False}
+STRUCTS = frozenset({"creationTimestamp", "metadata", "spec", "status"})
+"""Properties that are no pointers in Go although they may be left out: their default is {}."""
+
+V2_KEYS = frozenset(
+    {
+        "$ref",
+        "additionalProperties",
+        "allOf",
+        "default",
+        "description",
+        "enum",
+        "exclusiveMaximum",
+        "exclusiveMinimum",
+        "format",
+        "items",
+        "maxItems",
+        "maxLength",
+        "maxProperties",
+        "maximum",
+        "minItems",
+        "minLength",
+        "minProperties",
+        "minimum",
+        "multipleOf",
+        "pattern",
+        "properties",
+        "required",
+        "title",
+        "type",
+        "uniqueItems",
+    }
+)
+"""What version 2 knows of JSON Schema; custom resources may use more."""
+
+Translation = Callable[[Obj], Obj]
+
+
+def version_2(name: str, definitions: Mapping[str, Obj]) -> Obj:
+    """A definition as it stands under "definitions" of version 2."""
+    found = _own_parts(_plain(_definition(name, definitions)))
+    return SPECIAL_V2.get(name) or _schema_v2(found)
+
+
+def version_3(name: str, definitions: Mapping[str, Obj]) -> Obj:
+    """A definition as it stands under "components/schemas" of version 3."""
+    found = _own_parts(_plain(_definition(name, definitions)))
+    return SPECIAL_V3.get(name) or _schema_v3(found)
+
+
+def reachable(names: Iterable[str], definitions: Mapping[str, Obj]) -> list[str]:
+    """The names and all that they refer to, at any depth, sorted."""
+    found: set[str] = set()
+    waiting = [name for name in names if name]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(_references(_definition(name, definitions)))
+    return sorted(found)
+
+
+def _definition(name: str, definitions: Mapping[str, Obj]) -> Obj:
+    """The definition; the list of a kind that has none of its own (a custom resource) is made up."""
+    found = definitions.get(name)
+    if found is not None:
+        return found
+    kind = name.removesuffix("List")
+    items = {"$ref": f"{SOURCE}{kind}"} if kind != name and kind in definitions else {"type": "object"}
+    gvks = definitions.get(kind, {}).get("x-kubernetes-group-version-kind", ())
+    return {
+        "description": f"A list of {kind.rpartition('.')[2]} objects.",
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "apiVersion": {"type": "string"},
+            "items": {"type": "array", "items": items},
+            "kind": {"type": "string"},
+            "metadata": {"$ref": f"{SOURCE}io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"},
+        },
+        "x-kubernetes-group-version-kind": [gvk | {"kind": f"{gvk['kind']}List"} for gvk in gvks],
+    }
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key == "$ref" and isinstance(inner, str):
+                yield inner.removeprefix(SOURCE)
+            else:
+                yield from _references(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _references(inner)
+
+
+def _plain(schema: Obj) -> Obj:
+    """The schema without "null" beside its type, which the definitions add for validation."""
+    kind = schema.get("type")
+    return schema | {"type": next(one for one in kind if one != "null")} if isinstance(kind, list) else schema
+
+
+def _own_parts(schema: Obj) -> Obj:
+    """The schema without the values that the definitions demand of apiVersion and kind."""
+    properties = schema.get("properties")
+    if "x-kubernetes-group-version-kind" not in schema or not properties:
+        return schema
+    freed = {
+        name: {key: value for key, value in properties[name].items() if key != "enum"}
+        for name in ("apiVersion", "kind")
+        if name in properties
+    }
+    return schema | {"properties": properties | freed}
+
+
+def _children(schema: Obj, translate: Translation) -> Obj:
+    """The schema with the schemas in it translated."""
+    made = dict(schema)
+    for key in ("items", "additionalProperties", "not"):
+        if isinstance(made.get(key), dict):
+            made[key] = translate(_plain(made[key]))
+    for key in ("allOf", "anyOf", "oneOf"):
+        if key in made:
+            made[key] = [translate(_plain(one)) for one in made[key]]
+    if "properties" in made:
+        made["properties"] = {name: translate(_plain(one)) for name, one in made["properties"].items()}
+    return made
+
+
+def _schema_v2(schema: Obj) -> Obj:
+    """A schema in version 2; what version 2 cannot say is left out, so that clients do not refuse what we accept."""
+    made = {key: value for key, value in schema.items() if key in V2_KEYS or key.startswith("x-")}
+    if schema.get("nullable") or schema.get("x-kubernetes-int-or-string"):
+        return {key: value for key, value in made.items() if key == "description" or key.startswith("x-")}
+    if schema.get("x-kubernetes-preserve-unknown-fields"):
+        made.pop("properties", None)
+        made.pop("items", None)
+    if "$ref" in made:
+        made["$ref"] = made["$ref"].replace(SOURCE, "#/definitions/", 1)
+    return _children(made, _schema_v2)
+
+
+def _schema_v3(schema: Obj) -> Obj:
+    if "$ref" in schema:
+        rest = {key: value for key, value in schema.items() if key != "$ref"}
+        target = {"$ref": schema["$ref"].replace(SOURCE, "#/components/schemas/", 1)}
+        return rest | {"allOf": [target]} if rest else target
+    return _with_defaults(_children(schema, _schema_v3))
+
+
+def _with_defaults(schema: Obj) -> Obj:
+    """The schema, its parts with the zero values that Go gives to what is no pointer."""
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            schema[key] = _defaulted(schema[key])
+    required = frozenset(schema.get("required", ()))
+    properties = schema.get("properties", {})
+    for name, one in properties.items():
+        if name in required or (name in STRUCTS and ("$ref" in one or "allOf" in one)):
+            properties[name] = _defaulted(one)
+    return schema
+
+
+def _defaulted(schema: Obj) -> Obj:
+    if "default" in schema:
+        return schema
+    if "$ref" in schema:
+        return {"allOf": [schema], "default": {}}
+    if "allOf" in schema:
+        return schema | {"default": {}}
+    kind = schema.get("type")
+    return schema | {"default": ZEROS[kind]} if kind in ZEROS and schema.get("format") != "byte" else schema
