@@ -1,0 +1,207 @@
+"""JSON patch (RFC 6902) as kube-apiserver applies it (github.com/evanphx/json-patch v4, patch.go of apiserver)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from apiserver.api.errors import ApiError, bad_request, too_large
+from apiserver.api.meta import Obj
+
+MAX_OPERATIONS = 10_000
+MAX_COPIED_BYTES = 3 * 1024 * 1024
+"""What all copy operations of a patch may add (JSONPatchMaxCopyBytes of the server's options)."""
+
+_GO_NAMES = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
+
+
+class _DoesNotApply(Exception):  # noqa: N818 - says that an operation finds no place; clients are told only that it failed
+    pass
+
+
+def rejected() -> ApiError:
+    """422: an operation does not apply, or a test fails; upstream hides which (NewGenericServerResponse)."""
+    message = "the server rejected our request due to an error in our request"
+    return ApiError(422, "Invalid", message, details={})
+
+
+def apply(doc: Obj, patch: Any) -> Any:
+    """The document with all operations applied, in order; the document itself stays as it is.
+
+    Args:
+        doc: the object as clients see it in this version.
+        patch: the decoded body: a list of operations.
+
+    Returns:
+        The new document; it is a list where the whole document is replaced by one.
+
+    Raises:
+        ApiError: 400 where the body is no patch, 413 where it has too many operations, 422 where one does not apply.
+    """
+    operations = _operations(patch)
+    if len(operations) > MAX_OPERATIONS:
+        raise too_large(f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}")
+    document = _Document(doc)
+    try:
+        for operation in operations:
+            _OPERATIONS.get(operation.get("op"), _unknown)(document, operation)
+    except _DoesNotApply:
+        raise rejected() from None
+    return document.root
+
+
+def _operations(patch: Any) -> list[Obj]:
+    if patch is None:
+        return []
+    if not isinstance(patch, list):
+        raise _undecodable(patch, "jsonpatch.Patch")
+    for operation in patch:
+        if not isinstance(operation, dict | None):
+            raise _undecodable(operation, "jsonpatch.Operation")
+    return [operation or {} for operation in patch]
+
+
+def _undecodable(value: Any, target: str) -> ApiError:
+    return bad_request(f"json: cannot unmarshal {_GO_NAMES[type(value)]} into Go value of type {target}")
+
+
+class _Document:
+    """A document that copies a container before it first changes it, so that the original stays as it was."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self.copied_bytes = 0
+        self._own: dict[int, Any] = {}  # containers that are ours to change; the values keep their ids taken
+
+    def _owned(self, container: Any) -> Any:
+        if id(container) in self._own:
+            return container
+        copy = container.copy()
+        self._own[id(copy)] = copy
+        return copy
+
+    def container(self, pointer: str, *, change: bool) -> tuple[Any, str]:
+        """The container that the pointer's last part lies in, and that part; made changeable on request."""
+        parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+        if not parts or not isinstance(self.root, dict | list):
+            raise _DoesNotApply
+        if change:
+            self.root = self._owned(self.root)
+        here = self.root
+        for part in parts[:-1]:
+            child = get(here, part)
+            if not isinstance(child, dict | list):
+                raise _DoesNotApply
+            if change:
+                child = here[_index(here, part)] = self._owned(child)
+            here = child
+        return here, parts[-1]
+
+
+def _index(container: Any, part: str) -> Any:
+    """The part as a key or an index of the container; an index may count from the end."""
+    if isinstance(container, dict):
+        if part not in container:
+            raise _DoesNotApply
+        return part
+    return _number(part, len(container))
+
+
+def _number(part: str, length: int) -> int:
+    digits = part[1:] if part[:1] in {"+", "-"} else part
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
+        raise _DoesNotApply
+    index = int(part)
+    if not -length <= index < length:
+        raise _DoesNotApply
+    return index + length if index < 0 else index
+
+
+def get(container: Any, part: str) -> Any:
+    """The child at a part of a pointer."""
+    return container[_index(container, part)]
+
+
+def _pointer(operation: Obj, name: str) -> str:
+    pointer = operation.get(name)
+    if not isinstance(pointer, str):
+        raise _DoesNotApply
+    return pointer
+
+
+def _insert(document: _Document, pointer: str, value: Any) -> None:
+    container, part = document.container(pointer, change=True)
+    if isinstance(container, dict):
+        container[part] = value
+    elif part == "-":
+        container.append(value)
+    else:
+        container.insert(_number(part, len(container) + 1), value)
+
+
+def _take(document: _Document, pointer: str) -> Any:
+    container, part = document.container(pointer, change=True)
+    return container.pop(_index(container, part))
+
+
+def _add(document: _Document, operation: Obj) -> None:
+    _insert(document, _pointer(operation, "path"), operation.get("value"))
+
+
+def _remove(document: _Document, operation: Obj) -> None:
+    _take(document, _pointer(operation, "path"))
+
+
+def _replace(document: _Document, operation: Obj) -> None:
+    pointer, value = _pointer(operation, "path"), operation.get("value")
+    if pointer:
+        container, part = document.container(pointer, change=True)
+        container[_index(container, part)] = value
+    elif isinstance(value, dict | list):
+        document.root = value
+    else:
+        raise _DoesNotApply
+
+
+def _move(document: _Document, operation: Obj) -> None:
+    value = _take(document, _pointer(operation, "from"))
+    _insert(document, _pointer(operation, "path"), value)
+
+
+def _copy(document: _Document, operation: Obj) -> None:
+    container, part = document.container(_pointer(operation, "from"), change=False)
+    value = get(container, part)
+    frozen = orjson.dumps(value)  # both places may be changed later on, each by itself
+    document.copied_bytes += len(frozen)
+    if document.copied_bytes > MAX_COPIED_BYTES:
+        raise _DoesNotApply
+    _insert(document, _pointer(operation, "path"), orjson.loads(frozen))
+
+
+def _test(document: _Document, operation: Obj) -> None:
+    pointer = _pointer(operation, "path")
+    container, part = document.container(pointer, change=False) if pointer else ({"": document.root}, "")
+    if not _equal(get(container, part), operation.get("value")):
+        raise _DoesNotApply
+
+
+def _equal(left: Any, right: Any) -> bool:
+    """Whether both are the same JSON; Python alone takes True for 1."""
+    return left == right and orjson.dumps(left, option=_SORTED) == orjson.dumps(right, option=_SORTED)
+
+
+_SORTED = orjson.OPT_SORT_KEYS
+
+
+def _unknown(_document: _Document, _operation: Obj) -> None:
+    raise _DoesNotApply
+
+
+_OPERATIONS: dict[Any, Callable[[_Document, Obj], None]] = {
+    "add": _add,
+    "remove": _remove,
+    "replace": _replace,
+    "move": _move,
+    "copy": _copy,
+    "test": _test,
+}
