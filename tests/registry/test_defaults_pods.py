@@ -13,7 +13,7 @@ DIGEST = "sha256:" + "0" * 64
 
 def defaulted(spec: Obj, **rest: Any) -> Obj:
     pod: Obj = {"spec": spec, **rest}
-    set_defaults(pod, group="", version="v1", kind="Pod")
+    set_defaults("", "v1", "Pod", pod)
     return pod
 
 
@@ -142,7 +142,7 @@ def test_a_container_requests_what_it_limits(resources: Obj, requests: Obj):
 
 def test_a_template_requests_nothing_by_itself():
     template: Obj = {"template": {"spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "1"}}}]}}}
-    set_defaults(template, group="", version="v1", kind="PodTemplate")
+    set_defaults("", "v1", "PodTemplate", template)
     assert template["template"]["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "1"}}
 
 

@@ -1,0 +1,516 @@
+"""What the other kinds mean where they say nothing: for each, an object as a client sends it and what is added."""
+
+import copy
+
+import pytest
+
+from apiserver.api.meta import Obj
+from apiserver.registry.defaults import set_defaults
+
+POD_SPEC = {
+    "dnsPolicy": "ClusterFirst",
+    "restartPolicy": "Always",
+    "schedulerName": "default-scheduler",
+    "securityContext": {},
+    "terminationGracePeriodSeconds": 30,
+}
+TEMPLATE = {"spec": POD_SPEC}
+LABELLED = {"metadata": {"labels": {"a": "b"}}, "spec": POD_SPEC}
+ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}
+DEPLOYMENT = {"progressDeadlineSeconds": 600, "replicas": 1, "revisionHistoryLimit": 10, "template": TEMPLATE}
+DAEMON_SET = {"revisionHistoryLimit": 10, "template": TEMPLATE}
+DAEMONS_ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+STATEFUL_SET = {
+    "podManagementPolicy": "OrderedReady",
+    "replicas": 1,
+    "revisionHistoryLimit": 10,
+    "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+    "template": TEMPLATE,
+}
+JOB = {
+    "backoffLimit": 6,
+    "completionMode": "NonIndexed",
+    "manualSelector": False,
+    "parallelism": 1,
+    "podReplacementPolicy": "TerminatingOrFailed",
+    "suspend": False,
+    "template": TEMPLATE,
+}
+CRON_JOB = {
+    "concurrencyPolicy": "Allow",
+    "failedJobsHistoryLimit": 1,
+    "successfulJobsHistoryLimit": 3,
+    "suspend": False,
+}
+SERVICE = {"sessionAffinity": "None", "type": "ClusterIP", "internalTrafficPolicy": "Cluster"}
+CLAIM_TEMPLATE = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolumeClaim",
+    "spec": {"volumeMode": "Filesystem"},
+    "status": {"phase": "Pending"},
+}
+CSI_DRIVER = {
+    "attachRequired": True,
+    "podInfoOnMount": False,
+    "storageCapacity": False,
+    "fsGroupPolicy": "ReadWriteOnceWithFSType",
+    "requiresRepublish": False,
+    "seLinuxMount": False,
+    "volumeLifecycleModes": ["Persistent"],
+}
+WEBHOOK = {
+    "failurePolicy": "Fail",
+    "matchPolicy": "Equivalent",
+    "timeoutSeconds": 10,
+    "namespaceSelector": {},
+    "objectSelector": {},
+}
+MATCH = {"matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}}
+CPU_METRIC = {
+    "type": "Resource",
+    "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}},
+}
+UP = {
+    "stabilizationWindowSeconds": 0,
+    "selectPolicy": "Max",
+    "policies": [
+        {"type": "Pods", "value": 4, "periodSeconds": 15},
+        {"type": "Percent", "value": 100, "periodSeconds": 15},
+    ],
+}
+DOWN = {"selectPolicy": "Max", "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}]}
+
+
+def defaulted(kind: str, given: Obj, *, group: str = "", version: str = "v1") -> Obj:
+    obj = copy.deepcopy(given)
+    set_defaults(group, version, kind, obj)
+    return obj
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "spec"),
+    [
+        ("Deployment", {}, {**DEPLOYMENT, "strategy": ROLLING}),
+        ("Deployment", {"replicas": 0}, {**DEPLOYMENT, "replicas": 0, "strategy": ROLLING}),
+        ("Deployment", {"strategy": {"type": "Recreate"}}, {**DEPLOYMENT, "strategy": {"type": "Recreate"}}),
+        (
+            "Deployment",
+            {"strategy": {"rollingUpdate": {"maxSurge": 2}}},
+            {
+                **DEPLOYMENT,
+                "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2, "maxUnavailable": "25%"}},
+            },
+        ),
+        ("ReplicaSet", {}, {"replicas": 1, "template": TEMPLATE}),
+        ("DaemonSet", {}, {**DAEMON_SET, "updateStrategy": DAEMONS_ROLLING}),
+        (
+            "DaemonSet",
+            {"updateStrategy": {"type": "OnDelete"}},
+            {**DAEMON_SET, "updateStrategy": {"type": "OnDelete"}},
+        ),
+        (
+            "StatefulSet",
+            {},
+            {**STATEFUL_SET, "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}},
+        ),
+        (
+            "StatefulSet",
+            {"updateStrategy": {"type": "RollingUpdate"}},
+            {**STATEFUL_SET, "updateStrategy": {"type": "RollingUpdate"}},
+        ),
+        (
+            "StatefulSet",
+            {"updateStrategy": {"type": "OnDelete"}, "volumeClaimTemplates": [{}]},
+            {**STATEFUL_SET, "updateStrategy": {"type": "OnDelete"}, "volumeClaimTemplates": [CLAIM_TEMPLATE]},
+        ),
+    ],
+)
+def test_workloads_of_apps(kind: str, given: Obj, spec: Obj):
+    assert defaulted(kind, {"spec": given}, group="apps")["spec"] == spec
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"spec": {}}, {"metadata": {}, "spec": {**JOB, "completions": 1}}),
+        ({"spec": {"parallelism": 0}}, {"metadata": {}, "spec": {**JOB, "parallelism": 0}}),
+        ({"spec": {"completions": 3}}, {"metadata": {}, "spec": {**JOB, "completions": 3}}),
+        (
+            {"spec": {"backoffLimitPerIndex": 1, "completions": 1}},
+            {
+                "metadata": {},
+                "spec": {**JOB, "completions": 1, "backoffLimitPerIndex": 1, "backoffLimit": 2147483647},
+            },
+        ),
+        (
+            {
+                "spec": {
+                    "completions": 1,
+                    "podFailurePolicy": {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "x"}]}]},
+                }
+            },
+            {
+                "metadata": {},
+                "spec": {
+                    **JOB,
+                    "completions": 1,
+                    "podReplacementPolicy": "Failed",
+                    "podFailurePolicy": {
+                        "rules": [{"action": "Ignore", "onPodConditions": [{"type": "x", "status": "True"}]}],
+                    },
+                },
+            },
+        ),
+        (
+            {"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}},
+            {"metadata": {"labels": {"a": "b"}}, "spec": {**JOB, "completions": 1, "template": LABELLED}},
+        ),
+        (
+            {"metadata": {"labels": {"x": "y"}}, "spec": {"template": {"metadata": {"labels": {"a": "b"}}}}},
+            {"metadata": {"labels": {"x": "y"}}, "spec": {**JOB, "completions": 1, "template": LABELLED}},
+        ),
+    ],
+)
+def test_jobs(given: Obj, expected: Obj):
+    assert defaulted("Job", given, group="batch") == expected
+
+
+def test_a_cron_job_leaves_its_job_open():
+    found = defaulted("CronJob", {"spec": {}}, group="batch")
+    assert found["spec"] == {**CRON_JOB, "jobTemplate": {"spec": {"template": TEMPLATE}}}
+
+
+def test_a_replication_controller_takes_selector_and_labels_from_its_template():
+    found = defaulted("ReplicationController", {"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}})
+    assert found == {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"replicas": 1, "selector": {"a": "b"}, "template": LABELLED},
+    }
+
+
+def test_labels_taken_from_a_template_are_a_copy():
+    found = defaulted("ReplicationController", {"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}})
+    found["metadata"]["labels"]["c"] = "d"
+    assert found["spec"]["selector"] == {"a": "b"}
+
+
+@pytest.mark.parametrize(
+    ("given", "spec"),
+    [
+        ({}, SERVICE),
+        ({"clusterIP": "None"}, {**SERVICE, "clusterIP": "None"}),
+        ({"type": "NodePort"}, {**SERVICE, "type": "NodePort", "externalTrafficPolicy": "Cluster"}),
+        (
+            {"type": "LoadBalancer", "externalTrafficPolicy": "Local"},
+            {
+                **SERVICE,
+                "type": "LoadBalancer",
+                "externalTrafficPolicy": "Local",
+                "allocateLoadBalancerNodePorts": True,
+            },
+        ),
+        ({"type": "ExternalName"}, {"sessionAffinity": "None", "type": "ExternalName"}),
+        (
+            {"externalIPs": ["192.0.2.1"]},
+            {**SERVICE, "externalIPs": ["192.0.2.1"], "externalTrafficPolicy": "Cluster"},
+        ),
+        (
+            {"sessionAffinity": "ClientIP"},
+            {
+                **SERVICE,
+                "sessionAffinity": "ClientIP",
+                "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10800}},
+            },
+        ),
+        (
+            {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 5}}},
+            {**SERVICE, "sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 5}}},
+        ),
+        ({"sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 5}}}, SERVICE),
+        (
+            {"ports": [{"port": 80, "targetPort": 0}, {"port": 53, "protocol": "UDP", "targetPort": "dns"}]},
+            {
+                **SERVICE,
+                "ports": [
+                    {"port": 80, "protocol": "TCP", "targetPort": 80},
+                    {"port": 53, "protocol": "UDP", "targetPort": "dns"},
+                ],
+            },
+        ),
+    ],
+)
+def test_services(given: Obj, spec: Obj):
+    assert defaulted("Service", {"spec": given})["spec"] == spec
+
+
+def test_a_balancers_address_is_virtual():
+    status = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"hostname": "x"}]}}
+    found = defaulted("Service", {"spec": {"type": "LoadBalancer"}, "status": status})
+    assert found["status"]["loadBalancer"]["ingress"] == [{"ip": "192.0.2.1", "ipMode": "VIP"}, {"hostname": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "given", "expected"),
+    [
+        (
+            "",
+            "Endpoints",
+            {"subsets": [{"ports": [{"port": 1}]}]},
+            {"subsets": [{"ports": [{"port": 1, "protocol": "TCP"}]}]},
+        ),
+        ("", "Secret", {}, {"type": "Opaque"}),
+        ("", "Secret", {"type": "x"}, {"type": "x"}),
+        ("", "ConfigMap", {}, {}),
+        (
+            "",
+            "Namespace",
+            {"metadata": {"name": "n", "labels": {"a": "b"}}},
+            {
+                "metadata": {"name": "n", "labels": {"a": "b", "kubernetes.io/metadata.name": "n"}},
+                "status": {"phase": "Active"},
+            },
+        ),
+        (
+            "",
+            "Namespace",
+            {"metadata": {"generateName": "n"}},
+            {"metadata": {"generateName": "n"}, "status": {"phase": "Active"}},
+        ),
+        (
+            "",
+            "Node",
+            {"spec": {"podCIDR": "10.0.0.0/24"}, "status": {"capacity": {"cpu": "1"}}},
+            {
+                "spec": {"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.0.0.0/24"]},
+                "status": {"capacity": {"cpu": "1"}, "allocatable": {"cpu": "1"}},
+            },
+        ),
+        (
+            "",
+            "Node",
+            {"spec": {"podCIDRs": ["a", "b"]}, "status": {"capacity": {"cpu": "2"}, "allocatable": {"cpu": "1"}}},
+            {
+                "spec": {"podCIDR": "a", "podCIDRs": ["a", "b"]},
+                "status": {"capacity": {"cpu": "2"}, "allocatable": {"cpu": "1"}},
+            },
+        ),
+        (
+            "",
+            "PersistentVolume",
+            {"spec": {"hostPath": {"path": "/x"}}},
+            {
+                "spec": {
+                    "hostPath": {"path": "/x", "type": ""},
+                    "persistentVolumeReclaimPolicy": "Retain",
+                    "volumeMode": "Filesystem",
+                },
+                "status": {"phase": "Pending"},
+            },
+        ),
+        (
+            "",
+            "PersistentVolumeClaim",
+            {"spec": {"resources": {"requests": {"storage": "1u"}}}},
+            {
+                "spec": {"resources": {"requests": {"storage": "1m"}}, "volumeMode": "Filesystem"},
+                "status": {"phase": "Pending"},
+            },
+        ),
+        (
+            "",
+            "LimitRange",
+            {
+                "spec": {
+                    "limits": [
+                        {
+                            "type": "Container",
+                            "min": {"cpu": "100m", "x": "1"},
+                            "max": {"cpu": "1", "memory": "1Gi"},
+                            "defaultRequest": {"cpu": "200m"},
+                        },
+                        {"type": "Pod", "max": {"cpu": "1"}},
+                        {"type": "Container"},
+                    ]
+                }
+            },
+            {
+                "spec": {
+                    "limits": [
+                        {
+                            "type": "Container",
+                            "min": {"cpu": "100m", "x": "1"},
+                            "max": {"cpu": "1", "memory": "1Gi"},
+                            "default": {"cpu": "1", "memory": "1Gi"},
+                            "defaultRequest": {"cpu": "200m", "memory": "1Gi", "x": "1"},
+                        },
+                        {"type": "Pod", "max": {"cpu": "1"}},
+                        {"type": "Container"},
+                    ]
+                }
+            },
+        ),
+        ("", "ResourceQuota", {"spec": {"hard": {"cpu": "1n"}}}, {"spec": {"hard": {"cpu": "1m"}}}),
+        (
+            "discovery.k8s.io",
+            "EndpointSlice",
+            {"ports": [{"port": 1}, {"name": "x", "protocol": "UDP"}]},
+            {"ports": [{"port": 1, "name": "", "protocol": "TCP"}, {"name": "x", "protocol": "UDP"}]},
+        ),
+        ("networking.k8s.io", "NetworkPolicy", {"spec": {}}, {"spec": {"policyTypes": ["Ingress"]}}),
+        (
+            "networking.k8s.io",
+            "NetworkPolicy",
+            {"spec": {"egress": [{"ports": [{"port": 53}]}]}},
+            {"spec": {"egress": [{"ports": [{"port": 53, "protocol": "TCP"}]}], "policyTypes": ["Ingress", "Egress"]}},
+        ),
+        (
+            "networking.k8s.io",
+            "IngressClass",
+            {"spec": {"parameters": {}}},
+            {"spec": {"parameters": {"scope": "Cluster"}}},
+        ),
+        (
+            "node.k8s.io",
+            "RuntimeClass",
+            {"overhead": {"podFixed": {"cpu": "1u"}}},
+            {"overhead": {"podFixed": {"cpu": "1m"}}},
+        ),
+        (
+            "rbac.authorization.k8s.io",
+            "RoleBinding",
+            {
+                "roleRef": {"kind": "Role"},
+                "subjects": [{"kind": "Group"}, {"kind": "User"}, {"kind": "ServiceAccount"}],
+            },
+            {
+                "roleRef": {"kind": "Role", "apiGroup": "rbac.authorization.k8s.io"},
+                "subjects": [
+                    {"kind": "Group", "apiGroup": "rbac.authorization.k8s.io"},
+                    {"kind": "User", "apiGroup": "rbac.authorization.k8s.io"},
+                    {"kind": "ServiceAccount"},
+                ],
+            },
+        ),
+        ("scheduling.k8s.io", "PriorityClass", {}, {"preemptionPolicy": "PreemptLowerPriority"}),
+        ("storage.k8s.io", "StorageClass", {}, {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"}),
+        ("storage.k8s.io", "CSIDriver", {"spec": {}}, {"spec": CSI_DRIVER}),
+        (
+            "admissionregistration.k8s.io",
+            "ValidatingWebhookConfiguration",
+            {"webhooks": [{"clientConfig": {"service": {"name": "s"}}, "rules": [{}]}, {"clientConfig": {"url": "x"}}]},
+            {
+                "webhooks": [
+                    {**WEBHOOK, "clientConfig": {"service": {"name": "s", "port": 443}}, "rules": [{"scope": "*"}]},
+                    {**WEBHOOK, "clientConfig": {"url": "x"}},
+                ]
+            },
+        ),
+        (
+            "admissionregistration.k8s.io",
+            "MutatingWebhookConfiguration",
+            {"webhooks": [{}]},
+            {"webhooks": [{**WEBHOOK, "reinvocationPolicy": "Never"}]},
+        ),
+        (
+            "admissionregistration.k8s.io",
+            "ValidatingAdmissionPolicy",
+            {"spec": {"matchConstraints": {"resourceRules": [{}]}}},
+            {"spec": {"failurePolicy": "Fail", "matchConstraints": {**MATCH, "resourceRules": [{"scope": "*"}]}}},
+        ),
+        (
+            "admissionregistration.k8s.io",
+            "ValidatingAdmissionPolicyBinding",
+            {"spec": {"matchResources": {}}},
+            {"spec": {"matchResources": MATCH}},
+        ),
+        (
+            "apiregistration.k8s.io",
+            "APIService",
+            {"spec": {"service": {"name": "s"}}},
+            {"spec": {"service": {"name": "s", "port": 443}}},
+        ),
+        ("apiregistration.k8s.io", "APIService", {"spec": {}}, {"spec": {}}),
+        (
+            "apiextensions.k8s.io",
+            "CustomResourceDefinition",
+            {"spec": {"names": {"kind": "Thing"}, "versions": [{"name": "v1"}, {"name": "v2", "storage": True}]}},
+            {
+                "spec": {
+                    "names": {"kind": "Thing", "singular": "thing", "listKind": "ThingList"},
+                    "versions": [{"name": "v1"}, {"name": "v2", "storage": True}],
+                    "conversion": {"strategy": "None"},
+                },
+                "status": {"storedVersions": ["v2"]},
+            },
+        ),
+        ("flowcontrol.apiserver.k8s.io", "FlowSchema", {"spec": {}}, {"spec": {"matchingPrecedence": 1000}}),
+        (
+            "flowcontrol.apiserver.k8s.io",
+            "PriorityLevelConfiguration",
+            {"spec": {"limited": {"limitResponse": {"queuing": {"queues": 1}}}}},
+            {
+                "spec": {
+                    "limited": {
+                        "limitResponse": {"queuing": {"queues": 1, "handSize": 8, "queueLengthLimit": 50}},
+                        "nominalConcurrencyShares": 30,
+                        "lendablePercent": 0,
+                    }
+                }
+            },
+        ),
+        (
+            "flowcontrol.apiserver.k8s.io",
+            "PriorityLevelConfiguration",
+            {"spec": {"exempt": {}}},
+            {"spec": {"exempt": {"nominalConcurrencyShares": 0, "lendablePercent": 0}}},
+        ),
+        (
+            "resource.k8s.io",
+            "ResourceClaim",
+            {"spec": {"devices": {"requests": [{"exactly": {}}, {"firstAvailable": [{"allocationMode": "All"}]}]}}},
+            {
+                "spec": {
+                    "devices": {
+                        "requests": [
+                            {"exactly": {"allocationMode": "ExactCount", "count": 1}},
+                            {"firstAvailable": [{"allocationMode": "All"}]},
+                        ]
+                    }
+                }
+            },
+        ),
+    ],
+)
+def test_every_other_kind(group: str, kind: str, given: Obj, expected: Obj):
+    assert defaulted(kind, given, group=group) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "given", "expected"),
+    [
+        ("v1", {"spec": {}}, {"minReplicas": 1, "targetCPUUtilizationPercentage": 80}),
+        (
+            "v1",
+            {"metadata": {"annotations": {"autoscaling.alpha.kubernetes.io/metrics": "[]"}}, "spec": {}},
+            {"minReplicas": 1},
+        ),
+        ("v2", {"spec": {}}, {"minReplicas": 1, "metrics": [CPU_METRIC]}),
+        (
+            "v2",
+            {"spec": {"minReplicas": 2, "behavior": {"scaleDown": {"selectPolicy": "Min"}}}},
+            {
+                "minReplicas": 2,
+                "metrics": [CPU_METRIC],
+                "behavior": {"scaleUp": UP, "scaleDown": {**DOWN, "selectPolicy": "Min"}},
+            },
+        ),
+    ],
+)
+def test_autoscalers_differ_by_version(version: str, given: Obj, expected: Obj):
+    found = defaulted("HorizontalPodAutoscaler", given, group="autoscaling", version=version)
+    assert found["spec"] == expected
+
+
+def test_defaulting_again_changes_nothing():
+    once = defaulted("Deployment", {"spec": {}}, group="apps")
+    assert defaulted("Deployment", once, group="apps") == once
