@@ -8,7 +8,14 @@ import orjson
 
 from apiserver.api.meta import Obj
 
-CONTENT_TYPE = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+ACCEPTED = (
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+)
+"""The media types by which clients ask for this form."""
+
+CONTENT_TYPE = ACCEPTED[1]
+"""The media type of the answer, whatever was asked: Go refuses the "@" of the first in a Content-Type."""
 
 
 @dataclass(frozen=True, slots=True)
