@@ -194,20 +194,19 @@ def _complete(struct: Struct, go_fields: Mapping[str, GoField]) -> None:
     pairs = [(key, shape, go_fields[key]) for key, shape in struct.fields.items()]
     struct.always = tuple((key, _absent(shape, go)) for key, shape, go in pairs if _is_always(shape, go))
     struct.decode = _struct_decoder(
-        {key: None if _is_plain_string(shape, go) else _handler(shape) for key, shape, go in pairs},
+        {key: _IN_PLACE.get(shape.decode) or _reader(shape) for key, shape, _ in pairs},
         kept=frozenset(key for key, shape, go in pairs if _is_kept(shape, go)),
         always=struct.always,
     )
 
 
-def _handler(shape: Shape) -> Convert:
+_IN_PLACE: dict[Convert, Convert] = {values.read_string: str, values.read_bool: bool}
+
+
+def _reader(shape: Shape) -> Convert:
     if isinstance(shape, Struct) and shape.decode is values.read_anything:  # being compiled further up: look later
         return lambda value: shape.decode(value)  # noqa: PLW0108 - the attribute is set later
     return shape.decode
-
-
-def _is_plain_string(shape: Shape, go: GoField) -> bool:
-    return shape.decode is values.read_string and not go.pointer
 
 
 def _is_always(shape: Shape, go: GoField) -> bool:
@@ -225,32 +224,32 @@ def _is_kept(shape: Shape, go: GoField) -> bool:
 
 
 def _struct_decoder(
-    handlers: Mapping[str, Convert | None], *, kept: frozenset[str], always: tuple[tuple[str, Callable[[], Any]], ...]
+    handlers: Mapping[str, Convert], *, kept: frozenset[str], always: tuple[tuple[str, Callable[[], Any]], ...]
 ) -> Convert:
     """The decoder of a struct.
 
     Args:
-        handlers: field → its decoder, None for strings that are nothing when empty, which are read in place.
+        handlers: field → its decoder. Strings and bools, which are most, are read in place and have their type here.
         kept: the fields that are told though they are empty.
         always: the fields that are told though they are absent, with what makes their zero.
     """
+    scalars = {key: zero() for key, zero in always if not isinstance(zero(), dict)}
+    structs = {key: zero for key, zero in always if key not in scalars}
 
     def decode(value: Any) -> Obj:
         if type(value) is not dict:
             raise UnfitError
-        decoded = {}
+        decoded = scalars.copy()
         for key, item in value.items():
-            handler = handlers[key]  # KeyError: an unknown field
-            if item is None:
-                continue
-            if handler is None:
-                if type(item) is not str:
-                    raise UnfitError
-                if item:
+            if type(item) is (handler := handlers[key]):  # KeyError: an unknown field
+                if item or key in kept:
                     decoded[key] = item
-            elif (made := handler(item)) or key in kept:
-                decoded[key] = made
-        for key, zero in always:
+            elif item is not None:
+                if handler is str or handler is bool:
+                    raise UnfitError
+                if (made := handler(item)) or key in kept:
+                    decoded[key] = made
+        for key, zero in structs.items():
             if key not in decoded:
                 decoded[key] = zero()
         return decoded
@@ -258,36 +257,45 @@ def _struct_decoder(
     return decode
 
 
-_STRINGS = frozenset({str})
-
-
 def _list_decoder(item: Shape) -> Convert:
-    empty, read = item.empty, _handler(item)
-
-    def decode_strings(value: Any) -> list[str]:
-        if type(value) is not list:
-            raise UnfitError
-        return value.copy() if _STRINGS.issuperset(map(type, value)) else decode(value)
+    empty, read = item.empty, _reader(item)
 
     def decode(value: Any) -> list[Any]:
         if type(value) is not list:
             raise UnfitError
-        return [empty() if each is None else read(each) for each in value]
+        decoded = []
+        for each in value:  # faster than a comprehension for lists as short as they are
+            decoded.append(empty() if each is None else read(each))  # noqa: PERF401
+        return decoded
+
+    def decode_strings(value: Any) -> list[str]:
+        if type(value) is not list:
+            raise UnfitError
+        for each in value:
+            if type(each) is not str:
+                return decode(value)
+        return value.copy()
 
     return decode_strings if read is values.read_string else decode
 
 
 def _map_decoder(item: Shape) -> Convert:
-    empty, read = item.empty, _handler(item)
-
-    def decode_strings(value: Any) -> dict[str, str]:
-        if type(value) is not dict:
-            raise UnfitError
-        return value.copy() if _STRINGS.issuperset(map(type, value.values())) else decode(value)
+    empty, read = item.empty, _reader(item)
 
     def decode(value: Any) -> Obj:
         if type(value) is not dict:
             raise UnfitError
-        return {key: empty() if each is None else read(each) for key, each in value.items()}
+        decoded = {}
+        for key, each in value.items():
+            decoded[key] = empty() if each is None else read(each)
+        return decoded
+
+    def decode_strings(value: Any) -> dict[str, str]:
+        if type(value) is not dict:
+            raise UnfitError
+        for each in value.values():
+            if type(each) is not str:
+                return decode(value)
+        return value.copy()
 
     return decode_strings if read is values.read_string else decode

@@ -63,17 +63,21 @@ def read_float64(value: Any) -> float:
 
 def read_quantity(value: Any) -> str:
     """A resource.Quantity; numbers are quantities too."""
-    if type(value) not in (str, int, float):
-        value = "true" if value is True else "false" if value is False else ""
     try:
-        return canonical(value if type(value) is str else str(value))
+        return canonical(value if type(value) is str else _as_text(value))
     except ValueError as error:
         raise MalformedError(str(error)) from error
 
 
+def _as_text(value: Any) -> str:
+    return str(value) if type(value) in (int, float) else ""
+
+
 def read_int_or_string(value: Any) -> int | str:
     """An intstr.IntOrString."""
-    return value if type(value) is str else read_int32(value)
+    if type(value) is str:
+        return value
+    return read_int32(value)
 
 
 def read_time(value: Any) -> str | None:
