@@ -1,0 +1,138 @@
+"""What LimitRanges and PriorityClasses may be; ResourceQuotas stand in their own file (pkg/apis/core, scheduling)."""
+
+from collections.abc import Iterator
+
+from apiserver.api import field, quantity
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.registry.validation import checks, names, quotas
+from apiserver.registry.validation.contract import Validator
+from apiserver.registry.validation.parts import Check
+from apiserver.registry.validation.resource_lists import container_resource_name, is_native, resource_name
+
+_LIMIT_TYPES = frozenset({"Container", "PersistentVolumeClaim", "Pod"})
+_ORDERS = (  # of two amounts: (low, high, the field the error stands at, its value, words)
+    ("min", "max", "min", "min", "min value {} is greater than max value {}"),
+    ("min", "defaultRequest", "defaultRequest", None, "min value {} is greater than default request value {}"),
+    ("defaultRequest", "max", "defaultRequest", None, "default request value {} is greater than max value {}"),
+    (
+        "defaultRequest",
+        "default",
+        "defaultRequest",
+        None,
+        "default request value {} is greater than default limit value {}",
+    ),
+    ("min", "default", "default", "min", "min value {} is greater than default value {}"),
+    ("default", "max", "default", "max", "default value {} is greater than max value {}"),
+)
+_MAX_MILLI = (2**63 - 1) // 1000
+_HIGHEST_PRIORITY = 1_000_000_000
+_SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+_PREEMPTION = ("PreemptLowerPriority", "Never")
+
+
+def _range(limit_range: Obj) -> Iterator[FieldError]:
+    limits = (limit_range.get("spec") or {}).get("limits") or ()
+    for index, limit in enumerate(limits):
+        kind = limit.get("type", "")
+        taken = any(kind == earlier.get("type", "") for earlier in limits[:index])
+        yield from checks.within(f"spec.limits[{index}]", _limit(limit, kind, taken=taken))
+
+
+def _limit(limit: Obj, kind: str, *, taken: bool) -> Iterator[FieldError]:
+    yield from checks.wrong("type", kind, _limit_type(kind))
+    if taken:
+        yield field.duplicate("type", kind)
+    check = container_resource_name if kind in {"Container", "Pod"} else resource_name
+    used = ["max", "min"]
+    yield from _keys(limit, used, check)
+    if kind == "Pod":
+        for name in ("default", "defaultRequest"):
+            if limit.get(name):
+                yield field.forbidden(name, "may not be specified when `type` is 'Pod'")
+    else:
+        yield from _keys(limit, ["default", "defaultRequest"], check)
+        used += ["default", "defaultRequest"]
+    if kind == "PersistentVolumeClaim" and not any("storage" in (limit.get(name) or ()) for name in ("min", "max")):
+        yield field.required("limits", "either minimum or maximum storage value is required, but neither was provided")
+    yield from _keys(limit, ["maxLimitRequestRatio"], check)
+    amounts = {name: limit.get(name) or {} for name in (*used, "maxLimitRequestRatio")}
+    for name in dict.fromkeys(name for amount in amounts.values() for name in amount):
+        yield from _resource(name, {kind: amount[name] for kind, amount in amounts.items() if name in amount})
+
+
+def _limit_type(kind: str) -> names.Messages:
+    wrong = names.qualified_name(kind)
+    if wrong or "/" in kind or kind in _LIMIT_TYPES:
+        return wrong
+    return ("must be a standard limit type or fully qualified",)
+
+
+def _keys(limit: Obj, fields: list[str], check: Check) -> Iterator[FieldError]:
+    for name in fields:
+        for resource in limit.get(name) or ():
+            yield from checks.within(f"{name}[{resource}]", check(resource))
+
+
+def _resource(name: str, given: dict[str, str]) -> Iterator[FieldError]:
+    """The amounts of one resource: which of min, max, default, defaultRequest and the ratio there are."""
+    amounts = {kind: quantity.of(text) for kind, text in given.items()}
+    for low, high, path, shown, words in _ORDERS:
+        if low in amounts and high in amounts and amounts[low].nanos > amounts[high].nanos:
+            yield field.invalid(f"{path}[{name}]", given[shown or path], words.format(given[low], given[high]))
+    if "maxLimitRequestRatio" in amounts:
+        yield from checks.within(f"maxLimitRequestRatio[{name}]", _ratio(amounts, given["maxLimitRequestRatio"]))
+    default, request = given.get("default"), given.get("defaultRequest")
+    both = default is not None and request is not None
+    overcommits = is_native(name) and not name.startswith("hugepages-")
+    if both and not overcommits and amounts["default"].nanos != amounts["defaultRequest"].nanos:
+        words = f"default value {default} must equal to defaultRequest value {request} in {name}"
+        yield field.invalid(f"defaultRequest[{name}]", request, words)
+
+
+def _ratio(amounts: dict[str, quantity.Quantity], shown: str) -> Iterator[FieldError]:
+    ratio, low, high = amounts["maxLimitRequestRatio"], amounts.get("min"), amounts.get("max")
+    if ratio.nanos < quantity.parse("1").nanos:
+        yield field.invalid("", shown, f"ratio {shown} is less than 1")
+    if low is None or high is None or not low.nanos:
+        return
+    fine = max(ratio.value, low.value, high.value) < _MAX_MILLI
+    most = high.milli_value / low.milli_value if fine else high.value / low.value
+    if (ratio.milli_value / 1000 if fine else ratio.value) > most:
+        yield field.invalid("", shown, f"ratio {shown} is greater than max/min = {most:f}")
+
+
+def _priority_class(priority_class: Obj) -> Iterator[FieldError]:
+    name, value = priority_class["metadata"].get("name") or "", priority_class.get("value") or 0
+    if name.startswith("system-"):
+        problem = _system_class_problem(name, value, by_default=bool(priority_class.get("globalDefault")))
+        if problem:
+            words = "priority class names with 'system-' prefix are reserved for system use only. error: "
+            yield field.forbidden("metadata.name", words + problem)
+    elif value > _HIGHEST_PRIORITY:
+        words = f"maximum allowed value of a user defined priority is {_HIGHEST_PRIORITY}"
+        yield field.forbidden("value", words)
+    policy = priority_class.get("preemptionPolicy")
+    if policy is not None:
+        yield from checks.needed_one_of("preemptionPolicy", policy, _PREEMPTION)
+
+
+def _system_class_problem(name: str, value: int, *, by_default: bool) -> str:
+    expected = _SYSTEM_PRIORITIES.get(name)
+    if expected is None:
+        return f"{name} is not a known system priority class"
+    if value != expected:
+        return f"value of {name} PriorityClass must be {expected}"
+    return f"globalDefault of {name} PriorityClass must be false" if by_default else ""
+
+
+def _priority_class_update(new: Obj, old: Obj) -> Iterator[FieldError]:
+    if (new.get("value") or 0) != (old.get("value") or 0):
+        yield field.forbidden("value", "may not be changed in an update.")
+    yield from checks.immutable("preemptionPolicy", new.get("preemptionPolicy"), old.get("preemptionPolicy"))
+
+
+VALIDATORS = quotas.VALIDATORS | {
+    ("", "LimitRange"): Validator(_range, lambda new, _: _range(new)),
+    ("scheduling.k8s.io", "PriorityClass"): Validator(_priority_class, _priority_class_update),
+}
