@@ -35,19 +35,14 @@ class _Tally:
 
     def add_restarts(self, status: Obj) -> None:
         self.restarts += number(status, "restartCount")
-        terminated = _state(status, "lastState", "terminated")
-        if terminated is not None:
+        terminated = mapping(status, "lastState").get("terminated")
+        if isinstance(terminated, dict):
             self.last = max(self.last, epoch(terminated.get("finishedAt")) or 0.0)
 
     def restarts_cell(self) -> Since | str:
         if self.restarts and self.last:
             return Since(self.last, f"{self.restarts} (%s ago)")
         return str(self.restarts)
-
-
-def _state(status: Obj, key: str, state: str) -> Obj | None:
-    found = mapping(status, key).get(state)
-    return found if isinstance(found, dict) else None
 
 
 def _exit_text(terminated: Obj) -> str:
@@ -57,7 +52,7 @@ def _exit_text(terminated: Obj) -> str:
     return reason or (f"Signal:{signal}" if signal else f"ExitCode:{number(terminated, 'exitCode')}")
 
 
-def _init_reason(statuses: list[Obj], sidecars: frozenset[str], *, total: int, tally: _Tally, kept: _Tally) -> str:
+def _init_reason(statuses: list[Obj], sidecars: set[str], *, total: int, tally: _Tally, kept: _Tally) -> str:
     """What the first init container that is not through says, "" once all are.
 
     Args:
@@ -69,18 +64,19 @@ def _init_reason(statuses: list[Obj], sidecars: frozenset[str], *, total: int, t
     """
     for position, status in enumerate(statuses):
         tally.add_restarts(status)
-        is_sidecar = status.get("name") in sidecars
+        is_sidecar = text(status, "name") in sidecars
         if is_sidecar:
             kept.add_restarts(status)
-        terminated = _state(status, "state", "terminated")
-        if terminated is not None and not number(terminated, "exitCode"):
+        state = mapping(status, "state")
+        terminated = state.get("terminated")
+        if isinstance(terminated, dict) and not number(terminated, "exitCode"):
             continue
         if is_sidecar and status.get("started") is True:
             kept.ready += status.get("ready") is True
             continue
-        if terminated is not None:
+        if isinstance(terminated, dict):
             return f"Init:{_exit_text(terminated)}"
-        waiting = text(mapping(mapping(status, "state"), "waiting"), "reason")
+        waiting = text(mapping(state, "waiting"), "reason")
         if waiting and waiting != "PodInitializing":
             return f"Init:{waiting}"
         return f"Init:{position}/{total}"
@@ -96,11 +92,10 @@ def _running_reason(status: Obj, reason: str, tally: _Tally) -> str:
     for container in reversed(mappings(status, "containerStatuses")):
         tally.add_restarts(container)
         state = mapping(container, "state")
-        waiting = text(mapping(state, "waiting"), "reason")
-        terminated = _state(container, "state", "terminated")
-        if waiting:
+        terminated = state.get("terminated")
+        if waiting := text(mapping(state, "waiting"), "reason"):
             reason = waiting
-        elif terminated is not None:
+        elif isinstance(terminated, dict):
             reason = _exit_text(terminated)
             failure = reason if number(terminated, "exitCode") else failure
         elif container.get("ready") is True and isinstance(state.get("running"), dict):
@@ -138,7 +133,7 @@ def pod_cells(pod: Obj) -> Cells:
     spec, status = mapping(pod, "spec"), mapping(pod, "status")
     reason = _own_reason(status)
     init_containers = mappings(spec, "initContainers")
-    sidecars = frozenset(text(c, "name") for c in init_containers if c.get("restartPolicy") == "Always")
+    sidecars = {text(c, "name") for c in init_containers if c.get("restartPolicy") == "Always"}
     tally, kept = _Tally(), _Tally()
     statuses = mappings(status, "initContainerStatuses")
     init_reason = _init_reason(statuses, sidecars, total=len(init_containers), tally=tally, kept=kept)
@@ -151,7 +146,7 @@ def pod_cells(pod: Obj) -> Cells:
     if is_deleted(pod):
         if text(status, "reason") == "NodeLost":
             reason = "Unknown"
-        elif status.get("phase") not in _TERMINAL:
+        elif text(status, "phase") not in _TERMINAL:
             reason = "Terminating"
     return [
         name_of(pod),

@@ -35,7 +35,7 @@ def _signing_request(obj: Obj) -> Cells:
 
 
 def _signing_state(status: Obj) -> str:
-    conditions = {condition.get("type") for condition in mappings(status, "conditions")}
+    conditions = {text(condition, "type") for condition in mappings(status, "conditions")}
     decision = next((word for word in ("Denied", "Approved") if word in conditions), "Pending")
     failed = ",Failed" if "Failed" in conditions else ""
     issued = ",Issued" if status.get("certificate") else ""

@@ -125,9 +125,9 @@ def _ip_address(obj: Obj) -> Cells:
 
 
 def _parent_text(parent: Obj) -> str:
-    group, namespace = text(parent, "group"), text(parent, "namespace")
-    resource = f"{text(parent, 'resource')}.{group}" if group else text(parent, "resource")
-    return "/".join(part for part in (resource.lower(), namespace, text(parent, "name")) if part)
+    group = f".{text(parent, 'group')}" if text(parent, "group") else ""
+    namespace = f"/{text(parent, 'namespace')}" if text(parent, "namespace") else ""
+    return f"{text(parent, 'resource')}{group}".lower() + f"{namespace}/{text(parent, 'name')}"
 
 
 PRINTERS: Printers = {
