@@ -3,7 +3,7 @@
 from typing import Any
 
 Obj = dict[str, Any]
-"""A Kubernetes object as it stands on the wire. Objects from a store or a cache are read-only: copy the changed path."""
+"""A Kubernetes object as it stands on the wire. Objects from a store or cache are read-only: copy what you change."""
 
 
 def metadata(obj: Obj) -> Obj:

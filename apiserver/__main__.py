@@ -1,0 +1,58 @@
+"""`python -m apiserver`: the service by itself, with kube-apiserver's flags."""
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from apiserver.app import serving
+from apiserver.config import Config, ConfigError, from_arguments
+
+log = logging.getLogger("apiserver")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until a signal comes; the exit code is 2 where the settings cannot be used."""
+    try:
+        config, verbosity = from_arguments(arguments)
+        set_up_logging(verbosity)
+        run(serve(config))
+    except ConfigError as error:
+        print(f"apiserver: {error}", file=sys.stderr)  # noqa: T201 - a person reads this
+        return 2
+    return 0
+
+
+def set_up_logging(verbosity: int) -> None:
+    """Structured lines to stderr; from verbosity 1 on one for every request."""
+    logging.basicConfig(
+        level=logging.INFO, format='time="%(asctime)s" level=%(levelname)s logger=%(name)s msg="%(message)s"'
+    )
+    logging.getLogger("apiserver.access").setLevel(logging.INFO if verbosity > 0 else logging.WARNING)
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    """Run on uvloop where it installs."""
+    try:
+        import uvloop  # noqa: PLC0415 - absent on some systems
+    except ImportError:
+        asyncio.run(main)
+    else:
+        uvloop.run(main)
+
+
+async def serve(config: Config) -> None:
+    """Serve until SIGINT or SIGTERM."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stop.set)
+    async with serving(config) as running:
+        log.info("serving Kubernetes %s at %s", config.version, running.url)
+        await stop.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

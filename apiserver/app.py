@@ -1,0 +1,226 @@
+"""The server put together: settings in, a listening socket out, and everything in between made once and handed down."""
+
+import asyncio
+import gc
+import logging
+import ssl
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from apiserver.api.builtin import builtin_rows
+from apiserver.api.errors import qualified
+from apiserver.api.field_kinds import FieldSchema
+from apiserver.api.meta import Obj
+from apiserver.api.patch.strategic_merge import MergeSchema
+from apiserver.api.resources import Resource, ResourceTable
+from apiserver.api.schema import Schema, load_definitions
+from apiserver.api.schema.go_types import load_go_types
+from apiserver.auth.authentication import Authentication, StaticTokens
+from apiserver.auth.authorization import MODES
+from apiserver.config import Config, ConfigError
+from apiserver.endpoints.discovery import Discovery
+from apiserver.endpoints.forms import Renderer
+from apiserver.endpoints.handlers import Handlers
+from apiserver.endpoints.openapi import OpenAPI
+from apiserver.endpoints.pages import Pages
+from apiserver.endpoints.routes import Router
+from apiserver.endpoints.server import Server
+from apiserver.endpoints.watch import Watches
+from apiserver.metrics import Metrics
+from apiserver.registry.admission.chain import Chain
+from apiserver.registry.admission.namespace_lifecycle import NamespaceLifecycle
+from apiserver.registry.bootstrap import bootstrap
+from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
+from apiserver.registry.codec import Attached
+from apiserver.registry.context import Registry, attached
+from apiserver.registry.storage import ROOT, Storage
+from etcd.backends import open_store
+from etcd.store import Store, StoreError
+
+log = logging.getLogger("apiserver")
+
+BACKLOG = 1024
+PAGES = ("/healthz", "/livez", "/readyz", "/metrics", "/openapi/v2", "/openapi/v3", "/version")
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that answers.
+
+    Attributes:
+        host, port: where it listens; the port that was chosen where 0 was asked for.
+        registry: its verbs, for those who embed it.
+    """
+
+    host: str
+    port: int
+    scheme: str
+    registry: Registry
+
+    @property
+    def url(self) -> str:
+        """Where clients find it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+
+@asynccontextmanager
+async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None = None) -> AsyncIterator[Running]:
+    """A server for as long as the context lasts.
+
+    Args:
+        config: its settings, checked.
+        clock: tells the time; the system's if None.
+        ids: makes uids and name suffixes; random ones if None.
+
+    Raises:
+        ConfigError: the store cannot be opened, a file cannot be read, or the address cannot be had.
+    """
+    clock, ids = clock or SystemClock(), ids or RandomIds()
+    definitions = load_definitions(config.version)
+    table = ResourceTable(builtin_rows(definitions))
+    store = await _open(config, table)
+    try:
+        registry = _registry(store, table, Schema(definitions, config.version), clock=clock, ids=ids)
+        await bootstrap(registry)
+        renderer = Renderer(clock, definitions)
+        metrics = Metrics(lambda: _objects(registry))
+        watches = Watches(registry, renderer, metrics)
+        minor = int(config.version.partition(".")[2])
+        discovery = Discovery(
+            table, minor=minor, address=f"{config.bind_address}:{config.secure_port}", other_paths=PAGES
+        )
+        openapi = OpenAPI(table, definitions, minor=minor)
+        server = Server(
+            authentication=_authentication(config),
+            authorizer=MODES[config.authorization_mode](),
+            router=Router(table),
+            handlers=Handlers(registry, renderer),
+            watches=watches,
+            pages=Pages(discovery, openapi, checks=_checks(store), metrics=metrics.exposition),
+            metrics=metrics,
+            ids=ids,
+            limits=config.limits,
+        )
+        gc.collect()
+        gc.freeze()  # what is made at the start lives to the end: the collector need not look at it again
+        async with _listening(config, server, watches) as port:
+            scheme = "https" if config.tls_cert_file else "http"
+            yield Running(config.bind_address, port, scheme, registry)
+    finally:
+        await store.close()
+
+
+async def _open(config: Config, table: ResourceTable) -> Store:
+    try:
+        return await open_store(config.store, attach=Attach(table))
+    except StoreError as error:
+        raise ConfigError(str(error)) from error
+
+
+class Attach:
+    """Computes from stored bytes what the store keeps beside them, for what is read when it opens."""
+
+    def __init__(self, table: ResourceTable) -> None:
+        self._rows = {row.storage_prefix: row for row in table}
+        for row in table:
+            if (row.group, row.version) == (row.storage_group, row.storage_version):
+                self._rows[row.storage_prefix] = row
+
+    def __call__(self, key: str, value: bytes) -> Attached:
+        """The labels and fields of the object under a key."""
+        obj: Obj = orjson.loads(value)
+        resource = self._resource(key)
+        return attached(resource, obj) if resource else Attached({}, {})
+
+    def _resource(self, key: str) -> Resource | None:
+        parts = key.removeprefix(ROOT).split("/")
+        return self._rows.get(parts[0]) or self._rows.get("/".join(parts[:2]))
+
+
+def _registry(store: Store, table: ResourceTable, schema: Schema, *, clock: Clock, ids: Ids) -> Registry:
+    return Registry(
+        storage=Storage(store),
+        table=table,
+        schema=schema,
+        merge_schema=MergeSchema(schema.definitions),
+        field_schema=FieldSchema(schema.definitions, load_go_types()),
+        admission=Chain([NamespaceLifecycle(store)]),
+        clock=clock,
+        ids=ids,
+        timestamps=Timestamps(clock),
+    )
+
+
+def _authentication(config: Config) -> Authentication:
+    if config.token_auth_file is None:
+        return Authentication([])
+    try:
+        return Authentication([StaticTokens.load(config.token_auth_file)])
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"--token-auth-file: {error}") from error
+
+
+def _checks(store: Store) -> Mapping[str, Any]:
+    def etcd() -> str:
+        return getattr(store, "closed", "")
+
+    return {"ping": lambda: "", "log": lambda: "", "etcd": etcd}
+
+
+def _objects(registry: Registry) -> Mapping[str, int]:
+    found: Counter[str] = Counter()
+    for row in registry.table:
+        if (row.group, row.version) == (row.storage_group, row.storage_version):
+            count = registry.storage.store.count(f"{ROOT}{row.storage_prefix}/")
+            found[qualified(row.group, row.plural)] += count
+    return found
+
+
+def _tls(config: Config) -> ssl.SSLContext | None:
+    if config.tls_cert_file is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(config.tls_cert_file, config.tls_private_key_file)
+        if config.client_ca_file is not None:
+            context.load_verify_locations(config.client_ca_file)
+            context.verify_mode = ssl.CERT_OPTIONAL
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"--tls-cert-file {config.tls_cert_file}: {error}") from error
+    return context
+
+
+@asynccontextmanager
+async def _listening(config: Config, server: Server, watches: Watches) -> AsyncIterator[int]:
+    """A socket that is served; at the end watches are ended first, then requests under way are finished."""
+    runner = web.ServerRunner(
+        web.Server(server.handle, handler_cancellation=True, access_log=None, keepalive_timeout=3600),
+        shutdown_timeout=5.0,
+    )
+    await runner.setup()
+    site = web.TCPSite(
+        runner, config.bind_address, config.secure_port, ssl_context=_tls(config), backlog=BACKLOG, reuse_address=True
+    )
+    try:
+        try:
+            await site.start()
+        except OSError as error:
+            raise ConfigError(_why_not(config, error)) from error
+        yield site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr] # noqa: SLF001 - aiohttp tells the port of a server that chose one nowhere else
+    finally:
+        watches.stop()
+        await asyncio.sleep(0)
+        await runner.cleanup()
+
+
+def _why_not(config: Config, error: OSError) -> str:
+    place = f"{config.bind_address}:{config.secure_port}"
+    return f"cannot listen on {place}: {error.strerror or error}; choose another port, or 0 for any free one"

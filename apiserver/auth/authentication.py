@@ -1,0 +1,87 @@
+"""Who is it: bearer tokens and client certificates, asked in turn; nobody known is 401, nobody named is anonymous."""
+
+import csv
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from apiserver.api import errors
+from apiserver.registry.options import ANONYMOUS, User
+
+AUTHENTICATED = "system:authenticated"
+
+
+class TokenAuthenticator(Protocol):
+    """Knows tokens."""
+
+    def user_of(self, token: str) -> User | None:
+        """Whose the token is, None if it is none of ours."""
+        ...
+
+
+class StaticTokens:
+    """Tokens from a file of token,user,uid,"group1,group2" lines (kube-apiserver's --token-auth-file)."""
+
+    def __init__(self, users: Mapping[str, User]) -> None:
+        self._users = dict(users)
+
+    @classmethod
+    def load(cls, path: Path) -> "StaticTokens":
+        """The tokens of a file.
+
+        Raises:
+            ValueError: a line has too few columns; the message names file and line, and holds no token.
+            OSError: the file cannot be read.
+        """
+        users = {}
+        with path.open(newline="", encoding="utf-8") as file:
+            for number, row in enumerate(csv.reader(file), 1):
+                if not row or row[0].startswith("#"):
+                    continue
+                if len(row) < 3:
+                    raise ValueError(f"{path}, line {number}: a token line needs token,user,uid and perhaps groups")
+                token, name, uid, *rest = (cell.strip() for cell in row)
+                groups = tuple(g.strip() for g in rest[0].split(",") if g.strip()) if rest else ()
+                users[token] = User(name, uid, (*groups, AUTHENTICATED))
+        return cls(users)
+
+    def user_of(self, token: str) -> User | None:
+        """Whose the token is."""
+        return self._users.get(token)
+
+
+class Authentication:
+    """Asks each way of knowing somebody in turn."""
+
+    def __init__(self, tokens: Iterable[TokenAuthenticator]) -> None:
+        self._tokens = tuple(tokens)
+
+    def user_of(self, authorization: str | None, certificate: Mapping[str, Any] | None) -> User:
+        """Who sends a request.
+
+        Args:
+            authorization: the header.
+            certificate: the client's verified certificate as ssl gives it.
+
+        Raises:
+            ApiError: 401, a credential is given and is no good.
+        """
+        if authorization is None:
+            return _user_of_certificate(certificate) if certificate else ANONYMOUS
+        scheme, _, token = authorization.partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            return ANONYMOUS
+        for authenticator in self._tokens:
+            user = authenticator.user_of(token)
+            if user is not None:
+                return user
+        raise errors.unauthorized()
+
+
+def _user_of_certificate(certificate: Mapping[str, Any]) -> User:
+    """The common name is the user, the organizations are the groups (x509.CommonNameUserConversion)."""
+    pairs = [pair for part in certificate.get("subject", ()) for pair in part]
+    name = next((value for key, value in pairs if key == "commonName"), "")
+    groups = tuple(value for key, value in pairs if key == "organizationName")
+    return User(name, groups=(*groups, AUTHENTICATED)) if name else ANONYMOUS

@@ -1,0 +1,61 @@
+"""May they: the modes of --authorization-mode. Only AlwaysAllow and AlwaysDeny yet; anonymous may ask for health alone."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from apiserver.registry.options import User
+
+UNAUTHENTICATED = "system:unauthenticated"
+PUBLIC = frozenset(("/healthz", "/livez", "/readyz", "/version", "/version/"))
+"""What anybody may read (the bootstrap role system:public-info-viewer)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What somebody wants to do (authorizer.Attributes)."""
+
+    user: User
+    verb: str
+    path: str
+    group: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+
+class Authorizer(Protocol):
+    """Decides."""
+
+    def allows(self, request: Request) -> bool:
+        """Whether the user may."""
+        ...
+
+
+class AlwaysAllow:
+    """Everybody who is known may do everything."""
+
+    def allows(self, request: Request) -> bool:
+        """Yes."""
+        return True
+
+
+class AlwaysDeny:
+    """Nobody may do anything."""
+
+    def allows(self, request: Request) -> bool:
+        """No."""
+        return False
+
+
+MODES: dict[str, type[Authorizer]] = {"AlwaysAllow": AlwaysAllow, "AlwaysDeny": AlwaysDeny}
+
+
+def is_anonymous(user: User) -> bool:
+    """Whether nobody known asks."""
+    return UNAUTHENTICATED in user.groups
+
+
+def is_public(path: str) -> bool:
+    """Whether anybody may read the path."""
+    return path in PUBLIC or path.startswith(("/healthz/", "/livez/", "/readyz/"))

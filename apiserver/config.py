@@ -1,0 +1,168 @@
+"""The server's settings, and kube-apiserver's flag names for them."""
+
+import argparse
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from apiserver.api.schema import available_versions
+from apiserver.auth.authorization import MODES
+from apiserver.endpoints.server import Limits
+
+
+class ConfigError(Exception):
+    """A setting that cannot be used; the message says which, why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings of one API server.
+
+    Attributes:
+        store: URL of the store: "memory://", "sqlite:///DIRECTORY", "http://HOST:PORT,…" for etcd.
+        bind_address: where to listen; loopback unless told otherwise.
+        secure_port: the port, 0 for any free one.
+        tls_cert_file, tls_private_key_file: of the server; None serves plain HTTP (embedding and tests).
+        client_ca_file: who signs client certificates, None for none.
+        token_auth_file: the static tokens, None for none.
+        service_cluster_ip_range: where Services get their addresses.
+        service_node_port_range: first and last port for NodePort Services.
+        kubernetes_version: the release whose kinds are served, such as "1.34".
+    """
+
+    store: str = "memory://"
+    bind_address: str = "127.0.0.1"
+    secure_port: int = 6443
+    tls_cert_file: Path | None = None
+    tls_private_key_file: Path | None = None
+    client_ca_file: Path | None = None
+    token_auth_file: Path | None = None
+    service_account_key_file: Path | None = None
+    service_account_issuer: str = "https://kubernetes.default.svc.cluster.local"
+    authorization_mode: str = "AlwaysAllow"
+    anonymous_auth: bool = False
+    service_cluster_ip_range: str = "10.96.0.0/12"
+    service_node_port_range: tuple[int, int] = (30000, 32767)
+    kubernetes_version: str = ""
+    limits: Limits = Limits()
+    event_ttl: float = 3600.0
+
+    @property
+    def version(self) -> str:
+        """The release, the newest where none is named."""
+        return self.kubernetes_version or available_versions()[-1]
+
+
+def check(config: Config) -> Config:
+    """The same settings, if they can be used.
+
+    Raises:
+        ConfigError: one cannot.
+    """
+    known = available_versions()
+    if config.version not in known:
+        raise ConfigError(f"Kubernetes {config.version} is not known here: choose one of {known[0]} to {known[-1]}")
+    try:
+        ipaddress.ip_network(config.service_cluster_ip_range)
+    except ValueError as error:
+        raise ConfigError(f"--service-cluster-ip-range: {error}") from error
+    for name in ("tls_cert_file", "tls_private_key_file", "client_ca_file", "token_auth_file"):
+        path: Path | None = getattr(config, name)
+        if path is not None and not path.is_file():
+            raise ConfigError(f"--{name.replace('_', '-')}: {path} is not a file")
+    if not 0 <= config.secure_port <= 65535:
+        raise ConfigError(f"--secure-port: {config.secure_port} is no port: give a number from 0 to 65535")
+    return config
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line of `python -m apiserver`, with kube-apiserver's names."""
+    flags = argparse.ArgumentParser(
+        prog="python -m apiserver",
+        description="mockube's API server: Kubernetes' REST and watch protocol over a versioned store.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = flags.add_argument
+    add(
+        "--etcd-servers",
+        default="memory://",
+        metavar="URL",
+        help="memory://, sqlite:///DIRECTORY or http://HOST:PORT,…",
+    )
+    add("--bind-address", default="127.0.0.1", help="the address to listen on")
+    add("--secure-port", type=int, default=6443, help="the port to listen on, 0 for any free one")
+    add("--tls-cert-file", type=Path, help="the server's certificate; without it plain HTTP is served")
+    add("--tls-private-key-file", type=Path, help="the key of that certificate")
+    add("--client-ca-file", type=Path, help="who signs client certificates")
+    add("--token-auth-file", type=Path, help='lines of token,user,uid,"group1,group2"')
+    add("--authorization-mode", choices=sorted(MODES), default="AlwaysAllow", help="who may do what")
+    add("--service-cluster-ip-range", default="10.96.0.0/12", metavar="CIDR", help="where Services get addresses")
+    add(
+        "--service-node-port-range",
+        type=_ports,
+        default="30000-32767",
+        metavar="N-M",
+        help="ports of NodePort Services",
+    )
+    add("--service-account-issuer", default=Config().service_account_issuer, metavar="URL", help="who signs tokens")
+    add("--service-account-signing-key-file", type=Path, help="the key that signs tokens; made anew where absent")
+    add("--max-requests-inflight", type=int, default=400, help="reading requests at a time, 0 for any number")
+    add("--max-mutating-requests-inflight", type=int, default=200, help="writing requests at a time, 0 for any number")
+    add("--event-ttl", type=_duration, default="1h0m0s", metavar="DURATION", help="how long Events are kept")
+    add("--kubernetes-version", default="", metavar="1.N", help="the release to serve; the newest known if not given")
+    add("-v", "--v", type=int, default=0, metavar="LEVEL", help="how much to log; from 1 on every request")
+    return flags
+
+
+def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]:
+    """The settings that a command line gives, and how much to log.
+
+    Raises:
+        ConfigError: a setting cannot be used.
+        SystemExit: the command line cannot be read, or asks for help.
+    """
+    given = parser().parse_args(arguments)
+    config = Config(
+        store=given.etcd_servers,
+        bind_address=given.bind_address,
+        secure_port=given.secure_port,
+        tls_cert_file=given.tls_cert_file,
+        tls_private_key_file=given.tls_private_key_file,
+        client_ca_file=given.client_ca_file,
+        token_auth_file=given.token_auth_file,
+        service_account_key_file=given.service_account_signing_key_file,
+        service_account_issuer=given.service_account_issuer,
+        authorization_mode=given.authorization_mode,
+        service_cluster_ip_range=given.service_cluster_ip_range,
+        service_node_port_range=given.service_node_port_range,
+        kubernetes_version=given.kubernetes_version.removeprefix("v"),
+        limits=Limits(given.max_requests_inflight, given.max_mutating_requests_inflight),
+        event_ttl=given.event_ttl,
+    )
+    return check(config), given.v
+
+
+def _ports(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    if not (first.isdigit() and last.isdigit() and 0 < int(first) <= int(last) < 65536):
+        raise argparse.ArgumentTypeError(f"{text} is no range of ports such as 30000-32767")
+    return int(first), int(last)
+
+
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0}
+
+
+def _duration(text: str) -> float:
+    """Seconds of a Go duration such as 1h30m."""
+    total, number = 0.0, ""
+    for letter in text:
+        if letter.isdigit() or letter == ".":
+            number += letter
+        elif letter in _UNITS and number:
+            total, number = total + float(number) * _UNITS[letter], ""
+        else:
+            raise argparse.ArgumentTypeError(f"{text} is no duration such as 1h0m0s")
+    if number:
+        raise argparse.ArgumentTypeError(f"{text} lacks a unit: write 30s, 5m or 1h")
+    return total

@@ -1,0 +1,189 @@
+"""The forms of an answer: the object as it is, as a Table, or as metadata only; of one object, a list, or watch events."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from apiserver.api import errors
+from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource
+from apiserver.endpoints.negotiation import Form
+from apiserver.endpoints.params import Query
+from apiserver.endpoints.tables import Row, columns, compile_row
+from apiserver.registry.clock import Clock
+from apiserver.registry.codec import Codec
+from apiserver.registry.storage import Selected
+from etcd.store import KeyValue
+
+ROWS = 30_000
+"""How many rows of Tables are remembered; a pod's takes about 1.5 kB."""
+INCLUDE = ("", "Metadata", "Object", "None")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A form, and what a Table's rows carry of their objects ("Metadata", "Object" or "None")."""
+
+    form: Form
+    include: str = "Metadata"
+
+    @property
+    def plain(self) -> bool:
+        """Whether the object is answered as it is."""
+        return not self.form.transform
+
+
+_PLAIN = Shape(Form())
+
+
+def shape_of(form: Form, query: Query) -> Shape:
+    """The shape of an answer.
+
+    Raises:
+        ApiError: 400, includeObject is none of its values.
+    """
+    if not form.transform and not query:
+        return _PLAIN if form == _PLAIN.form else Shape(form)
+    include = query.get("includeObject", "")
+    if form.transform == "Table" and include not in INCLUDE:
+        raise errors.bad_request(
+            "Unable to convert to Table as requested: includeObject: Invalid value: "
+            f"{orjson.dumps(include).decode()}: must be 'Metadata', 'Object', 'None', or empty"
+        )
+    return Shape(form, include or "Metadata")
+
+
+class Renderer:
+    """Writes stored objects in the shape that a client asked for; rows and metadata are kept per (key, revision)."""
+
+    def __init__(self, clock: Clock, definitions: dict[str, Obj]) -> None:
+        self._clock = clock
+        self._definitions = definitions
+        self._rows: dict[tuple[str, str, int], tuple[Row, bytes]] = {}
+
+    def one(self, kv: KeyValue, codec: Codec, shape: Shape) -> bytes:
+        """One object.
+
+        Raises:
+            ApiError: 406, a list was asked for.
+        """
+        match shape.form.transform:
+            case "":
+                return codec.json(kv)
+            case "Table":
+                return self._table(codec, [kv], shape, metadata={"resourceVersion": str(kv.mod_revision)})
+            case "PartialObjectMetadata":
+                return self._metadata_only(codec, kv, shape)
+            case transform:
+                raise errors.not_acceptable(
+                    f"you requested {transform}, but the requested object is not a list "
+                    f"(*{_go_package(codec.resource)}.{codec.resource.kind})"
+                )
+
+    def many(self, selected: Selected, codec: Codec, shape: Shape) -> bytes:
+        """A list.
+
+        Raises:
+            ApiError: 406, a single object was asked for.
+        """
+        metadata = _list_metadata(selected)
+        match shape.form.transform:
+            case "":
+                head = {"kind": codec.resource.list_kind, "apiVersion": codec.resource.api_version}
+                return _list(head, metadata, map(codec.item, selected.items))
+            case "Table":
+                return self._table(codec, selected.items, shape, metadata=metadata)
+            case "PartialObjectMetadataList":
+                head = {"kind": shape.form.transform, "apiVersion": f"meta.k8s.io/{shape.form.version}"}
+                return _list(head, metadata, (self._metadata_only(codec, kv, shape) for kv in selected.items))
+            case transform:
+                raise errors.not_acceptable(
+                    f"you requested {transform}, but the requested object is a list "
+                    f"(*{_go_package(codec.resource)}.{codec.resource.list_kind})"
+                )
+
+    def event(self, kv: KeyValue, codec: Codec, shape: Shape, *, first: bool) -> bytes:
+        """The object of a watch event; a watch of Tables names its columns in the first event only."""
+        if shape.form.transform == "Table":
+            metadata = {"resourceVersion": str(kv.mod_revision)}
+            return self._table(codec, [kv], shape, metadata=metadata, with_columns=first)
+        return self.one(kv, codec, shape)
+
+    def bookmark(self, revision: int, codec: Codec, shape: Shape, annotations: Obj | None = None) -> bytes:
+        """The object of a BOOKMARK: nothing but its kind and how far the watch has come."""
+        metadata: Obj = {"resourceVersion": str(revision)} | ({"annotations": annotations} if annotations else {})
+        kind, version = codec.resource.kind, codec.resource.api_version
+        if shape.form.transform == "PartialObjectMetadata":
+            kind, version = shape.form.transform, f"meta.k8s.io/{shape.form.version}"
+        obj: Obj = {"kind": kind, "apiVersion": version, "metadata": metadata}
+        if shape.form.transform != "Table":
+            return orjson.dumps(obj)
+        version = f"meta.k8s.io/{shape.form.version}"
+        row = {"cells": [], "object": obj}
+        return orjson.dumps(
+            {"kind": "Table", "apiVersion": version, "metadata": metadata, "columnDefinitions": [], "rows": [row]}
+        )
+
+    def _table(
+        self, codec: Codec, items: Sequence[KeyValue], shape: Shape, *, metadata: Obj, with_columns: bool = True
+    ) -> bytes:
+        resource, version = codec.resource, f"meta.k8s.io/{shape.form.version}"
+        now = self._clock.now()
+        rows = b",".join([self._row(codec, kv, shape, now) for kv in items])
+        defined = columns(resource.group, resource.kind, definitions=self._definitions) if with_columns else None
+        head = {"kind": "Table", "apiVersion": version, "metadata": metadata, "columnDefinitions": defined}
+        return b'%b,"rows":[%b]}' % (orjson.dumps(head)[:-1], rows)
+
+    def _row(self, codec: Codec, kv: KeyValue, shape: Shape, now: float) -> bytes:
+        row, metadata = self._compiled(codec, kv)
+        match shape.include:
+            case "None":
+                obj = b"null"
+            case "Object":
+                obj = codec.json(kv)
+            case _:
+                obj = _partial(shape.form.version, metadata)
+        conditions = b'"conditions":%b,' % orjson.dumps(row.conditions) if row.conditions else b""
+        return b'{"cells":%b,%b"object":%b}' % (orjson.dumps(row.at(now)), conditions, obj)
+
+    def _metadata_only(self, codec: Codec, kv: KeyValue, shape: Shape) -> bytes:
+        return _partial(shape.form.version, self._compiled(codec, kv)[1])
+
+    def _compiled(self, codec: Codec, kv: KeyValue) -> tuple[Row, bytes]:
+        resource = codec.resource
+        place = (resource.api_version, kv.key, kv.mod_revision)
+        found = self._rows.get(place) if kv.mod_revision else None
+        if found is None:
+            obj = codec.decode(kv)
+            found = compile_row(resource.group, resource.kind, obj=obj), orjson.dumps(obj["metadata"])
+            if len(self._rows) >= ROWS:
+                self._rows.clear()
+            if kv.mod_revision:
+                self._rows[place] = found
+        return found
+
+
+def _partial(version: str, metadata: bytes) -> bytes:
+    return b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%b","metadata":%b}' % (
+        version.encode(),
+        metadata,
+    )
+
+
+def _list(head: Obj, metadata: Obj, items: Iterable[bytes]) -> bytes:
+    return b'%b,"items":[%b]}' % (orjson.dumps(head | {"metadata": metadata})[:-1], b",".join(items))
+
+
+def _list_metadata(selected: Selected) -> Obj:
+    metadata: Obj = {"resourceVersion": str(selected.revision)}
+    if selected.token:
+        metadata["continue"] = selected.token
+    if selected.remaining is not None:
+        metadata["remainingItemCount"] = selected.remaining
+    return metadata
+
+
+def _go_package(resource: Resource) -> str:
+    """The package of the internal type, as messages of negotiation print it."""
+    return resource.group.partition(".")[0] or "core"

@@ -1,0 +1,280 @@
+"""The verbs over HTTP: each takes a parsed request, calls the registry, and writes the answer in the form asked for."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from apiserver.api import errors
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
+from apiserver.api.patch import APPLY, PATCHES
+from apiserver.endpoints import bodies, params
+from apiserver.endpoints.forms import Renderer, Shape, shape_of
+from apiserver.endpoints.negotiation import answer_form, body_media
+from apiserver.endpoints.params import Query
+from apiserver.endpoints.responses import is_pretty, response, shaped, success
+from apiserver.endpoints.routes import Route
+from apiserver.registry import deletion, operations
+from apiserver.registry.context import Registry, Written
+from apiserver.registry.options import Target, User
+from apiserver.registry.storage import Selected, parse_revision
+from apiserver.registry.subresources import SUBRESOURCES, Call
+from etcd.store import KeyValue
+
+RETURNS_DELETED = frozenset(
+    (
+        "pods",
+        "services",
+        "serviceaccounts",
+        "podtemplates",
+        "persistentvolumes",
+        "persistentvolumeclaims",
+        "resourcequotas",
+    )
+)
+"""Core resources whose DELETE answers with the object instead of a Status (ReturnDeletedObject in their storage)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request for a resource, understood as far as its head goes.
+
+    Attributes:
+        request: what aiohttp read.
+        route: what its path means.
+        query: its parameters.
+        user: who sent it.
+        audit_id: under which it is answered.
+    """
+
+    request: web.BaseRequest
+    route: Route
+    query: Query
+    user: User
+    audit_id: str
+
+    @property
+    def target(self) -> Target:
+        """What it is about."""
+        return self.route.target
+
+    @property
+    def agent(self) -> str:
+        """The User-Agent, "" where the client gives none."""
+        return self.request.headers.get("User-Agent", "")
+
+    def shape(self) -> Shape:
+        """The shape of the answer.
+
+        Raises:
+            ApiError: 400, 406.
+        """
+        return shape_of(answer_form(self.request.headers.get("Accept", "")), self.query)
+
+
+class Handlers:
+    """One method per verb."""
+
+    def __init__(self, registry: Registry, renderer: Renderer) -> None:
+        self._registry = registry
+        self._renderer = renderer
+
+    async def get(self, asked: Asked) -> web.Response:
+        """GET of an object."""
+        shape, target = asked.shape(), asked.target
+        version = asked.query.get("resourceVersion")
+        if version:
+            await self._registry.storage.await_revision(parse_revision(version))
+        kv = await self._registry.storage.get(target.resource, target.namespace, target.name)
+        return self._answer(asked, shape, kv)
+
+    async def list(self, asked: Asked) -> web.Response:
+        """GET of a collection."""
+        shape, target = asked.shape(), asked.target
+        options = params.list_options(asked.query, target.resource)
+        selected = await self._registry.storage.list(target.resource, target.namespace, options)
+        return self._listed(asked, shape, selected)
+
+    async def create(self, asked: Asked) -> web.Response:
+        """POST to a collection."""
+        shape = asked.shape()
+        options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind="CreateOptions")
+        body = await self._body(asked)
+        written = await operations.create(self._registry, asked.target, body, options)
+        return self._written(asked, shape, written)
+
+    async def update(self, asked: Asked) -> web.Response:
+        """PUT of an object or its status."""
+        shape = asked.shape()
+        options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind="UpdateOptions")
+        body = await self._body(asked)
+        written = await operations.update(self._registry, asked.target, body, options)
+        return self._written(asked, shape, written)
+
+    async def patch(self, asked: Asked) -> web.Response:
+        """PATCH of an object or its status."""
+        patcher = self._patcher(asked)
+        shape = asked.shape()
+        options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind="PatchOptions")
+        change = patcher(await bodies.read(asked.request))
+        written = await operations.patch(self._registry, asked.target, change, options)
+        return self._written(asked, shape, written)
+
+    async def delete(self, asked: Asked) -> web.Response:
+        """DELETE of an object: answered with the object where it lives on or its kind says so, else with a Status."""
+        shape, target = asked.shape(), asked.target
+        options = params.delete_options(asked.query, await self._delete_body(asked), user=asked.user)
+        deleted = await deletion.delete(self._registry, target, options)
+        resource = target.resource
+        if not deleted.gone or (not resource.group and resource.plural in RETURNS_DELETED):
+            return self._answer(asked, shape, deleted.kv)
+        uid = orjson.loads(deleted.kv.value)["metadata"]["uid"]
+        names = {"name": target.name, "group": resource.group, "kind": resource.plural, "uid": uid}
+        return self._json(asked, success({k: v for k, v in names.items() if v}))
+
+    async def delete_collection(self, asked: Asked) -> web.Response:
+        """DELETE of a collection: answered with the list of what was there."""
+        shape, target = asked.shape(), asked.target
+        selection = params.list_options(asked.query, target.resource)
+        options = params.delete_options(asked.query, await self._delete_body(asked), user=asked.user)
+        items = await deletion.delete_collection(self._registry, target, selection, options)
+        return self._listed(asked, shape, Selected(items, self._registry.storage.store.revision))
+
+    async def subresource(self, asked: Asked, verb: str) -> web.Response:
+        """Anything but status, which is a part of its object."""
+        part = SUBRESOURCES[asked.target.subresource]
+        shape = asked.shape()
+        body = change = None
+        if verb == "patch":
+            patcher = self._patcher(asked)
+            change = patcher(await bodies.read(asked.request))
+        elif verb in ("create", "update"):
+            kind = asked.target.resource.subresources[asked.target.subresource].kind
+            body = bodies.parse(await bodies.read(asked.request), asked.request.headers.get("Content-Type", ""), kind)
+        options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind="UpdateOptions")
+        answer = await part(Call(self._registry, asked.target, verb, options, asked.query, body, change))
+        if isinstance(answer, Written):
+            return self._written(asked, shape, answer)
+        return self._json(asked, answer, code=201 if verb == "create" else 200)
+
+    async def _body(self, asked: Asked) -> bodies.Body:
+        raw = await bodies.read(asked.request)
+        return bodies.parse(raw, asked.request.headers.get("Content-Type", ""), asked.target.resource.kind)
+
+    async def _delete_body(self, asked: Asked) -> Obj | None:
+        raw = await bodies.read(asked.request)
+        if not raw:
+            return None
+        return bodies.parse(raw, asked.request.headers.get("Content-Type", ""), "DeleteOptions").obj
+
+    def _patcher(self, asked: Asked) -> Callable[[bytes], operations.Patcher]:
+        """What reads the request's kind of patch.
+
+        Raises:
+            ApiError: 415, the type is unknown, or not to be had here.
+        """
+        media = body_media(asked.request.headers.get("Content-Type", ""))
+        make = PATCHES.get(media)
+        if make is None:
+            if media == APPLY:
+                raise errors.unsupported_media_type("server-side apply is not supported by this server yet")
+            refused = errors.unsupported_media_type("415: Unsupported Media Type")
+            refused.details = {}
+            raise refused
+        definition = asked.target.resource.definition
+        return lambda raw: make(raw, self._registry.merge_schema, definition)
+
+    def _written(self, asked: Asked, shape: Shape, written: Written) -> web.Response:
+        code = 201 if written.created else 200
+        return self._answer(asked, shape, written.kv, code=code, warnings=written.warnings)
+
+    def _answer(
+        self, asked: Asked, shape: Shape, kv: KeyValue, *, code: int = 200, warnings: tuple[str, ...] = ()
+    ) -> web.Response:
+        body = self._renderer.one(kv, self._registry.codecs.of(asked.target.resource), shape)
+        return self._finished(asked, shape, body, code=code, warnings=warnings)
+
+    def _listed(self, asked: Asked, shape: Shape, selected: Selected) -> web.Response:
+        body = self._renderer.many(selected, self._registry.codecs.of(asked.target.resource), shape)
+        return self._finished(asked, shape, body)
+
+    def _finished(
+        self, asked: Asked, shape: Shape, body: bytes, *, code: int = 200, warnings: tuple[str, ...] = ()
+    ) -> web.Response:
+        media, pretty = shape.form.media, is_pretty(asked.query, asked.agent)
+        return response(
+            shaped(body, media, pretty=pretty), code=code, media=media, warnings=warnings, audit_id=asked.audit_id
+        )
+
+    def _json(self, asked: Asked, obj: Any, *, code: int = 200) -> web.Response:
+        media = answer_form(asked.request.headers.get("Accept", "")).media
+        pretty = is_pretty(asked.query, asked.agent)
+        return response(
+            shaped(orjson.dumps(obj), media, pretty=pretty), code=code, media=media, audit_id=asked.audit_id
+        )
+
+
+Handle = Callable[[Handlers, Asked], Awaitable[web.Response]]
+
+COLLECTION: Mapping[str, tuple[str, Handle]] = {
+    "GET": ("list", Handlers.list),
+    "POST": ("create", Handlers.create),
+    "DELETE": ("deletecollection", Handlers.delete_collection),
+}
+"""HTTP method → verb and handler, of a path that names a collection."""
+
+ITEM: Mapping[str, tuple[str, Handle]] = {
+    "GET": ("get", Handlers.get),
+    "PUT": ("update", Handlers.update),
+    "PATCH": ("patch", Handlers.patch),
+    "DELETE": ("delete", Handlers.delete),
+}
+"""HTTP method → verb and handler, of a path that names an object."""
+
+PART_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "POST": "create", "DELETE": "delete"}
+"""HTTP method → verb, of a path that names a subresource."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a method does to a path."""
+
+    verb: str
+    handle: Handle
+
+
+def action_of(method: str, target: Target) -> Action:
+    """The verb and the handler of a request.
+
+    Raises:
+        ApiError: 405.
+    """
+    if target.subresource:
+        return _part_action(method, target)
+    found = (ITEM if target.name else COLLECTION).get(method)
+    resource = target.resource
+    if found is None or found[0] not in resource.verbs:
+        raise errors.method_not_allowed()
+    if found[0] in ("create", "deletecollection") and resource.namespaced and not target.namespace:
+        raise errors.method_not_allowed()
+    return Action(*found)
+
+
+def _part_action(method: str, target: Target) -> Action:
+    verb = PART_VERBS.get(method, "")
+    if verb not in target.resource.subresources[target.subresource].verbs:
+        raise errors.method_not_allowed()
+    if target.subresource == "status":
+        return Action(*ITEM[method])
+    if target.subresource not in SUBRESOURCES:
+        raise not_built(target)
+    return Action(verb, lambda handlers, asked: handlers.subresource(asked, verb))
+
+
+def not_built(target: Target) -> ApiError:
+    """501: discovery names it, since real servers have it, but this one cannot do it yet."""
+    what = f"{target.resource.plural}/{target.subresource}" if target.subresource else target.resource.plural
+    return ApiError(501, "NotImplemented", f"{what} is not implemented by this server yet")

@@ -1,0 +1,251 @@
+"""Query parameters and bodies: what a request says beside its path, checked with upstream's words."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import parse_qsl
+
+import orjson
+
+from apiserver.api import errors, field
+from apiserver.api.errors import ApiError
+from apiserver.api.field import FieldError
+from apiserver.api.managed_fields import field_manager_errors, manager_name
+from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource
+from apiserver.api.selectors import FieldSelector, SelectorError, parse_field_selector, parse_label_selector
+from apiserver.registry.options import DeleteOptions, ListOptions, User, WriteOptions
+
+Query = Mapping[str, str]
+"""Parameters by name; where one stands twice the first counts, as upstream has it."""
+
+COMMON_FIELDS = frozenset(("metadata.name", "metadata.namespace"))
+FALSE = frozenset(("", "0", "false"))
+
+
+@lru_cache(maxsize=4096)
+def parse_query(text: str) -> Query:
+    """The parameters of a raw query string."""
+    found: dict[str, str] = {}
+    for name, value in parse_qsl(text, keep_blank_values=True):
+        found.setdefault(name, value)
+    return MappingProxyType(found)
+
+
+def is_true(query: Query, name: str) -> bool:
+    """Whether a parameter is there and not false (conversion.Convert_Slice_string_To_bool)."""
+    value = query.get(name)
+    return value is not None and (value.lower() not in FALSE or value == "")
+
+
+def integer(query: Query, name: str) -> int | None:
+    """A numeric parameter, None where absent or empty.
+
+    Raises:
+        ApiError: 400 with the words of Go's ParseInt.
+    """
+    text = query.get(name)
+    if not text:
+        return None
+    try:
+        if text != text.strip() or "_" in text:
+            raise ValueError
+        return int(text)
+    except ValueError:
+        quoted = orjson.dumps(text).decode()
+        raise errors.bad_request(f"strconv.ParseInt: parsing {quoted}: invalid syntax") from None
+
+
+def list_options(query: Query, resource: Resource, *, name: str = "") -> ListOptions:
+    """ListOptions of a list or watch.
+
+    Args:
+        query: the parameters.
+        resource: decides which field selectors are known.
+        name: narrows the list to one object, as the watch of a single object does.
+
+    Raises:
+        ApiError: 400 for selectors and numbers, 422 for combinations.
+    """
+    if not query and not name:
+        return _EVERYTHING
+    limit = integer(query, "limit") or 0
+    labels, fields = query.get("labelSelector", ""), query.get("fieldSelector", "")
+    try:
+        label_selector = parse_label_selector(labels) if labels else None
+        field_selector = _fields_of(fields, resource) if fields else None
+    except SelectorError as error:
+        raise errors.bad_request(str(error)) from error
+    if name:
+        field_selector = _named(field_selector, fields, name)
+    options = ListOptions(
+        labels=None if label_selector is None or label_selector.empty else label_selector,
+        fields=field_selector,
+        resource_version=query.get("resourceVersion", ""),
+        match=query.get("resourceVersionMatch", ""),
+        limit=limit,
+        continue_token=query.get("continue", ""),
+    )
+    _check_match(query, options)
+    return options
+
+
+_EVERYTHING = ListOptions()
+
+
+def _named(selector: FieldSelector | None, text: str, name: str) -> FieldSelector:
+    single = f"metadata.name={name}"
+    return parse_field_selector(f"{text},{single}" if selector is not None else single)
+
+
+def _fields_of(text: str, resource: Resource) -> FieldSelector | None:
+    selector = parse_field_selector(text)
+    for term in selector.terms:
+        if term.path in COMMON_FIELDS or term.path in resource.fields:
+            continue
+        if resource.fields:
+            raise SelectorError(f"field label not supported: {term.path}")
+        raise SelectorError(f'"{term.path}" is not a known field selector: only "metadata.name", "metadata.namespace"')
+    return selector if selector.terms else None
+
+
+def _check_match(query: Query, options: ListOptions) -> None:
+    """Refuse pairs that mean nothing (metainternalversion/validation.ValidateListOptions)."""
+    watch, initial = is_true(query, "watch"), query.get("sendInitialEvents")
+    if initial is None and not options.match:
+        return
+    found = list(_match_errors(options, watch=watch, initial=initial))
+    if found:
+        raise errors.invalid("meta.k8s.io", "ListOptions", name="", errors=found)
+
+
+def _match_errors(options: ListOptions, *, watch: bool, initial: str | None) -> list[FieldError]:
+    if watch:
+        return _watch_errors(options, initial)
+    path, match, version = "resourceVersionMatch", options.match, options.resource_version
+    found = []
+    if match and not version:
+        found.append(field.forbidden(path, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+    if match and options.continue_token:
+        found.append(field.forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
+    if match not in ("", "Exact", "NotOlderThan"):
+        found.append(field.not_supported(path, match, ("Exact", "NotOlderThan", "")))
+    if match == "Exact" and version == "0":
+        found.append(field.forbidden(path, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+    if initial is not None:
+        found.append(field.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    return found
+
+
+def _watch_errors(options: ListOptions, initial: str | None) -> list[FieldError]:
+    path, match = "resourceVersionMatch", options.match
+    if initial is None:
+        return [
+            field.forbidden(path, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
+        ]
+    found = []
+    if not match:
+        found.append(field.forbidden(path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+    elif match != "NotOlderThan":
+        found.append(field.not_supported(path, match, ("NotOlderThan",)))
+    return found
+
+
+def write_options(query: Query, *, user: User, agent: str, kind: str) -> WriteOptions:
+    """CreateOptions, UpdateOptions or PatchOptions.
+
+    Args:
+        query: the parameters.
+        user: who writes.
+        agent: the User-Agent, which names the field manager where the client does not.
+        kind: what to call the options in an error.
+
+    Raises:
+        ApiError: 422.
+    """
+    manager = query.get("fieldManager", "")
+    validation = query.get("fieldValidation") or "Warn"
+    dry_run = query.get("dryRun")
+    if manager or dry_run is not None or validation != "Warn":
+        found = [
+            *field_manager_errors(manager),
+            *_dry_run_errors(dry_run),
+        ]
+        if validation not in ("Strict", "Warn", "Ignore"):
+            found.append(field.not_supported("fieldValidation", validation, ("Ignore", "Warn", "Strict", "")))
+        if found:
+            raise errors.invalid("meta.k8s.io", kind, name="", errors=found)
+    return WriteOptions(user, dry_run=bool(dry_run), manager=manager_name(manager, agent), validation=validation)
+
+
+def _dry_run_errors(value: object) -> list[FieldError]:
+    """dryRun is a list of which "All" is the one value."""
+    given = [] if value is None else value if isinstance(value, list) else [value]
+    if all(v == "All" for v in given):
+        return []
+    return [field.not_supported("dryRun", given, ("All",))]
+
+
+def delete_options(query: Query, body: Obj | None, *, user: User) -> DeleteOptions:
+    """DeleteOptions, from the body where there is one, else from the query.
+
+    Raises:
+        ApiError: 400, 422.
+    """
+    given: Mapping[str, Any] = body if body else _delete_query(query)
+    conditions = given.get("preconditions") or {}
+    policy, orphan, grace = (
+        given.get("propagationPolicy"),
+        given.get("orphanDependents"),
+        given.get("gracePeriodSeconds"),
+    )
+    if not isinstance(conditions, dict) or not isinstance(grace, int | None):
+        raise errors.bad_request(
+            'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: json: cannot unmarshal a field of '
+            "the wrong type"
+        )
+    found = _propagation_errors(policy, orphan) + _dry_run_errors(given.get("dryRun"))
+    if found:
+        raise errors.invalid("meta.k8s.io", "DeleteOptions", name="", errors=found)
+    if orphan is not None:
+        policy = "Orphan" if orphan else "Background"
+    return DeleteOptions(
+        user,
+        dry_run=bool(given.get("dryRun")),
+        grace_period=grace,
+        propagation=policy or "",
+        uid=conditions.get("uid") or "",
+        resource_version=conditions.get("resourceVersion") or "",
+    )
+
+
+def _delete_query(query: Query) -> Mapping[str, Any]:
+    if not query:
+        return query
+    found: dict[str, Any] = {"gracePeriodSeconds": integer(query, "gracePeriodSeconds")}
+    if "orphanDependents" in query:
+        found["orphanDependents"] = is_true(query, "orphanDependents")
+    return {name: query[name] for name in ("propagationPolicy", "dryRun") if name in query} | found
+
+
+def _propagation_errors(policy: object, orphan: object) -> list[FieldError]:
+    if policy is not None and orphan is not None:
+        why = "orphanDependents and deletionPropagation cannot be both set"
+        return [field.invalid("propagationPolicy", policy, why)]
+    if policy not in (None, "Foreground", "Background", "Orphan"):
+        return [field.not_supported("propagationPolicy", policy, ("Foreground", "Background", "Orphan", "nil"))]
+    return []
+
+
+def timeout_seconds(query: Query) -> int | None:
+    """timeoutSeconds of a list or watch."""
+    return integer(query, "timeoutSeconds")
+
+
+def unknown_format() -> ApiError:
+    """415: the body is neither JSON nor YAML."""
+    return errors.unsupported_media_type(
+        "the body of the request was in an unknown format - accepted media types include: application/json, "
+        "application/yaml, application/vnd.kubernetes.protobuf"
+    )

@@ -1,0 +1,97 @@
+"""Answers: headers, media types, pretty printing, compression, and errors as Status."""
+
+import asyncio
+import gzip
+from collections.abc import Iterable
+
+import orjson
+import yaml
+from aiohttp import web
+from multidict import CIMultiDict
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
+from apiserver.endpoints.negotiation import JSON, YAML, error_media
+from apiserver.endpoints.params import Query
+
+GZIP_FROM = 128 * 1024
+"""Bytes from which an answer is compressed for clients that want it (apiserver's defaultGzipThresholdBytes)."""
+PRETTY_AGENTS = ("curl", "Wget", "Mozilla/5.0")
+"""Whose users read the answer themselves (responsewriters.isPrettyPrint)."""
+
+
+def response(
+    body: bytes, *, code: int = 200, media: str = JSON, warnings: Iterable[str] = (), audit_id: str = ""
+) -> web.Response:
+    """An answer with the headers that every answer has."""
+    headers: CIMultiDict[str] = CIMultiDict(
+        {"Audit-Id": audit_id, "Cache-Control": "no-cache, private", "Content-Type": media}
+    )
+    for text in warnings:
+        headers.add("Warning", f"299 - {_quoted(text)}")
+    return web.Response(body=body, status=code, headers=headers)
+
+
+def _quoted(text: str) -> str:
+    """A warning's text as RFC 7234 quotes it, without what a header cannot hold."""
+    clean = "".join(c for c in text if c.isprintable())
+    escaped = clean.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def shaped(body: bytes, media: str, *, pretty: bool) -> bytes:
+    """JSON bytes in the media type and layout that the client wants."""
+    if media == YAML:
+        return to_yaml(body)
+    if pretty:
+        return orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2)
+    return body
+
+
+def to_yaml(body: bytes) -> bytes:
+    """JSON as YAML, keys sorted as sigs.k8s.io/yaml does."""
+    return yaml.dump(
+        orjson.loads(body), Dumper=yaml.CSafeDumper, encoding="utf-8", allow_unicode=True, default_flow_style=False
+    )
+
+
+def is_pretty(query: Query, agent: str) -> bool:
+    """Whether the answer is meant for human eyes."""
+    wish = query.get("pretty")
+    if wish is not None:
+        return wish not in ("false", "0")
+    return agent.startswith(PRETTY_AGENTS)
+
+
+def status_response(error: ApiError, request: web.BaseRequest, *, audit_id: str = "") -> web.Response:
+    """The Status of an error, in a form that the client reads."""
+    headers = request.headers
+    media = error_media(headers.get("Accept", ""))
+    body = shaped(orjson.dumps(error.status()), media, pretty=is_pretty({}, headers.get("User-Agent", "")))
+    answer = response(body, code=error.code, media=media, audit_id=audit_id)
+    seconds = (error.details or {}).get("retryAfterSeconds")
+    if seconds:
+        answer.headers["Retry-After"] = str(seconds)
+    return answer
+
+
+def success(details: Obj | None, code: int | None = None) -> Obj:
+    """A Status that says all went well."""
+    status: Obj = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    if details is not None:
+        status["details"] = details
+    if code is not None:
+        status["code"] = code
+    return status
+
+
+async def compressed(answer: web.Response, accept_encoding: str) -> web.Response:
+    """The answer, gzipped off the event loop where it is large and the client wants that."""
+    body = answer.body
+    if not isinstance(body, bytes) or len(body) < GZIP_FROM or "gzip" not in accept_encoding:
+        return answer
+    packed = await asyncio.to_thread(gzip.compress, body, 1)
+    answer.body = packed
+    answer.headers["Content-Encoding"] = "gzip"
+    answer.headers["Vary"] = "Accept-Encoding"
+    return answer

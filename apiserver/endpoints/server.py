@@ -1,0 +1,217 @@
+"""The one handler behind the socket: who asks, may they, is there room, what do they want; errors become Status here."""
+
+import logging
+import time
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from apiserver.api import errors
+from apiserver.api.errors import ApiError
+from apiserver.auth.authentication import Authentication
+from apiserver.auth.authorization import Authorizer, Request, is_anonymous, is_public
+from apiserver.endpoints import params
+from apiserver.endpoints.handlers import Action, Asked, Handlers, action_of
+from apiserver.endpoints.pages import Pages
+from apiserver.endpoints.params import Query, parse_query
+from apiserver.endpoints.responses import compressed, response, status_response
+from apiserver.endpoints.routes import Route, Router
+from apiserver.endpoints.watch import Watches
+from apiserver.metrics import Labels, Metrics
+from apiserver.registry.clock import Ids
+from apiserver.registry.options import User
+
+log = logging.getLogger("apiserver")
+access = logging.getLogger("apiserver.access")
+
+READS = frozenset(("GET", "HEAD"))
+METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
+LONG_RUNNING_PARTS = frozenset(("exec", "attach", "portforward", "proxy", "log"))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many requests may be under way at once; 0 is without limit."""
+
+    reading: int = 400
+    mutating: int = 200
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What the metrics need to know of a request."""
+
+    labels: Labels
+    code: int = 500
+
+
+class Server:
+    """Answers every request of a listening socket."""
+
+    def __init__(  # noqa: PLR0913 - the one place where the collaborators of HTTP meet
+        self,
+        *,
+        authentication: Authentication,
+        authorizer: Authorizer,
+        router: Router,
+        handlers: Handlers,
+        watches: Watches,
+        pages: Pages,
+        metrics: Metrics,
+        ids: Ids,
+        limits: Limits,
+    ) -> None:
+        self._authentication = authentication
+        self._authorizer = authorizer
+        self._router = router
+        self._handlers = handlers
+        self._watches = watches
+        self._pages = pages
+        self._metrics = metrics
+        self._ids = ids
+        self._limits = {"readOnly": limits.reading, "mutating": limits.mutating}
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request; whatever goes wrong is a Status."""
+        began = time.perf_counter()
+        audit_id = request.headers.get("Audit-Id") or self._ids.uid()
+        outcome = Outcome(Labels(request.method))
+        try:
+            answer = await self._answer(request, audit_id, outcome)
+        except ApiError as error:
+            answer = status_response(error, request, audit_id=audit_id)
+        except (ConnectionError, TimeoutError) as error:
+            log.info("the client of %s %s went away: %s", request.method, request.path, error)
+            raise
+        except Exception:
+            log.exception("%s %s failed (audit %s)", request.method, request.path, audit_id)
+            answer = status_response(errors.internal("the request could not be served"), request, audit_id=audit_id)
+        seconds = time.perf_counter() - began
+        self._metrics.tally(outcome.labels).add(answer.status, seconds)
+        if access.isEnabledFor(logging.INFO):
+            access.info(
+                '%s "%s %s" %d %.1fms "%s" %s',
+                request.remote,
+                request.method,
+                request.raw_path,
+                answer.status,
+                seconds * 1000,
+                request.headers.get("User-Agent", ""),
+                audit_id,
+            )
+        return answer
+
+    async def _answer(self, request: web.BaseRequest, audit_id: str, outcome: Outcome) -> web.StreamResponse:
+        path, _, search = request.raw_path.partition("?")
+        headers = request.headers
+        user = self._user_of(request)
+        if is_anonymous(user) and not (is_public(path) and "Authorization" not in headers):
+            raise errors.unauthorized()
+        route = self._router.route(path)
+        query = parse_query(search)
+        if route is None:
+            return self._page(request, path, query, user=user, audit_id=audit_id)
+        if request.method not in METHODS:
+            raise errors.method_not_allowed()
+        asked = Asked(request, route, query, user, audit_id)
+        action = action_of(request.method, route.target)
+        watching = _is_watch(action, route, query)
+        verb = "watch" if watching else action.verb
+        self._authorize(asked, verb)
+        outcome.labels = _labels(verb, route, query)
+        if watching:
+            return await self._watched(asked, outcome.labels)
+        if route.target.subresource in LONG_RUNNING_PARTS:
+            return await action.handle(self._handlers, asked)
+        return await self._limited(asked, action)
+
+    def _user_of(self, request: web.BaseRequest) -> User:
+        transport = request.transport
+        certificate = transport.get_extra_info("peercert") if transport is not None else None
+        return self._authentication.user_of(request.headers.get("Authorization"), certificate)
+
+    def _authorize(self, asked: Asked, verb: str) -> None:
+        target = asked.target
+        resource = target.resource
+        wanted = Request(
+            asked.user,
+            verb,
+            asked.request.path,
+            resource.group,
+            resource.plural,
+            target.subresource,
+            target.namespace,
+            target.name,
+        )
+        if not self._authorizer.allows(wanted):
+            plural = f"{resource.plural}/{target.subresource}" if target.subresource else resource.plural
+            where = f' in the namespace "{target.namespace}"' if target.namespace else " at the cluster scope"
+            raise errors.forbidden(
+                resource.group,
+                plural,
+                name=target.name,
+                why=f'User "{asked.user.name}" cannot {verb} resource "{plural}" in API group "{resource.group}"{where}',
+            )
+
+    async def _limited(self, asked: Asked, action: Action) -> web.StreamResponse:
+        kind = "readOnly" if asked.request.method in READS else "mutating"
+        inflight, limit = self._metrics.inflight, self._limits[kind]
+        if limit and inflight[kind] >= limit:
+            raise errors.too_many_requests("Too many requests, please try again later.", 1)
+        inflight[kind] += 1
+        try:
+            answer = await action.handle(self._handlers, asked)
+        finally:
+            inflight[kind] -= 1
+        encoding = asked.request.headers.get("Accept-Encoding")
+        return await compressed(answer, encoding) if encoding and isinstance(answer, web.Response) else answer
+
+    async def _watched(self, asked: Asked, labels: Labels) -> web.StreamResponse:
+        running = self._metrics.longrunning
+        running[labels] = running.get(labels, 0) + 1
+        try:
+            return await self._watches.serve(asked)
+        finally:
+            running[labels] -= 1
+
+    def _page(
+        self, request: web.BaseRequest, path: str, query: Query, *, user: User, audit_id: str
+    ) -> web.StreamResponse:
+        if not self._authorizer.allows(Request(user, request.method.lower(), path)) and not is_public(path):
+            raise errors.forbidden(
+                "", "", name="", why=f'User "{user.name}" cannot {request.method.lower()} path "{path}"'
+            )
+        found = self._pages.page(path, query, request.headers.get("Accept", ""))
+        if request.method not in READS and found.code == 200 and not path.startswith(("/healthz", "/livez", "/readyz")):
+            raise errors.method_not_allowed()
+        answer = response(found.body, code=found.code, media=found.media, audit_id=audit_id)
+        if found.etag:
+            answer.headers["ETag"] = found.etag
+            answer.headers["Vary"] = "Accept"
+            if request.headers.get("If-None-Match") == found.etag:
+                answer = response(b"", code=304, media=found.media, audit_id=audit_id)
+                answer.headers["ETag"] = found.etag
+        if found.cache:
+            answer.headers["Cache-Control"] = found.cache
+        return answer
+
+
+def _is_watch(action: Action, route: Route, query: Query) -> bool:
+    return action.verb in ("list", "get") and (
+        route.watch or (action.verb == "list" and params.is_true(query, "watch"))
+    )
+
+
+def _labels(verb: str, route: Route, query: Query) -> Labels:
+    target = route.target
+    resource = target.resource
+    scope = "resource" if target.name else "namespace" if target.namespace else "cluster"
+    return Labels(
+        verb.upper(),
+        resource.group,
+        resource.version,
+        resource.plural,
+        target.subresource,
+        scope,
+        query.get("dryRun", ""),
+    )

@@ -1,0 +1,135 @@
+"""The watch verb over HTTP: chunked lines of JSON, or WebSocket frames, from one Stream."""
+
+import asyncio
+
+from aiohttp import web
+from multidict import CIMultiDict
+
+from apiserver.api import errors
+from apiserver.endpoints import params
+from apiserver.endpoints.forms import Renderer, Shape
+from apiserver.endpoints.handlers import Asked
+from apiserver.endpoints.negotiation import JSON
+from apiserver.endpoints.streams import Frames, Stream, WatchOptions, default_seconds, error_frame, too_old
+from apiserver.metrics import Metrics
+from apiserver.registry.context import Registry
+from etcd.store import Compacted
+
+
+class Watches:
+    """All watches of a server: their shared frames, and the streams that end when it stops."""
+
+    def __init__(self, registry: Registry, renderer: Renderer, metrics: Metrics) -> None:
+        self._registry = registry
+        self._renderer = renderer
+        self._metrics = metrics
+        self._frames: dict[tuple[str, str, Shape], Frames] = {}
+        self._open: set[Stream] = set()
+        self._stopping = False
+
+    async def serve(self, asked: Asked) -> web.StreamResponse:
+        """Answer one watch until it ends or the client goes away.
+
+        Raises:
+            ApiError: 400, 406, 422, 504, before the stream begins.
+        """
+        shape = _shape(asked)
+        target = asked.target
+        selection = params.list_options(asked.query, target.resource, name=target.name)
+        seconds = params.timeout_seconds(asked.query)
+        initial = asked.query.get("sendInitialEvents")
+        options = WatchOptions(
+            selection,
+            float(seconds) if seconds else default_seconds(),
+            bookmarks=params.is_true(asked.query, "allowWatchBookmarks"),
+            initial=None if initial is None else params.is_true(asked.query, "sendInitialEvents"),
+        )
+        stream = Stream(self._registry.storage, self._frames_of(asked, shape), target.namespace, options)
+        try:
+            await stream.open()
+        except Compacted as gone:
+            return await _refused(asked, int(selection.resource_version or 0), gone)
+        self._open.add(stream)
+        try:
+            if self._stopping:
+                stream.close()
+            return await self._send(asked, stream)
+        finally:
+            self._open.discard(stream)
+            stream.close()
+
+    def stop(self) -> None:
+        """End all watches, and those that may still come."""
+        self._stopping = True
+        for stream in tuple(self._open):
+            stream.close()
+
+    def _frames_of(self, asked: Asked, shape: Shape) -> Frames:
+        resource = asked.target.resource
+        place = (resource.api_version, resource.plural, shape)
+        found = self._frames.get(place)
+        if found is None:
+            found = self._frames[place] = Frames(self._renderer, self._registry.codecs.of(resource), shape)
+        return found
+
+    async def _send(self, asked: Asked, stream: Stream) -> web.StreamResponse:
+        resource = asked.target.resource
+        place = (resource.group, resource.version, resource.kind)
+        sent = self._metrics.watch_events
+        sent.setdefault(place, 0)
+        if asked.request.headers.get("Upgrade", "").lower() == "websocket":
+            socket = web.WebSocketResponse(protocols=("base64.binary.k8s.io", "binary.k8s.io"))
+            await socket.prepare(asked.request)
+            await _send_frames(socket, stream)
+            return socket
+        answer = _begin(asked)
+        await answer.prepare(asked.request)
+        async for data in stream.frames():
+            sent[place] += data.count(b"\n")
+            await answer.write(data)
+        await answer.write_eof()
+        return answer
+
+
+async def _send_frames(socket: web.WebSocketResponse, stream: Stream) -> None:
+    """One message per event, until the stream is over or the client closes."""
+
+    async def watch_for_close() -> None:
+        async for _ in socket:
+            pass
+        stream.close()
+
+    async with asyncio.TaskGroup() as group:
+        closing = group.create_task(watch_for_close())
+        async for data in stream.frames():
+            for line in data.splitlines():
+                await socket.send_str(line.decode())
+        await socket.close()
+        closing.cancel()
+
+
+def _shape(asked: Asked) -> Shape:
+    shape = asked.shape()
+    if shape.form.media != JSON:
+        raise errors.not_acceptable(
+            "only the following media types are accepted: application/json;stream=watch, "
+            "application/vnd.kubernetes.protobuf;stream=watch"
+        )
+    return shape
+
+
+def _begin(asked: Asked) -> web.StreamResponse:
+    headers = CIMultiDict({"Audit-Id": asked.audit_id, "Cache-Control": "no-cache, private", "Content-Type": JSON})
+    answer = web.StreamResponse(headers=headers)
+    if asked.request.version >= (1, 1):
+        answer.enable_chunked_encoding()
+    return answer
+
+
+async def _refused(asked: Asked, revision: int, gone: Compacted) -> web.StreamResponse:
+    """A watch from a version that is compacted: a stream of one ERROR event, as upstream answers."""
+    answer = _begin(asked)
+    await answer.prepare(asked.request)
+    await answer.write(error_frame(too_old(revision, gone)))
+    await answer.write_eof()
+    return answer

@@ -1,0 +1,57 @@
+"""The contract of admission plug-ins, and the chain that asks them in order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from apiserver.api.meta import Obj
+from apiserver.registry.options import Target, User
+
+Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """One write, as admission sees it.
+
+    Attributes:
+        obj: the new object, which a plug-in may change; None for deletes.
+        old: the stored object, None for creates.
+    """
+
+    operation: Operation
+    target: Target
+    user: User
+    obj: Obj | None = None
+    old: Obj | None = None
+    dry_run: bool = False
+
+
+class Plugin(Protocol):
+    """Decides on writes."""
+
+    name: str
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Let the write pass, after changing its object where that is the plug-in's work.
+
+        Raises:
+            ApiError: the write is refused.
+        """
+        ...
+
+
+class Chain:
+    """Plug-ins in the order in which they are asked; the first that raises refuses the write."""
+
+    def __init__(self, plugins: Sequence[Plugin] = ()) -> None:
+        self._plugins = tuple(plugins)
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Ask every plug-in.
+
+        Raises:
+            ApiError: of the plug-in that refuses.
+        """
+        for plugin in self._plugins:
+            await plugin.admit(attributes)

@@ -1,0 +1,75 @@
+"""The one clock and the one source of ids that the server hands down, so that tests and simulations can replace both."""
+
+import os
+import random
+import time
+from typing import Protocol
+
+SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+"""What generated names end in: no vowels and no digits that look like letters (k8s.io/apimachinery/pkg/util/rand)."""
+
+
+class Clock(Protocol):
+    """Tells the time."""
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        ...
+
+
+class Ids(Protocol):
+    """Makes names that nobody had before."""
+
+    def uid(self) -> str:
+        """A new UUID as text."""
+        ...
+
+    def suffix(self) -> str:
+        """Five letters for the end of a generated name."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return time.time()
+
+
+class RandomIds:
+    """Random version 4 UUIDs and suffixes, from a generator seeded by the system; ids here name, they do not protect."""
+
+    def __init__(self) -> None:
+        self._random = random.Random(os.urandom(32))  # noqa: S311 - names, not secrets
+
+    def uid(self) -> str:
+        """A new UUID as text."""
+        bits = self._random.getrandbits(128) & ~(0xF << 76) & ~(0x3 << 62) | 0x4 << 76 | 0x2 << 62
+        h = f"{bits:032x}"
+        return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
+
+    def suffix(self) -> str:
+        """Five letters for the end of a generated name."""
+        return "".join(self._random.choices(SUFFIX_LETTERS, k=5))
+
+
+class Timestamps:
+    """The clock's time as metav1.Time writes it: RFC 3339, UTC, whole seconds; formatted once per second."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._second = -1
+        self._text = ""
+
+    def now(self) -> str:
+        """The present second, such as "2026-01-31T23:59:59Z"."""
+        second = int(self._clock.now())
+        if second != self._second:
+            self._text, self._second = rfc3339(second), second
+        return self._text
+
+
+def rfc3339(seconds: float) -> str:
+    """Seconds since 1970 as metav1.Time writes them."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

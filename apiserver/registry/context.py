@@ -1,0 +1,74 @@
+"""What every verb works with: the storage, the rows, the schema, the codecs, admission, time and ids, as one value."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from apiserver.api.field_kinds import FieldSchema
+from apiserver.api.meta import Obj
+from apiserver.api.patch.strategic_merge import MergeSchema
+from apiserver.api.resources import Resource, ResourceTable
+from apiserver.api.schema import Schema
+from apiserver.registry.admission.chain import Chain
+from apiserver.registry.clock import Clock, Ids, Timestamps
+from apiserver.registry.codec import Attached, Codec
+from apiserver.registry.conversion import CONVERSIONS
+from apiserver.registry.fields import selectable_fields
+from apiserver.registry.storage import Storage
+from etcd.store import KeyValue
+
+
+class Codecs:
+    """The codec of each resource, made on first use."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, str, str], Codec] = {}
+
+    def of(self, resource: Resource) -> Codec:
+        """The codec that reads and writes objects in the resource's version."""
+        place = (resource.group, resource.version, resource.plural)
+        codec = self._made.get(place)
+        if codec is None:
+            pair = CONVERSIONS.get((resource.group, resource.version, resource.kind))
+            codec = Codec(resource, to_storage=pair and pair.to_storage, from_storage=pair and pair.from_storage)
+            self._made[place] = codec
+        return codec
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The collaborators of the verbs; two servers in one process are two of these."""
+
+    storage: Storage
+    table: ResourceTable
+    schema: Schema
+    merge_schema: MergeSchema
+    field_schema: FieldSchema
+    admission: Chain
+    clock: Clock
+    ids: Ids
+    timestamps: Timestamps
+    codecs: Codecs = field(default_factory=Codecs)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The outcome of a write.
+
+    Attributes:
+        kv: the object as it is stored now; of a dry run, as it would be (then its revision is the one before, or 0).
+        created: whether the object is new.
+        warnings: what the client is told beside the answer.
+    """
+
+    kv: KeyValue
+    created: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+def attached(resource: Resource, obj: Obj) -> Attached:
+    """What the store keeps beside the object's bytes."""
+    return Attached(obj["metadata"].get("labels") or {}, selectable_fields(resource, obj))
+
+
+Change = Callable[[Obj], Obj]
+"""Makes the new object from the old one, which it leaves as it is."""

@@ -1,0 +1,83 @@
+"""From a request's body to an object of the resource's version: kind checks, typed decoding, unknown fields, defaults."""
+
+from dataclasses import dataclass
+
+from apiserver.api import errors
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource
+from apiserver.api.schema import DecodeError, strict_message
+from apiserver.registry.context import Registry
+from apiserver.registry.defaults import set_defaults
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A request's body: parsed, and as it came.
+
+    Attributes:
+        obj: the parsed document.
+        raw: its bytes as JSON, for the search for duplicate fields; b"" where there can be none.
+    """
+
+    obj: Obj
+    raw: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """An object ready for the strategies, and what the client should be told of its fields."""
+
+    obj: Obj
+    warnings: tuple[str, ...] = ()
+
+
+def decode(registry: Registry, resource: Resource, body: Body, *, validation: str) -> Decoded:
+    """The object that a body holds, in the resource's version, with defaults.
+
+    Args:
+        registry: the server's collaborators.
+        resource: what the path names.
+        body: the document.
+        validation: "Strict", "Warn" or "Ignore" for unknown and duplicate fields.
+
+    Raises:
+        ApiError: 400, the body is not such an object.
+    """
+    given = body.obj
+    kind, version = given.get("kind") or resource.kind, given.get("apiVersion") or resource.api_version
+    _check_kind(resource, kind, version)
+    try:
+        decoded = registry.schema.decode(resource.definition, given, body=body.raw, strict=validation != "Ignore")
+    except DecodeError as error:
+        raise _cannot_be_handled(resource, kind, str(error)) from error
+    if decoded.errors and validation == "Strict":
+        raise _cannot_be_handled(resource, kind, strict_message(decoded.errors))
+    obj = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {}} | decoded.obj
+    obj["kind"], obj["apiVersion"] = resource.kind, resource.api_version
+    set_defaults(resource.group, resource.version, resource.kind, obj)
+    return Decoded(obj, decoded.errors)
+
+
+def _check_kind(resource: Resource, kind: object, version: object) -> None:
+    if kind == resource.kind and version == resource.api_version:
+        return
+    if not isinstance(kind, str) or not isinstance(version, str):
+        raise errors.bad_request(
+            f"the object provided is unrecognized (must be of type {resource.kind}): couldn't get version/kind; "
+            f"json parse error: kind and apiVersion must be strings"
+        )
+    if kind == resource.kind:
+        raise errors.bad_request(
+            f"the API version in the data ({version}) does not match the expected API version ({resource.api_version})"
+        )
+    short = version.rpartition("/")[2]
+    raise errors.bad_request(
+        f'{kind} in version "{short}" cannot be handled as a {resource.kind}: '
+        f"converting ({short}.{kind}) to ({resource.group.partition('.')[0] or 'core'}.{resource.kind}): "
+        "unknown conversion"
+    )
+
+
+def _cannot_be_handled(resource: Resource, kind: str, why: str) -> ApiError:
+    return errors.bad_request(f'{kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {why}')

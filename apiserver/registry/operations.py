@@ -1,0 +1,298 @@
+"""The verbs that write an object whole: create, update, patch; each a short pipeline of the registry's modules."""
+
+from collections.abc import Callable
+
+from apiserver.api import errors, field
+from apiserver.api.errors import ApiError
+from apiserver.api.managed_fields import Owner, created, updated
+from apiserver.api.meta import Obj
+from apiserver.registry.admission.chain import Attributes, Operation
+from apiserver.registry.context import Change, Registry, Written, attached
+from apiserver.registry.decoding import Body, decode
+from apiserver.registry.options import Target, WriteOptions
+from apiserver.registry.storage import key_of, parse_revision, translated
+from apiserver.registry.strategy import Strategy, strategy_for
+from apiserver.registry.validation import validate_create, validate_status_update, validate_update
+from etcd.store import Conflict, KeyValue
+
+NAME_ATTEMPTS = 8
+"""How often a generated name is drawn anew when it is taken (store.go's maxNameGenerationCreateAttempts)."""
+
+
+async def create(registry: Registry, target: Target, body: Body, options: WriteOptions) -> Written:
+    """Make a new object.
+
+    Raises:
+        ApiError: 400, 403, 404 (no such namespace), 409 (the name is taken), 422.
+    """
+    decoded = decode(registry, target.resource, body, validation=options.validation)
+    _check_place(target, decoded.obj)
+    written = await insert(registry, target, decoded.obj, options)
+    return Written(written.kv, created=True, warnings=decoded.warnings)
+
+
+async def insert(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> Written:
+    """Make a new object of one that is decoded and defaulted."""
+    resource, meta = target.resource, obj["metadata"]
+    if parse_revision(str(meta.pop("resourceVersion", "") or "")):
+        raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
+    if resource.namespaced:
+        meta["namespace"] = target.namespace
+    strategy = strategy_for(resource.group, resource.kind)
+    await admit(registry, "CREATE", target, options, obj=obj)
+    _fill_system_fields(registry, meta)
+    if strategy.has_status:
+        obj.pop("status", None)
+    own_fields(registry, target, None, obj, options)
+    strategy.prepare_create(obj)
+    generated = meta.get("generateName") and not meta.get("name")
+    for attempt in range(NAME_ATTEMPTS):
+        if generated:
+            meta["name"] = meta["generateName"][:MAX_GENERATED] + registry.ids.suffix()
+        _refuse_invalid(target, obj, validate_create(resource, obj))
+        try:
+            return await _insert_once(registry, target, obj, options)
+        except Conflict as conflict:
+            if not generated or attempt == NAME_ATTEMPTS - 1:
+                raise _taken(target, obj, conflict) from conflict
+    raise AssertionError("the last attempt returns or raises")
+
+
+MAX_GENERATED = 58
+"""How much of generateName is kept before its suffix of five (names.SimpleNameGenerator)."""
+
+
+async def _insert_once(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> Written:
+    resource = target.resource
+    codec = registry.codecs.of(resource)
+    key = key_of(resource, target.namespace, obj["metadata"]["name"])
+    beside = attached(resource, obj)
+    value = codec.encode(obj)
+    store = registry.storage.store
+    if options.dry_run:
+        existing = store.get(key)
+        if existing is not None:
+            raise Conflict(existing)
+        return Written(KeyValue(key, value, 0, 0, beside), created=True)
+    with translated():
+        return Written(await store.put(key, value, expect=0, attached=beside), created=True)
+
+
+def _taken(target: Target, obj: Obj, conflict: Conflict) -> ApiError:
+    error = errors.already_exists(target.resource.group, target.resource.plural, obj["metadata"]["name"])
+    current = conflict.current
+    if current is not None and b'"deletionTimestamp":"' in current.value:
+        error.message = f"object is being deleted: {error.message}"
+    return error
+
+
+def _fill_system_fields(registry: Registry, meta: Obj) -> None:
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
+        meta.pop(name, None)
+    meta["uid"] = registry.ids.uid()
+    meta["creationTimestamp"] = registry.timestamps.now()
+
+
+async def update(registry: Registry, target: Target, body: Body, options: WriteOptions) -> Written:
+    """Replace an object, or its status; where the kind allows it, make it if it is absent.
+
+    Raises:
+        ApiError: 400, 404, 409 (stale or another object), 422.
+    """
+    decoded = decode(registry, target.resource, body, validation=options.validation)
+    obj = decoded.obj
+    _check_name(target, obj)
+    _check_place(target, obj)
+    try:
+        written = await modify(registry, target, lambda _old: obj | {"metadata": dict(obj["metadata"])}, options)
+    except ApiError as error:
+        if error.code != 404 or target.subresource or not target.resource.create_on_update:
+            raise
+        obj["metadata"].pop("resourceVersion", None)
+        written = await insert(registry, target, obj, options)
+    return Written(written.kv, created=written.created, warnings=decoded.warnings)
+
+
+async def modify(
+    registry: Registry, target: Target, change: Change, options: WriteOptions, *, strategy: Strategy | None = None
+) -> Written:
+    """Change a stored object by a function, again when the race is lost and the change names no resourceVersion.
+
+    Args:
+        registry: the server's collaborators.
+        target: what to change; its subresource decides which strategy prepares and validates.
+        change: makes the new object from the old one, which it leaves as it is; it may run several times.
+        options: who writes and how.
+        strategy: the kind's own if None.
+
+    Raises:
+        ApiError: 404, 409, 422, and what the change raises.
+    """
+    strategy = strategy or strategy_for(target.resource.group, target.resource.kind)
+    while True:
+        kv = await registry.storage.get(target.resource, target.namespace, target.name)
+        old = registry.codecs.of(target.resource).decode(kv)
+        new = change(old)
+        pinned = _check_versions(target, strategy, new, old)
+        _keep_system_fields(new["metadata"], old["metadata"])
+        prepare = strategy.prepare_status_update if target.subresource == "status" else strategy.prepare_update
+        prepare(new, old)
+        own_fields(registry, target, old, new, options)
+        check = validate_status_update if target.subresource == "status" else validate_update
+        _refuse_invalid(target, new, check(target.resource, new, old))
+        await admit(registry, "UPDATE", target, options, obj=new, old=old)
+        try:
+            return await _replace(registry, target, kv, new, options)
+        except Conflict as conflict:
+            if conflict.current is None:
+                raise errors.not_found(target.resource.group, target.resource.plural, target.name) from conflict
+            if pinned:
+                raise stale(target) from conflict
+
+
+async def _replace(registry: Registry, target: Target, kv: KeyValue, new: Obj, options: WriteOptions) -> Written:
+    """Store the new object over exactly the state that it was made from; nothing if it changes nothing."""
+    resource, store = target.resource, registry.storage.store
+    codec = registry.codecs.of(resource)
+    if new == codec.decode(kv):
+        return Written(kv)
+    emptied = _emptied_finalizers(new, kv)
+    beside = attached(resource, new)
+    value = codec.encode(new)
+    if options.dry_run:
+        return Written(kv._replace(value=value, attached=beside))
+    with translated():
+        if emptied:
+            await store.delete(kv.key, expect=kv.mod_revision)
+            return Written(kv._replace(value=value, attached=beside))
+        return Written(await store.put(kv.key, value, expect=kv.mod_revision, attached=beside))
+
+
+def _emptied_finalizers(new: Obj, kv: KeyValue) -> bool:
+    """Whether this update is the last thing a deletion waited for (store.go's ShouldDeleteDuringUpdate)."""
+    meta = new["metadata"]
+    if not meta.get("deletionTimestamp") or meta.get("finalizers") or b'"deletionTimestamp":"' not in kv.value:
+        return False
+    if (new.get("spec") or {}).get("finalizers") and new["kind"] == "Namespace":
+        return False
+    return not meta.get("deletionGracePeriodSeconds")
+
+
+def _check_versions(target: Target, strategy: Strategy, new: Obj, old: Obj) -> bool:
+    """Refuse a stale or another object; tells whether the client named the version that it changes."""
+    named, current = new["metadata"].get("resourceVersion") or "", old["metadata"]["resourceVersion"]
+    uid = new["metadata"].get("uid")
+    if uid and uid != old["metadata"].get("uid"):
+        key = key_of(target.resource, target.namespace, target.name)
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
+            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata'].get('uid')}"
+        )
+        raise errors.conflict(target.resource.group, target.resource.plural, name=target.name, why=why)
+    if not parse_revision(str(named)):
+        if not strategy.allow_unconditional_update:
+            raise _version_required(target)
+        new["metadata"]["resourceVersion"] = current
+        return False
+    if named != current:
+        raise stale(target)
+    return True
+
+
+def stale(target: Target) -> ApiError:
+    """409: somebody else changed the object."""
+    return errors.conflict(target.resource.group, target.resource.plural, name=target.name, why=errors.STALE)
+
+
+def _keep_system_fields(new: Obj, old: Obj) -> None:
+    """What an update can neither set nor clear stays (rest.BeforeUpdate)."""
+    new.pop("selfLink", None)
+    for name in ("generation", "uid", "creationTimestamp", "deletionTimestamp"):
+        if name in old:
+            new[name] = old[name]
+        elif name == "generation":
+            new.pop(name, None)
+    if "deletionGracePeriodSeconds" in old:
+        new.setdefault("deletionGracePeriodSeconds", old["deletionGracePeriodSeconds"])
+    new["name"] = new.get("name") or old["name"]
+    if "namespace" in old:
+        new["namespace"] = new.get("namespace") or old["namespace"]
+
+
+def _version_required(target: Target) -> ApiError:
+    wrong = [field.invalid("metadata.resourceVersion", 0, "must be specified for an update")]
+    return errors.invalid(target.resource.group, target.resource.plural, name=target.name, errors=wrong)
+
+
+def own_fields(registry: Registry, target: Target, old: Obj | None, new: Obj, options: WriteOptions) -> None:
+    """Note in metadata.managedFields whose the written fields are."""
+    resource, now = target.resource, registry.timestamps.now()
+    kind = registry.field_schema.root(resource.definition)
+    owner = Owner(options.manager, "Update", resource.api_version, target.subresource)
+    if old is None:
+        entries = created(new, kind, owner=owner, time=now)
+    else:
+        entries = updated(old, new, kind, owner=owner, time=now)
+    if entries:
+        new["metadata"]["managedFields"] = entries
+    else:
+        new["metadata"].pop("managedFields", None)
+
+
+async def admit(
+    registry: Registry, operation: Operation, target: Target, options: WriteOptions, *, obj: Obj, old: Obj | None = None
+) -> None:
+    """Ask admission whether the write may pass."""
+    await registry.admission.admit(
+        Attributes(operation, target, options.user, obj=obj, old=old, dry_run=options.dry_run)
+    )
+
+
+def _refuse_invalid(target: Target, obj: Obj, found: list[errors.FieldError]) -> None:
+    if found:
+        resource = target.resource
+        raise errors.invalid(resource.group, resource.kind, name=obj["metadata"].get("name") or "", errors=found)
+
+
+def _check_name(target: Target, obj: Obj) -> None:
+    name = obj["metadata"].get("name")
+    if not name:
+        raise errors.bad_request(
+            f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
+        )
+    if name != target.name:
+        raise errors.bad_request(f"the name of the object ({name}) does not match the name on the URL ({target.name})")
+
+
+def _check_place(target: Target, obj: Obj) -> None:
+    named = obj["metadata"].get("namespace")
+    if not target.resource.namespaced:
+        obj["metadata"].pop("namespace", None)
+    elif named and named != target.namespace:
+        raise errors.bad_request(
+            f"the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+Patcher = Callable[[Obj], Obj]
+
+
+async def patch(registry: Registry, target: Target, patcher: Patcher, options: WriteOptions) -> Written:
+    """Change an object by a patch, which sees it in the request's version.
+
+    Raises:
+        ApiError: 400, 404, 409, 422.
+    """
+    warnings: tuple[str, ...] = ()
+
+    def change(old: Obj) -> Obj:
+        nonlocal warnings
+        patched = patcher(old)
+        decoded = decode(registry, target.resource, Body(patched), validation=options.validation)
+        _check_name(target, decoded.obj)
+        _check_place(target, decoded.obj)
+        warnings = decoded.warnings
+        return decoded.obj
+
+    written = await modify(registry, target, change, options)
+    return Written(written.kv, warnings=warnings)

@@ -1,0 +1,76 @@
+"""What a request asks of a verb beside the object: who asks, where, and the options of reads, writes and deletes."""
+
+from dataclasses import dataclass, field
+
+from apiserver.api.resources import Resource
+from apiserver.api.selectors import FieldSelector, LabelSelector
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who asks (user.Info)."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+ANONYMOUS = User("system:anonymous", groups=("system:unauthenticated",))
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a request is about: a resource, and in it a namespace, a name and a subresource, each "" where not named."""
+
+    resource: Resource
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """CreateOptions, UpdateOptions and PatchOptions.
+
+    Attributes:
+        user: who writes, for admission.
+        dry_run: do everything but store.
+        manager: whose name stands in managedFields.
+        validation: "Strict", "Warn" or "Ignore": what happens to unknown and duplicate fields.
+    """
+
+    user: User
+    dry_run: bool = False
+    manager: str = "unknown"
+    validation: str = "Warn"
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    """ListOptions, checked. A selector that is None selects everything."""
+
+    labels: LabelSelector | None = None
+    fields: FieldSelector | None = None
+    resource_version: str = ""
+    match: str = ""
+    limit: int = 0
+    continue_token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    """DeleteOptions, checked.
+
+    Attributes:
+        grace_period: seconds, None where the client leaves it to the object.
+        propagation: "Orphan", "Background", "Foreground", or "" where the client leaves it to the kind.
+        uid, resource_version: preconditions, "" for none.
+    """
+
+    user: User
+    dry_run: bool = False
+    grace_period: int | None = None
+    propagation: str = ""
+    uid: str = ""
+    resource_version: str = ""

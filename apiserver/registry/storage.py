@@ -1,0 +1,240 @@
+"""Where objects lie in the store: keys, pages and continue tokens; the one place that turns a store's errors into API errors."""
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import orjson
+
+from apiserver.api import errors
+from apiserver.api.errors import ApiError
+from apiserver.api.resources import Resource
+from apiserver.registry.codec import Attached
+from apiserver.registry.options import ListOptions
+from etcd.store import Compacted, FutureRevision, KeyValue, Page, Store, StoreError, Unavailable
+
+ROOT = "/registry/"
+FUTURE_WAIT = 3.0
+"""Seconds that a read from the future waits for it (cacher's blockTimeout)."""
+
+Match = Callable[[KeyValue], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """One page of a list.
+
+    Attributes:
+        items: what was selected, in key order.
+        revision: of the snapshot that all pages of the list are read from.
+        token: where to go on, "" at the end.
+        remaining: how many come after this page, None where that is not known (a selector decides).
+    """
+
+    items: list[KeyValue]
+    revision: int
+    token: str = ""
+    remaining: int | None = None
+
+
+def key_of(resource: Resource, namespace: str, name: str) -> str:
+    """The key of one object."""
+    return f"{prefix_of(resource, namespace)}{name}"
+
+
+def prefix_of(resource: Resource, namespace: str) -> str:
+    """What the keys of a resource begin with, in one namespace or ("") in all."""
+    place = f"{ROOT}{resource.storage_prefix}/"
+    return f"{place}{namespace}/" if namespace and resource.namespaced else place
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn a store's failure into the API's error; a lost compare-and-swap is not one and passes through."""
+    try:
+        yield
+    except Compacted as error:
+        raise errors.expired(
+            "The provided resource version is too old; it was compacted "
+            f"(the oldest that can be read is {error.compact_revision})"
+        ) from error
+    except Unavailable as error:
+        raise errors.internal(str(error)) from error
+    except FutureRevision as error:
+        raise ApiError(500, "", str(error)) from error
+
+
+def parse_revision(text: str) -> int:
+    """The revision that a client names, 0 for "" and "0".
+
+    Raises:
+        ApiError: 400 with the words of Go's ParseUint.
+    """
+    if text.isascii() and text.isdigit():
+        return int(text)
+    if not text:
+        return 0
+    quoted = orjson.dumps(text).decode()
+    raise errors.bad_request(
+        f"resourceVersion: Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: invalid syntax"
+    )
+
+
+def matcher(options: ListOptions) -> Match | None:
+    """What decides whether an object is in the list, None where everything is."""
+    labels, fields = options.labels, options.fields
+    if labels is None and fields is None:
+        return None
+
+    def matches(kv: KeyValue) -> bool:
+        attached: Attached = kv.attached
+        return (labels is None or labels.matches(attached.labels)) and (
+            fields is None or fields.matches(attached.fields)
+        )
+
+    return matches
+
+
+class Storage:
+    """Reads of a store in the API's terms."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> KeyValue:
+        """One object, newest state.
+
+        Raises:
+            ApiError: 404.
+        """
+        with translated():
+            await self.store.fresh()
+            kv = self.store.get(key_of(resource, namespace, name))
+        if kv is None:
+            raise errors.not_found(resource.group, resource.plural, name)
+        return kv
+
+    async def await_revision(self, revision: int) -> None:
+        """Wait until a revision can be read.
+
+        Raises:
+            ApiError: 504 if it does not come.
+        """
+        if revision > self.store.revision and not await self.store.wait_for(revision, FUTURE_WAIT):
+            raise errors.timeout(
+                f"Timeout: Too large resource version: {revision}, current: {self.store.revision}",
+                seconds=1,
+                causes=[{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+            )
+
+    async def list(self, resource: Resource, namespace: str, options: ListOptions) -> Selected:
+        """A page of a list, of the newest state or of the revision that the options name.
+
+        Raises:
+            ApiError: 400 for a bad token or version, 410 where the snapshot is compacted, 504 for the future.
+        """
+        prefix = prefix_of(resource, namespace)
+        revision, start = 0, ""
+        if options.continue_token:
+            revision, start = _decode_token(options.continue_token, prefix)
+            if options.resource_version not in ("", "0"):
+                raise errors.bad_request("specifying resource version is not allowed when using continue")
+        else:
+            asked = parse_revision(options.resource_version)
+            await self.await_revision(asked)
+            exact = options.match == "Exact" or (options.limit > 0 and not options.match)
+            revision = asked if exact else 0
+            if not asked:
+                await self.store.fresh()
+        try:
+            with translated():
+                return self._select(prefix, start, revision, options)
+        except ApiError as error:
+            if error.code == 410 and options.continue_token:
+                raise self._expired_token(prefix, start) from error
+            raise
+
+    def _select(self, prefix: str, start: str, revision: int, options: ListOptions) -> Selected:
+        match, limit = matcher(options), max(options.limit, 0)
+        if match is None:
+            page = self.store.range(prefix, start=start, limit=limit, revision=max(revision, 0))
+            return _page(prefix, list(page.items), page, remaining=page.remaining)
+        found: list[KeyValue] = []
+        chunk = max(limit, 500) if limit else 0
+        while True:
+            page = self.store.range(prefix, start=start, limit=chunk, revision=max(revision, 0))
+            revision = page.revision
+            found += filter(match, page.items)
+            if limit and len(found) > limit:
+                last = found[limit - 1].key
+                return Selected(found[:limit], page.revision, _encode_token(prefix, last, page.revision))
+            if not page.more:
+                return Selected(found, page.revision)
+            if limit and len(found) == limit and page.items:
+                start = _after(page.items[-1].key)
+                continue
+            start = _after(page.items[-1].key)
+
+    def _expired_token(self, prefix: str, start: str) -> ApiError:
+        """410, with a token that goes on with the newest state, which upstream calls inconsistent."""
+        token = _token(-1, start.removeprefix(prefix))
+        error = errors.expired(
+            "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+            "without the continue parameter, or use the continue token in this response to retrieve the remainder of "
+            "the results. Continuing with the provided token results in an inconsistent list - objects that were "
+            "created, modified, or deleted between the time the first chunk was returned and now may show up in the "
+            "list."
+        )
+        error.continue_token = token
+        return error
+
+
+def _page(prefix: str, items: list[KeyValue], page: Page, *, remaining: int) -> Selected:
+    if not page.more:
+        return Selected(items, page.revision)
+    return Selected(items, page.revision, _encode_token(prefix, items[-1].key, page.revision), remaining)
+
+
+def _after(key: str) -> str:
+    """The first key that can come after this one."""
+    return key + "\0"
+
+
+def _encode_token(prefix: str, last: str, revision: int) -> str:
+    return _token(revision, _after(last).removeprefix(prefix))
+
+
+def _token(revision: int, start: str) -> str:
+    body = orjson.dumps({"v": "meta.k8s.io/v1", "rv": revision, "start": start})
+    return base64.urlsafe_b64encode(body).rstrip(b"=").decode()
+
+
+def _decode_token(token: str, prefix: str) -> tuple[int, str]:
+    """The revision and the key that a continue token means (storage.DecodeContinue).
+
+    Raises:
+        ApiError: 400.
+    """
+
+    def bad(why: str) -> ApiError:
+        return errors.bad_request(f"continue key is not valid: {why}")
+
+    try:
+        body = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        value = orjson.loads(body)
+    except (binascii.Error, ValueError) as error:
+        raise bad(str(error)) from error
+    if not isinstance(value, dict):
+        raise bad("not an object")
+    version, revision, start = value.get("v"), value.get("rv"), value.get("start")
+    if version != "meta.k8s.io/v1":
+        raise bad("server does not recognize this encoded version %s" % orjson.dumps(version).decode())
+    if not isinstance(revision, int) or revision == 0:
+        raise bad("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+    if not isinstance(start, str) or not start:
+        raise bad("encoded start key empty (version meta.k8s.io/v1)")
+    if ".." in start.split("/"):
+        raise bad(orjson.dumps(start).decode())
+    return revision, prefix + start
