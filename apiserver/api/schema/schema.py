@@ -13,7 +13,6 @@ from apiserver.api.schema.strict import DecodeError, explain, prune
 from apiserver.api.schema.values import Convert, IllegibleError, MalformedError, UnfitError
 
 _OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
-_HEAD = ("kind", "apiVersion", "metadata")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +20,7 @@ class Decoded:
     """A decoded body.
 
     Attributes:
-        obj: the object as a server with typed objects would write it, without defaults; kind and metadata come first.
+        obj: the object as a server with typed objects would write it, without defaults, in the order of the body.
         errors: unknown and repeated fields, as a strict decoder names them: 'unknown field "spec.foo"'.
     """
 
@@ -92,8 +91,7 @@ class Schema:
         else:
             if strict and body and may_repeat_fields(body, obj):
                 errors = explain(self._shapes[definition], body)
-        head = {key: decoded[key] for key in _HEAD if key in decoded}
-        return Decoded(head | decoded, tuple(errors) if strict else ())
+        return Decoded(decoded, tuple(errors) if strict else ())
 
     def _decode_known(self, definition: str, obj: Obj) -> Obj:
         shape = self._shapes[definition]

@@ -1,7 +1,7 @@
 """Shapes: the definitions compiled, once each, to closures that decode and can be walked to find what is wrong."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from apiserver.api.meta import Obj
@@ -19,7 +19,7 @@ class Scalar:
         decode: makes the canonical form.
         zero: what Go writes for its zero value.
         numeric: errors quote a number that does not fit.
-        omissible: omitempty leaves out its zero; it does not for types that write themselves.
+        omissible: omitempty leaves out its zero; not so for types that read and write themselves.
     """
 
     type: str
@@ -185,6 +185,8 @@ class Shapes(dict[str, Shape]):
             return List(go, item, _list_decoder(item))
         if kind == "object":
             item = self._shape(schema["additionalProperties"], item_type(go, schema["additionalProperties"]))
+            if isinstance(item, Scalar) and item.decode is values.read_bytes:
+                item = replace(item, zero="")  # the store's form of a map has no nil bytes
             return Map(go, item, _map_decoder(item))
         decode, zero, numeric = _SCALARS[kind, schema.get("format", "")]
         return Scalar(go, decode, zero, numeric)

@@ -159,7 +159,10 @@ class _Walk:
         try:
             shape.decode(value.value() if isinstance(value, _Number) else value)
         except UnfitError:
-            self._refuse(_cannot_unmarshal(_described(value, quoted=shape.numeric), place, shape.type))
+            message = _cannot_unmarshal(_described(value, quoted=shape.numeric), place, shape.type)
+            if not shape.omissible:
+                _malformed(message)
+            self._refuse(message)
         except IllegibleError as error:
             self._refuse(str(error))
 
@@ -183,6 +186,7 @@ class _Walk:
 
 
 def _malformed(message: str) -> NoReturn:
+    """A type that reads itself ends the decoding."""
     raise MalformedError(message)
 
 
