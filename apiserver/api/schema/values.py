@@ -62,9 +62,9 @@ def read_float64(value: Any) -> float:
 
 
 def read_quantity(value: Any) -> str:
-    """A resource.Quantity; numbers are quantities too."""
+    """A resource.Quantity; numbers are quantities too, and space around one is skipped."""
     try:
-        return canonical(value if type(value) is str else _as_text(value))
+        return canonical(value.strip() if type(value) is str else _as_text(value))
     except ValueError as error:
         raise MalformedError(str(error)) from error
 
