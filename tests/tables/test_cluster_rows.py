@@ -2,6 +2,9 @@ from typing import Any
 
 import pytest
 
+from apiserver.api.meta import name_of
+from apiserver.endpoints import tables
+
 
 @pytest.mark.parametrize(
     ("spec", "conditions", "expected"),
@@ -159,9 +162,55 @@ def test_a_nodes_roles_come_from_its_labels(printed: Any, labels: Any, expected:
             "storagemigration.k8s.io",
             "StorageVersionMigration",
             {"spec": {"resource": {"group": "apps", "resource": "deployments"}}},
-            ["x", "deployments.apps"],
+            ["x", "deployments.apps", "Unknown"],
         ),
-        ("scheduling.k8s.io", "Workload", {}, ["x", "2024-01-01T00:00:00Z"]),
+        (
+            "storagemigration.k8s.io",
+            "StorageVersionMigration",
+            {
+                "spec": {"resource": {"group": "", "resource": "pods"}},
+                "status": {
+                    "conditions": [
+                        {"type": "Succeeded", "status": "True"},
+                        {"type": "Running", "status": "False"},
+                        {"type": "Other", "status": "True"},
+                    ]
+                },
+            },
+            ["x", "pods", "Succeeded"],
+        ),
+        ("scheduling.k8s.io", "Workload", {}, ["x", "60m"]),
+        ("scheduling.k8s.io", "PodGroup", {}, ["x", "Basic", "<none>", "Pending", "60m"]),
+        (
+            "scheduling.k8s.io",
+            "PodGroup",
+            {
+                "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "workloadRef": {"workloadName": "w"}},
+                "status": {"conditions": [{"type": "PodGroupInitiallyScheduled", "status": "True"}]},
+            },
+            ["x", "Gang", "w", "Scheduled", "60m"],
+        ),
+        (
+            "scheduling.k8s.io",
+            "PodGroup",
+            {"status": {"conditions": [{"type": "PodGroupInitiallyScheduled", "status": "False"}]}},
+            ["x", "Basic", "<none>", "Unschedulable", "60m"],
+        ),
+        (
+            "scheduling.k8s.io",
+            "PodGroup",
+            {
+                "status": {
+                    "conditions": [
+                        {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"},
+                        {"type": "PodGroupInitiallyScheduled", "status": "True"},
+                    ]
+                }
+            },
+            ["x", "Basic", "<none>", "PreemptionByScheduler", "60m"],
+        ),
+        ("scheduling.k8s.io", "CompositePodGroup", {}, ["x", "Basic", "<none>", "60m"]),
+        ("lifecycle.k8s.io", "EvictionRequest", {}, ["x", "2024-01-01T00:00:00Z"]),
     ],
 )
 def test_a_row_of_the_clusters_own_kinds(
@@ -236,12 +285,18 @@ def test_a_signing_requests_condition(printed: Any, conditions: list[str], certi
         (
             "PodCertificateRequest",
             {
-                "spec": {"podName": "p", "serviceAccountName": "sa", "nodeName": "n", "signerName": "s"},
+                "spec": {
+                    "podName": "p",
+                    "serviceAccountName": "sa",
+                    "nodeName": "n",
+                    "signerName": "s",
+                    "unverifiedUserAnnotations": {"a": "b"},
+                },
                 "status": {"conditions": [{"type": "Issued", "status": "True"}]},
             },
-            ["x", "p", "sa", "n", "s", "Issued"],
+            ["x", "p", "sa", "n", "s", "Issued", "a=b"],
         ),
-        ("PodCertificateRequest", {}, ["x", "", "", "", "", "Pending"]),
+        ("PodCertificateRequest", {}, ["x", "", "", "", "", "Pending", "<none>"]),
     ],
 )
 def test_a_row_of_certificates(printed: Any, kind: str, body: Any, expected: list[Any]) -> None:
@@ -280,6 +335,11 @@ def test_a_row_of_admission(printed: Any, kind: str, body: Any, expected: list[A
     assert list(printed("admissionregistration.k8s.io", kind, body).values()) == expected
 
 
+COUNTED = {"type": "Complete", "status": "True", "lastTransitionTime": "2024-01-01T00:55:00Z"}
+POOLS = [
+    {"totalDevices": 5, "availableDevices": 3, "allocatedDevices": 1, "unavailableDevices": 1},
+    {"totalDevices": 3, "allocatedDevices": 3, "validationError": "why"},
+]
 GONE = {"deletionTimestamp": "2024-01-01T00:59:00Z"}
 
 
@@ -313,7 +373,41 @@ def test_a_resource_claims_state(printed: Any, metadata: Any, status: Any, expec
             ["x", "k", "v", "NoExecute", "60s", "60m"],
         ),
         ("DeviceTaintRule", {}, ["x", "", "", "", "", "60m"]),
+        (
+            "ResourcePoolStatusRequest",
+            {"spec": {"driver": "d"}},
+            ["x", "d", "-", "-", "-", "-", "-", 0, "Pending", "<none>"],
+        ),
+        (
+            "ResourcePoolStatusRequest",
+            {"status": {"poolCount": 2, "conditions": [{"type": "Failed", "status": "True"}]}},
+            ["x", "", "-", "-", "-", "-", "-", 2, "Failed", "<none>"],
+        ),
+        (
+            "ResourcePoolStatusRequest",
+            {"status": {"poolCount": 3, "conditions": [COUNTED], "pools": POOLS}},
+            ["x", "", "8", "3", "4", "1", "1", 3, "Complete (2/3 pools)", "5m"],
+        ),
+        (
+            "ResourcePoolStatusRequest",
+            {"status": {"poolCount": 0, "conditions": [COUNTED]}},
+            ["x", "", "0", "0", "0", "0", "0", 0, "Complete", "5m"],
+        ),
     ],
 )
 def test_a_row_of_devices(printed: Any, kind: str, body: Any, expected: list[Any]) -> None:
     assert list(printed("resource.k8s.io", kind, body).values()) == expected
+
+
+def test_flow_schemas_are_listed_by_precedence_and_name() -> None:
+    schemas = [
+        {"metadata": {"name": name}, "spec": {"matchingPrecedence": precedence}}
+        for name, precedence in (("b", 10), ("z", 1), ("a", 10))
+    ]
+    ordered = tables.ordered("flowcontrol.apiserver.k8s.io", "FlowSchema", items=schemas)
+    assert [name_of(schema) for schema in ordered] == ["z", "a", "b"]
+
+
+def test_other_kinds_keep_the_order_of_their_list() -> None:
+    pods = [{"metadata": {"name": name}} for name in ("b", "a")]
+    assert [name_of(pod) for pod in tables.ordered("", "Pod", items=pods)] == ["b", "a"]

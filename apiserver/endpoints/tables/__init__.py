@@ -6,7 +6,7 @@ has and how its cells are computed. Kinds without a printer show their name and 
 What wraps the rows (the Table itself, includeObject, the list's metadata) is the caller's; so are custom columns.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -20,6 +20,7 @@ from apiserver.endpoints.tables import (
     events,
     pods,
     rbac,
+    scheduling,
     services,
     storage,
     workloads,
@@ -28,7 +29,7 @@ from apiserver.endpoints.tables.columns import CREATED_AT, NAME, Printer, Printe
 from apiserver.endpoints.tables.fields import Cells, text
 from apiserver.endpoints.tables.format import Since
 
-_GROUPS = (admission, autoscaling, cluster, devices, events, pods, rbac, services, storage, workloads)
+_GROUPS = (admission, autoscaling, cluster, devices, events, pods, rbac, scheduling, services, storage, workloads)
 _PRINTERS: Printers = dict(chain.from_iterable(group.PRINTERS.items() for group in _GROUPS))
 
 
@@ -84,3 +85,9 @@ def compile_row(group: str, kind: str, *, obj: Obj) -> Row:
     cells = printer.cells(obj)
     moving = tuple([(index, cell) for index, cell in enumerate(cells) if type(cell) is Since])
     return Row(cells, moving, printer.conditions(obj) if printer.conditions else [])
+
+
+def ordered(group: str, kind: str, *, items: Iterable[Obj]) -> Iterable[Obj]:
+    """The objects of one list in the order of its rows: as they come, but for flow schemas, which go by precedence."""
+    order = _PRINTERS.get((group, kind), _DEFAULT).order
+    return sorted(items, key=order) if order else items

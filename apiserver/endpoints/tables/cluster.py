@@ -1,4 +1,4 @@
-"""Rows of what makes up and runs a cluster: nodes, namespaces, configuration, leases, priorities, the API itself."""
+"""Rows of what makes up and runs a cluster: nodes, namespaces, configuration, leases, the API itself."""
 
 from typing import Any
 
@@ -22,7 +22,6 @@ from apiserver.endpoints.tables.fields import (
 from apiserver.endpoints.tables.format import age
 
 _FLOW = "io.k8s.api.flowcontrol.v1."
-_SCHEDULING = "io.k8s.api.scheduling.v1."
 _STORAGE_VERSION = "io.k8s.api.apiserverinternal.v1alpha1.StorageVersionStatus"
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"
@@ -102,10 +101,6 @@ def _resource_quota(obj: Obj) -> Cells:
     return [name_of(obj), requests, limits, age(obj)]
 
 
-def _priority_class(obj: Obj) -> Cells:
-    return [name_of(obj), number(obj, "value"), flag(obj, "globalDefault"), age(obj), text(obj, "preemptionPolicy")]
-
-
 def _runtime_class(obj: Obj) -> Cells:
     return [name_of(obj), text(obj, "handler"), age(obj)]
 
@@ -132,6 +127,11 @@ def _flow_schema(obj: Obj) -> Cells:
     ]
 
 
+def _flow_schema_order(obj: Obj) -> tuple[int, str]:
+    """The order in which flow schemas are tried on a request."""
+    return number(mapping(obj, "spec"), "matchingPrecedence"), name_of(obj)
+
+
 _QUEUING = (("Queues", "queues"), ("HandSize", "handSize"), ("QueueLengthLimit", "queueLengthLimit"))
 
 
@@ -156,9 +156,15 @@ def _storage_version(obj: Obj) -> Cells:
     return [name_of(obj), text(status, "commonEncodingVersion", UNSET), shown(versions) or UNSET, age(obj)]
 
 
+_MIGRATION_STATES = frozenset({"Running", "Failed", "Succeeded"})
+
+
 def _storage_version_migration(obj: Obj) -> Cells:
     resource = mapping(mapping(obj, "spec"), "resource")
-    return [name_of(obj), f"{text(resource, 'resource')}.{text(resource, 'group')}"]
+    group = f".{text(resource, 'group')}" if text(resource, "group") else ""
+    conditions = [c for c in mappings(mapping(obj, "status"), "conditions") if c.get("status") == "True"]
+    states = [state for c in conditions if (state := text(c, "type")) in _MIGRATION_STATES]
+    return [name_of(obj), f"{text(resource, 'resource')}{group}", states[-1] if states else "Unknown"]
 
 
 def _api_service(obj: Obj) -> Cells:
@@ -222,16 +228,6 @@ PRINTERS: Printers = {
         columns=tuple(Column(field.capitalize(), f"{META}Status#{field}") for field in ("status", "reason", "message")),
         cells=_status,
     ),
-    ("scheduling.k8s.io", "PriorityClass"): Printer(
-        columns=(
-            NAME,
-            Column("Value", f"{_SCHEDULING}PriorityClass#value", type="integer"),
-            Column("Global-Default", f"{_SCHEDULING}PriorityClass#globalDefault", type="boolean"),
-            AGE,
-            Column("PreemptionPolicy", f"{_SCHEDULING}PriorityClass#preemptionPolicy"),
-        ),
-        cells=_priority_class,
-    ),
     ("node.k8s.io", "RuntimeClass"): Printer(
         columns=(NAME, Column("Handler", "io.k8s.api.node.v1.RuntimeClass#handler"), AGE), cells=_runtime_class
     ),
@@ -258,6 +254,7 @@ PRINTERS: Printers = {
             Column("MissingPL", "Whether the priority level is missing."),
         ),
         cells=_flow_schema,
+        order=_flow_schema_order,
     ),
     ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"): Printer(
         columns=(
@@ -282,6 +279,7 @@ PRINTERS: Printers = {
         columns=(
             Column("Name", f"{META}ObjectMeta#name"),
             Column("Resource", "The resource to migrate, with its group."),
+            Column("Status", "How far the migration is, in one word."),
         ),
         cells=_storage_version_migration,
     ),

@@ -1,10 +1,11 @@
-"""What a column is, what a printer is, and the columns that many kinds share."""
+"""What a column is, what a printer is, and what many kinds share."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from apiserver.api.meta import Obj
+from apiserver.api.meta import Obj, name_of
 from apiserver.endpoints.tables.fields import Cells
+from apiserver.endpoints.tables.format import age
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 CORE = "io.k8s.api.core.v1."
@@ -53,11 +54,13 @@ class Printer:
     Attributes:
         cells: object → cells in the order of the columns; cells that grow older are left as `format.Since`.
         conditions: object → the row's conditions, where the kind has any.
+        order: object → sort key of the rows of a list, where they are not in the order of the list.
     """
 
     columns: tuple[Column, ...]
     cells: Callable[[Obj], Cells]
     conditions: Callable[[Obj], list[Obj]] | None = None
+    order: Callable[[Obj], tuple[int, str]] | None = None
 
 
 Printers = Mapping[tuple[str, str], Printer]
@@ -69,3 +72,10 @@ CREATED_AT = Column("Created At", f"{META}ObjectMeta#creationTimestamp", type="d
 
 CONTAINERS = Column("Containers", "Names of the containers in the pod template.", priority=1)
 IMAGES = Column("Images", "Images of the containers in the pod template.", priority=1)
+
+
+def _name_and_age(obj: Obj) -> Cells:
+    return [name_of(obj), age(obj)]
+
+
+NAME_AND_AGE = Printer(columns=(NAME, AGE), cells=_name_and_age)

@@ -1,16 +1,14 @@
 """Rows of dynamically allocated devices: resource.k8s.io."""
 
 from apiserver.api.meta import Obj, name_of
-from apiserver.endpoints.tables.columns import AGE, NAME, Column, Printer, Printers
-from apiserver.endpoints.tables.fields import Cells, is_deleted, mapping, text
+from apiserver.endpoints.tables.columns import AGE, NAME, NAME_AND_AGE, Column, Printer, Printers
+from apiserver.endpoints.tables.fields import NONE, Cells, count, is_deleted, mapping, mappings, number, text
 from apiserver.endpoints.tables.format import age, since
 
 _GROUP = "resource.k8s.io"
 _RESOURCE = "io.k8s.api.resource.v1."
-
-
-def _name_and_age(obj: Obj) -> Cells:
-    return [name_of(obj), age(obj)]
+_REQUEST = "io.k8s.api.resource.v1alpha3.ResourcePoolStatusRequest"
+_POOL = "io.k8s.api.resource.v1alpha3.PoolStatus"
 
 
 def _claim(obj: Obj) -> Cells:
@@ -38,11 +36,49 @@ def _taint_rule(obj: Obj) -> Cells:
     return [name_of(obj), *texts, "" if added is None else since(added), age(obj)]
 
 
-_NAME_AND_AGE = Printer(columns=(NAME, AGE), cells=_name_and_age)
+_COUNTED_DEVICES = (
+    ("Total", "totalDevices"),
+    ("Available", "availableDevices"),
+    ("Allocated", "allocatedDevices"),
+    ("Unavailable", "unavailableDevices"),
+)
+
+
+def _pool_status_request(obj: Obj) -> Cells:
+    status = mapping(obj, "status")
+    state, ended = _request_state(status)
+    counts = _pool_counts(mappings(status, "pools")) if obj.get("status") is not None and state != "Failed" else None
+    return [
+        name_of(obj),
+        text(mapping(obj, "spec"), "driver"),
+        *(counts or ["-"] * (len(_COUNTED_DEVICES) + 1)),
+        number(status, "poolCount"),
+        state,
+        NONE if ended is None else since(ended.get("lastTransitionTime")),
+    ]
+
+
+def _pool_counts(pools: list[Obj]) -> list[str]:
+    """The devices of all pools by their state, and how many pools are not valid."""
+    devices = [str(sum(number(pool, field) for pool in pools)) for _, field in _COUNTED_DEVICES]
+    return [*devices, str(sum(pool.get("validationError") is not None for pool in pools))]
+
+
+def _request_state(status: Obj) -> tuple[str, Obj | None]:
+    """The request's state in one word, and the condition that says it is complete."""
+    conditions = [c for c in mappings(status, "conditions") if c.get("status") == "True"]
+    ending = next((c for c in conditions if c.get("type") in {"Complete", "Failed"}), None)
+    if ending is None:
+        return "Pending", None
+    if ending.get("type") == "Failed":
+        return "Failed", None
+    listed, found = count(status, "pools"), number(status, "poolCount")
+    return (f"Complete ({listed}/{found} pools)" if found > listed else "Complete"), ending
+
 
 PRINTERS: Printers = {
-    (_GROUP, "DeviceClass"): _NAME_AND_AGE,
-    (_GROUP, "ResourceClaimTemplate"): _NAME_AND_AGE,
+    (_GROUP, "DeviceClass"): NAME_AND_AGE,
+    (_GROUP, "ResourceClaimTemplate"): NAME_AND_AGE,
     (_GROUP, "ResourceClaim"): Printer(
         columns=(NAME, Column("State", "Whether the claim is pending, allocated, reserved, deleted."), AGE),
         cells=_claim,
@@ -56,6 +92,18 @@ PRINTERS: Printers = {
             AGE,
         ),
         cells=_slice,
+    ),
+    (_GROUP, "ResourcePoolStatusRequest"): Printer(
+        columns=(
+            NAME,
+            Column("Driver", f"{_REQUEST}Spec#driver"),
+            *(Column(name, f"{_POOL}#{field}") for name, field in _COUNTED_DEVICES),
+            Column("Errors", "How many pools are not valid."),
+            Column("Pools", f"{_REQUEST}Status#poolCount", type="integer"),
+            Column("Status", "How far the request is, in one word."),
+            Column("Completed", "How long ago the pools were counted."),
+        ),
+        cells=_pool_status_request,
     ),
     (_GROUP, "DeviceTaintRule"): Printer(
         columns=(

@@ -7,6 +7,7 @@ from apiserver.endpoints.tables.columns import AGE, CORE, NAME, Column, Printer,
 from apiserver.endpoints.tables.fields import (
     NONE,
     Cells,
+    count,
     has_condition,
     is_deleted,
     mapping,
@@ -115,6 +116,13 @@ def _own_reason(status: Obj) -> str:
     return text(status, "reason") or text(status, "phase")
 
 
+def _deletion_reason(status: Obj, reason: str) -> str:
+    """What a pod that is being deleted says: one that has ended keeps its reason."""
+    if text(status, "reason") == "NodeLost":
+        return "Unknown"
+    return reason if text(status, "phase") in _TERMINAL else "Terminating"
+
+
 def _readiness_gates(spec: Obj, status: Obj) -> str:
     gates = mappings(spec, "readinessGates")
     if not gates:
@@ -124,8 +132,7 @@ def _readiness_gates(spec: Obj, status: Obj) -> str:
 
 def _pod_ip(status: Obj) -> str:
     # podIP is authoritative, and podIPs may lag behind it.
-    addresses = mappings(status, "podIPs")
-    return text(status, "podIP") or (text(addresses[0], "ip") if addresses else "") or NONE
+    return text(status, "podIP") or next((text(address, "ip") for address in mappings(status, "podIPs")), "") or NONE
 
 
 def pod_cells(pod: Obj) -> Cells:
@@ -143,15 +150,10 @@ def pod_cells(pod: Obj) -> Cells:
         reason = _running_reason(status, init_reason or reason, tally)
     else:
         reason = init_reason
-    if is_deleted(pod):
-        if text(status, "reason") == "NodeLost":
-            reason = "Unknown"
-        elif text(status, "phase") not in _TERMINAL:
-            reason = "Terminating"
     return [
         name_of(pod),
-        f"{tally.ready}/{len(mappings(spec, 'containers')) + len(sidecars)}",
-        reason,
+        f"{tally.ready}/{count(spec, 'containers') + len(sidecars)}",
+        _deletion_reason(status, reason) if is_deleted(pod) else reason,
         tally.restarts_cell(),
         age(pod),
         _pod_ip(status),

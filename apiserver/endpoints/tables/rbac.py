@@ -3,7 +3,7 @@
 from apiserver.api.meta import Obj, name_of
 from apiserver.endpoints.tables.columns import AGE, NAME, Column, Printer, Printers
 from apiserver.endpoints.tables.fields import NONE, Cells, mapping, mappings, number, text
-from apiserver.endpoints.tables.format import age, human_duration
+from apiserver.endpoints.tables.format import age, human_duration, labels_text
 
 _CERTIFICATES = "io.k8s.api.certificates.v1."
 _RBAC = "io.k8s.api.rbac.v1."
@@ -63,6 +63,7 @@ def _pod_certificate_request(obj: Obj) -> Cells:
         name_of(obj),
         *[text(spec, field) for _, field in _POD_REQUEST_FIELDS],
         states[-1] if states else "Pending",
+        labels_text(mapping(spec, "unverifiedUserAnnotations")),
     ]
 
 
@@ -103,6 +104,7 @@ PRINTERS: Printers = {
             NAME,
             *(Column(name, f"{_CERTIFICATES}PodCertificateRequestSpec#{field}") for name, field in _POD_REQUEST_FIELDS),
             Column("State", "Whether the request is Pending, Issued, Denied or Failed."),
+            Column("UnverifiedUserAnnotations", f"{_CERTIFICATES}PodCertificateRequestSpec#unverifiedUserAnnotations"),
         ),
         cells=_pod_certificate_request,
     ),
