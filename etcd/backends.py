@@ -14,6 +14,8 @@ from etcd.store import Store, StoreError
 
 _FILE: Final = "store.db"
 """The database's name where the URL names a directory."""
+_SUFFIXES: Final = {".db", ".sqlite", ".sqlite3"}
+"""What a name that does not exist yet ends with if it is to be a file."""
 
 
 def _nothing(_key: str, _value: bytes) -> None:
@@ -30,7 +32,7 @@ async def _sqlite(location: str, options: Options) -> Store:
 
 def _file(location: str) -> Path:
     path = Path(location).expanduser()
-    return path / _FILE if path.is_dir() or not path.suffix else path
+    return path if path.is_file() or (path.suffix in _SUFFIXES and not path.is_dir()) else path / _FILE
 
 
 async def _cluster(location: str, _options: Options) -> Store:
@@ -59,7 +61,7 @@ async def open_store(
     """Open the store that a URL names; it belongs to the running event loop.
 
     Args:
-        url: "memory://", or "sqlite://" and a directory or a file (a name with a suffix), made if need be.
+        url: "memory://", or "sqlite://" and a directory or a file (*.db), made if need be.
         attach: computes from a key and its value what to keep beside it.
         clock: seconds that only ever grow; compaction by age goes by it.
         compact_age: seconds for which events, and what they replaced, are kept.

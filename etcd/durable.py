@@ -48,8 +48,8 @@ class DurableStore(EmbeddedStore):
         """The contract's `compact`; raises Unavailable if it cannot be made durable."""
         if revision > self._engine.revision:
             raise FutureRevision(self._engine.revision)
-        self._require_open()
         async with self._compacting:
+            self._require_open()
             if revision > self._engine.compacted:
                 await self._forget_before(revision)
 

@@ -116,6 +116,7 @@ class EmbeddedStore:
         return self._engine.revision + 1
 
     async def _commit(self, event: Event) -> None:
+        event.key.encode()  # a key that is no text raises here, as it does where keys are stored
         self._apply((event,))
 
     def _apply(self, events: Sequence[Event]) -> None:
