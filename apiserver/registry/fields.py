@@ -17,10 +17,7 @@ def selectable_fields(resource: Resource, obj: Obj) -> Fields:
     A custom kind declares its own (spec.versions[*].selectableFields): the row's, which are paths of plain values.
     """
     extract = FIELDS.get((resource.group, resource.kind))
-    if extract is not None:
-        fields = extract(obj)
-    else:
-        fields = _at(obj, resource.fields) if resource.fields else {}
+    fields = extract(obj) if extract is not None else _at(obj, resource.fields)
     meta = obj["metadata"]
     fields["metadata.name"] = meta.get("name", "")
     fields["metadata.namespace"] = meta.get("namespace", "")
@@ -28,6 +25,7 @@ def selectable_fields(resource: Resource, obj: Obj) -> Fields:
 
 
 def _pod(pod: Obj) -> Fields:
+    """A pod's fields; status.podIPs is a name that selectors may use and that no pod has a value for."""
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
     return {
         "spec.hostNetwork": "true" if spec.get("hostNetwork") else "false",
@@ -38,6 +36,7 @@ def _pod(pod: Obj) -> Fields:
         "status.nominatedNodeName": status.get("nominatedNodeName", ""),
         "status.phase": status.get("phase", ""),
         "status.podIP": status.get("podIP", ""),
+        "status.podIPs": "",
     }
 
 

@@ -1,0 +1,136 @@
+"""What field selectors can see of an object."""
+
+import dataclasses
+import functools
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from apiserver.api.builtin import builtin_rows
+from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource
+from apiserver.registry.fields import FIELDS, selectable_fields
+
+
+@functools.cache
+def rows() -> dict[tuple[str, str], Resource]:
+    package = importlib.util.find_spec("kubernetes_validate")
+    assert package is not None
+    assert package.origin is not None
+    folder = Path(package.origin).parent / "kubernetes-json-schema" / "v1.37.0-local"
+    definitions = json.loads((folder / "_definitions.json").read_bytes())["$defs"]
+    return {(row.group, row.kind): row for row in builtin_rows(definitions)}
+
+
+def fields(group: str, kind: str, obj: Obj) -> dict[str, str]:
+    return selectable_fields(rows()[group, kind], {"metadata": {"name": "n", "namespace": "m"}} | obj)
+
+
+@pytest.mark.parametrize("row", rows().values(), ids=lambda row: f"{row.group}/{row.kind}")
+def test_every_field_that_a_selector_may_name_has_a_value(row: Resource):
+    assert {*row.fields, "metadata.name", "metadata.namespace"} <= selectable_fields(row, {"metadata": {}}).keys()
+
+
+def test_only_kinds_with_fields_are_read():
+    assert [key for key in FIELDS if not rows()[key].fields] == []
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "obj", "expected"),
+    [
+        ("", "ConfigMap", {}, {}),
+        (
+            "",
+            "Pod",
+            {
+                "spec": {
+                    "hostNetwork": True,
+                    "nodeName": "a",
+                    "restartPolicy": "Always",
+                    "schedulerName": "s",
+                    "serviceAccountName": "b",
+                },
+                "status": {"phase": "Running", "podIP": "10.0.0.1", "nominatedNodeName": "c"},
+            },
+            {
+                "spec.hostNetwork": "true",
+                "spec.nodeName": "a",
+                "spec.restartPolicy": "Always",
+                "spec.schedulerName": "s",
+                "spec.serviceAccountName": "b",
+                "status.nominatedNodeName": "c",
+                "status.phase": "Running",
+                "status.podIP": "10.0.0.1",
+                "status.podIPs": "",
+            },
+        ),
+        ("", "Node", {"spec": {"unschedulable": True}}, {"spec.unschedulable": "true"}),
+        ("", "Node", {"spec": {}}, {"spec.unschedulable": "false"}),
+        ("", "Secret", {"type": "Opaque"}, {"type": "Opaque"}),
+        ("", "Namespace", {"status": {"phase": "Active"}}, {"status.phase": "Active"}),
+        (
+            "",
+            "Service",
+            {"spec": {"clusterIP": "None", "type": "ClusterIP"}},
+            {"spec.clusterIP": "None", "spec.type": "ClusterIP"},
+        ),
+        ("", "ReplicationController", {"status": {"replicas": 3}}, {"status.replicas": "3"}),
+        ("", "ReplicationController", {"status": {}}, {"status.replicas": "0"}),
+        ("batch", "Job", {"status": {"succeeded": 2}}, {"status.successful": "2"}),
+        (
+            "certificates.k8s.io",
+            "CertificateSigningRequest",
+            {"spec": {"signerName": "x/y"}},
+            {"spec.signerName": "x/y"},
+        ),
+        (
+            "resource.k8s.io",
+            "ResourceSlice",
+            {"spec": {"driver": "d"}},
+            {"spec.driver": "d", "spec.nodeName": ""},
+        ),
+    ],
+)
+def test_the_fields_of_each_kind(group: str, kind: str, obj: Obj, expected: dict[str, str]):
+    assert fields(group, kind, obj) == expected | {"metadata.name": "n", "metadata.namespace": "m"}
+
+
+CORE_EVENT = {
+    "involvedObject": {"kind": "Pod", "name": "p"},
+    "reason": "Why",
+    "source": {"component": "kubelet"},
+    "type": "Normal",
+}
+NEW_EVENT = {
+    "regarding": {"kind": "Pod", "name": "p"},
+    "reason": "Why",
+    "deprecatedSource": {"component": "kubelet"},
+    "type": "Normal",
+}
+
+
+@pytest.mark.parametrize(("group", "event"), [("", CORE_EVENT), ("events.k8s.io", NEW_EVENT)])
+def test_an_event_is_found_by_the_names_of_either_group(group: str, event: Obj):
+    found = fields(group, "Event", event)
+    assert found["involvedObject.name"] == found["regarding.name"] == "p"
+    assert (found["source"], found["reason"], found["type"]) == ("kubelet", "Why", "Normal")
+
+
+def test_the_source_of_an_event_is_its_reporter_where_it_names_none():
+    found = fields("events.k8s.io", "Event", {"reportingController": "c"})
+    assert (found["source"], found["reportingComponent"], found["reportingController"]) == ("c", "c", "c")
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [({"a": {"b": "x"}}, "x"), ({"a": {"b": 3}}, "3"), ({"a": {"b": True}}, "true"), ({"a": "x"}, ""), ({}, "")],
+)
+def test_a_custom_kind_declares_its_own_fields(spec: Obj, text: str):
+    row = dataclasses.replace(rows()["", "ConfigMap"], group="example.com", kind="Thing", fields=("spec.a.b",))
+    assert selectable_fields(row, {"metadata": {"name": "n"}, "spec": spec}) == {
+        "metadata.name": "n",
+        "metadata.namespace": "",
+        "spec.a.b": text,
+    }

@@ -1,0 +1,424 @@
+"""What creation and updates make of an object before it is validated."""
+
+import copy
+import functools
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apiserver.api.builtin import builtin_rows
+from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource, Subresource
+from apiserver.registry.strategy import CUSTOM, CUSTOM_WITH_STATUS, STRATEGIES, SUBRESOURCES, strategy_for, strategy_of
+
+STATUS_OF_ITS_OWN = {("", "Node"), ("networking.k8s.io", "ServiceCIDR")}
+"""Kinds whose status a creation may set."""
+
+TIME = "2026-01-01T00:00:00Z"
+NODE_STATUS = {"capacity": {"cpu": "1"}}
+
+
+@functools.cache
+def rows() -> list[Resource]:
+    package = importlib.util.find_spec("kubernetes_validate")
+    assert package is not None
+    assert package.origin is not None
+    folder = Path(package.origin).parent / "kubernetes-json-schema" / "v1.37.0-local"
+    return builtin_rows(json.loads((folder / "_definitions.json").read_bytes())["$defs"])
+
+
+def written_rows() -> list[Resource]:
+    return [row for row in rows() if "update" in row.verbs]
+
+
+def named(row: Resource) -> str:
+    return f"{row.group}/{row.kind}"
+
+
+@pytest.mark.parametrize("row", written_rows(), ids=named)
+def test_every_kind_that_is_written_has_a_strategy(row: Resource):
+    assert (row.group, row.kind) in STRATEGIES
+
+
+@pytest.mark.parametrize("row", written_rows(), ids=named)
+def test_a_strategy_says_what_the_row_says(row: Resource):
+    strategy = strategy_for(row.group, row.kind)
+    assert strategy.allow_create_on_update == row.create_on_update
+    if (row.group, row.kind) not in STATUS_OF_ITS_OWN:
+        assert strategy.has_status == ("status" in row.subresources)
+
+
+def created(group: str, kind: str, obj: Obj) -> Obj:
+    found = copy.deepcopy(obj)
+    found.setdefault("metadata", {})
+    strategy_for(group, kind).prepare_create(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "obj", "status"),
+    [
+        ("", "Namespace", {}, {"phase": "Active"}),
+        ("", "Node", {"status": NODE_STATUS}, NODE_STATUS),
+        ("", "PersistentVolumeClaim", {"spec": {}, "status": {"phase": "Bound"}}, {"phase": "Pending"}),
+        (
+            "",
+            "PersistentVolume",
+            {"metadata": {"creationTimestamp": TIME}},
+            {"phase": "Pending", "lastPhaseTransitionTime": TIME},
+        ),
+        ("", "ReplicationController", {"spec": {}, "status": {"replicas": 5}}, {"replicas": 0}),
+        ("", "Service", {"status": {"loadBalancer": {"ingress": [{"ip": "x"}]}}}, {"loadBalancer": {}}),
+        ("apps", "Deployment", {"spec": {}, "status": {"replicas": 5}}, {}),
+        ("apps", "ReplicaSet", {"spec": {}}, {"replicas": 0}),
+        ("apps", "StatefulSet", {"spec": {}}, {"replicas": 0, "availableReplicas": 0}),
+        (
+            "apps",
+            "DaemonSet",
+            {"spec": {}},
+            {"currentNumberScheduled": 0, "desiredNumberScheduled": 0, "numberMisscheduled": 0, "numberReady": 0},
+        ),
+        (
+            "autoscaling",
+            "HorizontalPodAutoscaler",
+            {"apiVersion": "autoscaling/v1"},
+            {"currentReplicas": 0, "desiredReplicas": 0},
+        ),
+        (
+            "autoscaling",
+            "HorizontalPodAutoscaler",
+            {"apiVersion": "autoscaling/v2"},
+            {"currentMetrics": None, "desiredReplicas": 0},
+        ),
+        ("batch", "CronJob", {"status": {"active": [{}]}}, {}),
+        ("batch", "Job", {"spec": {"manualSelector": True}, "status": {"active": 1}}, {}),
+        ("networking.k8s.io", "Ingress", {}, {"loadBalancer": {}}),
+        (
+            "policy",
+            "PodDisruptionBudget",
+            {},
+            dict.fromkeys(("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods"), 0),
+        ),
+        ("storage.k8s.io", "VolumeAttachment", {"status": {"attached": True}}, {"attached": False}),
+        (
+            "apiextensions.k8s.io",
+            "CustomResourceDefinition",
+            {
+                "spec": {"versions": [{"name": "v1"}, {"name": "v2", "storage": True}]},
+                "status": {"storedVersions": ["v0"]},
+            },
+            {"acceptedNames": {"kind": "", "plural": ""}, "conditions": None, "storedVersions": ["v2"]},
+        ),
+        ("apiregistration.k8s.io", "APIService", {"spec": {"service": {}}, "status": {"conditions": [{}]}}, {}),
+        (
+            "apiregistration.k8s.io",
+            "APIService",
+            {"metadata": {"creationTimestamp": TIME}, "spec": {}},
+            {
+                "conditions": [
+                    {
+                        "type": "Available",
+                        "status": "True",
+                        "reason": "Local",
+                        "message": "Local APIServices are always available",
+                        "lastTransitionTime": TIME,
+                    }
+                ]
+            },
+        ),
+        ("certificates.k8s.io", "CertificateSigningRequest", {"status": {"certificate": "x"}}, {}),
+        ("example.com", "Custom", {"status": {"a": 1}}, None),
+    ],
+)
+def test_creation_sets_the_status(group: str, kind: str, obj: Obj, status: Obj | None):
+    assert created(group, kind, obj).get("status") == status
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "generation"),
+    [
+        ("", "ConfigMap", 9),
+        ("", "Service", 9),
+        ("", "Node", 9),
+        ("", "PodTemplate", 1),
+        ("apps", "Deployment", 1),
+        ("apps", "ControllerRevision", 9),
+        ("batch", "CronJob", 1),
+        ("discovery.k8s.io", "EndpointSlice", 1),
+        ("networking.k8s.io", "Ingress", 1),
+        ("networking.k8s.io", "IngressClass", 1),
+        ("networking.k8s.io", "NetworkPolicy", 1),
+        ("scheduling.k8s.io", "PriorityClass", 1),
+        ("storage.k8s.io", "StorageClass", 9),
+        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration", 1),
+        ("flowcontrol.apiserver.k8s.io", "FlowSchema", 1),
+        ("example.com", "Custom", 1),
+    ],
+)
+def test_the_generation_starts_at_1_where_the_kind_has_one(group: str, kind: str, generation: int):
+    assert created(group, kind, {"metadata": {"generation": 9}, "spec": {}})["metadata"]["generation"] == generation
+
+
+def updated(group: str, kind: str, new: Obj, old: Obj) -> Obj:
+    """The new object as operations hand it over: with the old one's generation."""
+    found, before = copy.deepcopy(new), copy.deepcopy(old)
+    found.setdefault("metadata", {})
+    before.setdefault("metadata", {})["generation"] = found["metadata"]["generation"] = 4
+    unspoilt = copy.deepcopy(before)
+    strategy_for(group, kind).prepare_update(found, before)
+    assert before == unspoilt
+    return found
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "new", "old", "moves"),
+    [
+        ("apps", "Deployment", {"spec": {"a": 1}}, {"spec": {"a": 2}}, 1),
+        ("apps", "Deployment", {"spec": {}}, {"spec": {}}, 0),
+        ("apps", "Deployment", {"spec": {}, "metadata": {"labels": {"a": "b"}}}, {"spec": {}}, 0),
+        ("apps", "Deployment", {"spec": {}, "metadata": {"annotations": {"a": "b"}}}, {"spec": {}}, 1),
+        ("apps", "ReplicaSet", {"spec": {}, "metadata": {"annotations": {"a": "b"}}}, {"spec": {}}, 0),
+        ("apps", "ReplicaSet", {"spec": {"a": 1}}, {"spec": {}}, 1),
+        ("apps", "DaemonSet", {"spec": {"a": 1}}, {"spec": {}}, 1),
+        ("apps", "ReplicaSet", {"spec": {}, "status": {"replicas": 1}}, {"spec": {}}, 0),
+        ("", "ConfigMap", {"data": {"a": "b"}}, {}, 0),
+        ("", "Pod", {"spec": {"a": 1}}, {"spec": {}}, 1),
+        ("", "Pod", {"spec": {}, "metadata": {"labels": {"a": "b"}}}, {"spec": {}}, 0),
+        ("", "PodTemplate", {"template": {"a": 1}}, {"template": {}}, 1),
+        ("", "Service", {"spec": {"a": 1}}, {"spec": {}}, 0),
+        ("scheduling.k8s.io", "PriorityClass", {"description": "x"}, {}, 0),
+        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", {"webhooks": [{}]}, {}, 1),
+        ("discovery.k8s.io", "EndpointSlice", {"endpoints": [{}]}, {}, 1),
+        ("discovery.k8s.io", "EndpointSlice", {"metadata": {"labels": {"a": "b"}}}, {}, 1),
+        ("discovery.k8s.io", "EndpointSlice", {"metadata": {"annotations": {"a": "b"}}}, {}, 0),
+        ("example.com", "Custom", {"anything": 1}, {}, 1),
+        ("example.com", "Custom", {"status": 1}, {}, 0),
+    ],
+)
+def test_the_generation_moves_with_the_desired_state(group: str, kind: str, new: Obj, old: Obj, moves: int):
+    assert updated(group, kind, new, old)["metadata"]["generation"] == 4 + moves
+
+
+def test_a_status_that_no_subresource_guards_is_desired_state_of_a_custom_object():
+    new: Obj = {"metadata": {}, "status": 1}
+    CUSTOM.prepare_update(new, {"metadata": {}})
+    assert new == {"metadata": {"generation": 1}, "status": 1}
+
+
+@pytest.mark.parametrize(("subresources", "strategy"), [((), CUSTOM), (("status",), CUSTOM_WITH_STATUS)])
+def test_a_custom_kind_guards_its_status_where_it_serves_it(subresources: tuple[str, ...], strategy: Any):
+    parts = {name: Subresource(name=name, verbs=(), kind="T", group="g", version="v1") for name in subresources}
+    row = Resource(
+        group="g",
+        version="v1",
+        kind="T",
+        plural="ts",
+        singular="t",
+        namespaced=True,
+        definition="g.T",
+        storage_group="g",
+        storage_version="v1",
+        storage_prefix="ts",
+        subresources=parts,
+    )
+    assert strategy_of(row) is strategy
+
+
+@pytest.mark.parametrize(
+    ("group", "kind"),
+    [("", "Node"), ("", "Pod"), ("", "Service"), ("apps", "Deployment"), ("batch", "Job"), ("example.com", "Custom")],
+)
+def test_an_update_leaves_the_status(group: str, kind: str):
+    assert updated(group, kind, {"spec": {}, "status": {"a": 2}}, {"spec": {}, "status": {"a": 1}})["status"] == {
+        "a": 1
+    }
+    assert "status" not in updated(group, kind, {"spec": {}, "status": {"a": 2}}, {"spec": {}})
+
+
+META = {
+    "name": "n",
+    "labels": {"a": "1"},
+    "annotations": {"b": "1"},
+    "finalizers": ["f"],
+    "ownerReferences": [{"uid": "1"}],
+}
+NEW_META = {
+    "name": "n",
+    "labels": {"a": "2"},
+    "annotations": {"b": "2"},
+    "finalizers": ["g"],
+    "ownerReferences": [{"uid": "2"}],
+    "managedFields": [{"manager": "m"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "kept"),
+    [
+        ("", "Pod", {"ownerReferences"}),
+        ("", "Node", set()),
+        ("apps", "Deployment", {"labels"}),
+        ("apps", "ReplicaSet", set()),
+        ("apiextensions.k8s.io", "CustomResourceDefinition", set()),
+        ("apiregistration.k8s.io", "APIService", {"labels", "annotations", "finalizers", "ownerReferences"}),
+        ("flowcontrol.apiserver.k8s.io", "FlowSchema", {"labels", "annotations", "finalizers", "ownerReferences"}),
+        ("networking.k8s.io", "ServiceCIDR", {"labels", "annotations", "finalizers", "ownerReferences"}),
+        ("example.com", "Custom", {"labels", "annotations", "finalizers", "ownerReferences"}),
+    ],
+)
+def test_a_status_update_changes_the_status_and_some_metadata(group: str, kind: str, kept: set[str]):
+    old: Obj = {"kind": kind, "spec": {"a": 1}, "status": {"x": 1}, "metadata": copy.deepcopy(META)}
+    new: Obj = {"kind": kind, "spec": {"a": 2}, "status": {"x": 2}, "metadata": copy.deepcopy(NEW_META)}
+    strategy_for(group, kind).prepare_status_update(new, old)
+    assert (new["spec"], new["status"]) == ({"a": 1}, {"x": 2})
+    assert new["metadata"] == NEW_META | {field: META[field] for field in kept}
+    assert old == {"kind": kind, "spec": {"a": 1}, "status": {"x": 1}, "metadata": META}
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "policy"),
+    [
+        ("", "Pod", "Background"),
+        ("", "ReplicationController", "Orphan"),
+        ("apps", "Deployment", "Background"),
+        ("batch", "Job", "Orphan"),
+        ("batch", "CronJob", "Background"),
+    ],
+)
+def test_dependents_go_too_unless_they_always_stayed(group: str, kind: str, policy: str):
+    assert strategy_for(group, kind).default_propagation == policy
+
+
+def test_only_pods_are_given_time_to_end():
+    assert [key for key, strategy in STRATEGIES.items() if strategy.graceful] == [("", "Pod")]
+
+
+@pytest.mark.parametrize(
+    ("given", "finalizers"),
+    [
+        ({}, ["kubernetes"]),
+        ({"finalizers": ["x"]}, ["x", "kubernetes"]),
+        ({"finalizers": ["kubernetes"]}, ["kubernetes"]),
+    ],
+)
+def test_a_namespace_starts_with_its_finalizer(given: Obj, finalizers: list[str]):
+    assert created("", "Namespace", {"spec": given})["spec"]["finalizers"] == finalizers
+
+
+def test_only_finalize_changes_the_finalizers_of_a_namespace():
+    old = {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Terminating"}}
+    assert updated("", "Namespace", {"spec": {}, "status": {}}, old) == old | {"metadata": {"generation": 4}}
+    new: Obj = {"metadata": {}, "spec": {}, "status": {}}
+    SUBRESOURCES["", "Namespace", "finalize"].prepare_update(new, {"metadata": {}, **old})
+    assert new == {"metadata": {}, "spec": {}, "status": {"phase": "Terminating"}}
+
+
+SNAPSHOT = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "s"}
+POPULATOR = {"apiGroup": "example.com", "kind": "Populator", "name": "p"}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"dataSource": SNAPSHOT}, {"dataSource": SNAPSHOT, "dataSourceRef": SNAPSHOT}),
+        ({"dataSource": POPULATOR}, {}),
+        ({"dataSourceRef": POPULATOR}, {"dataSource": POPULATOR, "dataSourceRef": POPULATOR}),
+        ({"dataSourceRef": SNAPSHOT | {"namespace": "n"}}, {"dataSourceRef": SNAPSHOT | {"namespace": "n"}}),
+    ],
+)
+def test_a_claims_source_and_reference_agree(given: Obj, expected: Obj):
+    assert created("", "PersistentVolumeClaim", {"spec": given})["spec"] == expected
+
+
+def test_an_account_keeps_the_names_of_its_secrets():
+    assert created("", "ServiceAccount", {"secrets": [{"name": "s", "uid": "u"}]})["secrets"] == [{"name": "s"}]
+
+
+def job(spec: Obj, **metadata: Any) -> Obj:
+    return created("batch", "Job", {"metadata": {"name": "j", "uid": "u", **metadata}, "spec": spec})
+
+
+JOB_LABELS = {
+    "batch.kubernetes.io/controller-uid": "u",
+    "batch.kubernetes.io/job-name": "j",
+    "controller-uid": "u",
+    "job-name": "j",
+}
+
+
+def test_a_job_selects_its_own_pods():
+    found = job({"template": {"metadata": {"labels": {"a": "b"}}}}, labels={"a": "b"})
+    assert found["spec"] == {
+        "selector": {"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}},
+        "template": {"metadata": {"labels": {"a": "b", **JOB_LABELS}}},
+    }
+    assert found["metadata"]["labels"] == {"a": "b"}
+
+
+def test_a_job_without_labels_is_labelled_like_its_pods():
+    assert job({})["metadata"]["labels"] == JOB_LABELS
+
+
+def test_a_job_with_a_manual_selector_stays_as_it_is():
+    spec = {"manualSelector": True, "selector": {"matchLabels": {"a": "b"}}, "template": {}}
+    assert job(spec)["spec"] == spec
+
+
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+
+
+@pytest.mark.parametrize(("annotation", "expected"), [(None, "1"), ("0", "1"), ("7", "7"), ("x", "1")])
+def test_the_generation_of_a_daemon_sets_template_is_an_annotation(annotation: str | None, expected: str):
+    annotations = {} if annotation is None else {TEMPLATE_GENERATION: annotation}
+    found = created("apps", "DaemonSet", {"spec": {}, "metadata": {"annotations": annotations}})
+    assert found["metadata"]["annotations"] == {TEMPLATE_GENERATION: expected}
+
+
+@pytest.mark.parametrize(("template", "expected"), [({}, "3"), ({"a": 1}, "4")])
+def test_the_generation_of_a_daemon_sets_template_moves_with_it(template: Obj, expected: str):
+    old = {"spec": {"template": {}}, "metadata": {"annotations": {TEMPLATE_GENERATION: "3"}}}
+    new = {"spec": {"template": template}, "metadata": {"annotations": {TEMPLATE_GENERATION: "99", "a": "b"}}}
+    found = updated("apps", "DaemonSet", new, old)
+    assert found["metadata"]["annotations"] == {TEMPLATE_GENERATION: expected, "a": "b"}
+
+
+def test_a_definition_remembers_every_version_that_stored_something():
+    old = {"spec": {"versions": [{"name": "v1", "storage": True}]}, "status": {"storedVersions": ["v1"]}}
+    new = {"spec": {"versions": [{"name": "v1"}, {"name": "v2", "storage": True}]}}
+    found = updated("apiextensions.k8s.io", "CustomResourceDefinition", new, old)
+    assert found["status"] == {"storedVersions": ["v1", "v2"]}
+
+
+def conditions(*types: str, reason: str) -> Obj:
+    return {"conditions": [{"type": kind, "reason": reason} for kind in types]}
+
+
+@pytest.mark.parametrize(
+    ("given", "before", "reasons"),
+    [
+        (("Approved",), ("Approved",), ["old"]),
+        (("Failed", "Approved"), ("Approved",), ["new", "old"]),
+        (("Approved",), (), ["new"]),
+        ((), ("Approved",), []),
+    ],
+)
+def test_a_signer_neither_approves_nor_denies(given: tuple[str, ...], before: tuple[str, ...], reasons: list[str]):
+    new: Obj = {"metadata": {}, "status": conditions(*given, reason="new")}
+    old: Obj = {"metadata": {}, "status": conditions(*before, reason="old")}
+    strategy_for("certificates.k8s.io", "CertificateSigningRequest").prepare_status_update(new, old)
+    assert [condition["reason"] for condition in new["status"]["conditions"]] == reasons
+
+
+def test_an_approver_writes_nothing_but_conditions():
+    new: Obj = {
+        "metadata": {},
+        "spec": {"a": 2},
+        "status": {"certificate": "mine", "conditions": [{"type": "Approved"}]},
+    }
+    old: Obj = {"metadata": {}, "spec": {"a": 1}, "status": {"certificate": "x"}}
+    SUBRESOURCES["certificates.k8s.io", "CertificateSigningRequest", "approval"].prepare_update(new, old)
+    assert new["spec"] == {"a": 1}
+    assert new["status"] == {"certificate": "x", "conditions": [{"type": "Approved"}]}
