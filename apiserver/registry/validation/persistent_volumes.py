@@ -1,0 +1,205 @@
+"""What PersistentVolumes may be, by the source that they stand for (pkg/apis/core/validation)."""
+
+from collections.abc import Iterator, Mapping
+from posixpath import normpath
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.registry.validation import checks, names, parts
+from apiserver.registry.validation.claims import NOT_POSITIVE, VOLUME_MODES, access_modes, whole_amount
+from apiserver.registry.validation.contract import Validator
+from apiserver.registry.validation.parts import Check, Found, needed_name, required, struct
+from apiserver.registry.validation.paths import no_backsteps
+from apiserver.registry.validation.resource_lists import amount
+from apiserver.registry.validation.scheduling import node_selector
+from apiserver.registry.validation.volumes import csi_driver_name
+
+_RECLAIM_POLICIES = frozenset({"Delete", "Recycle", "Retain"})
+_HOST_PATH_TYPES = frozenset(
+    {"", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"}
+)
+_ONE_TYPE = "may not specify more than 1 volume type"
+_BETA_LABELS = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+}
+
+_secret = struct(needed_name("name", names.dns1123_subdomain), needed_name("namespace", names.dns1123_label))
+
+
+def _host_path(source: Obj) -> Found:
+    if not source.get("path"):
+        return (field.required("path"),)
+    return (*parts.at("path", no_backsteps(source["path"])), *_host_path_type(source))
+
+
+def _host_path_type(source: Obj) -> Found:
+    return checks.optional_one_of("type", source.get("type"), _HOST_PATH_TYPES)
+
+
+def _absolute(path: str) -> Found:
+    return () if path[:1] == "/" else (field.invalid("", path, "must be an absolute path"),)
+
+
+def _local(source: Obj) -> Found:
+    path = source.get("path")
+    return parts.at("path", no_backsteps(path)) if path else (field.required("path"),)
+
+
+_SOURCES: Mapping[str, Check] = {
+    "hostPath": _host_path,
+    "gcePersistentDisk": struct(required("pdName")),
+    "awsElasticBlockStore": struct(required("volumeID")),
+    "glusterfs": struct(required("endpoints"), required("path")),
+    "flocker": struct(),
+    "nfs": struct(required("server"), required("path"), ("path", _absolute)),
+    "rbd": struct(required("monitors"), required("image")),
+    "quobyte": struct(
+        required("registry", "must be a host:port pair or multiple pairs separated by commas"), required("volume")
+    ),
+    "cephfs": struct(required("monitors")),
+    "iscsi": struct(required("targetPortal"), required("iqn")),
+    "cinder": struct(required("volumeID")),
+    "fc": struct(),
+    "flexVolume": struct(required("driver")),
+    "azureFile": struct(required("secretName"), required("shareName")),
+    "vsphereVolume": struct(required("volumePath")),
+    "photonPersistentDisk": struct(required("pdID")),
+    "portworxVolume": struct(required("volumeID")),
+    "azureDisk": struct(required("diskName"), required("diskURI")),
+    "scaleIO": struct(required("gateway"), required("system"), required("volumeName")),
+    "local": _local,
+    "storageos": struct(needed_name("volumeName", names.dns1123_label)),
+    "csi": struct(
+        ("", lambda source: parts.at("driver", csi_driver_name(source.get("driver") or ""))),
+        required("volumeHandle"),
+        ("controllerPublishSecretRef", _secret),
+        ("controllerExpandSecretRef", _secret),
+        ("nodePublishSecretRef", _secret),
+        ("nodeExpandSecretRef", _secret),
+    ),
+}
+"""The sources, in the order in which upstream looks for them."""
+
+_TOLD_PATHS = {"gcePersistentDisk": "persistentDisk"}
+_TOLD_TWICE = {"cephfs": "cephFS"}
+
+
+def _create(volume: Obj) -> Iterator[FieldError]:
+    return checks.within("spec", _spec(volume.get("spec") or {}))
+
+
+def _spec(spec: Obj) -> Iterator[FieldError]:
+    modes, affinity = spec.get("accessModes") or [], spec.get("nodeAffinity")
+    yield from checks.needed("accessModes", modes)
+    yield from access_modes(modes)
+    yield from _capacity(spec.get("capacity") or {})
+    policy = spec.get("persistentVolumeReclaimPolicy")
+    if policy:
+        yield from checks.one_of("persistentVolumeReclaimPolicy", policy, _RECLAIM_POLICIES)
+    if affinity is not None:
+        yield from checks.within("nodeAffinity", _affinity(affinity))
+    yield from _sources(spec)
+    if policy == "Recycle" and normpath((spec.get("hostPath") or {}).get("path") or ".") == "/":
+        words = "may not be 'recycle' for a hostPath mount of '/'"
+        yield field.forbidden("persistentVolumeReclaimPolicy", words)
+    yield from checks.optional_name("storageClassName", spec.get("storageClassName"), names.dns1123_subdomain)
+    yield from checks.optional_one_of("volumeMode", spec.get("volumeMode"), VOLUME_MODES)
+    yield from _attributes(spec)
+
+
+def _capacity(capacity: dict[str, str]) -> Iterator[FieldError]:
+    yield from checks.needed("capacity", capacity)
+    if capacity.keys() != {"storage"}:
+        yield field.not_supported("capacity", capacity or None, ("storage",))
+    for name, text in capacity.items():
+        yield from whole_amount(f"capacity[{name}]", text)
+        if amount(text) <= 0:
+            yield field.invalid(f"capacity[{name}]", text, NOT_POSITIVE)
+
+
+def _affinity(affinity: Obj) -> Found:
+    selector = affinity.get("required")
+    if selector is None:
+        return (field.required("required", "must specify required node constraints"),)
+    return parts.at("required", node_selector(selector))
+
+
+def _sources(spec: Obj) -> Iterator[FieldError]:
+    found = False
+    for name, check in _SOURCES.items():
+        source = spec.get(name)
+        if source is None:
+            continue
+        if found and name != "flexVolume":
+            yield field.forbidden(_TOLD_TWICE.get(name, name), _ONE_TYPE)
+            continue
+        found = True
+        yield from parts.at(_TOLD_PATHS.get(name, name), check(source))
+        if name == "local" and spec.get("nodeAffinity") is None:
+            yield field.required("nodeAffinity", "Local volume requires node affinity")
+    if not found:
+        yield field.required("", "must specify a volume type")
+
+
+def _attributes(spec: Obj) -> Iterator[FieldError]:
+    name = spec.get("volumeAttributesClassName")
+    if name is None:
+        return
+    if name:
+        yield from checks.wrong("volumeAttributesClassName", name, names.dns1123_subdomain(name))
+    else:
+        yield field.required("volumeAttributesClassName", "an empty string is disallowed")
+    if spec.get("csi") is None:
+        yield field.required("csi", "has to be specified when using volumeAttributesClassName")
+
+
+def _update(new: Obj, old: Obj) -> Iterator[FieldError]:
+    yield from _create(new)
+    spec, before = new.get("spec") or {}, old.get("spec") or {}
+    if not parts.same(_source_of(spec, before), _source_of(before, before)):
+        yield field.forbidden(
+            "spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation\n"
+        )
+    yield from checks.immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"))
+    affinity, was = spec.get("nodeAffinity"), before.get("nodeAffinity")
+    if was is not None and not parts.same(affinity, was) and not parts.same(affinity, _renamed(was, affinity)):
+        words = f"{checks.IMMUTABLE}, except for updating from beta label to GA"
+        yield field.invalid("nodeAffinity", affinity, words)
+    if before.get("volumeAttributesClassName") is not None and spec.get("volumeAttributesClassName") is None:
+        yield field.forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden")
+
+
+def _source_of(spec: Obj, before: Obj) -> Obj:
+    """The source alone; the secret that expands a volume may be named later."""
+    source = {name: spec[name] for name in _SOURCES if spec.get(name) is not None}
+    csi, was = source.get("csi"), before.get("csi")
+    if csi and was and was.get("controllerExpandSecretRef") is None:
+        source["csi"] = {key: value for key, value in csi.items() if key != "controllerExpandSecretRef"}
+    return source
+
+
+def _renamed(affinity: Obj, wanted: Obj | None) -> Obj:
+    """The old affinity with those label keys in their new form that the new affinity has in it."""
+    keys = {r.get("key") for term in _terms(wanted) for r in term.get("matchExpressions") or ()}
+
+    def renamed(requirement: Obj) -> Obj:
+        better = _BETA_LABELS.get(requirement.get("key", ""))
+        return requirement | {"key": better} if better in keys else requirement
+
+    terms = [
+        term | {"matchExpressions": [renamed(r) for r in term.get("matchExpressions") or ()]}
+        for term in _terms(affinity)
+    ]
+    return affinity | {"required": {"nodeSelectorTerms": terms}}
+
+
+def _terms(affinity: Obj | None) -> list[Obj]:
+    return ((affinity or {}).get("required") or {}).get("nodeSelectorTerms") or []
+
+
+VALIDATORS = {("", "PersistentVolume"): Validator(_create, _update)}
