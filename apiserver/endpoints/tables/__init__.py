@@ -18,6 +18,7 @@ from apiserver.endpoints.tables import (
     cluster,
     devices,
     events,
+    jobs,
     pods,
     rbac,
     scheduling,
@@ -29,7 +30,7 @@ from apiserver.endpoints.tables.columns import CREATED_AT, NAME, Printer, Printe
 from apiserver.endpoints.tables.fields import Cells, text
 from apiserver.endpoints.tables.format import Since
 
-_GROUPS = (admission, autoscaling, cluster, devices, events, pods, rbac, scheduling, services, storage, workloads)
+_GROUPS = (admission, autoscaling, cluster, devices, events, jobs, pods, rbac, scheduling, services, storage, workloads)
 _PRINTERS: Printers = dict(chain.from_iterable(group.PRINTERS.items() for group in _GROUPS))
 
 

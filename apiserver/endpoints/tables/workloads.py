@@ -1,41 +1,21 @@
-"""Rows of the kinds that run pods: apps, batch, and what guards or scales them."""
+"""Rows of the kinds that run pods: apps, and what guards or scales them."""
 
 from typing import Any
 
 from apiserver.api.meta import Obj, group_version, metadata, name_of
 from apiserver.endpoints.tables.columns import AGE, CONTAINERS, CORE, IMAGES, META, NAME, Column, Printer, Printers
-from apiserver.endpoints.tables.fields import (
-    NONE,
-    UNSET,
-    Cells,
-    count,
-    has_condition,
-    is_deleted,
-    mapping,
-    mappings,
-    number,
-    text,
-)
-from apiserver.endpoints.tables.format import (
-    Since,
-    age,
-    epoch,
-    human_duration,
-    labels_text,
-    selector_requirements,
-    selector_text,
-    since,
-)
+from apiserver.endpoints.tables.fields import NONE, Cells, mapping, mappings, number, text
+from apiserver.endpoints.tables.format import age, labels_text, selector_requirements, selector_text
 
 _APPS = "io.k8s.api.apps.v1."
-_BATCH = "io.k8s.api.batch.v1."
 
 
-def _pod_spec(owner_spec: Obj) -> Obj:
+def pod_spec_of(owner_spec: Obj) -> Obj:
+    """The pods' spec in the spec of what makes them."""
     return mapping(mapping(owner_spec, "template"), "spec")
 
 
-def _container_cells(pod_spec: Obj) -> Cells:
+def container_cells(pod_spec: Obj) -> Cells:
     """The cells of the columns Containers and Images."""
     containers = mappings(pod_spec, "containers")
     return [",".join([text(c, key) for c in containers]) for key in ("name", "image")]
@@ -50,7 +30,7 @@ def _deployment(obj: Obj) -> Cells:
         number(status, "updatedReplicas"),
         number(status, "availableReplicas"),
         age(obj),
-        *_container_cells(_pod_spec(spec)),
+        *container_cells(pod_spec_of(spec)),
         "<invalid>" if selector is None else selector,
     ]
 
@@ -62,20 +42,20 @@ def _replica_counts(obj: Obj) -> Cells:
 
 def _replica_set(obj: Obj) -> Cells:
     spec = mapping(obj, "spec")
-    containers = _container_cells(_pod_spec(spec))
+    containers = container_cells(pod_spec_of(spec))
     return [name_of(obj), *_replica_counts(obj), age(obj), *containers, selector_text(spec, "selector")]
 
 
 def _replication_controller(obj: Obj) -> Cells:
     spec = mapping(obj, "spec")
-    containers = _container_cells(_pod_spec(spec))
+    containers = container_cells(pod_spec_of(spec))
     return [name_of(obj), *_replica_counts(obj), age(obj), *containers, labels_text(mapping(spec, "selector"))]
 
 
 def _stateful_set(obj: Obj) -> Cells:
     spec = mapping(obj, "spec")
     ready = f"{number(mapping(obj, 'status'), 'readyReplicas')}/{number(spec, 'replicas')}"
-    return [name_of(obj), ready, age(obj), *_container_cells(_pod_spec(spec))]
+    return [name_of(obj), ready, age(obj), *container_cells(pod_spec_of(spec))]
 
 
 _DAEMON_COUNTS = (
@@ -89,13 +69,13 @@ _DAEMON_COUNTS = (
 
 def _daemon_set(obj: Obj) -> Cells:
     spec, status = mapping(obj, "spec"), mapping(obj, "status")
-    pod_spec = _pod_spec(spec)
+    pod_spec = pod_spec_of(spec)
     return [
         name_of(obj),
         *[number(status, field) for _, field in _DAEMON_COUNTS],
         labels_text(mapping(pod_spec, "nodeSelector")),
         age(obj),
-        *_container_cells(pod_spec),
+        *container_cells(pod_spec),
         selector_text(spec, "selector"),
     ]
 
@@ -111,68 +91,10 @@ def _owner_text(owner: Obj) -> str:
     return f"{kind.lower()}/{text(owner, 'name')}" if kind else text(owner, "name")
 
 
-def _completions(spec: Obj, status: Obj) -> str:
-    succeeded = number(status, "succeeded")
-    if spec.get("completions") is not None:
-        return f"{succeeded}/{number(spec, 'completions')}"
-    parallelism = number(spec, "parallelism")
-    return f"{succeeded}/1 of {parallelism}" if parallelism > 1 else f"{succeeded}/1"
-
-
-def _job_duration(status: Obj) -> Since | str:
-    start, end = epoch(status.get("startTime")), epoch(status.get("completionTime"))
-    if start is None:
-        return ""
-    return Since(start) if end is None else human_duration(end - start)
-
-
-def _job_status(job: Obj) -> str:
-    status = mapping(job, "status")
-    for condition in ("Complete", "Failed"):
-        if has_condition(status, condition):
-            return condition
-    if is_deleted(job):
-        return "Terminating"
-    for condition in ("Suspended", "FailureTarget", "SuccessCriteriaMet"):
-        if has_condition(status, condition):
-            return condition
-    return "Running"
-
-
-def _job(obj: Obj) -> Cells:
-    spec, status = mapping(obj, "spec"), mapping(obj, "status")
-    return [
-        name_of(obj),
-        _job_status(obj),
-        _completions(spec, status),
-        _job_duration(status),
-        age(obj),
-        *_container_cells(_pod_spec(spec)),
-        selector_text(spec, "selector"),
-    ]
-
-
-def _cron_job(obj: Obj) -> Cells:
-    spec, status = mapping(obj, "spec"), mapping(obj, "status")
-    last, suspend = status.get("lastScheduleTime"), spec.get("suspend")
-    job_spec = mapping(mapping(spec, "jobTemplate"), "spec")
-    return [
-        name_of(obj),
-        text(spec, "schedule"),
-        text(spec, "timeZone", NONE),
-        str(suspend) if isinstance(suspend, bool) else UNSET,
-        count(status, "active"),
-        NONE if last is None else since(last),
-        age(obj),
-        *_container_cells(_pod_spec(job_spec)),
-        selector_text(job_spec, "selector"),
-    ]
-
-
 def _pod_template(obj: Obj) -> Cells:
     template = mapping(obj, "template")
     labels = labels_text(mapping(metadata(template), "labels"))
-    return [name_of(obj), *_container_cells(mapping(template, "spec")), labels]
+    return [name_of(obj), *container_cells(mapping(template, "spec")), labels]
 
 
 def _int_or_string(value: Any) -> str:
@@ -194,7 +116,8 @@ def _scale(obj: Obj) -> Cells:
     ]
 
 
-def _selector(definition: str) -> Column:
+def selector_column(definition: str) -> Column:
+    """The column Selector of a kind, told by the definition of its spec."""
     return Column("Selector", f"{definition}#selector", priority=1)
 
 
@@ -208,7 +131,7 @@ def _replica_columns(kind: str) -> tuple[Column, ...]:
         AGE,
         CONTAINERS,
         IMAGES,
-        _selector(f"{kind}Spec"),
+        selector_column(f"{kind}Spec"),
     )
 
 
@@ -224,7 +147,7 @@ PRINTERS: Printers = {
             AGE,
             CONTAINERS,
             IMAGES,
-            _selector(f"{_APPS}DeploymentSpec"),
+            selector_column(f"{_APPS}DeploymentSpec"),
         ),
         cells=_deployment,
     ),
@@ -241,7 +164,7 @@ PRINTERS: Printers = {
             AGE,
             CONTAINERS,
             IMAGES,
-            _selector(f"{_APPS}DaemonSetSpec"),
+            selector_column(f"{_APPS}DaemonSetSpec"),
         ),
         cells=_daemon_set,
     ),
@@ -253,34 +176,6 @@ PRINTERS: Printers = {
             AGE,
         ),
         cells=_controller_revision,
-    ),
-    ("batch", "Job"): Printer(
-        columns=(
-            NAME,
-            Column("Status", "The state of the job, in one word."),
-            Column("Completions", f"{_BATCH}JobStatus#succeeded"),
-            Column("Duration", "How long the job has run, or ran until it was complete."),
-            AGE,
-            CONTAINERS,
-            IMAGES,
-            _selector(f"{_BATCH}JobSpec"),
-        ),
-        cells=_job,
-    ),
-    ("batch", "CronJob"): Printer(
-        columns=(
-            NAME,
-            Column("Schedule", f"{_BATCH}CronJobSpec#schedule"),
-            Column("Timezone", f"{_BATCH}CronJobSpec#timeZone"),
-            Column("Suspend", f"{_BATCH}CronJobSpec#suspend", type="boolean"),
-            Column("Active", f"{_BATCH}CronJobStatus#active", type="integer"),
-            Column("Last Schedule", f"{_BATCH}CronJobStatus#lastScheduleTime"),
-            AGE,
-            CONTAINERS,
-            IMAGES,
-            _selector(f"{_BATCH}JobSpec"),
-        ),
-        cells=_cron_job,
     ),
     ("", "PodTemplate"): Printer(
         columns=(
