@@ -1,0 +1,259 @@
+"""managedFields: who set which field of an object last (apimachinery/pkg/util/managedfields).
+
+An entry belongs to a manager, an operation, an apiVersion and a subresource. A write takes what it changes away from
+all others and gives it to its manager; what it removes nobody owns any longer.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver.api.field import FieldError, invalid, not_supported, required, too_long
+from apiserver.api.field_kinds import Changes, Struct
+from apiserver.api.field_sets import MEMBER, FieldSet, difference, ordered, parse, union, without
+from apiserver.api.meta import Obj, metadata
+
+MAX_UPDATE_MANAGERS = 10
+"""Of Update entries so many are kept apart; the oldest are merged (DefaultMaxUpdateManagers)."""
+
+ANCIENT = "ancient-changes"
+"""The manager of entries that were merged."""
+
+STATUS: FieldSet = {"f:status": MEMBER}
+"""What writes to the main resource cannot change, for kinds that have a status."""
+
+_MAX_MANAGER_BYTES = 128
+_MAX_SUBRESOURCE_BYTES = 256
+_OPERATIONS = ("Apply", "Update")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Owner:
+    """Whose an entry is: two entries of the same owner are one (BuildManagerIdentifier).
+
+    Attributes:
+        manager: the name.
+        operation: Update or Apply.
+        api_version: the version in which the fields are named; of Apply entries it does not tell owners apart.
+        subresource: the subresource that was written, "" for the main resource.
+    """
+
+    manager: str
+    operation: str
+    api_version: str
+    subresource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """What an owner owns.
+
+    Attributes:
+        fields: the fields.
+        time: when the owner last changed one, RFC 3339 in UTC; "" where a client left it out.
+        api_version: the version in which the fields are named.
+    """
+
+    fields: FieldSet
+    time: str
+    api_version: str
+
+
+Managed = dict[Owner, Owned]
+
+
+def manager_name(field_manager: str, user_agent: str) -> str:
+    """The manager of a write: the `fieldManager` parameter, else what stands in the User-Agent before the first "/".
+
+    Characters that cannot be printed are left out, and no more than 128 bytes are taken (prefixFromUserAgent).
+    """
+    if field_manager:
+        return field_manager
+    name, size = [], 0
+    for character in filter(str.isprintable, user_agent.partition("/")[0]):
+        size += len(character.encode(errors="replace"))
+        if size > _MAX_MANAGER_BYTES:
+            break
+        name.append(character)
+    return "".join(name) or "unknown"
+
+
+def field_manager_errors(name: str, path: str = "fieldManager") -> list[FieldError]:
+    """What is wrong with a manager's name (ValidateFieldManager)."""
+    errors = [too_long(path, _MAX_MANAGER_BYTES)] if len(name.encode(errors="replace")) > _MAX_MANAGER_BYTES else []
+    if name.isprintable():
+        return errors
+    return errors + [
+        invalid(path, name, f"invalid character U+{ord(character):04X} (at position {position})")
+        for position, character in _positions(name)
+        if not character.isprintable()
+    ]
+
+
+def _positions(text: str) -> Iterable[tuple[int, str]]:
+    """The characters with the positions of their first bytes."""
+    position = 0
+    for character in text:
+        yield position, character
+        position += len(character.encode(errors="replace"))
+
+
+def validate_managed_fields(entries: Iterable[Obj], path: str = "metadata.managedFields") -> list[FieldError]:
+    """What is wrong with managedFields as they are stored (ValidateManagedFields)."""
+    errors: list[FieldError] = []
+    for i, entry in enumerate(entries):
+        here = f"{path}[{i}]"
+        operation, fields_type = entry.get("operation") or "", entry.get("fieldsType") or ""
+        if not operation:
+            errors.append(required(f"{here}.operation", "must not be empty"))
+        elif operation not in _OPERATIONS:
+            errors.append(not_supported(f"{here}.operation", operation, _OPERATIONS))
+        if fields_type not in {"", "FieldsV1"}:
+            errors.append(invalid(f"{here}.fieldsType", fields_type, "must be `FieldsV1`"))
+        errors += field_manager_errors(entry.get("manager") or "", f"{here}.manager")
+        if len((entry.get("subresource") or "").encode()) > _MAX_SUBRESOURCE_BYTES:
+            errors.append(too_long(f"{here}.subresource", _MAX_SUBRESOURCE_BYTES))
+    return errors
+
+
+def decode(entries: Iterable[Obj]) -> Managed:
+    """The entries by owner (DecodeManagedFields).
+
+    Raises:
+        ValueError: an entry is malformed; writes then go on as if there were none.
+    """
+    managed: Managed = {}
+    for i, entry in enumerate(entries):
+        operation, api_version = entry.get("operation"), entry.get("apiVersion")
+        if operation not in _OPERATIONS:
+            raise ValueError("operation must be `Apply` or `Update`")
+        if not api_version:
+            raise ValueError("apiVersion must not be empty")
+        if entry.get("fieldsType") != "FieldsV1":
+            raise ValueError(f"missing or invalid fieldsType in managed fields entry {i}")
+        version = api_version if operation == "Update" else ""
+        owner = Owner(entry.get("manager") or "", operation, version, entry.get("subresource") or "")
+        managed[owner] = Owned(parse(entry.get("fieldsV1") or {}), entry.get("time") or "", api_version)
+    return managed
+
+
+def encode(managed: Managed) -> list[Obj]:
+    """The entries as they stand in an object: Apply before Update, then by time (encodeManagedFields)."""
+    return [_entry(owner, managed[owner]) for owner in sorted(managed, key=lambda owner: _rank(owner, managed[owner]))]
+
+
+def _rank(owner: Owner, owned: Owned) -> tuple[str, ...]:
+    return owner.operation, owned.time, owner.manager, owned.api_version, owner.subresource
+
+
+def _entry(owner: Owner, owned: Owned) -> Obj:
+    entry: Obj = {"manager": owner.manager, "operation": owner.operation, "apiVersion": owned.api_version}
+    if owned.time:
+        entry["time"] = owned.time
+    entry |= {"fieldsType": "FieldsV1", "fieldsV1": owned.fields}
+    return entry | {"subresource": owner.subresource} if owner.subresource else entry
+
+
+def created(obj: Obj, kind: Struct, *, owner: Owner, time: str, ignored: FieldSet = MEMBER) -> list[Obj]:
+    """The managedFields of an object that is being created (FieldManager.Update against an empty object).
+
+    Args:
+        obj: the object with its defaults, before the server fills in what is its own.
+        kind: the object's kind.
+        owner: who writes.
+        time: now, RFC 3339 in UTC, whole seconds.
+        ignored: what this write cannot set, such as STATUS.
+    """
+    fields = without(kind.created(obj), ignored)
+    sent = metadata(obj).get("managedFields")
+    managed = _decoded(sent) if sent else {}
+    if not managed:
+        return [_entry(owner, Owned(fields, time, owner.api_version))] if fields else []
+    changes = Changes()
+    changes.changed = fields
+    return encode(_taken(managed, changes, owner=owner, time=time))
+
+
+def updated(old: Obj, new: Obj, kind: Struct, *, owner: Owner, time: str, ignored: FieldSet = MEMBER) -> list[Obj]:
+    """The managedFields of an object after an update or a patch (FieldManager.Update).
+
+    Args:
+        old: the object as it is stored.
+        new: the object as it is to be, with its defaults. Its managedFields are what the client sent: an empty list or
+            a list of one empty entry stops the tracking, others replace those of the old object if they are well-formed
+            and the write is to the main resource.
+        kind: the object's kind.
+        owner: who writes.
+        time: now, RFC 3339 in UTC, whole seconds.
+        ignored: what this write cannot change, such as STATUS.
+
+    Returns:
+        The entries; the old object's own list where the write changed nobody's fields.
+    """
+    stored: list[Obj] = metadata(old).get("managedFields") or []
+    sent = stored if owner.subresource else metadata(new).get("managedFields")
+    if sent in ([], [{}]):
+        return []  # without entries nothing is tracked until somebody applies
+    theirs = _decoded(sent) if sent and sent != stored else {}
+    if not (theirs or stored):
+        return []
+    changes = kind.changes(old, new)
+    if not (theirs or changes.changed or changes.removed):
+        return stored
+    changes.changed, changes.removed = without(changes.changed, ignored), without(changes.removed, ignored)
+    return encode(_taken(theirs or _stored(stored), changes, owner=owner, time=time))
+
+
+def _stored(entries: Iterable[Obj]) -> Managed:
+    """The entries by owner, without the doubts that one must have of a client's."""
+    return {
+        Owner(
+            entry["manager"],
+            entry["operation"],
+            entry["apiVersion"] if entry["operation"] == "Update" else "",
+            entry.get("subresource", ""),
+        ): Owned(entry["fieldsV1"], entry.get("time", ""), entry["apiVersion"])
+        for entry in entries
+    }
+
+
+def _decoded(entries: Any) -> Managed:
+    try:
+        return decode(entries)
+    except ValueError:
+        return {}
+
+
+def _taken(managed: Managed, changes: Changes, *, owner: Owner, time: str) -> Managed:
+    """The entries after a write: what it changed is the owner's, what it removed is nobody's."""
+    gone = union(changes.changed, changes.removed)
+    left: Managed = {}
+    for other, owned in managed.items():
+        if fields := difference(owned.fields, gone):
+            left[other] = Owned(fields, owned.time, owned.api_version)
+    if changes.changed:
+        before, mine = left.get(owner), ordered(changes.changed)
+        fields = union(before.fields, mine) if before else mine
+        left[owner] = Owned(fields, time, owner.api_version)
+    return _capped(left)
+
+
+def _capped(managed: Managed) -> Managed:
+    """At most ten Update entries: of each apiVersion the oldest are merged (capmanagers.go)."""
+    surplus = sum(owner.operation == "Update" for owner in managed) - MAX_UPDATE_MANAGERS
+    if surplus <= 0:
+        return managed
+    updates = [owner for owner in managed if owner.operation == "Update"]
+    firsts: dict[str, Owner] = {}
+    for owner in sorted(updates, key=lambda owner: (managed[owner].time, owner)):
+        if surplus <= 0:
+            break
+        first = firsts.setdefault(owner.api_version, owner)
+        if first is owner:
+            continue
+        bucket = Owner(ANCIENT, "Update", owner.api_version)
+        merged = managed[bucket] if bucket in managed else managed.pop(first)
+        late = managed.pop(owner)
+        managed[bucket] = Owned(union(late.fields, merged.fields), late.time, owner.api_version)
+        surplus -= 1
+    return managed
