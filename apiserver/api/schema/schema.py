@@ -8,7 +8,7 @@ import orjson
 
 from apiserver.api.meta import Obj
 from apiserver.api.schema.go_types import GROUP_VERSION_KIND, load_go_types, reference
-from apiserver.api.schema.shapes import Shapes
+from apiserver.api.schema.shapes import Shape, Shapes
 from apiserver.api.schema.strict import DecodeError, explain, prune
 from apiserver.api.schema.values import Convert, IllegibleError, MalformedError, UnfitError
 
@@ -82,24 +82,15 @@ class Schema:
         Raises:
             DecodeError: a value does not fit its type.
         """
-        errors: list[str] = []
-        try:
-            decoded = self._shapes[definition].decode(obj)
-        except (KeyError, UnfitError, IllegibleError, MalformedError, RecursionError):
-            errors = explain(self._shapes[definition], body or json.dumps(obj))
-            decoded = self._decode_known(definition, obj)
-        else:
-            if strict and body and may_repeat_fields(body, obj):
-                errors = explain(self._shapes[definition], body)
-        return Decoded(decoded, tuple(errors) if strict else ())
-
-    def _decode_known(self, definition: str, obj: Obj) -> Obj:
         shape = self._shapes[definition]
         try:
-            decoded: Obj = shape.decode(prune(shape, obj))
-        except (UnfitError, IllegibleError, MalformedError, RecursionError) as error:
-            raise DecodeError(f"json: cannot unmarshal into Go value of type {shape.type}") from error
-        return decoded
+            decoded = Decoded(shape.decode(obj))
+        except (KeyError, UnfitError, IllegibleError, MalformedError, RecursionError):
+            decoded = _decode_slowly(shape, obj, body)
+        else:
+            if strict and body and may_repeat_fields(body, obj):
+                decoded = _decode_slowly(shape, obj, body)
+        return decoded if strict else Decoded(decoded.obj)
 
     def definition_of(self, group: str, version: str, kind: str) -> str | None:
         """The definition of a kind, None where the release has no such kind."""
@@ -117,6 +108,14 @@ class Schema:
         for name, definition in self.definitions.items():
             for gvk in definition.get(GROUP_VERSION_KIND, ()):
                 yield Kind(gvk["group"], gvk["version"], gvk["kind"], name)
+
+
+def _decode_slowly(shape: Shape, obj: Obj, body: bytes) -> Decoded:
+    try:
+        errors = explain(shape, body or json.dumps(obj))
+        return Decoded(shape.decode(prune(shape, obj or {})), tuple(errors))
+    except RecursionError as error:
+        raise DecodeError("exceeded max depth") from error
 
 
 def may_repeat_fields(body: bytes, obj: Obj) -> bool:

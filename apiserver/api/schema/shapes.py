@@ -236,7 +236,7 @@ def _struct_decoder(
         always: the fields that are told though they are absent, with what makes their zero.
     """
     scalars = {key: zero() for key, zero in always if not isinstance(zero(), dict)}
-    structs = {key: zero for key, zero in always if key not in scalars}
+    structs = tuple((key, zero) for key, zero in always if key not in scalars)
 
     def decode(value: Any) -> Obj:
         if type(value) is not dict:
@@ -251,7 +251,7 @@ def _struct_decoder(
                     raise UnfitError
                 if (made := handler(item)) or key in kept:
                     decoded[key] = made
-        for key, zero in structs.items():
+        for key, zero in structs:
             if key not in decoded:
                 decoded[key] = zero()
         return decoded

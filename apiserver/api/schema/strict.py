@@ -79,8 +79,6 @@ def explain(shape: Shape, body: bytes | str) -> list[str]:
     try:
         document = json.loads(body, object_pairs_hook=_Fields, parse_int=_Number, parse_float=_Number)
         walk.visit(shape, document, _Place())
-    except RecursionError as error:
-        raise DecodeError("exceeded max depth") from error
     except MalformedError as error:
         raise DecodeError(str(error)) from error
     if walk.unfit:
