@@ -4,6 +4,7 @@ The rules of a pod run for every pod written, which is why they return sequences
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from apiserver.api import field
@@ -115,7 +116,8 @@ def labels(pairs: Mapping[str, str]) -> Found:
 
 def label_selector(selector: Obj) -> Found:
     """A check of a metav1.LabelSelector."""
-    return list(checks.label_selector("", selector)) if selector else ()
+    found = checks.label_selector("", selector)
+    return [replace(error, path=error.path.removeprefix(".")) for error in found]
 
 
 def same(one: Any, other: Any) -> bool:

@@ -14,6 +14,7 @@ from apiserver.registry.validation.parts import Check, Found, key
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))([A-Za-z]*)([+-]?[0-9]*)")
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_LARGEST_POWER = 40  # no quantity is stored beyond int64 of any unit: larger exponents only cost time
 
 _HUGE_PAGES = "hugepages-"
 _CONTAINER = frozenset({"cpu", "memory", "ephemeral-storage"})
@@ -48,9 +49,10 @@ def amount(quantity: str) -> Fraction:
         return Fraction(0)
     number, suffix, exponent = found.groups()
     if suffix in _BINARY:
-        return Fraction(number) * 2 ** _BINARY[suffix]
+        return Fraction(number) * (1 << _BINARY[suffix])
     power = int(exponent) if exponent else _DECIMAL.get(suffix, 0)
-    return Fraction(number) * Fraction(10) ** power
+    power = max(-_LARGEST_POWER, min(_LARGEST_POWER, power))
+    return Fraction(f"{number}e{power}")
 
 
 def is_extended(name: str) -> bool:

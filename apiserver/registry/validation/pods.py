@@ -1,0 +1,185 @@
+"""Pods and templates of pods (ValidatePodSpec, ValidatePodTemplateSpec)."""
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj, metadata
+from apiserver.registry.validation import checks, names
+from apiserver.registry.validation.containers import (
+    Around,
+    containers,
+    ephemeral_containers,
+    image_spaces,
+    init_containers,
+)
+from apiserver.registry.validation.metadata import validate_annotations
+from apiserver.registry.validation.parts import (
+    Found,
+    at,
+    labels,
+    named,
+    needed_one_of,
+    one_of,
+    ranged,
+    struct,
+)
+from apiserver.registry.validation.pod_annotations import pod_annotations
+from apiserver.registry.validation.pod_network import dns, host_aliases, host_network
+from apiserver.registry.validation.pod_os import operating_system
+from apiserver.registry.validation.resource_lists import container_resources, pod_resources
+from apiserver.registry.validation.scheduling import (
+    affinity,
+    readiness_gates,
+    scheduling_gates,
+    tolerations,
+    topology_spread,
+)
+from apiserver.registry.validation.security import host_users, pod_security
+from apiserver.registry.validation.volumes import volumes
+
+_RESTART_POLICIES = ("Always", "OnFailure", "Never")
+_DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+
+_rest = struct(
+    needed_one_of("restartPolicy", *_RESTART_POLICIES),
+    needed_one_of("dnsPolicy", *_DNS_POLICIES),
+    ("nodeSelector", labels),
+    ("", pod_security),
+    ("affinity", affinity),
+    ("", dns),
+    ("readinessGates", readiness_gates),
+    ("schedulingGates", scheduling_gates),
+    ("topologySpreadConstraints", topology_spread),
+    ("", host_users),
+    ("serviceAccountName", named(names.dns1123_subdomain)),
+    ("nodeName", named(names.dns1123_subdomain)),
+    ("activeDeadlineSeconds", ranged(1, 2**31 - 1)),
+    ("hostname", named(names.dns1123_label)),
+    ("subdomain", named(names.dns1123_label)),
+    ("tolerations", tolerations),
+    ("hostAliases", host_aliases),
+    ("priorityClassName", named(names.dns1123_subdomain)),
+    ("runtimeClassName", named(names.dns1123_subdomain)),
+    ("preemptionPolicy", one_of("PreemptLowerPriority", "Never")),
+    ("overhead", lambda amounts: container_resources({"limits": amounts})),
+    ("", operating_system),
+)
+
+
+def pod_spec(spec: Obj, *, pod: str | None = None) -> list[FieldError]:
+    """What is wrong with a pod's spec; `pod` is the pod's name, None for a template's."""
+    errors: list[FieldError] = []
+    if spec.get("terminationGracePeriodSeconds") is None:
+        errors.append(field.required("terminationGracePeriodSeconds"))
+    wrong, good = volumes(spec["volumes"], pod) if spec.get("volumes") else ((), {})
+    errors += at("volumes", wrong)
+    around = _around(spec, good)
+    if claims := spec.get("resourceClaims"):
+        errors += checks.within("resourceClaims", _claims(claims))
+    errors += at("containers", containers(spec.get("containers") or [], around))
+    if spec.get("initContainers"):
+        errors += at("initContainers", init_containers(spec, around))
+    if spec.get("ephemeralContainers"):
+        errors += at("ephemeralContainers", ephemeral_containers(spec, around))
+    if resources := spec.get("resources"):
+        errors += at("resources", pod_resources(resources))
+    errors += host_network(spec, pod=pod is not None)
+    errors += _rest(spec)
+    return errors
+
+
+def _around(spec: Obj, good: dict[str, Obj]) -> Around:
+    return Around(
+        volumes=good,
+        claims=frozenset(c.get("name", "") for c in spec.get("resourceClaims") or ()),
+        grace_period=spec.get("terminationGracePeriodSeconds"),
+        restart_policy=spec.get("restartPolicy", ""),
+        own_users=spec.get("hostUsers") is False,
+    )
+
+
+def _claims(claims: list[Obj]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    taken: set[str] = set()
+    for index, claim in enumerate(claims):
+        errors += at(f"[{index}]", [*_claim_name(claim.get("name"), taken), *_claim_source(claim)])
+    return errors
+
+
+def _claim_name(name: str | None, taken: set[str]) -> Found:
+    if not name or name in taken:
+        return (field.duplicate("name", name) if name else field.required("name"),)
+    taken.add(name)
+    return checks.wrong("name", name, names.dns1123_label(name))
+
+
+def _claim_source(claim: Obj) -> list[FieldError]:
+    given = [name for name in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(name) is not None]
+    errors: list[FieldError] = []
+    if len(given) == 2:
+        told = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+        errors.append(field.invalid("", claim, told))
+    elif not given:
+        told = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+        errors.append(field.invalid("", claim, told))
+    for name in given:
+        errors += checks.wrong(name, claim[name], names.dns1123_subdomain(claim[name]))
+    return errors
+
+
+def pod_template(template: Obj) -> list[FieldError]:
+    """What is wrong with a pod template (ValidatePodTemplateSpec)."""
+    spec = template.get("spec") or {}
+    errors = [*template_metadata(template), *at("spec", pod_spec(spec))]
+    if spec.get("ephemeralContainers"):
+        told = "ephemeral containers not allowed in pod template"
+        errors.append(field.forbidden("spec.ephemeralContainers", told))
+    return errors
+
+
+def template_metadata(template: Obj) -> list[FieldError]:
+    """What is wrong with a template's labels and annotations, which upstream tells without "metadata" in the path."""
+    meta = metadata(template)
+    errors: list[FieldError] = []
+    if pairs := meta.get("labels"):
+        errors += at("labels", labels(pairs))
+    if pairs := meta.get("annotations"):
+        errors += validate_annotations("annotations", pairs)
+        errors += at("annotations", pod_annotations(pairs, template.get("spec") or {}))
+    return errors
+
+
+def pod(obj: Obj) -> list[FieldError]:
+    """What is wrong with a pod beside its metadata, new or changed (validatePodMetadataAndSpec)."""
+    meta, spec = metadata(obj), obj.get("spec") or {}
+    errors: list[FieldError] = []
+    if pairs := meta.get("annotations"):
+        errors += at("metadata.annotations", pod_annotations(pairs, spec))
+    found = pod_spec(spec, pod=meta.get("name") or "")
+    if not spec.get("serviceAccountName") and spec.get("volumes"):
+        found += _tokens_of_nobody(spec["volumes"])
+    for kind in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(kind) or ()):
+            if spaces := image_spaces(container):
+                found += at(f"{kind}[{index}]", spaces)
+    return [*errors, *at("spec", found)]
+
+
+def _tokens_of_nobody(listed: list[Obj]) -> list[FieldError]:
+    told = "must not be specified when serviceAccountName is not set"
+    return [
+        field.forbidden(f"volumes[{index}].projected.sources[{place}].serviceAccountToken", told)
+        for index, volume in enumerate(listed)
+        for place, source in enumerate((volume.get("projected") or {}).get("sources") or ())
+        if source.get("serviceAccountToken") is not None
+    ]
+
+
+def new_pod(obj: Obj) -> list[FieldError]:
+    """What is wrong with a new pod beside its metadata (ValidatePodCreate)."""
+    errors, spec = pod(obj), obj.get("spec") or {}
+    if spec.get("ephemeralContainers"):
+        errors.append(field.forbidden("spec.ephemeralContainers", "cannot be set on create"))
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        told = "cannot be set until all schedulingGates have been cleared"
+        errors.append(field.forbidden("spec.nodeName", told))
+    return errors

@@ -1,0 +1,46 @@
+"""Statuses of controllers: counts of pods that must go together."""
+
+from collections.abc import Callable
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.registry.validation.parts import at, nonnegative
+
+_OVER_REPLICAS = "cannot be greater than status.replicas"
+
+
+def status_update(
+    *counts: str, within: tuple[str, ...] = (), unready: str = ""
+) -> Callable[[Obj, Obj], list[FieldError]]:
+    """A check of (new, old) at the status subresource.
+
+    Args:
+        counts: the fields that are not negative, in upstream's order.
+        within: those that are not above replicas.
+        unready: what is told where more pods are available than ready; "" where that is not looked at.
+    """
+
+    def check(new: Obj, old: Obj) -> list[FieldError]:
+        status, before = new.get("status") or {}, old.get("status") or {}
+        errors = [error for name in counts for error in at(name, nonnegative(status.get(name) or 0))]
+        errors += _over(status, within)
+        available = status.get("availableReplicas") or 0
+        if unready and available > (status.get("readyReplicas") or 0):
+            errors.append(field.invalid("availableReplicas", available, unready))
+        return [*at("status", errors + _decremented(status, before))]
+
+    return check
+
+
+def _over(status: Obj, names: tuple[str, ...]) -> list[FieldError]:
+    every = status.get("replicas") or 0
+    counts = [(name, status.get(name) or 0) for name in names]
+    return [field.invalid(name, count, _OVER_REPLICAS) for name, count in counts if count > every]
+
+
+def _decremented(new: Obj, old: Obj) -> list[FieldError]:
+    count, before = new.get("collisionCount"), old.get("collisionCount")
+    if before is None or (count is not None and count >= before):
+        return []
+    return [field.invalid("collisionCount", count or 0, "cannot be decremented")]
