@@ -9,12 +9,45 @@ from collections.abc import Mapping
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
+from apiserver.registry.validation import (
+    autoscaling,
+    config,
+    daemon_sets,
+    events,
+    jobs,
+    limits,
+    networking,
+    nodes,
+    pod_updates,
+    policy,
+    rbac,
+    services,
+    stateful_sets,
+    storage,
+    workloads,
+)
 from apiserver.registry.validation.contract import Validator
 from apiserver.registry.validation.metadata import validate_metadata, validate_metadata_update
 
 __all__ = ["VALIDATORS", "Validator", "validate_create", "validate_status_update", "validate_update"]
 
-VALIDATORS: Mapping[tuple[str, str], Validator] = {}
+VALIDATORS: Mapping[tuple[str, str], Validator] = (
+    pod_updates.VALIDATORS
+    | workloads.VALIDATORS
+    | daemon_sets.VALIDATORS
+    | stateful_sets.VALIDATORS
+    | jobs.VALIDATORS
+    | services.VALIDATORS
+    | networking.VALIDATORS
+    | rbac.VALIDATORS
+    | storage.VALIDATORS
+    | config.VALIDATORS
+    | limits.VALIDATORS
+    | autoscaling.VALIDATORS
+    | policy.VALIDATORS
+    | nodes.VALIDATORS
+    | events.VALIDATORS
+)
 """(group, kind) → what is checked beside the metadata."""
 
 
