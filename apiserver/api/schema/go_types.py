@@ -12,7 +12,7 @@ GoTypes = dict[str, dict[str, str]]
 
 The facts are "*" for a pointer, the type's name where OpenAPI does not tell it, and "!" for a field without omitempty
 or "~" for one with omitzero. They are those of k8s.io/api, apimachinery, apiextensions-apiserver and kube-aggregator of
-Kubernetes 1.37.
+Kubernetes 1.37; versions that were retired before have those of the nearest version that is left.
 """
 
 GROUP_VERSION_KIND = "x-kubernetes-group-version-kind"

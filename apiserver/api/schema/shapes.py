@@ -220,7 +220,9 @@ def _absent(shape: Shape, go: GoField) -> Callable[[], Any]:
 
 
 def _is_kept(shape: Shape, go: GoField) -> bool:
-    if go.pointer or not shape.omissible:
+    if go.pointer:
+        return True
+    if not shape.omissible:
         return not go.omitzero
     return go.always and isinstance(shape, Scalar)
 
