@@ -29,7 +29,6 @@ CREATE TABLE events (
 INSERT INTO meta VALUES ('compacted', 0), ('live', 0), ('open', 0);
 """
 _PRAGMAS: Final = """
-PRAGMA locking_mode = EXCLUSIVE;
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
 PRAGMA wal_autocheckpoint = 2000;
@@ -81,13 +80,12 @@ class Contents:
 def row_of(event: Event) -> Row:
     """The row of an event; raises UnicodeEncodeError if the key is no text."""
     revision, key, kv, _ = event
-    if kv is None:
-        return Row(revision, key, 0, None, _checksum(revision, key, b""))
-    return Row(revision, key, kv.create_revision, kv.value, _checksum(revision, key, kv.value))
+    created, value = (kv.create_revision, kv.value) if kv else (0, None)
+    return Row(revision, key, created, value, _checksum(revision, key, created, value))
 
 
-def _checksum(revision: int, key: str, value: bytes) -> int:
-    return zlib.crc32(value, zlib.crc32(key.encode(), revision & 0xFFFFFFFF))
+def _checksum(revision: int, key: str, created: int, value: bytes | None) -> int:
+    return zlib.crc32(value or b"", zlib.crc32(f"{revision} {created} {key}".encode()))
 
 
 class SqliteLog:
@@ -103,15 +101,11 @@ class SqliteLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        wal = path.with_name(path.name + "-wal")
-        has_wal = wal.exists() and wal.stat().st_size > 0
-        if not path.exists():
-            if has_wal:
-                raise self._damaged(f"it is missing, but {wal.name} beside it has data")
-            _create(path)
-        elif not path.stat().st_size:
-            raise self._damaged("it is empty")
-        self._connection = _connect(path)
+        try:
+            has_wal = self._find()
+            self._connection = _connect(path)
+        except (OSError, sqlite3.Error) as error:
+            raise Unavailable(f"The database {path} cannot be opened: {error}.") from error
         with self._opening():
             self._check(has_wal=has_wal)
 
@@ -163,9 +157,22 @@ class SqliteLog:
         # `executemany` of one: unlike `execute` it does not let go of the interpreter's lock to ask for the last rowid.
         self._connection.executemany(_INSERTS[len(rows)], (tuple(chain.from_iterable(rows)),))
 
+    def _find(self) -> bool:
+        """Make the file if there is none; says whether it has a write-ahead log."""
+        wal = self.path.with_name(self.path.name + "-wal")
+        has_wal = wal.exists() and wal.stat().st_size > 0
+        if self.path.exists():
+            size = self.path.stat().st_size
+            if size < _PAGE:
+                raise self._damaged(f"it has only {size} bytes")
+        elif has_wal:
+            raise self._damaged(f"it is missing, but {wal.name} beside it has data")
+        else:
+            _create(self.path)
+        return has_wal
+
     def _check(self, *, has_wal: bool) -> None:
-        for statement in _PRAGMAS.strip().splitlines():
-            self._execute(statement)
+        self._execute("PRAGMA locking_mode = EXCLUSIVE")
         (application,) = self._execute("PRAGMA application_id").fetchone()
         (version,) = self._execute("PRAGMA user_version").fetchone()
         if application != _APPLICATION_ID:
@@ -174,6 +181,8 @@ class SqliteLog:
             raise self._damaged(f"its format is {version}, and this version reads format {_FORMAT}")
         if self._meta("open") and not has_wal:
             raise self._damaged(f"it was not closed, and {self.path.name}-wal, which has its last writes, is gone")
+        for statement in _PRAGMAS.strip().splitlines():
+            self._execute(statement)
         (verdict,) = self._execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
             raise self._damaged(verdict)
@@ -202,7 +211,7 @@ class SqliteLog:
 
     def _rows(self) -> Iterator[Row]:
         for row in map(Row._make, self._execute("SELECT * FROM events ORDER BY revision")):
-            if row.checksum != _checksum(row.revision, row.key, row.value or b""):
+            if row.checksum != _checksum(*row[:-1]):
                 raise self._damaged(f"the checksum of revision {row.revision} does not fit its contents")
             yield row
 
@@ -225,6 +234,9 @@ class SqliteLog:
         except sqlite3.Error as error:
             self._connection.close()
             raise self._refusal(error) from error
+        except (AttributeError, TypeError) as error:
+            self._connection.close()
+            raise self._damaged(f"a row is of another shape ({error})") from error
         except BaseException:
             self._connection.close()
             raise
@@ -256,17 +268,13 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _create(path: Path) -> None:
     """Make an empty database under another name and link it in: no process ever finds half of one."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft.unlink(missing_ok=True)
-        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        with closing(_connect(draft)) as connection:
-            connection.executescript(
-                f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {_FORMAT}; {_SCHEMA}"
-            )
-        with suppress(FileExistsError):  # another process was faster: then its file is the database
-            os.link(draft, path)
-        draft.unlink()
-    except (OSError, sqlite3.Error) as error:
-        raise Unavailable(f"The database {path} cannot be made: {error}.") from error
+    draft.unlink(missing_ok=True)
+    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    header = f"PRAGMA page_size = {_PAGE}; PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {_FORMAT};"
+    with closing(_connect(draft)) as connection:
+        connection.executescript(header + _SCHEMA)
+    with suppress(FileExistsError):  # another process was faster: then its file is the database
+        os.link(draft, path)
+    draft.unlink()
