@@ -146,7 +146,9 @@ def test_workloads_of_apps(kind: str, given: Obj, spec: Obj):
             {
                 "spec": {
                     "completions": 1,
-                    "podFailurePolicy": {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "x"}]}]},
+                    "podFailurePolicy": {
+                        "rules": [{"action": "Ignore", "onPodConditions": [{"type": "x", "status": ""}]}]
+                    },
                 }
             },
             {
@@ -260,6 +262,12 @@ def test_a_balancers_address_is_virtual():
         ),
         ("", "Secret", {}, {"type": "Opaque"}),
         ("", "Secret", {"type": "x"}, {"type": "x"}),
+        (
+            "",
+            "Secret",
+            {"data": {"a": "eA==", "b": "eA=="}, "stringData": {"b": "y", "c": "ü"}},
+            {"data": {"a": "eA==", "b": "eQ==", "c": "w7w="}, "type": "Opaque"},
+        ),
         ("", "ConfigMap", {}, {}),
         (
             "",
@@ -366,7 +374,7 @@ def test_a_balancers_address_is_virtual():
         (
             "networking.k8s.io",
             "IngressClass",
-            {"spec": {"parameters": {}}},
+            {"spec": {"parameters": {"scope": None}}},
             {"spec": {"parameters": {"scope": "Cluster"}}},
         ),
         (
@@ -379,7 +387,7 @@ def test_a_balancers_address_is_virtual():
             "rbac.authorization.k8s.io",
             "RoleBinding",
             {
-                "roleRef": {"kind": "Role"},
+                "roleRef": {"kind": "Role", "apiGroup": ""},
                 "subjects": [{"kind": "Group"}, {"kind": "User"}, {"kind": "ServiceAccount"}],
             },
             {
@@ -443,11 +451,16 @@ def test_a_balancers_address_is_virtual():
                 "status": {"storedVersions": ["v2"]},
             },
         ),
-        ("flowcontrol.apiserver.k8s.io", "FlowSchema", {"spec": {}}, {"spec": {"matchingPrecedence": 1000}}),
+        (
+            "flowcontrol.apiserver.k8s.io",
+            "FlowSchema",
+            {"spec": {"matchingPrecedence": 0}},
+            {"spec": {"matchingPrecedence": 1000}},
+        ),
         (
             "flowcontrol.apiserver.k8s.io",
             "PriorityLevelConfiguration",
-            {"spec": {"limited": {"limitResponse": {"queuing": {"queues": 1}}}}},
+            {"spec": {"limited": {"limitResponse": {"queuing": {"queues": 1, "handSize": 0}}}}},
             {
                 "spec": {
                     "limited": {
@@ -509,6 +522,12 @@ def test_every_other_kind(group: str, kind: str, given: Obj, expected: Obj):
 def test_autoscalers_differ_by_version(version: str, given: Obj, expected: Obj):
     found = defaulted("HorizontalPodAutoscaler", given, group="autoscaling", version=version)
     assert found["spec"] == expected
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "DaemonSet", "ReplicaSet", "StatefulSet"])
+def test_a_template_without_containers_is_validations_matter(kind: str):
+    found = defaulted(kind, {"spec": {"template": {"spec": {"containers": None}}}}, group="apps")
+    assert found["spec"]["template"] == {"spec": {"containers": None, **POD_SPEC}}
 
 
 def test_defaulting_again_changes_nothing():

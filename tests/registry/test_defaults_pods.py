@@ -99,7 +99,7 @@ def test_the_pull_policy_follows_the_tag(image: str, policy: str):
         ({}, {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}),
         ({"httpGet": {"port": 80}}, {"httpGet": {"port": 80, "path": "/", "scheme": "HTTP"}}),
         ({"httpGet": {"path": "/x", "scheme": "HTTPS"}}, {"httpGet": {"path": "/x", "scheme": "HTTPS"}}),
-        ({"grpc": {"port": 1}}, {"grpc": {"port": 1, "service": ""}}),
+        ({"grpc": {"port": 1, "service": None}}, {"grpc": {"port": 1, "service": ""}}),
         ({"periodSeconds": 5, "failureThreshold": 1}, {"periodSeconds": 5, "failureThreshold": 1}),
     ],
 )
@@ -245,3 +245,45 @@ def test_a_volume_gets_its_sources_defaults(source: Obj, expected: Obj):
 )
 def test_the_pods_address_and_addresses_agree(given: Obj, expected: Obj):
     assert defaulted({}, status=dict(given))["status"] == expected
+
+
+def needing(*, restart: str = "", **resources: Obj) -> Obj:
+    return {"name": "c", "resources": resources} | ({"restartPolicy": restart} if restart else {})
+
+
+@pytest.mark.parametrize(
+    ("resources", "containers", "init", "expected"),
+    [
+        ({}, [needing(requests={"cpu": "1"})], [], {}),
+        ({"limits": {"cpu": "2"}}, [], [], {"limits": {"cpu": "2"}, "requests": {"cpu": "2"}}),
+        (
+            {"limits": {"cpu": "2"}},
+            [needing(requests={"cpu": "500m"}), needing(requests={"cpu": "700m", "memory": "1Gi"})],
+            [],
+            {"limits": {"cpu": "2"}, "requests": {"cpu": "1200m", "memory": "1Gi"}},
+        ),
+        (
+            {"limits": {"cpu": "5"}},
+            [needing(requests={"cpu": "1"})],
+            [needing(restart="Always", requests={"cpu": "1"}), needing(requests={"cpu": "3"})],
+            {"limits": {"cpu": "5"}, "requests": {"cpu": "4"}},
+        ),
+        (
+            {"requests": {"cpu": "1"}},
+            [needing(limits={"cpu": "1"}), needing(limits={"cpu": "2", "memory": "1Gi"})],
+            [],
+            {"limits": {"cpu": "3"}, "requests": {"cpu": "1"}},
+        ),
+        (
+            {"requests": {"memory": "1Gi"}},
+            [needing(limits={"hugepages-2Mi": "4Mi"})],
+            [],
+            {"limits": {"hugepages-2Mi": "4Mi"}, "requests": {"hugepages-2Mi": "4Mi", "memory": "1Gi"}},
+        ),
+    ],
+)
+def test_resources_of_the_whole_pod_follow_from_its_containers(
+    resources: Obj, containers: list[Obj], init: list[Obj], expected: Obj
+):
+    found = defaulted({"resources": dict(resources), "containers": containers, "initContainers": init})
+    assert found["spec"]["resources"] == expected

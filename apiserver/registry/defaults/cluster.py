@@ -1,5 +1,7 @@
 """The cluster's own objects: namespaces, nodes, secrets, limits, priorities, runtimes and bindings of roles."""
 
+from base64 import b64encode
+
 from apiserver.api.meta import Obj
 from apiserver.registry.defaults.quantities import round_up_to_milli
 
@@ -31,8 +33,12 @@ def default_node(node: Obj) -> None:
 
 
 def default_secret(secret: Obj) -> None:
-    """Defaults a secret's type."""
+    """Defaults a secret's type; stringData, which is only ever written, goes into data (conversion)."""
     secret.setdefault("type", "Opaque")
+    plain = secret.pop("stringData", None)
+    if plain:
+        encoded = {key: b64encode(text.encode()).decode() for key, text in plain.items()}
+        secret["data"] = (secret.get("data") or {}) | encoded
 
 
 def default_limit_range(limit_range: Obj) -> None:
@@ -64,7 +70,8 @@ def default_runtime_class(runtime_class: Obj) -> None:
 
 def default_role_binding(binding: Obj) -> None:
     """Defaults the groups of a binding's role and of its users and groups; accounts are of the core group."""
-    binding.setdefault("roleRef", {}).setdefault("apiGroup", RBAC_GROUP)
+    role = binding.setdefault("roleRef", {})
+    role["apiGroup"] = role.get("apiGroup") or RBAC_GROUP
     for subject in binding.get("subjects") or ():
         if subject.get("kind") in {"User", "Group"}:
             subject.setdefault("apiGroup", RBAC_GROUP)

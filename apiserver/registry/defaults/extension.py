@@ -65,7 +65,8 @@ def default_pod_certificate_request(request: Obj) -> None:
 
 def default_flow_schema(schema: Obj) -> None:
     """Defaults a flow schema's precedence."""
-    schema.setdefault("spec", {}).setdefault("matchingPrecedence", 1000)
+    spec = schema.setdefault("spec", {})
+    spec["matchingPrecedence"] = spec.get("matchingPrecedence") or 1000
 
 
 def default_priority_level(level: Obj) -> None:
@@ -75,11 +76,7 @@ def default_priority_level(level: Obj) -> None:
         spec["exempt"].setdefault("nominalConcurrencyShares", 0)
         spec["exempt"].setdefault("lendablePercent", 0)
     if "limited" in spec:
-        spec["limited"].setdefault("nominalConcurrencyShares", 30)
-        spec["limited"].setdefault("lendablePercent", 0)
-        queuing = spec["limited"].get("limitResponse", {}).get("queuing")
-        if queuing is not None:
-            _default_constants(queuing, _QUEUES)
+        _default_limited(spec["limited"])
 
 
 def default_resource_claim(claim: Obj) -> None:
@@ -98,6 +95,15 @@ def _default_stored_versions(status: Obj, spec: Obj) -> None:
     stored = [version["name"] for version in spec.get("versions") or () if version.get("storage")]
     if stored and not status.get("storedVersions"):
         status["storedVersions"] = stored[:1]
+
+
+def _default_limited(limited: Obj) -> None:
+    if limited.get("nominalConcurrencyShares") is None:
+        limited["nominalConcurrencyShares"] = 30
+    limited.setdefault("lendablePercent", 0)
+    queuing = (limited.get("limitResponse") or {}).get("queuing")
+    if queuing is not None:
+        queuing.update((name, value) for name, value in _QUEUES.items() if not queuing.get(name))
 
 
 def _default_constants(obj: Obj, constants: Mapping[str, Any]) -> None:
@@ -126,13 +132,13 @@ def _default_match(match: Obj | None) -> None:
     match.setdefault("matchPolicy", "Equivalent")
     match.setdefault("namespaceSelector", {})
     match.setdefault("objectSelector", {})
-    for rule in (*match.get("resourceRules", ()), *match.get("excludeResourceRules", ())):
+    for rule in (*(match.get("resourceRules") or ()), *(match.get("excludeResourceRules") or ())):
         rule.setdefault("scope", "*")
 
 
 def _default_requests(spec: Obj) -> None:
     for request in (spec.get("devices") or {}).get("requests") or ():
-        alternatives = request.get("firstAvailable", ())
+        alternatives = request.get("firstAvailable") or ()
         for wanted in (request["exactly"], *alternatives) if "exactly" in request else alternatives:
             if wanted.setdefault("allocationMode", "ExactCount") == "ExactCount":
                 wanted.setdefault("count", 1)
@@ -145,5 +151,5 @@ def _allocated(claim: Obj) -> list[Obj]:
 
 
 def _default_tolerations(holder: Obj) -> None:
-    for toleration in holder.get("tolerations", ()):
+    for toleration in holder.get("tolerations") or ():
         toleration.setdefault("operator", "Equal")

@@ -2,6 +2,7 @@
 
 from apiserver.api.meta import Obj
 from apiserver.registry.defaults.images import pull_policy
+from apiserver.registry.defaults.pod_resources import default_pod_resources
 from apiserver.registry.defaults.quantities import round_up_to_milli
 from apiserver.registry.defaults.volumes import default_field_reference, default_volume
 
@@ -13,8 +14,10 @@ _HOOKS = ("postStart", "preStop")
 def default_pod(pod: Obj) -> None:
     """Defaults a pod: its spec, and the fields that templates leave open (requests, service links, host ports)."""
     spec = pod.setdefault("spec", {})
-    for container in (*spec.get("containers", ()), *spec.get("initContainers", ())):
+    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
         _default_requests(container)
+    if "resources" in spec:
+        default_pod_resources(spec)
     spec.setdefault("enableServiceLinks", True)
     default_pod_spec(spec)
     if spec.get("hostNetwork"):
@@ -37,9 +40,9 @@ def default_pod_spec(spec: Obj) -> None:
     spec.setdefault("schedulerName", "default-scheduler")
     _mirror_service_account(spec)
     for field in _CONTAINERS:
-        for container in spec.get(field, ()):
+        for container in spec.get(field) or ():
             default_container(container)
-    for volume in spec.get("volumes", ()):
+    for volume in spec.get("volumes") or ():
         default_volume(volume)
     if "overhead" in spec:
         round_up_to_milli(spec["overhead"])
@@ -51,9 +54,9 @@ def default_container(container: Obj) -> None:
         container["imagePullPolicy"] = pull_policy(container.get("image", ""))
     container.setdefault("terminationMessagePath", "/dev/termination-log")
     container.setdefault("terminationMessagePolicy", "File")
-    for port in container.get("ports", ()):
+    for port in container.get("ports") or ():
         port.setdefault("protocol", "TCP")
-    for variable in container.get("env", ()):
+    for variable in container.get("env") or ():
         if "valueFrom" in variable:
             _default_variable_source(variable["valueFrom"])
     if resources := container.get("resources"):
@@ -80,13 +83,14 @@ def _default_probe(probe: Obj) -> None:
     if "httpGet" in probe:
         _default_http_get(probe["httpGet"])
     if "grpc" in probe:
-        probe["grpc"].setdefault("service", "")
+        probe["grpc"]["service"] = probe["grpc"].get("service") or ""
 
 
 def _default_lifecycle(lifecycle: Obj) -> None:
     for hook in _HOOKS:
-        if "httpGet" in lifecycle.get(hook, ()):
-            _default_http_get(lifecycle[hook]["httpGet"])
+        action = (lifecycle.get(hook) or {}).get("httpGet")
+        if action is not None:
+            _default_http_get(action)
 
 
 def _default_http_get(action: Obj) -> None:
@@ -103,8 +107,8 @@ def _default_requests(container: Obj) -> None:
 
 def _default_host_ports(spec: Obj) -> None:
     """On the host's network a container's port is the host's."""
-    for container in (*spec.get("containers", ()), *spec.get("initContainers", ())):
-        for port in container.get("ports", ()):
+    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+        for port in container.get("ports") or ():
             port.setdefault("hostPort", port["containerPort"])
 
 

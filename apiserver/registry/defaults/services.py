@@ -10,7 +10,7 @@ def default_service(service: Obj) -> None:
     """Defaults a service, but for what allocation decides (addresses, families, node ports)."""
     spec = service.setdefault("spec", {})
     _default_affinity(spec)
-    for port in spec.get("ports", ()):
+    for port in spec.get("ports") or ():
         port.setdefault("protocol", "TCP")
         if not port.get("targetPort"):
             port["targetPort"] = port.get("port", 0)
@@ -26,8 +26,8 @@ def default_service(service: Obj) -> None:
 
 def default_endpoints(endpoints: Obj) -> None:
     """Defaults an Endpoints' ports."""
-    for subset in endpoints.get("subsets", ()):
-        for port in subset.get("ports", ()):
+    for subset in endpoints.get("subsets") or ():
+        for port in subset.get("ports") or ():
             port.setdefault("protocol", "TCP")
 
 
@@ -43,16 +43,16 @@ def default_network_policy(policy: Obj) -> None:
     spec = policy.setdefault("spec", {})
     if not spec.get("policyTypes"):
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
-    for rule in (*spec.get("ingress", ()), *spec.get("egress", ())):
-        for port in rule.get("ports", ()):
+    for rule in (*(spec.get("ingress") or ()), *(spec.get("egress") or ())):
+        for port in rule.get("ports") or ():
             port.setdefault("protocol", "TCP")
 
 
 def default_ingress_class(ingress_class: Obj) -> None:
     """Defaults an ingress class' parameters: they are cluster-scoped."""
     parameters = ingress_class.setdefault("spec", {}).get("parameters")
-    if parameters is not None:
-        parameters.setdefault("scope", "Cluster")
+    if parameters is not None and parameters.get("scope") is None:
+        parameters["scope"] = "Cluster"
 
 
 def _default_affinity(spec: Obj) -> None:
@@ -73,6 +73,6 @@ def _externally_accessible(spec: Obj) -> bool:
 
 def _default_ingress_mode(service: Obj) -> None:
     balancer = (service.get("status") or {}).get("loadBalancer") or {}
-    for ingress in balancer.get("ingress", ()):
+    for ingress in balancer.get("ingress") or ():
         if ingress.get("ip"):
             ingress.setdefault("ipMode", "VIP")

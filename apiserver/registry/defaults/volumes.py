@@ -58,12 +58,12 @@ def default_field_reference(holder: Obj) -> None:
 
 
 def _default_downward(source: Obj) -> None:
-    for item in source.get("items", ()):
+    for item in source.get("items") or ():
         default_field_reference(item)
 
 
 def _default_projected(source: Obj) -> None:
-    for part in source.get("sources", ()):
+    for part in source.get("sources") or ():
         if "downwardAPI" in part:
             _default_downward(part["downwardAPI"])
         if "serviceAccountToken" in part:

@@ -59,7 +59,7 @@ def default_stateful_set(stateful_set: Obj) -> None:
     retention.setdefault("whenDeleted", "Retain")
     retention.setdefault("whenScaled", "Retain")
     default_template(spec.setdefault("template", {}))
-    for claim in spec.get("volumeClaimTemplates", ()):
+    for claim in spec.get("volumeClaimTemplates") or ():
         claim["apiVersion"] = "v1"
         claim["kind"] = "PersistentVolumeClaim"
         default_claim(claim)
@@ -107,7 +107,7 @@ def default_pod_template(holder: Obj) -> None:
 def _default_job_spec(spec: Obj) -> None:
     for rule in spec.get("podFailurePolicy", {}).get("rules") or ():
         for pattern in rule.get("onPodConditions") or ():
-            pattern.setdefault("status", "True")
+            pattern["status"] = pattern.get("status") or "True"
     default_template(spec.setdefault("template", {}))
 
 

@@ -27,7 +27,7 @@ def prepare_create(pod: Obj) -> None:
         status["conditions"] = [_GATED | {"lastTransitionTime": meta.get("creationTimestamp")}]
     if "affinity" in spec:
         _merge_into_affinity(spec["affinity"], meta.get("labels") or {})
-    for constraint in spec.get("topologySpreadConstraints", ()):
+    for constraint in spec.get("topologySpreadConstraints") or ():
         _merge_keys(constraint, "matchLabelKeys", operator="In", labels=meta.get("labels") or {})
 
 
@@ -76,7 +76,7 @@ def _keep_all_but(new: Obj, old: Obj, changed: Obj) -> None:
 
 
 def _names(spec: Obj, field: str) -> list[str]:
-    return [container.get("name", "") for container in spec.get(field, ())]
+    return [container.get("name", "") for container in (spec.get(field) or ())]
 
 
 def _resized(new: list[Obj], old: list[Obj]) -> list[Obj]:
@@ -102,9 +102,9 @@ def _keep_observed_generations(status: Obj, before: Obj) -> None:
 def _merge_into_affinity(affinity: Obj, labels: dict[str, str]) -> None:
     for name in _AFFINITIES:
         terms = affinity.get(name) or {}
-        for term in terms.get("requiredDuringSchedulingIgnoredDuringExecution", ()):
+        for term in terms.get("requiredDuringSchedulingIgnoredDuringExecution") or ():
             _merge_term(term, labels)
-        for weighted in terms.get("preferredDuringSchedulingIgnoredDuringExecution", ()):
+        for weighted in terms.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
             _merge_term(weighted.get("podAffinityTerm") or {}, labels)
 
 
@@ -116,11 +116,11 @@ def _merge_term(term: Obj, labels: dict[str, str]) -> None:
 def _merge_keys(holder: Obj, field: str, *, operator: str, labels: dict[str, str]) -> None:
     """Selects the pod's own values of the label keys; a term without a selector matches nothing and stays so."""
     selector: dict[str, Any] | None = holder.get("labelSelector")
-    keys = [key for key in holder.get(field, ()) if key in labels]
+    keys = [key for key in (holder.get(field) or ()) if key in labels]
     if selector is None or not keys:
         return
     added = [{"key": key, "operator": operator, "values": [labels[key]]} for key in keys]
-    selector["matchExpressions"] = [*selector.get("matchExpressions", ()), *added]
+    selector["matchExpressions"] = [*(selector.get("matchExpressions") or ()), *added]
 
 
 POD = Strategy(prepare_create, prepare_update, prepare_status_update, has_status=True, graceful=True)

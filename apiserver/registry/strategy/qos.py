@@ -17,7 +17,7 @@ def qos_class(pod: Obj) -> str:
     whole = spec.get("resources")
     if whole:
         return _class_of([whole])
-    containers = (*spec.get("containers", ()), *spec.get("initContainers", ()))
+    containers = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
     return _class_of([container.get("resources") or {} for container in containers])
 
 
