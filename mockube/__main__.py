@@ -1,0 +1,59 @@
+"""`mockube`: the command line that a person types."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from mockube.commands import up
+
+_EXAMPLES = """\
+examples:
+  mockube up                       start a cluster that keeps its data
+  mockube up --store memory        start one that forgets everything
+  mockube up --port 0              take any free port
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one line: what is wrong, and where help is."""
+
+    def error(self, message: str) -> NoReturn:
+        """Complain and exit with 2."""
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code is 2 where it cannot be done as asked."""
+    given = _parser().parse_args(arguments)
+    code: int = given.run(given)
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="mockube",
+        description="A Kubernetes control plane in Python: real clients, a real API, no containers.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action=_Version, help="show the version and exit")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    up.declare(commands)
+    return parser
+
+
+class _Version(argparse.Action):
+    """Shows the version of the installed distribution; looked up when asked for, as that reads files."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:  # noqa: A002 - argparse's name
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import version
+
+        parser.exit(message=f"mockube {version('mockube')}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

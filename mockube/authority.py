@@ -1,0 +1,162 @@
+"""An authority of one's own and what it signs, made with cryptography; ECDSA P-256 throughout, as it is fast."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from mockube.certificates import GROUP, RENEW_BEFORE, USER, is_address
+
+Write = Callable[[str, bytes], None]
+
+_AUTHORITY_LIFE = timedelta(days=3650)
+_LIFE = timedelta(days=365)
+_SKEW = timedelta(hours=1)
+"""How much a client's clock may be behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A certificate and its key."""
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+
+
+def make(directory: Path, names: Sequence[str], *, now: float, write: Write) -> float:
+    """Make the certificates and keys of a server, keeping an authority and a signing key that are good.
+
+    Args:
+        directory: where kept files are.
+        names: names and addresses that the server's certificate covers.
+        now: seconds since 1970.
+        write: writes a file, given its name and content.
+
+    Returns:
+        When the first of the certificates ends, in seconds since 1970.
+
+    Raises:
+        OSError: a file cannot be read or written.
+    """
+    moment = datetime.fromtimestamp(now, UTC)
+    authority = _kept_authority(directory, moment) or _new_authority(moment)
+    server = _signed(authority, _subject("kube-apiserver"), moment, names=names)
+    admin = _signed(authority, _subject(USER, GROUP), moment)
+    for name, pair in (("ca", authority), ("apiserver", server), ("admin", admin)):
+        write(f"{name}.key", _key_text(pair.key))
+        write(f"{name}.crt", pair.certificate.public_bytes(serialization.Encoding.PEM))
+    _keep_signing_key(directory, write)
+    return min(pair.certificate.not_valid_after_utc.timestamp() for pair in (authority, server, admin))
+
+
+def _kept_authority(directory: Path, moment: datetime) -> Pair | None:
+    try:
+        certificate = x509.load_pem_x509_certificate((directory / "ca.crt").read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+    key = _key(directory / "ca.key")
+    lasts = certificate.not_valid_after_utc > moment + _LIFE + timedelta(seconds=RENEW_BEFORE)
+    if key is None or key.public_key() != certificate.public_key() or not lasts:
+        return None
+    return Pair(certificate, key)
+
+
+def _new_authority(moment: datetime) -> Pair:
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = _subject("mockube-ca")
+    draft = (
+        _draft(subject, key.public_key(), moment, life=_AUTHORITY_LIFE)
+        .issuer_name(subject)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(_usage(signs_certificates=True), critical=True)
+    )
+    return Pair(draft.sign(key, hashes.SHA256()), key)
+
+
+def _signed(authority: Pair, subject: x509.Name, moment: datetime, *, names: Sequence[str] = ()) -> Pair:
+    """A server's certificate where there are names, a client's where there are none."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    issuer = authority.key.public_key()
+    purpose = ExtendedKeyUsageOID.SERVER_AUTH if names else ExtendedKeyUsageOID.CLIENT_AUTH
+    draft = (
+        _draft(subject, key.public_key(), moment, life=_LIFE)
+        .issuer_name(authority.certificate.subject)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+    )
+    if names:
+        draft = draft.add_extension(x509.SubjectAlternativeName([_name(each) for each in names]), critical=False)
+    return Pair(draft.sign(authority.key, hashes.SHA256()), key)
+
+
+def _draft(
+    subject: x509.Name, key: ec.EllipticCurvePublicKey, moment: datetime, *, life: timedelta
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(moment - _SKEW)
+        .not_valid_after(moment + life)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+    )
+
+
+def _subject(name: str, group: str = "") -> x509.Name:
+    organization = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group)] if group else []
+    return x509.Name([*organization, x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _name(name: str) -> x509.GeneralName:
+    return x509.IPAddress(ip_address(name)) if is_address(name) else x509.DNSName(name)
+
+
+def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _keep_signing_key(directory: Path, write: Write) -> None:
+    """Tokens that are out there stay good: the key is made once, its public half whenever."""
+    key = _key(directory / "sa.key")
+    if key is None:
+        key = ec.generate_private_key(ec.SECP256R1())
+        write("sa.key", _key_text(key))
+    public = key.public_key()
+    write(
+        "sa.pub",
+        public.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo),
+    )
+
+
+def _key(path: Path) -> ec.EllipticCurvePrivateKey | None:
+    """The key in a file, None where there is none that can be used."""
+    try:
+        key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+    return key if isinstance(key, ec.EllipticCurvePrivateKey) else None
+
+
+def _key_text(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )

@@ -1,0 +1,147 @@
+"""The certificates, keys and the token of a data directory: found, and made anew only where they are no good.
+
+    ca.crt ca.key                who signed the others; clients check the server by it
+    apiserver.crt apiserver.key  the server's
+    admin.crt admin.key          of kubernetes-admin in system:masters, for clients that prefer a certificate
+    sa.key sa.pub                signs the tokens of service accounts
+    tokens.csv                   the token of the same administrator
+    made.json                    what the certificates hold, so that a start need not read (and import) them
+
+All of them are readable to their owner alone; the directory is closed to everybody else as well.
+"""
+
+import hashlib
+import json
+import socket
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+
+from mockube.files import make_private_directory, write_private
+
+USER = "kubernetes-admin"
+GROUP = "system:masters"
+RENEW_BEFORE = 7 * 86400.0
+"""Seconds before its end at which a certificate is replaced: a server may run for some days."""
+
+_SERVICE = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
+_SIGNED = ("ca", "apiserver", "admin")
+_FILES = (*(f"{name}{suffix}" for name in _SIGNED for suffix in (".crt", ".key")), "sa.key", "sa.pub")
+_RECORD = "made.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """Where the files of a server are.
+
+    Attributes:
+        directory: they all lie in it.
+        token: the administrator's.
+    """
+
+    directory: Path
+    token: str
+
+    @property
+    def authority(self) -> Path:
+        """The certificate that signed the others."""
+        return self.directory / "ca.crt"
+
+    @property
+    def server(self) -> Path:
+        """The server's certificate."""
+        return self.directory / "apiserver.crt"
+
+    @property
+    def server_key(self) -> Path:
+        """The key of the server's certificate."""
+        return self.directory / "apiserver.key"
+
+    @property
+    def service_account_key(self) -> Path:
+        """The key that signs the tokens of service accounts."""
+        return self.directory / "sa.key"
+
+    @property
+    def tokens(self) -> Path:
+        """The static tokens, as the server reads them."""
+        return self.directory / "tokens.csv"
+
+
+def server_names(bind: str, service_range: str) -> tuple[str, ...]:
+    """The names and addresses by which clients may call a server.
+
+    Args:
+        bind: the address that it listens on.
+        service_range: the addresses of Services; the first of them is the server's own.
+    """
+    service = str(ip_network(service_range)[1])
+    return tuple(dict.fromkeys(("localhost", "127.0.0.1", "::1", *_SERVICE, service, bind, socket.gethostname())))
+
+
+def ensure(directory: Path, names: Sequence[str], *, now: float) -> Certificates:
+    """The certificates in a directory; made if they are absent, near their end, changed, or lack a name.
+
+    An authority that is still good is kept, so that kubeconfigs that trust it stay good as well.
+
+    Args:
+        directory: made if it does not exist.
+        names: what the server's certificate must cover.
+        now: seconds since 1970.
+
+    Raises:
+        OSError: a file cannot be read or written.
+    """
+    make_private_directory(directory)
+    directory.chmod(0o700)
+    if not _is_good(directory, names, now):
+        from mockube.authority import make  # cryptography takes a tenth of the start, and most starts do not need it
+
+        ends = make(directory, names, now=now, write=partial(_write, directory))
+        record = {"digest": _digest(directory), "names": list(names), "ends": ends}
+        _write(directory, _RECORD, json.dumps(record).encode())
+    return Certificates(directory, _token(directory / "tokens.csv"))
+
+
+def is_address(name: str) -> bool:
+    """Whether a name is an IP address."""
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_good(directory: Path, names: Sequence[str], now: float) -> bool:
+    try:
+        record = json.loads((directory / _RECORD).read_bytes())
+        return (
+            now < record["ends"] - RENEW_BEFORE
+            and set(names) <= set(record["names"])
+            and record["digest"] == _digest(directory)
+        )
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _digest(directory: Path) -> str:
+    return hashlib.sha256(b"\0".join(_contents(directory))).hexdigest()
+
+
+def _contents(directory: Path) -> Iterator[bytes]:
+    return ((directory / name).read_bytes() for name in _FILES)
+
+
+def _write(directory: Path, name: str, content: bytes) -> None:
+    write_private(directory / name, content)
+
+
+def _token(path: Path) -> str:
+    """The administrator's token, which is the first in the file."""
+    if not path.exists():
+        from secrets import token_urlsafe
+
+        write_private(path, f'{token_urlsafe(32)},{USER},{USER},"{GROUP}"\n')
+    return path.read_text().partition(",")[0]

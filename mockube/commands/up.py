@@ -1,0 +1,117 @@
+"""`mockube up`: a cluster until Ctrl-C, on a store that outlives it."""
+
+import argparse
+import os
+import shlex
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from mockube.control_plane import Running
+
+_DESCRIPTION: Final = """\
+Start a cluster and keep it until Ctrl-C or SIGTERM. It prints how to reach it.
+What was stored is there again at the next start, unless the store is memory.
+"""
+_EPILOG: Final = "exit code: 0 after a clean stop, 2 if it cannot start as asked"
+_STORES: Final[Mapping[str, str]] = {"sqlite": "sqlite://{}", "memory": "memory://"}
+"""What --store may name, with the data directory for the braces; anything else is a URL."""
+_STARTED: Final = """\
+Kubernetes {version} is ready at {url} after {seconds:.2f} s.
+
+  export KUBECONFIG={kubeconfig}
+
+{kept} Ctrl-C stops the cluster.
+"""
+
+
+def declare(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add the command and its flags to the command line."""
+    command = commands.add_parser(
+        "up",
+        help="start a cluster and keep it until Ctrl-C",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=run)
+    add = command.add_argument
+    add("--data-dir", type=Path, metavar="DIR", help=f"where everything is kept (default: {default_data_dir()})")
+    add("--store", default="sqlite", metavar="STORE", help="sqlite (default), memory, or etcd at http://HOST:PORT,...")
+    add("--bind", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: %(default)s, this machine)")
+    add("--port", type=_port, default=6443, help="the port, 0 for any free one (default: %(default)s)")
+    add("--kubeconfig", type=Path, metavar="FILE", help="add the cluster to this file (default: DIR/kubeconfig)")
+    add("--kubernetes-version", default="", metavar="1.N", help="the release to be (default: the newest known)")
+    add("-v", "--verbose", action="count", default=0, help="log every request to stderr")
+
+
+def default_data_dir() -> Path:
+    """Where data lie if nothing is said: this user's own place, as the XDG base directory specification has it."""
+    home = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return (home if home.is_absolute() else Path.home() / ".local" / "share") / "mockube"
+
+
+def run(given: argparse.Namespace) -> int:
+    """Serve until a signal comes; the exit code."""
+    began = time.perf_counter()
+    from apiserver.__main__ import run as run_loop
+    from apiserver.config import ConfigError
+    from mockube.files import InUseError
+    from mockube.kubeconfig import KubeconfigError
+
+    try:
+        run_loop(_up(given, began))
+    except (ConfigError, InUseError, KubeconfigError) as error:
+        return _refuse(str(error))
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _refuse(f"{place}{error.strerror or error}; name a place that can be written with --data-dir")
+    except KeyboardInterrupt:  # before there was anything to stop
+        return 130
+    return 0
+
+
+async def _up(given: argparse.Namespace, began: float) -> None:
+    import gc
+
+    from apiserver.__main__ import set_up_logging, stop_signal
+    from apiserver.config import Config, check
+    from mockube.control_plane import control_plane
+
+    set_up_logging(given.verbose)
+    stop = stop_signal()
+    directory = (given.data_dir or default_data_dir()).expanduser().absolute()
+    config = Config(
+        store=_STORES.get(given.store, given.store).format(directory),
+        bind_address=given.bind,
+        secure_port=given.port,
+        kubernetes_version=given.kubernetes_version.removeprefix("v"),
+    )
+    async with control_plane(check(config), directory, kubeconfig=given.kubeconfig) as running:
+        gc.freeze()  # what was made at the start lives to the end: the collector need not look at it again
+        print(_greeting(running, kept=given.store != "memory", seconds=time.perf_counter() - began), flush=True)
+        await stop.wait()
+
+
+def _greeting(running: "Running", *, kept: bool, seconds: float) -> str:
+    return _STARTED.format(
+        version=running.version,
+        url=running.url,
+        seconds=seconds,
+        kubeconfig=shlex.quote(str(running.kubeconfig)),
+        kept=f"Data is kept in {running.directory}." if kept else "Nothing is kept.",
+    )
+
+
+def _port(text: str) -> int:
+    if not (text.isdecimal() and int(text) < 65536):
+        raise argparse.ArgumentTypeError(f"{text} is no port: give a number from 0 to 65535")
+    return int(text)
+
+
+def _refuse(why: str) -> int:
+    print(f"mockube: {why}", file=sys.stderr)
+    return 2

@@ -1,0 +1,72 @@
+"""A control plane in a directory: its certificates, its server, and the kubeconfig by which clients find it."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from apiserver.app import serving
+from apiserver.config import Config
+from mockube.certificates import Certificates, ensure, server_names
+from mockube.files import locked, make_private_directory
+from mockube.kubeconfig import Access, write_kubeconfig
+
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a person may ask for
+"""Addresses that mean all of a machine's, and the one of them by which this machine reaches itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A control plane that answers.
+
+    Attributes:
+        url: the server's.
+        version: the Kubernetes release that it is, such as "1.37".
+        directory: where everything of it lies.
+        kubeconfig: the file that leads clients to it.
+    """
+
+    url: str
+    version: str
+    directory: Path
+    kubeconfig: Path
+    certificates: Certificates
+
+
+@asynccontextmanager
+async def control_plane(config: Config, directory: Path, *, kubeconfig: Path | None = None) -> AsyncIterator[Running]:
+    """A control plane for as long as the context lasts.
+
+    Args:
+        config: the server's settings, checked; those of TLS and tokens are filled in here.
+        directory: where it keeps its certificates and, if nothing else is said, its kubeconfig; made if need be.
+        kubeconfig: the file to add the cluster to.
+
+    Raises:
+        ConfigError: a setting cannot be used, the store cannot be opened, or the address cannot be had.
+        InUseError: another process has the directory.
+        KubeconfigError: the file to add to is none.
+        OSError: a file cannot be read or written.
+    """
+    make_private_directory(directory)
+    with locked(directory):
+        names = server_names(config.bind_address, config.service_cluster_ip_range)
+        certificates = ensure(directory / "pki", names, now=time.time())
+        async with serving(_secured(config, certificates)) as server:
+            host = _EVERYWHERE.get(server.host, server.host)
+            url = replace(server, host=host).url
+            path = (kubeconfig or directory / "kubeconfig").expanduser().absolute()
+            write_kubeconfig(path, Access(url, certificates.authority.read_bytes(), certificates.token))
+            yield Running(url, config.version, directory, path, certificates)
+
+
+def _secured(config: Config, certificates: Certificates) -> Config:
+    return replace(
+        config,
+        tls_cert_file=certificates.server,
+        tls_private_key_file=certificates.server_key,
+        client_ca_file=certificates.authority,
+        token_auth_file=certificates.tokens,
+        service_account_key_file=certificates.service_account_key,
+    )

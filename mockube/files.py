@@ -1,0 +1,60 @@
+"""Files that only their owner may read, and the lock by which one server has a directory for itself."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_NEW = ".new"
+
+
+class InUseError(Exception):
+    """Another server has the directory; the message says which directory and which process."""
+
+
+def make_private_directory(path: Path) -> None:
+    """Make a directory that only its owner may enter; one that exists stays as it is.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def write_private(path: Path, content: str | bytes) -> None:
+    """Write a file in one step: mode 0600 from its first byte on, and readers see all of it or what was there before.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path = path.resolve()  # a link stays a link
+    draft = path.with_name(f".{path.name}.{os.getpid()}{_NEW}")
+    draft.unlink(missing_ok=True)
+    try:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Have a directory for this process alone; the system lets go of the lock however the process ends.
+
+    Raises:
+        InUseError: another process has it.
+        OSError: the lock cannot be made.
+    """
+    with os.fdopen(os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            owner = file.read().strip() or "another process"
+            raise InUseError(f"{directory} is in use by {owner}") from error
+        file.truncate()
+        file.write(f"process {os.getpid()}")
+        file.flush()
+        yield

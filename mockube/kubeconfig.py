@@ -1,0 +1,113 @@
+"""The kubeconfig by which kubectl and other clients find the server; other clusters in the same file stay as they are.
+
+It carries the administrator's token, not a client certificate: with a token the TLS handshake has nothing to verify
+but the server, no private key leaves the data directory, and a token can be taken back, which a certificate cannot
+(Kubernetes revokes none). Both would be equally secret, so the file is its owner's alone.
+"""
+
+from base64 import b64encode
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mockube.files import make_private_directory, write_private
+
+NAME = "mockube"
+"""Of the cluster, the user and the context."""
+
+_TEMPLATE = """\
+apiVersion: v1
+kind: Config
+clusters:
+- cluster:
+    certificate-authority-data: {authority}
+    server: {server}
+  name: {name}
+contexts:
+- context:
+    cluster: {name}
+    user: {name}
+  name: {name}
+current-context: {name}
+preferences: {{}}
+users:
+- name: {name}
+  user:
+    token: {token}
+"""
+
+
+class KubeconfigError(Exception):
+    """A file that exists is no kubeconfig; the message names it and says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How clients get in.
+
+    Attributes:
+        server: the URL.
+        authority: the certificate, as PEM, that signed the server's.
+    """
+
+    server: str
+    authority: bytes
+    token: str
+
+
+def write_kubeconfig(path: Path, access: Access) -> None:
+    """Make the server the current context of a kubeconfig, which is made if it does not exist.
+
+    Raises:
+        KubeconfigError: the file holds something else.
+        OSError: it cannot be read or written.
+    """
+    alone = _text(access)
+    try:
+        present = path.read_text()
+    except FileNotFoundError:
+        make_private_directory(path.parent)
+        present = ""
+    if not present.strip():
+        write_private(path, alone)
+    elif present != alone:
+        write_private(path, _merged(path, present, alone))
+    elif path.stat().st_mode & 0o077:
+        path.chmod(0o600)
+
+
+def _text(access: Access) -> str:
+    authority = b64encode(access.authority).decode()
+    return _TEMPLATE.format(name=NAME, server=access.server, authority=authority, token=access.token)
+
+
+def _merged(path: Path, present: str, alone: str) -> str:
+    import yaml  # only files that others have written need to be understood
+
+    try:
+        config = yaml.safe_load(present)
+    except yaml.YAMLError as error:
+        raise _refusal(path, "it is no YAML") from error
+    if not isinstance(config, dict) or config.get("kind", "Config") != "Config":
+        raise _refusal(path, "it is no kubeconfig")
+    ours = yaml.safe_load(alone)
+    for part, field in (("clusters", "cluster"), ("contexts", "context"), ("users", "user")):
+        entries = config.get(part) or []
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            raise _refusal(path, f"its {part} are no list of entries")
+        config[part] = _with(entries, ours[part][0], keep=part == "contexts", field=field)
+    config["current-context"] = NAME
+    text: str = yaml.safe_dump(ours | config, sort_keys=False)
+    return text
+
+
+def _with(entries: list[dict[str, Any]], entry: dict[str, Any], *, keep: bool, field: str) -> list[dict[str, Any]]:
+    """The entries with ours in its place, or at the end; what a person added to a context (a namespace) is kept."""
+    place = next((i for i, each in enumerate(entries) if each.get("name") == NAME), len(entries))
+    if keep and place < len(entries):
+        entry = {**entry, field: {**(entries[place].get(field) or {}), **entry[field]}}
+    return [*entries[:place], entry, *entries[place + 1 :]]
+
+
+def _refusal(path: Path, why: str) -> KubeconfigError:
+    return KubeconfigError(f"{path} cannot be added to: {why}; name another file with --kubeconfig")

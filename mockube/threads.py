@@ -1,0 +1,64 @@
+"""An asynchronous context held open for synchronous code: on an event loop of its own, in a thread of its own."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Held(Generic[T]):
+    """The two ends of a held context.
+
+    Attributes:
+        entered: what the context gave, and what makes the other thread leave it.
+        left: done when the other thread has.
+    """
+
+    context: AbstractAsyncContextManager[T]
+    entered: Future[tuple[T, Callable[[], object]]] = field(default_factory=Future)
+    left: Future[None] = field(default_factory=Future)
+
+    async def hold(self) -> None:
+        """Keep the context open until told to leave; enter and leave in one task, as cancel scopes demand."""
+        loop, leave = asyncio.get_running_loop(), asyncio.Event()
+        async with self.context as value:
+            self.entered.set_result((value, lambda: loop.call_soon_threadsafe(leave.set)))
+            await leave.wait()
+
+    def run(self) -> None:
+        """The thread's work: hold, and hand errors to whoever waits."""
+        try:
+            with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+                runner.run(self.hold())
+        except BaseException as error:  # noqa: BLE001 - they are raised again in the other thread
+            (self.left if self.entered.done() else self.entered).set_exception(error)
+        else:
+            self.left.set_result(None)
+
+
+@contextmanager
+def in_thread(context: AbstractAsyncContextManager[T]) -> Iterator[T]:
+    """What the context gives; entering and leaving happen in the other thread, and their errors are raised here."""
+    held = _Held(context)
+    # A daemon, so that a program which forgets to leave the context can still end.
+    Thread(target=held.run, name="mockube", daemon=True).start()
+    value, leave = held.entered.result()
+    try:
+        yield value
+    finally:
+        leave()
+        held.left.result()
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:  # it is not made for some systems
+        return None
+    return uvloop.new_event_loop
