@@ -1,0 +1,53 @@
+# Everything a checkout needs, in .venv: each target installs what it lacks, and costs nothing when it lacks nothing.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help up test check bench clean
+
+# The first Python that is new enough; `make up PYTHON=/path/to/python` names another.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+ARGS ?=
+
+help: ## show this help
+	@echo 'usage: make TARGET [ARGS="..."]'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
+
+up: .venv/.installed ## start a cluster, its data in .mockube; ARGS="--port 0" and more: make up ARGS=--help
+	@$(BIN)/mockube up --data-dir .mockube $(ARGS)
+
+test: .venv/.installed-test ## run all tests, on all processors; ARGS="-k watch" and other flags of pytest
+	$(BIN)/python -m pytest -n auto $(ARGS)
+
+check: .venv/.installed-check ## lint, formatting, types, who imports whom
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.installed-test ## measure the server beside a bare one; ARGS are bench/run.py's
+	$(BIN)/python bench/run.py $(ARGS)
+
+clean: ## remove .venv; data in .mockube stay
+	rm -rf .venv
+
+# A stamp is as new as the last installation; what is installed changes when pyproject.toml does.
+.venv/.installed: pyproject.toml | .venv/.made
+	@echo 'installing mockube in .venv ...' >&2
+	@$(PIP) install --editable .
+	@touch $@
+
+.venv/.installed-%: pyproject.toml | .venv/.made
+	@echo 'installing mockube and what $* needs in .venv ...' >&2
+	@$(PIP) install --editable '.[$*]'
+	@touch $@ .venv/.installed
+
+.venv/.made:
+	@test -n '$(PYTHON)' || { echo 'make: Python 3.11 or newer is needed, and none is on PATH;' \
+		'install one, or name it: make PYTHON=/path/to/python' >&2; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo 'make: $(PYTHON) cannot make environments:' \
+		'on Debian and Ubuntu install the package python3-venv' >&2; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@touch $@
