@@ -53,7 +53,7 @@ def containers(listed: list[Obj], around: Around) -> Found:
     errors: list[FieldError] = []
     taken: set[str] = set()
     for index, container in enumerate(listed):
-        found = [*_common(container, around), *_own_name(container, taken), *_running(container, around)]
+        found = [*_common(container, around, taken), *_running(container, around)]
         if found or "restartPolicy" in container:
             errors += at(f"[{index}]", [*found, *_policy(container)])
     return errors + _host_ports(listed) if any("ports" in container for container in listed) else errors
@@ -64,7 +64,7 @@ def init_containers(spec: Obj, around: Around) -> Found:
     errors: list[FieldError] = []
     taken = {container.get("name", "") for container in spec.get("containers") or ()}
     for index, container in enumerate(spec["initContainers"]):
-        found = [*_common(container, around), *_policy(container), *_own_name(container, taken)]
+        found = [*_common(container, around, taken), *_policy(container)]
         errors += at(f"[{index}]", found)
         errors += _host_ports([container])
         sidecar = container.get("restartPolicy") == "Always"
@@ -96,7 +96,7 @@ def ephemeral_containers(spec: Obj, around: Around) -> Found:
     taken = {*others}
     errors: list[FieldError] = []
     for index, container in enumerate(spec["ephemeralContainers"]):
-        found = [*_common(container, around), *image_spaces(container), *_own_name(container, taken)]
+        found = [*_common(container, around, taken), *image_spaces(container)]
         if (target := container.get("targetContainerName")) and target not in others:
             found.append(field.not_found("targetContainerName", target))
         found += [field.forbidden(name, _NOT_EPHEMERAL) for name in _FORBIDDEN_EPHEMERAL if container.get(name)]
@@ -113,17 +113,9 @@ def _whole_mounts(container: Obj) -> list[FieldError]:
     ]
 
 
-def _own_name(container: Obj, taken: set[str]) -> Found:
-    name = container.get("name", "")
-    if name in taken:
-        return (field.duplicate("name", name),)
-    taken.add(name)
-    return ()
-
-
-def _common(container: Obj, around: Around) -> list[FieldError]:
-    """What all containers have (validateContainerCommon)."""
-    errors = _identity(container)
+def _common(container: Obj, around: Around, taken: set[str]) -> list[FieldError]:
+    """What all containers have (validateContainerCommon), and a name that no other of them has."""
+    errors = _identity(container, taken)
     if ports := container.get("ports"):
         errors += checks.within("ports", _ports(ports))
     if variables := container.get("env"):
@@ -145,13 +137,16 @@ def _common(container: Obj, around: Around) -> list[FieldError]:
     return errors
 
 
-def _identity(container: Obj) -> list[FieldError]:
+def _identity(container: Obj, taken: set[str]) -> list[FieldError]:
     errors: list[FieldError] = []
-    name = container.get("name")
+    name = container.get("name", "")
     if not name:
         errors.append(field.required("name"))
     elif wrong := names.dns1123_label(name):
         errors += checks.wrong("name", name, wrong)
+    if name in taken:
+        errors.append(field.duplicate("name", name))
+    taken.add(name)
     if not container.get("image"):
         errors.append(field.required("image"))
     if (policy := container.get("terminationMessagePolicy")) not in _MESSAGE_POLICIES:

@@ -53,8 +53,9 @@ NO_UNCONDITIONAL_UPDATE = frozenset(
 MISSING_VERSION = field.invalid("metadata.resourceVersion", 0, "must be specified for an update")
 """What such an update is told that names none."""
 
+_PLAIN = frozenset({"apps/v1", "batch/v1", "v1"})
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
-_IMMUTABLE = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 _OPERATIONS = ("Apply", "Update")
 
 
@@ -73,8 +74,8 @@ def validate_metadata_update(resource: Resource, new: Obj, old: Obj) -> list[Fie
     the errors of both stand among the causes, so they are told twice here too.
     """
     meta, before = metadata(new), metadata(old)
-    change = [*_changes(meta, before), *_contents(meta)]
     errors = _names(meta, names.path_segment) + _common(resource, meta)
+    change = [*_changes(meta, before), *(_contents(meta) if errors else ())]
     return errors + change + change + _finalizer_standards(resource, meta) if change or "finalizers" in meta else errors
 
 
@@ -119,7 +120,7 @@ def _contents(meta: Obj, *, finalizers: bool = False) -> list[FieldError]:
         errors += checks.within("metadata.labels", wrong)
     if pairs := meta.get("annotations"):
         errors += _annotations(pairs)
-    if owners := meta.get("ownerReferences"):
+    if (owners := meta.get("ownerReferences")) and not (len(owners) == 1 and _is_plain(owners[0])):
         errors += _owners(owners)
     if finalizers and (listed := meta.get("finalizers")):
         errors += _finalizers(listed)
@@ -130,7 +131,10 @@ def _contents(meta: Obj, *, finalizers: bool = False) -> list[FieldError]:
 
 def validate_annotations(path: str, pairs: Mapping[str, str]) -> list[FieldError]:
     """What is wrong with annotations at a path: keys in any case, and their size in all."""
-    errors = [field.invalid(path, key, message) for key in pairs for message in names.qualified_name(key.lower())]
+    errors: list[FieldError] = []
+    for key in pairs:
+        if wrong := names.qualified_name(key.lower()):
+            errors += checks.wrong(path, key, wrong)
     if (
         sum(map(len, pairs)) + sum(map(len, pairs.values())) > ANNOTATIONS_LIMIT // 4
         and _bytes(pairs) > ANNOTATIONS_LIMIT
@@ -145,6 +149,16 @@ def _annotations(pairs: Mapping[str, str]) -> list[FieldError]:
 
 def _bytes(pairs: Mapping[str, str]) -> int:
     return sum(len(text.encode(errors="replace")) for pair in pairs.items() for text in pair)
+
+
+def _is_plain(owner: Obj) -> bool:
+    """Is it as controllers write it? Then there is nothing to look into."""
+    return bool(
+        owner.get("kind", "Event") != "Event"
+        and owner.get("name")
+        and owner.get("uid")
+        and owner.get("apiVersion") in _PLAIN
+    )
 
 
 def _owners(owners: list[Obj]) -> Iterator[FieldError]:
@@ -218,7 +232,7 @@ def _changes(new: Obj, old: Obj) -> Iterator[FieldError]:
     generation = new.get("generation") or 0
     if generation < (old.get("generation") or 0):
         yield field.invalid("metadata.generation", generation, "must not be decremented")
-    for name in ("name", "namespace", *_IMMUTABLE):
+    for name in _IMMUTABLE:
         if new.get(name) != old.get(name) and (new.get(name) or old.get(name)):
             yield field.invalid(f"metadata.{name}", new.get(name), checks.IMMUTABLE)
 

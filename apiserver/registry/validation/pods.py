@@ -20,6 +20,7 @@ from apiserver.registry.validation.parts import (
     needed_one_of,
     one_of,
     ranged,
+    remembered,
     struct,
 )
 from apiserver.registry.validation.pod_annotations import pod_annotations
@@ -65,8 +66,8 @@ _rest = struct(
 )
 
 
-def pod_spec(spec: Obj, *, pod: str | None = None) -> list[FieldError]:
-    """What is wrong with a pod's spec; `pod` is the pod's name, None for a template's."""
+def _spec(spec: Obj, pod: str | None) -> list[FieldError]:
+    """What is wrong with a pod's spec; `pod` is the pod's name, None for a template's (ValidatePodSpec)."""
     errors: list[FieldError] = []
     if spec.get("terminationGracePeriodSeconds") is None:
         errors.append(field.required("terminationGracePeriodSeconds"))
@@ -126,10 +127,13 @@ def _claim_source(claim: Obj) -> list[FieldError]:
     return errors
 
 
+_template_spec = remembered(lambda spec: _spec(spec, None))
+
+
 def pod_template(template: Obj) -> list[FieldError]:
     """What is wrong with a pod template (ValidatePodTemplateSpec)."""
     spec = template.get("spec") or {}
-    errors = [*template_metadata(template), *at("spec", pod_spec(spec))]
+    errors = [*template_metadata(template), *at("spec", _template_spec(spec))]
     if spec.get("ephemeralContainers"):
         told = "ephemeral containers not allowed in pod template"
         errors.append(field.forbidden("spec.ephemeralContainers", told))
@@ -148,19 +152,29 @@ def template_metadata(template: Obj) -> list[FieldError]:
     return errors
 
 
+def _own_spec(spec: Obj, name: str) -> list[FieldError]:
+    """What is wrong with the spec of a pod of this name: a template's rules, and those that came later."""
+    errors = _spec(spec, name)
+    if not spec.get("serviceAccountName") and spec.get("volumes"):
+        errors += _tokens_of_nobody(spec["volumes"])
+    for kind in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(kind) or ()):
+            if spaces := image_spaces(container):
+                errors += at(f"{kind}[{index}]", spaces)
+    return errors
+
+
+_nameless_spec = remembered(lambda spec: _own_spec(spec, ""))
+
+
 def pod(obj: Obj) -> list[FieldError]:
     """What is wrong with a pod beside its metadata, new or changed (validatePodMetadataAndSpec)."""
     meta, spec = metadata(obj), obj.get("spec") or {}
     errors: list[FieldError] = []
     if pairs := meta.get("annotations"):
         errors += at("metadata.annotations", pod_annotations(pairs, spec))
-    found = pod_spec(spec, pod=meta.get("name") or "")
-    if not spec.get("serviceAccountName") and spec.get("volumes"):
-        found += _tokens_of_nobody(spec["volumes"])
-    for kind in ("containers", "initContainers"):
-        for index, container in enumerate(spec.get(kind) or ()):
-            if spaces := image_spaces(container):
-                found += at(f"{kind}[{index}]", spaces)
+    named = any("ephemeral" in volume for volume in spec.get("volumes") or ())
+    found = _own_spec(spec, meta.get("name") or "") if named else _nameless_spec(spec)
     return [*errors, *at("spec", found)]
 
 

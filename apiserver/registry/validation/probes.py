@@ -6,7 +6,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.parts import Check, Found, at, nonnegative, required, struct
+from apiserver.registry.validation.parts import Check, Found, at, nonnegative, remembered, required, struct
 
 _SCHEMES = ("HTTP", "HTTPS")
 _TIMES = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
@@ -67,7 +67,11 @@ def _readiness(probe: Obj) -> Found:
     return errors if grace is None else [*errors, field.invalid("terminationGracePeriodSeconds", grace, told)]
 
 
-probes = struct(("livenessProbe", _once), ("readinessProbe", _readiness), ("startupProbe", _once))
+probes = struct(
+    ("livenessProbe", remembered(_once)),
+    ("readinessProbe", remembered(_readiness)),
+    ("startupProbe", remembered(_once)),
+)
 """A check of a container's three probes."""
 
 

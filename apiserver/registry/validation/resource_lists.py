@@ -1,21 +1,15 @@
 """Amounts of resources: what containers and pods may ask for, and limits that requests must stay within."""
 
-import re
 from collections.abc import Mapping
-from fractions import Fraction
-from functools import lru_cache
 
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
+from apiserver.api.quantity import parse
 from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.parts import Check, Found, key
+from apiserver.registry.validation.parts import Check, Found, key, remembered
 
-_NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))([A-Za-z]*)([+-]?[0-9]*)")
-_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_LARGEST_POWER = 40  # no quantity is stored beyond int64 of any unit: larger exponents only cost time
-
+_ONE = 10**9
 _HUGE_PAGES = "hugepages-"
 _CONTAINER = frozenset({"cpu", "memory", "ephemeral-storage"})
 _POD_LEVEL = frozenset({"cpu", "memory"})
@@ -41,18 +35,9 @@ _STANDARD = (
 )
 
 
-@lru_cache(maxsize=4096)
-def amount(quantity: str) -> Fraction:
-    """The number that a quantity stands for; one that is malformed, which decoding refuses, counts as nothing."""
-    found = _NUMBER.fullmatch(quantity)
-    if found is None:
-        return Fraction(0)
-    number, suffix, exponent = found.groups()
-    if suffix in _BINARY:
-        return Fraction(number) * (1 << _BINARY[suffix])
-    power = int(exponent) if exponent else _DECIMAL.get(suffix, 0)
-    power = max(-_LARGEST_POWER, min(_LARGEST_POWER, power))
-    return Fraction(f"{number}e{power}")
+def amount(quantity: str) -> int:
+    """The number that a quantity stands for, in billionths."""
+    return parse(quantity).nanos
 
 
 def is_extended(name: str) -> bool:
@@ -103,10 +88,10 @@ def _pod_resource_name(name: str) -> Found:
 def resource_amount(name: str, quantity: str) -> Found:
     """A check of the amount of a resource (ValidateResourceQuantityValue)."""
     value = amount(quantity)
-    if value >= 0 and (name in _CONTAINER or not _is_counted(name) or value.denominator == 1):
+    if value >= 0 and (name in _CONTAINER or not _is_counted(name) or value % _ONE == 0):
         return ()
     errors = [field.invalid("", quantity, checks.NEGATIVE)] if value < 0 else []
-    if _is_counted(name) and value.denominator != 1:
+    if _is_counted(name) and value % _ONE:
         errors.append(field.invalid("", quantity, "must be an integer"))
     return errors
 
@@ -166,9 +151,8 @@ def _requirements(resources: Obj, named: Check) -> list[FieldError]:
     return errors + _without_compute(resources) if errors or len(limits) + len(requests) else errors
 
 
-def container_resources(resources: Obj) -> Found:
-    """A check of a container's requests and limits (ValidateContainerResourceRequirements)."""
-    return _requirements(resources, container_resource_name)
+container_resources: Check = remembered(lambda resources: _requirements(resources, container_resource_name))
+"""A check of a container's requests and limits (ValidateContainerResourceRequirements)."""
 
 
 def pod_resources(resources: Obj) -> Found:

@@ -4,7 +4,18 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.parts import Check, Found, at, items, label_selector, named, one_of, struct, text
+from apiserver.registry.validation.parts import (
+    Check,
+    Found,
+    at,
+    items,
+    label_selector,
+    named,
+    one_of,
+    remembered,
+    struct,
+    text,
+)
 
 _WEIGHT = "must be in the range 1-100"
 _POSITIVE = "must be greater than zero"
@@ -123,7 +134,9 @@ _node_affinity = struct(
     ("preferredDuringSchedulingIgnoredDuringExecution", items(_preferred_term)),
 )
 
-affinity = struct(("nodeAffinity", _node_affinity), ("podAffinity", _pod_affinity), ("podAntiAffinity", _pod_affinity))
+affinity = remembered(
+    struct(("nodeAffinity", _node_affinity), ("podAffinity", _pod_affinity), ("podAntiAffinity", _pod_affinity))
+)
 """A check of spec.affinity (validateAffinity)."""
 
 
@@ -162,7 +175,7 @@ _toleration = struct(
     ("effect", lambda effect: _effect(effect) if effect else ()),
 )
 
-tolerations = items(_toleration)
+tolerations = remembered(items(_toleration))
 """A check of spec.tolerations (ValidateTolerations)."""
 
 

@@ -16,6 +16,7 @@ from apiserver.registry.validation.parts import (
     named,
     needed_name,
     one_of,
+    remembered,
     required,
     struct,
 )
@@ -210,7 +211,7 @@ _SOURCES: Mapping[str, Check] = {
         ("volumeNamespace", named(names.dns1123_label)),
         ("", _secret_ref),
     ),
-    "projected": projected,
+    "projected": remembered(projected),
     "scaleIO": struct(required("gateway"), required("system"), required("volumeName")),
     "csi": _csi,
     "ephemeral": _ephemeral,
