@@ -71,7 +71,7 @@ def created(group: str, kind: str, obj: Obj) -> Obj:
             {"phase": "Pending", "lastPhaseTransitionTime": TIME},
         ),
         ("", "ReplicationController", {"spec": {}, "status": {"replicas": 5}}, {"replicas": 0}),
-        ("", "Service", {"status": {"loadBalancer": {"ingress": [{"ip": "x"}]}}}, {"loadBalancer": {}}),
+        ("", "Service", {"spec": {}, "status": {"loadBalancer": {"ingress": [{"ip": "x"}]}}}, {"loadBalancer": {}}),
         ("apps", "Deployment", {"spec": {}, "status": {"replicas": 5}}, {}),
         ("apps", "ReplicaSet", {"spec": {}}, {"replicas": 0}),
         ("apps", "StatefulSet", {"spec": {}}, {"replicas": 0, "availableReplicas": 0}),
@@ -229,7 +229,14 @@ def test_a_custom_kind_guards_its_status_where_it_serves_it(subresources: tuple[
 
 @pytest.mark.parametrize(
     ("group", "kind"),
-    [("", "Node"), ("", "Pod"), ("", "Service"), ("apps", "Deployment"), ("batch", "Job"), ("example.com", "Custom")],
+    [
+        ("", "Node"),
+        ("", "Pod"),
+        ("", "ResourceQuota"),
+        ("apps", "Deployment"),
+        ("batch", "Job"),
+        ("example.com", "Custom"),
+    ],
 )
 def test_an_update_leaves_the_status(group: str, kind: str):
     assert updated(group, kind, {"spec": {}, "status": {"a": 2}}, {"spec": {}, "status": {"a": 1}})["status"] == {

@@ -158,3 +158,34 @@ def test_resources_are_all_that_a_resize_changes():
 def test_a_resize_of_other_containers_is_left_for_validation_to_refuse(names: tuple[str, ...]):
     new = {"containers": [{"name": name} for name in names]}
     assert changed("resize", new, {"containers": [{"name": "c"}]})["spec"] == new
+
+
+PROFILE = "container.apparmor.security.beta.kubernetes.io/c"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "profile"),
+    [
+        ("runtime/default", {"type": "RuntimeDefault"}),
+        ("unconfined", {"type": "Unconfined"}),
+        ("localhost/x", {"type": "Localhost", "localhostProfile": "x"}),
+        ("localhost/", None),
+        ("x", None),
+    ],
+)
+def test_an_annotated_profile_becomes_a_field(annotation: str, profile: Obj | None):
+    found = created({"containers": [{"name": "c"}, {"name": "d"}]}, annotations={PROFILE: annotation})
+    expected = {"name": "c"} | ({"securityContext": {"appArmorProfile": profile}} if profile else {})
+    assert found["spec"]["containers"] == [expected, {"name": "d"}]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"securityContext": {"appArmorProfile": {"type": "Unconfined"}}, "containers": [{"name": "c"}]},
+        {"os": {"name": "windows"}, "containers": [{"name": "c"}]},
+        {"containers": [{"name": "c", "securityContext": {"appArmorProfile": {"type": "RuntimeDefault"}}}]},
+    ],
+)
+def test_an_annotated_profile_yields_to_the_pods_and_the_containers_own(spec: Obj):
+    assert created(spec, annotations={PROFILE: "unconfined"})["spec"] == spec

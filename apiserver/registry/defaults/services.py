@@ -15,7 +15,7 @@ def default_service(service: Obj) -> None:
         if not port.get("targetPort"):
             port["targetPort"] = port.get("port", 0)
     kind = spec.setdefault("type", "ClusterIP")
-    if _externally_accessible(spec):
+    if externally_accessible(spec):
         spec.setdefault("externalTrafficPolicy", "Cluster")
     if kind in _ROUTED_INSIDE:
         spec.setdefault("internalTrafficPolicy", "Cluster")
@@ -65,9 +65,9 @@ def _default_affinity(spec: Obj) -> None:
             spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": AFFINITY_SECONDS}}
 
 
-def _externally_accessible(spec: Obj) -> bool:
-    """Whether traffic from outside can reach it (pkg/api/v1/service)."""
-    kind = spec["type"]
+def externally_accessible(spec: Obj) -> bool:
+    """Whether traffic from outside can reach a service with this spec (pkg/api/v1/service)."""
+    kind = spec.get("type")
     return kind in {"LoadBalancer", "NodePort"} or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
 
 

@@ -9,7 +9,7 @@ here: defaults, which need no old object; validation; allocation of addresses an
 from collections.abc import Mapping
 
 from apiserver.api.resources import Resource
-from apiserver.registry.strategy import cluster, extension, pods, workloads
+from apiserver.registry.strategy import cluster, extension, pods, services, workloads
 from apiserver.registry.strategy.contract import (
     METADATA_OF_STATUS,
     Strategy,
@@ -63,13 +63,7 @@ STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     ("", "ReplicationController"): workloads.REPLICATION_CONTROLLER,
     ("", "ResourceQuota"): _WITH_STATUS,
     ("", "Secret"): _PLAIN,
-    ("", "Service"): Strategy(
-        creation(status=lambda: {"loadBalancer": {}}, generation=False),
-        updating(),
-        status_updating(),
-        has_status=True,
-        allow_create_on_update=True,
-    ),
+    ("", "Service"): services.SERVICE,
     ("", "ServiceAccount"): cluster.SERVICE_ACCOUNT,
     ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"): _COUNTED_PINNED,
     ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"): _COUNTED_PINNED,

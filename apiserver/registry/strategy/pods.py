@@ -14,6 +14,9 @@ _GATED = {
     "message": "Scheduling is blocked due to non-empty scheduling gates",
     "lastProbeTime": None,
 }
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+_PROFILE_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
+_PROFILES = {"runtime/default": "RuntimeDefault", "unconfined": "Unconfined"}
 _RESIZED = ("resources", "resizePolicy")
 
 
@@ -25,6 +28,7 @@ def prepare_create(pod: Obj) -> None:
     pod["status"] = status
     if spec.get("schedulingGates"):
         status["conditions"] = [_GATED | {"lastTransitionTime": meta.get("creationTimestamp")}]
+    _take_over_profiles(spec, meta.get("annotations") or {})
     if "affinity" in spec:
         _merge_into_affinity(spec["affinity"], meta.get("labels") or {})
     for constraint in spec.get("topologySpreadConstraints") or ():
@@ -41,7 +45,8 @@ def prepare_update(new: Obj, old: Obj) -> None:
 def prepare_status_update(new: Obj, old: Obj) -> None:
     """The spec and the owners stay; what a kubelet may not forget is put back."""
     keep(new, old, "spec")
-    keep(new["metadata"], old["metadata"], "ownerReferences")
+    for field in ("deletionTimestamp", "ownerReferences"):
+        keep(new["metadata"], old["metadata"], field)
     status, before = new.setdefault("status", {}), old.get("status") or {}
     for field in ("qosClass", "observedGeneration"):
         if field in before and not status.get(field):
@@ -64,6 +69,29 @@ def prepare_resize(new: Obj, old: Obj) -> None:
     fields = [field for field in ("containers", "initContainers") if field in before]
     if all(_names(spec, field) == _names(before, field) for field in ("containers", "initContainers")):
         _keep_all_but(new, old, {field: _resized(spec[field], before[field]) for field in fields})
+
+
+def _take_over_profiles(spec: Obj, annotations: dict[str, str]) -> None:
+    """A deprecated AppArmor annotation stands for its container's field, unless the pod has the same one (KEP-24)."""
+    if not any(key.startswith(_PROFILE_ANNOTATION) for key in annotations) or _is_windows(spec):
+        return
+    whole = (spec.get("securityContext") or {}).get("appArmorProfile")
+    for field in _CONTAINERS:
+        for container in spec.get(field) or ():
+            profile = _profile(annotations.get(_PROFILE_ANNOTATION + container.get("name", ""), ""))
+            if profile and profile != whole:
+                container.setdefault("securityContext", {}).setdefault("appArmorProfile", profile)
+
+
+def _is_windows(spec: Obj) -> bool:
+    return (spec.get("os") or {}).get("name") == "windows"
+
+
+def _profile(annotation: str) -> Obj | None:
+    if annotation.startswith("localhost/") and annotation.removeprefix("localhost/").strip():
+        return {"type": "Localhost", "localhostProfile": annotation.removeprefix("localhost/")}
+    kind = _PROFILES.get(annotation)
+    return {"type": kind} if kind else None
 
 
 def _keep_all_but(new: Obj, old: Obj, changed: Obj) -> None:
