@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver.api.field import FieldError, invalid, not_supported, required, too_long
+from apiserver.api.field import FieldError, invalid, too_long
 from apiserver.api.field_kinds import Changes, Struct
 from apiserver.api.field_sets import MEMBER, FieldSet, difference, ordered, parse, union, without
 from apiserver.api.meta import Obj, metadata
@@ -23,7 +23,6 @@ STATUS: FieldSet = {"f:status": MEMBER}
 """What writes to the main resource cannot change, for kinds that have a status."""
 
 _MAX_MANAGER_BYTES = 128
-_MAX_SUBRESOURCE_BYTES = 256
 _OPERATIONS = ("Apply", "Update")
 
 
@@ -96,24 +95,6 @@ def _positions(text: str) -> Iterable[tuple[int, str]]:
     for character in text:
         yield position, character
         position += len(character.encode(errors="replace"))
-
-
-def validate_managed_fields(entries: Iterable[Obj], path: str = "metadata.managedFields") -> list[FieldError]:
-    """What is wrong with managedFields as they are stored (ValidateManagedFields)."""
-    errors: list[FieldError] = []
-    for i, entry in enumerate(entries):
-        here = f"{path}[{i}]"
-        operation, fields_type = entry.get("operation") or "", entry.get("fieldsType") or ""
-        if not operation:
-            errors.append(required(f"{here}.operation", "must not be empty"))
-        elif operation not in _OPERATIONS:
-            errors.append(not_supported(f"{here}.operation", operation, _OPERATIONS))
-        if fields_type not in {"", "FieldsV1"}:
-            errors.append(invalid(f"{here}.fieldsType", fields_type, "must be `FieldsV1`"))
-        errors += field_manager_errors(entry.get("manager") or "", f"{here}.manager")
-        if len((entry.get("subresource") or "").encode()) > _MAX_SUBRESOURCE_BYTES:
-            errors.append(too_long(f"{here}.subresource", _MAX_SUBRESOURCE_BYTES))
-    return errors
 
 
 def decode(entries: Iterable[Obj]) -> Managed:

@@ -12,7 +12,6 @@ from apiserver.api.managed_fields import (
     field_manager_errors,
     manager_name,
     updated,
-    validate_managed_fields,
 )
 from apiserver.api.schema import load_definitions
 from apiserver.api.schema.go_types import load_go_types
@@ -231,13 +230,3 @@ def test_the_manager_is_the_option_or_the_user_agents_first_word(field_manager, 
 )
 def test_a_managers_name_is_short_and_printable(name, errors):
     assert [str(e) for e in field_manager_errors(name)] == errors
-
-
-def test_wrong_entries_are_told():
-    errors = validate_managed_fields([{}, {"operation": "Frob", "fieldsType": "V2", "subresource": "s" * 257}])
-    assert [str(e) for e in errors] == [
-        "metadata.managedFields[0].operation: Required value: must not be empty",
-        'metadata.managedFields[1].operation: Unsupported value: "Frob": supported values: "Apply", "Update"',
-        'metadata.managedFields[1].fieldsType: Invalid value: "V2": must be `FieldsV1`',
-        "metadata.managedFields[1].subresource: Too long: may not be more than 256 bytes",
-    ]
