@@ -158,3 +158,13 @@ def test_applying_is_what_copying_everything_would_give(doc, operations):
     assert (doc, operations) == (before, patch)
     if result is not None:
         assert result == naive(doc, operations)
+
+
+def test_a_value_that_is_nested_too_deep_rejects_the_patch():
+    value = []
+    for _ in range(3000):
+        value = [value]
+    operations = [{"op": "add", "path": "/deep", "value": value}, {"op": "copy", "from": "/deep", "path": "/deeper"}]
+    with pytest.raises(ApiError) as caught:
+        apply(DOC, operations)
+    assert caught.value.code == 422

@@ -66,3 +66,12 @@ def test_a_second_time_changes_nothing_and_what_is_not_named_stays(doc, patch):
         key: value for key, value in doc.items() if key not in patch
     }
     assert (doc, patch) == before
+
+
+def test_a_patch_that_is_nested_too_deep_is_a_bad_request():
+    patch = {}
+    for _ in range(3000):
+        patch = {"a": patch}
+    with pytest.raises(ApiError) as caught:
+        apply({}, patch)
+    assert caught.value.code == 400

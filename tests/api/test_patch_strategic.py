@@ -275,3 +275,12 @@ def test_the_order_given_is_kept_and_a_second_time_changes_nothing(server, sent,
     assert [name for name in merged if name in order] == order
     assert [name for name in merged if name not in order] == [name for name in server if name not in order]
     assert apply(once, patch, kind) == once
+
+
+def test_a_patch_that_is_nested_too_deep_is_a_bad_request(schema):
+    patch = {}
+    for _ in range(3000):
+        patch = {"a": patch}
+    with pytest.raises(ApiError) as caught:
+        apply({}, patch, schema.kind("io.k8s.api.core.v1.ConfigMap"))
+    assert caught.value.code == 400

@@ -45,7 +45,7 @@ def apply(doc: Obj, patch: Any) -> Any:
     try:
         for operation in operations:
             _OPERATIONS.get(operation.get("op"), _unknown)(document, operation)
-    except _DoesNotApply:
+    except (_DoesNotApply, RecursionError, orjson.JSONEncodeError):  # the last two: nested too deep to compare or copy
         raise rejected() from None
     return document.root
 

@@ -5,6 +5,8 @@ from typing import Any
 from apiserver.api.errors import bad_request
 from apiserver.api.meta import Obj
 
+TOO_DEEP = "error decoding patch: exceeded max depth"
+
 
 def apply(doc: Obj, patch: Any) -> Obj:
     """The document merged with the patch: null removes, objects merge, everything else replaces.
@@ -14,7 +16,7 @@ def apply(doc: Obj, patch: Any) -> Obj:
         patch: the decoded body.
 
     Raises:
-        ApiError: 400 where the body is no object.
+        ApiError: 400 where the body is no object, or is nested too deep.
     """
     if patch is None:
         raise bad_request("Invalid JSON Patch")
@@ -23,7 +25,10 @@ def apply(doc: Obj, patch: Any) -> Obj:
         raise bad_request(
             f"error decoding patch: json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
         )
-    return _merged(doc, patch)
+    try:
+        return _merged(doc, patch)
+    except RecursionError:
+        raise bad_request(TOO_DEEP) from None
 
 
 def _merged(doc: Obj, patch: Obj) -> Obj:

@@ -11,6 +11,7 @@ from typing import Any
 from apiserver.api.errors import ApiError, bad_request
 from apiserver.api.meta import Obj
 from apiserver.api.patch.json_patch import rejected
+from apiserver.api.patch.merge_patch import TOO_DEEP
 from apiserver.api.patch.merge_schema import MergeField, MergeKind, failed
 
 _PATCH, _RETAIN = "$patch", "$retainKeys"
@@ -46,7 +47,10 @@ def apply(doc: Obj, patch: Any, kind: MergeKind) -> Obj:
         kinds = {list: "array", str: "string", bool: "bool"}
         told = kinds.get(type(patch), "number")
         raise bad_request(f"json: cannot unmarshal {told} into Go value of type map[string]interface {{}}")
-    return _merged_map(doc, patch, kind)
+    try:
+        return _merged_map(doc, patch, kind)
+    except RecursionError:
+        raise bad_request(TOO_DEEP) from None
 
 
 def go_text(value: Any) -> str:
