@@ -44,11 +44,51 @@ def test_every_kind_that_is_written_has_a_strategy(row: Resource):
 
 
 @pytest.mark.parametrize("row", written_rows(), ids=named)
-def test_a_strategy_says_what_the_row_says(row: Resource):
-    strategy = strategy_for(row.group, row.kind)
-    assert strategy.allow_create_on_update == row.create_on_update
-    if (row.group, row.kind) not in STATUS_OF_ITS_OWN:
-        assert strategy.has_status == ("status" in row.subresources)
+def test_creation_discards_the_status_of_every_kind_that_serves_it_apart(row: Resource):
+    guarded = "status" in row.subresources and (row.group, row.kind) not in STATUS_OF_ITS_OWN
+    assert strategy_for(row.group, row.kind).has_status == guarded
+
+
+def test_the_kinds_that_a_put_creates():
+    assert {kind for (_, kind), strategy in STRATEGIES.items() if strategy.allow_create_on_update} == {
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "Endpoints",
+        "Event",
+        "Lease",
+        "LeaseCandidate",
+        "LimitRange",
+        "Role",
+        "RoleBinding",
+        "RuntimeClass",
+        "Service",
+    }
+
+
+def test_the_kinds_whose_updates_name_the_version():
+    assert {kind for (_, kind), strategy in STRATEGIES.items() if not strategy.allow_unconditional_update} == {
+        "APIService",
+        "CSIDriver",
+        "CSINode",
+        "CSIStorageCapacity",
+        "ClusterTrustBundle",
+        "CustomResourceDefinition",
+        "Lease",
+        "LeaseCandidate",
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+        "MutatingWebhookConfiguration",
+        "PodCertificateRequest",
+        "PodDisruptionBudget",
+        "RuntimeClass",
+        "ServiceAccount",
+        "StorageVersion",
+        "StorageVersionMigration",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "ValidatingWebhookConfiguration",
+        "VolumeAttachment",
+    }
 
 
 def created(group: str, kind: str, obj: Obj) -> Obj:

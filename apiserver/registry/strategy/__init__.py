@@ -112,7 +112,7 @@ STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     ("networking.k8s.io", "IngressClass"): _COUNTED,
     ("networking.k8s.io", "NetworkPolicy"): _COUNTED,
     ("networking.k8s.io", "ServiceCIDR"): _OWN_STATUS,
-    ("node.k8s.io", "RuntimeClass"): _PINNED,
+    ("node.k8s.io", "RuntimeClass"): _PINNED_PUT,
     ("policy", "PodDisruptionBudget"): Strategy(
         creation(status=lambda: {"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0}),
         updating("spec"),
@@ -140,7 +140,7 @@ STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     ("storage.k8s.io", "CSINode"): Strategy(
         nothing, updating(), status_updating(), has_status=True, allow_unconditional_update=False
     ),
-    ("storage.k8s.io", "CSIStorageCapacity"): _PLAIN,
+    ("storage.k8s.io", "CSIStorageCapacity"): _PINNED,
     ("storage.k8s.io", "StorageClass"): _PLAIN,
     ("storage.k8s.io", "VolumeAttachment"): Strategy(
         creation(status=lambda: {"attached": False}, generation=False),
