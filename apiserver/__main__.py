@@ -47,8 +47,10 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 async def serve(config: Config) -> None:
     """Serve until SIGINT or SIGTERM."""
     stop = stop_signal()
+    gc.disable()  # hardly anything that a start makes is garbage
     async with serving(config) as running:
-        gc.freeze()  # what is made at the start lives to the end: the collector need not look at it again
+        gc.freeze()  # what was made at the start lives to the end: the collector need never look at it
+        gc.enable()
         log.info("serving Kubernetes %s at %s", config.version, running.url)
         await stop.wait()
 

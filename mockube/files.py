@@ -53,7 +53,7 @@ def locked(directory: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             owner = file.read().strip() or "another process"
-            raise InUseError(f"{directory} is in use by {owner}") from error
+            raise InUseError(f"{directory} is in use by {owner}; stop it, or choose another with --data-dir") from error
         file.truncate()
         file.write(f"process {os.getpid()}")
         file.flush()
