@@ -355,6 +355,12 @@ def test_a_namespace_starts_with_its_finalizer(given: Obj, finalizers: list[str]
     assert created("", "Namespace", {"spec": given})["spec"]["finalizers"] == finalizers
 
 
+def test_a_namespace_is_labelled_once_its_name_is_generated():
+    namespace: Obj = {"metadata": {"name": "n-x7b2c", "generateName": "n-", "labels": {"a": "b"}}}
+    strategy_for("", "Namespace").canonicalize(namespace)
+    assert namespace["metadata"]["labels"] == {"a": "b", "kubernetes.io/metadata.name": "n-x7b2c"}
+
+
 def test_only_finalize_changes_the_finalizers_of_a_namespace():
     old = {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Terminating"}}
     assert updated("", "Namespace", {"spec": {}, "status": {}}, old) == old | {"metadata": {"generation": 4}}

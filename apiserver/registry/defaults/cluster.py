@@ -6,6 +6,7 @@ from apiserver.api.meta import Obj
 from apiserver.registry.defaults.quantities import round_up_to_milli
 
 RBAC_GROUP = "rbac.authorization.k8s.io"
+NAME_LABEL = "kubernetes.io/metadata.name"
 _LIMIT_LISTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
 
 
@@ -13,7 +14,7 @@ def default_namespace(namespace: Obj) -> None:
     """Defaults a namespace: active, and labelled with its own name once it has one."""
     meta = namespace.setdefault("metadata", {})
     if name := meta.get("name"):
-        meta["labels"] = (meta.get("labels") or {}) | {"kubernetes.io/metadata.name": name}
+        meta["labels"] = (meta.get("labels") or {}) | {NAME_LABEL: name}
     namespace.setdefault("status", {}).setdefault("phase", "Active")
 
 

@@ -1,6 +1,7 @@
 """Namespaces, accounts, volumes and claims: the fields that their writers do not decide alone."""
 
 from apiserver.api.meta import Obj
+from apiserver.registry.defaults.cluster import NAME_LABEL
 from apiserver.registry.strategy.contract import Strategy, keep, status_updating, unchanged, updating
 
 KUBERNETES_FINALIZER = "kubernetes"
@@ -14,6 +15,11 @@ def _create_namespace(namespace: Obj) -> None:
     finalizers = spec.get("finalizers") or []
     if KUBERNETES_FINALIZER not in finalizers:
         spec["finalizers"] = [*finalizers, KUBERNETES_FINALIZER]
+
+
+def _label_namespace(namespace: Obj) -> None:
+    meta = namespace["metadata"]
+    meta["labels"] = (meta.get("labels") or {}) | {NAME_LABEL: meta["name"]}
 
 
 def _update_namespace(new: Obj, old: Obj) -> None:
@@ -67,7 +73,9 @@ def _update_account(new: Obj, _old: Obj) -> None:
     _prepare_account(new)
 
 
-NAMESPACE = Strategy(_create_namespace, _update_namespace, status_updating(), has_status=True)
+NAMESPACE = Strategy(
+    _create_namespace, _update_namespace, status_updating(), has_status=True, canonicalize=_label_namespace
+)
 NAMESPACE_FINALIZE = Strategy(_create_namespace, updating(), unchanged)
 PERSISTENT_VOLUME = Strategy(_create_volume, updating(), status_updating(), has_status=True)
 PERSISTENT_VOLUME_CLAIM = Strategy(_create_claim, _update_claim, status_updating(), has_status=True)

@@ -15,6 +15,14 @@ METADATA_OF_STATUS = ("labels", "annotations", "finalizers", "ownerReferences", 
 """What a status update leaves as it was, for the kinds that guard all metadata (metav1.ResetObjectMetaForStatus)."""
 
 
+def nothing(_obj: Obj) -> None:
+    """Leaves the object as it is."""
+
+
+def unchanged(_new: Obj, _old: Obj) -> None:
+    """An update leaves the object as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """What creation and updates do to an object of a kind before it is validated (pkg/registry/*/*/strategy.go).
@@ -28,6 +36,7 @@ class Strategy:
         allow_unconditional_update: an update need not name the resourceVersion.
         default_propagation: what becomes of dependents when a deletion does not say.
         graceful: deletion gives the object time to end.
+        canonicalize: what a write adds once the object is valid and has its name, generated or not.
     """
 
     prepare_create: Create
@@ -38,14 +47,7 @@ class Strategy:
     allow_unconditional_update: bool = True
     default_propagation: str = "Background"
     graceful: bool = False
-
-
-def nothing(_obj: Obj) -> None:
-    """Creation leaves the object as it is."""
-
-
-def unchanged(_new: Obj, _old: Obj) -> None:
-    """An update leaves the object as it is."""
+    canonicalize: Create = nothing
 
 
 def creation(*, status: Callable[[], Obj] | None = None, generation: bool = True) -> Create:
