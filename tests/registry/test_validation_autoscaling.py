@@ -97,8 +97,8 @@ def test_a_scaler_has_bounds_a_target_and_metrics(spec: dict[str, Any], errors: 
             {"minAvailable": "half"},
             [
                 (
-                    'spec.minAvailable: Invalid value: "half": a valid percent string must be a numeric string followed '
-                    "by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+                    'spec.minAvailable: Invalid value: "half": a valid percent string must be a numeric string '
+                    "followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
                 )
             ],
         ),

@@ -26,3 +26,8 @@ class Validator:
     create: Callable[[Obj], Errors]
     update: Callable[[Obj, Obj], Errors]
     status_update: Callable[[Obj, Obj], Errors] = _nothing
+
+
+def same_on_update(create: Callable[[Obj], Errors]) -> Validator:
+    """A validator of a kind whose objects are checked alike when they are made and when they change."""
+    return Validator(create, lambda new, _old: create(new))

@@ -9,7 +9,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, namespace_of
 from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.contract import Validator
+from apiserver.registry.validation.contract import Validator, same_on_update
 
 _LIMITS = {"reportingInstance": 128, "action": 128, "reason": 128, "message": 1024}
 _OTHER_NAMES = {  # the core group's field → how events.k8s.io calls it
@@ -102,6 +102,6 @@ def _strict_update(new: Obj, old: Obj) -> Iterator[FieldError]:
 
 
 VALIDATORS = {
-    ("", "Event"): Validator(_loose, lambda new, _: _loose(new)),
+    ("", "Event"): same_on_update(_loose),
     ("events.k8s.io", "Event"): Validator(_strict, _strict_update),
 }

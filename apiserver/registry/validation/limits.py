@@ -6,7 +6,7 @@ from apiserver.api import field, quantity
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.registry.validation import checks, names, quotas
-from apiserver.registry.validation.contract import Validator
+from apiserver.registry.validation.contract import Validator, same_on_update
 from apiserver.registry.validation.parts import Check
 from apiserver.registry.validation.resource_lists import container_resource_name, is_native, resource_name
 
@@ -133,6 +133,6 @@ def _priority_class_update(new: Obj, old: Obj) -> Iterator[FieldError]:
 
 
 VALIDATORS = quotas.VALIDATORS | {
-    ("", "LimitRange"): Validator(_range, lambda new, _: _range(new)),
+    ("", "LimitRange"): same_on_update(_range),
     ("scheduling.k8s.io", "PriorityClass"): Validator(_priority_class, _priority_class_update),
 }

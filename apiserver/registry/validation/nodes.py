@@ -7,7 +7,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.registry.validation import checks, names, parts
-from apiserver.registry.validation.contract import Errors, Validator
+from apiserver.registry.validation.contract import Errors, Validator, same_on_update
 from apiserver.registry.validation.resource_lists import container_resource_name, resource_amount
 from apiserver.registry.validation.scheduling import tolerations
 
@@ -170,6 +170,6 @@ VALIDATORS = {
     ("", "Node"): Validator(_node, _node_update, _node_update),
     ("", "Namespace"): Validator(_namespace, lambda _new, _old: (), _namespace_status),
     ("node.k8s.io", "RuntimeClass"): Validator(_runtime_class, _runtime_class_update),
-    ("coordination.k8s.io", "Lease"): Validator(_lease, lambda new, _: _lease(new)),
+    ("coordination.k8s.io", "Lease"): same_on_update(_lease),
     ("coordination.k8s.io", "LeaseCandidate"): Validator(_candidate, _candidate_update),
 }

@@ -6,7 +6,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.contract import Errors, Validator
+from apiserver.registry.validation.contract import Errors, Validator, same_on_update
 
 GROUP = "rbac.authorization.k8s.io"
 _SUBJECTS = {"ServiceAccount": "", "User": GROUP, "Group": GROUP}  # kind → the group that its subjects are in
@@ -98,8 +98,8 @@ def _ref_stays(new: Obj, old: Obj) -> Errors:
 
 
 VALIDATORS = {
-    (GROUP, "Role"): Validator(_role, lambda new, _: _role(new)),
-    (GROUP, "ClusterRole"): Validator(_cluster_role, lambda new, _: _cluster_role(new)),
+    (GROUP, "Role"): same_on_update(_role),
+    (GROUP, "ClusterRole"): same_on_update(_cluster_role),
     (GROUP, "RoleBinding"): Validator(_role_binding, lambda new, old: (*_role_binding(new), *_ref_stays(new, old))),
     (GROUP, "ClusterRoleBinding"): Validator(
         _cluster_role_binding, lambda new, old: (*_cluster_role_binding(new), *_ref_stays(new, old))
