@@ -27,32 +27,6 @@ NAME_RULES: Mapping[tuple[str, str], Check] = {
 }
 """(group, kind) → the rule of its names, where it is not a DNS subdomain."""
 
-NO_UNCONDITIONAL_UPDATE = frozenset(
-    {
-        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
-        ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
-        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
-        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
-        ("apiextensions.k8s.io", "CustomResourceDefinition"),
-        ("apiregistration.k8s.io", "APIService"),
-        ("certificates.k8s.io", "ClusterTrustBundle"),
-        ("coordination.k8s.io", "Lease"),
-        ("coordination.k8s.io", "LeaseCandidate"),
-        ("node.k8s.io", "RuntimeClass"),
-        ("policy", "PodDisruptionBudget"),
-        ("storage.k8s.io", "CSIDriver"),
-        ("storage.k8s.io", "CSINode"),
-        ("storage.k8s.io", "CSIStorageCapacity"),
-        ("storage.k8s.io", "VolumeAttachment"),
-    }
-)
-"""Kinds whose updates must name a resourceVersion (AllowUnconditionalUpdate); so must those of custom resources."""
-
-MISSING_VERSION = field.invalid("metadata.resourceVersion", 0, "must be specified for an update")
-"""What such an update is told that names none."""
-
 _PLAIN = frozenset({"apps/v1", "batch/v1", "v1"})
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
