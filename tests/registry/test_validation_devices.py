@@ -1,0 +1,65 @@
+"""What claims and classes of devices may be."""
+
+from typing import Any
+
+import pytest
+
+from apiserver.registry.validation.devices import VALIDATORS
+
+GROUP = "resource.k8s.io"
+EXACT = {"deviceClassName": "gpu.example.com", "allocationMode": "ExactCount", "count": 1}
+
+
+def told(errors: Any) -> list[str]:
+    return [str(error) for error in errors]
+
+
+def claim(*requests: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "metadata": {"name": "c"},
+        "spec": {"devices": {"requests": [{"name": "r"} | request for request in requests]}},
+    }
+
+
+PATH = "spec.devices.requests"
+
+
+@pytest.mark.parametrize(
+    ("obj", "errors"),
+    [
+        (claim({"exactly": EXACT}), []),
+        (claim({"firstAvailable": [EXACT | {"name": "a"}]}), []),
+        (claim({}), [f"{PATH}[0]: Required value: exactly one of `exactly` or `firstAvailable` is required"]),
+        (claim({"exactly": EXACT}, {"exactly": EXACT}), [f'{PATH}[1].name: Duplicate value: "r"']),
+        (
+            claim({"exactly": EXACT | {"count": 0}}),
+            [f"{PATH}[0].exactly.count: Invalid value: 0: must be greater than zero"],
+        ),
+        (
+            claim({"exactly": EXACT | {"allocationMode": "Some", "deviceClassName": ""}}),
+            [
+                f"{PATH}[0].exactly.deviceClassName: Required value",
+                f'{PATH}[0].exactly.allocationMode: Unsupported value: "Some": supported values: "All", "ExactCount"',
+            ],
+        ),
+    ],
+)
+def test_a_claim_asks_for_devices_of_a_class(obj: dict[str, Any], errors: list[str]) -> None:
+    assert told(VALIDATORS[GROUP, "ResourceClaim"].create(obj)) == errors
+
+
+def test_a_claim_for_devices_stays() -> None:
+    old, new = claim({"exactly": EXACT}), claim({"exactly": EXACT | {"count": 2}})
+    errors = told(VALIDATORS[GROUP, "ResourceClaim"].update(new, old))
+    assert len(errors) == 1
+    assert errors[0].endswith(": field is immutable")
+    assert told(VALIDATORS[GROUP, "ResourceClaim"].update(old, old)) == []
+
+
+def test_a_selector_of_a_device_class_has_an_expression() -> None:
+    device_class = {"metadata": {"name": "c"}, "spec": {"selectors": [{}, {"cel": {}}]}}
+    assert told(VALIDATORS[GROUP, "DeviceClass"].create(device_class)) == [
+        "spec.selectors[0].cel: Required value",
+        "spec.selectors[1].cel.expression: Required value",
+    ]
