@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from etcd.backends import open_store
 from etcd.store import Compacted, Conflict, FutureRevision
@@ -48,7 +55,7 @@ class StoreMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.runner = asyncio.Runner()
+        self.loop = asyncio.new_event_loop()
         self.model = Model()
         self.watchers: list[tuple[Any, str, list[Any], int]] = []
         self.open()
@@ -58,11 +65,11 @@ class StoreMachine(RuleBasedStateMachine):
         self.store = self.run(open_store(url, attach=lambda key, value: (key, value), compact_age=1e9))
 
     def run(self, work: Any) -> Any:
-        return self.runner.run(work)
+        return self.loop.run_until_complete(work)
 
     def teardown(self) -> None:
         self.run(self.store.close())
-        self.runner.close()
+        self.loop.close()
         self.folder.cleanup()
 
     def expectation(self, key: str, kind: str) -> int | None:
@@ -103,6 +110,13 @@ class StoreMachine(RuleBasedStateMachine):
         if fits:
             self.model.log.append((key, None))
             assert (result.revision, result.prev.mod_revision) == (len(self.model.log), current)
+
+    @initialize(writes=st.lists(st.tuples(st.sampled_from(KEYS), st.booleans()), min_size=5, max_size=25))
+    def begin_with_some_history(self, writes: list[tuple[str, bool]]) -> None:
+        for key, keep in writes:
+            self.put(key, b"0", "any")
+            if not keep:
+                self.delete(key, "any")
 
     @rule(writes=st.lists(st.tuples(st.sampled_from(KEYS), st.sampled_from([b"1", None]), st.booleans()), max_size=8))
     def write_together(self, writes: list[tuple[str, bytes | None, bool]]) -> None:
