@@ -113,8 +113,7 @@ class SqliteLog:
         """Everything that is stored. Call it once, before anything is written; the errors are the constructor's."""
         with self._opening():
             contents = self._read()
-            self._execute("UPDATE meta SET number = 1 WHERE name = 'open'")
-            self._execute("PRAGMA wal_checkpoint")
+            self._mark_open()
             return contents
 
     def append(self, rows: Sequence[Row]) -> None:
@@ -142,13 +141,10 @@ class SqliteLog:
             self._execute(_FORGET, (str(list(revisions)),))
 
     def close(self) -> None:
-        """Note that all is well, and let go of the file."""
-        try:
-            with self._writing():
-                self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                self._execute("UPDATE meta SET number = 0 WHERE name = 'open'")
-        finally:
-            self._connection.close()
+        """Note that all is well, if the disk has room for that, and let go of the file: what it has, it keeps."""
+        with suppress(sqlite3.Error), closing(self._connection):
+            self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._execute("UPDATE meta SET number = 0 WHERE name = 'open'")
 
     def _execute(self, statement: str, parameters: tuple[object, ...] = ()) -> sqlite3.Cursor:
         return self._connection.execute(statement, parameters)
@@ -223,6 +219,15 @@ class SqliteLog:
         missing = newest - contents.compacted - len(contents.events)
         if missing:
             raise self._damaged(f"{missing} revisions between {contents.compacted} and {newest} are missing")
+
+    def _mark_open(self) -> None:
+        """Note in the file itself, not in its log alone, that from now on they belong together."""
+        try:
+            self._execute("UPDATE meta SET number = 1 WHERE name = 'open'")
+            self._execute("PRAGMA wal_checkpoint")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_FULL:  # a full disk can still be read
+                raise
 
     def _damaged(self, what: str) -> Damaged:
         return Damaged(f"The database {self.path} is damaged: {what}. {_ADVICE}")
