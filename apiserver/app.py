@@ -1,11 +1,11 @@
 """The server put together: settings in, a listening socket out, and everything in between made once and handed down."""
 
 import asyncio
-import gc
 import logging
+import os
 import ssl
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,20 +15,23 @@ from aiohttp import web
 
 from apiserver.api.builtin import builtin_rows
 from apiserver.api.errors import qualified
-from apiserver.api.field_kinds import FieldSchema
+from apiserver.api.field_schema import FieldSchema
 from apiserver.api.meta import Obj
-from apiserver.api.patch.strategic_merge import MergeSchema
+from apiserver.api.patch.merge_schema import MergeSchema
 from apiserver.api.resources import Resource, ResourceTable
 from apiserver.api.schema import Schema, load_definitions
 from apiserver.api.schema.go_types import load_go_types
 from apiserver.auth.authentication import Authentication, StaticTokens
 from apiserver.auth.authorization import MODES
+from apiserver.auth.guard import Guard
+from apiserver.auth.tokens import ServiceAccountTokens
 from apiserver.config import Config, ConfigError
 from apiserver.endpoints.discovery import Discovery
 from apiserver.endpoints.forms import Renderer
 from apiserver.endpoints.handlers import Handlers
-from apiserver.endpoints.openapi import OpenAPI
-from apiserver.endpoints.pages import Pages
+from apiserver.endpoints.openapi.documents import OpenAPI
+from apiserver.endpoints.pages import Page, Pages
+from apiserver.endpoints.protocol import Listener
 from apiserver.endpoints.routes import Router
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.watch import Watches
@@ -39,14 +42,16 @@ from apiserver.registry.bootstrap import bootstrap
 from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
 from apiserver.registry.codec import Attached
 from apiserver.registry.context import Registry, attached
-from apiserver.registry.storage import ROOT, Storage
+from apiserver.registry.security import Security
+from apiserver.registry.storage import ROOT, Storage, key_of
 from etcd.backends import open_store
 from etcd.store import Store, StoreError
 
 log = logging.getLogger("apiserver")
 
 BACKLOG = 1024
-PAGES = ("/healthz", "/livez", "/readyz", "/metrics", "/openapi/v2", "/openapi/v3", "/version")
+CONFIGURATION, KEY_SET = "/.well-known/openid-configuration", "/openid/v1/jwks"
+PAGES = (CONFIGURATION, KEY_SET, "/healthz", "/livez", "/readyz", "/metrics", "/openapi/v2", "/openapi/v3", "/version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,29 +92,34 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
     table = ResourceTable(builtin_rows(definitions))
     store = await _open(config, table)
     try:
-        registry = _registry(store, table, Schema(definitions, config.version), clock=clock, ids=ids)
+        guard = _guard(config, store, table, clock)
+        schema = Schema(definitions, config.version)
+        registry = _registry(store, table, schema, clock=clock, ids=ids, security=guard)
         await bootstrap(registry)
         renderer = Renderer(clock, definitions)
         metrics = Metrics(lambda: _objects(registry))
         watches = Watches(registry, renderer, metrics)
         minor = int(config.version.partition(".")[2])
-        discovery = Discovery(
-            table, minor=minor, address=f"{config.bind_address}:{config.secure_port}", other_paths=PAGES
-        )
+        address = f"{config.bind_address}:{config.secure_port}"
+        discovery = Discovery(table, minor=minor, address=address, other_paths=PAGES)
         openapi = OpenAPI(table, definitions, minor=minor)
         server = Server(
-            authentication=_authentication(config),
-            authorizer=MODES[config.authorization_mode](),
+            authentication=guard.authentication,
+            authorizer=guard.authorizer,
             router=Router(table),
             handlers=Handlers(registry, renderer),
             watches=watches,
-            pages=Pages(discovery, openapi, checks=_checks(store), metrics=metrics.exposition),
+            pages=Pages(
+                discovery,
+                openapi,
+                checks=_checks(store),
+                metrics=metrics.exposition,
+                issuer=_issuer_pages(guard.tokens, address),
+            ),
             metrics=metrics,
             ids=ids,
             limits=config.limits,
         )
-        gc.collect()
-        gc.freeze()  # what is made at the start lives to the end: the collector need not look at it again
         async with _listening(config, server, watches) as port:
             scheme = "https" if config.tls_cert_file else "http"
             yield Running(config.bind_address, port, scheme, registry)
@@ -144,7 +154,9 @@ class Attach:
         return self._rows.get(parts[0]) or self._rows.get("/".join(parts[:2]))
 
 
-def _registry(store: Store, table: ResourceTable, schema: Schema, *, clock: Clock, ids: Ids) -> Registry:
+def _registry(
+    store: Store, table: ResourceTable, schema: Schema, *, clock: Clock, ids: Ids, security: Security
+) -> Registry:
     return Registry(
         storage=Storage(store),
         table=table,
@@ -155,16 +167,38 @@ def _registry(store: Store, table: ResourceTable, schema: Schema, *, clock: Cloc
         clock=clock,
         ids=ids,
         timestamps=Timestamps(clock),
+        security=security,
     )
 
 
-def _authentication(config: Config) -> Authentication:
+def _guard(config: Config, store: Store, table: ResourceTable, clock: Clock) -> Guard:
+    def lookup(plural: str, namespace: str, name: str) -> Obj | None:
+        resource = table.find("", "v1", plural)
+        kv = store.get(key_of(resource, namespace, name)) if resource else None
+        return orjson.loads(kv.value) if kv else None
+
+    tokens = ServiceAccountTokens(
+        issuer=config.service_account_issuer, key_file=config.service_account_key_file, lookup=lookup, now=clock.now
+    )
+    return Guard(_authentication(config, tokens), MODES[config.authorization_mode](), tokens)
+
+
+def _authentication(config: Config, tokens: ServiceAccountTokens) -> Authentication:
     if config.token_auth_file is None:
-        return Authentication([])
+        return Authentication([tokens])
     try:
-        return Authentication([StaticTokens.load(config.token_auth_file)])
+        return Authentication([StaticTokens.load(config.token_auth_file), tokens])
     except (OSError, ValueError) as error:
         raise ConfigError(f"--token-auth-file: {error}") from error
+
+
+def _issuer_pages(tokens: ServiceAccountTokens, address: str) -> Mapping[str, Callable[[], Page]]:
+    """What others read to check tokens by themselves (OpenID Connect discovery)."""
+    cache = "public, max-age=3600"
+    return {
+        CONFIGURATION: lambda: Page(orjson.dumps(tokens.configuration(address)), cache=cache),
+        KEY_SET: lambda: Page(orjson.dumps(tokens.key_set()), "application/jwk-set+json", cache=cache),
+    }
 
 
 def _checks(store: Store) -> Mapping[str, Any]:
@@ -202,7 +236,7 @@ def _tls(config: Config) -> ssl.SSLContext | None:
 async def _listening(config: Config, server: Server, watches: Watches) -> AsyncIterator[int]:
     """A socket that is served; at the end watches are ended first, then requests under way are finished."""
     runner = web.ServerRunner(
-        web.Server(server.handle, handler_cancellation=True, access_log=None, keepalive_timeout=3600),
+        Listener(server.handle, handler_cancellation=True, access_log=None, keepalive_timeout=3600),
         shutdown_timeout=5.0,
     )
     await runner.setup()
@@ -223,4 +257,6 @@ async def _listening(config: Config, server: Server, watches: Watches) -> AsyncI
 
 def _why_not(config: Config, error: OSError) -> str:
     place = f"{config.bind_address}:{config.secure_port}"
-    return f"cannot listen on {place}: {error.strerror or error}; choose another port, or 0 for any free one"
+    # asyncio's words repeat the place, and an unknown host has no error number of the system's.
+    reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+    return f"cannot listen on {place}: {reason}; choose another port, or 0 for any free one"

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from apiserver.api import errors
-from apiserver.registry.options import ANONYMOUS, User
-
-AUTHENTICATED = "system:authenticated"
+from apiserver.api.user import ANONYMOUS, AUTHENTICATED, User
 
 
 class TokenAuthenticator(Protocol):

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from apiserver.registry.options import User
+from apiserver.api.user import UNAUTHENTICATED, User
 
-UNAUTHENTICATED = "system:unauthenticated"
 PUBLIC = frozenset(("/healthz", "/livez", "/readyz", "/version", "/version/"))
 """What anybody may read (the bootstrap role system:public-info-viewer)."""
 

@@ -10,7 +10,6 @@ from aiohttp import web
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
-from apiserver.api.patch import APPLY, PATCHES
 from apiserver.endpoints import bodies, params
 from apiserver.endpoints.forms import Renderer, Shape, shape_of
 from apiserver.endpoints.negotiation import answer_form, body_media
@@ -19,9 +18,12 @@ from apiserver.endpoints.responses import is_pretty, response, shaped, success
 from apiserver.endpoints.routes import Route
 from apiserver.registry import deletion, operations
 from apiserver.registry.context import Registry, Written
-from apiserver.registry.options import Target, User
+from apiserver.api.user import User
+from apiserver.registry.options import Target
+from apiserver.registry.patching import APPLY_PATCH, PATCHES, Patch
 from apiserver.registry.storage import Selected, parse_revision
-from apiserver.registry.subresources import SUBRESOURCES, Call
+from apiserver.registry.strategy import SUBRESOURCES as PARTS
+from apiserver.registry.subresources import SUBRESOURCES, VIRTUAL, Call, Part
 from etcd.store import KeyValue
 
 RETURNS_DELETED = frozenset(
@@ -116,11 +118,10 @@ class Handlers:
 
     async def patch(self, asked: Asked) -> web.Response:
         """PATCH of an object or its status."""
-        patcher = self._patcher(asked)
+        patch = await self._patch(asked)
         shape = asked.shape()
         options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind="PatchOptions")
-        change = patcher(await bodies.read(asked.request))
-        written = await operations.patch(self._registry, asked.target, change, options)
+        written = await operations.patch(self._registry, asked.target, patch, options)
         return self._written(asked, shape, written)
 
     async def delete(self, asked: Asked) -> web.Response:
@@ -143,26 +144,29 @@ class Handlers:
         items = await deletion.delete_collection(self._registry, target, selection, options)
         return self._listed(asked, shape, Selected(items, self._registry.storage.store.revision))
 
-    async def subresource(self, asked: Asked, verb: str) -> web.Response:
-        """Anything but status, which is a part of its object."""
-        part = SUBRESOURCES[asked.target.subresource]
-        shape = asked.shape()
-        body = change = None
+    async def computed(self, asked: Asked, verb: str, part: Part) -> web.Response:
+        """A subresource other than a plain part of its object, or a resource that is not stored."""
+        target, shape = asked.target, asked.shape()
+        body = patch = None
         if verb == "patch":
-            patcher = self._patcher(asked)
-            change = patcher(await bodies.read(asked.request))
+            patch = await self._patch(asked)
         elif verb in ("create", "update"):
-            kind = asked.target.resource.subresources[asked.target.subresource].kind
-            body = bodies.parse(await bodies.read(asked.request), asked.request.headers.get("Content-Type", ""), kind)
-        options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind="UpdateOptions")
-        answer = await part(Call(self._registry, asked.target, verb, options, asked.query, body, change))
+            below = target.resource.subresources.get(target.subresource)
+            body = await self._body(asked, below.kind if below else target.resource.kind)
+        kind = OPTIONS.get(verb, "UpdateOptions")
+        options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind=kind)
+        answer = await part(Call(self._registry, target, verb, options, asked.query, body, patch))
+        if answer is None:
+            return response(b"", code=204, media="", audit_id=asked.audit_id)
         if isinstance(answer, Written):
             return self._written(asked, shape, answer)
+        if isinstance(answer, Selected):
+            return self._listed(asked, shape, answer)
         return self._json(asked, answer, code=201 if verb == "create" else 200)
 
-    async def _body(self, asked: Asked) -> bodies.Body:
+    async def _body(self, asked: Asked, kind: str = "") -> bodies.Body:
         raw = await bodies.read(asked.request)
-        return bodies.parse(raw, asked.request.headers.get("Content-Type", ""), asked.target.resource.kind)
+        return bodies.parse(raw, asked.request.headers.get("Content-Type", ""), kind or asked.target.resource.kind)
 
     async def _delete_body(self, asked: Asked) -> Obj | None:
         raw = await bodies.read(asked.request)
@@ -170,22 +174,22 @@ class Handlers:
             return None
         return bodies.parse(raw, asked.request.headers.get("Content-Type", ""), "DeleteOptions").obj
 
-    def _patcher(self, asked: Asked) -> Callable[[bytes], operations.Patcher]:
-        """What reads the request's kind of patch.
+    async def _patch(self, asked: Asked) -> Patch:
+        """The request's patch.
 
         Raises:
-            ApiError: 415, the type is unknown, or not to be had here.
+            ApiError: 400, it is malformed; 413; 415, its type is unknown, or not to be had here.
         """
         media = body_media(asked.request.headers.get("Content-Type", ""))
         make = PATCHES.get(media)
         if make is None:
-            if media == APPLY:
+            if media == APPLY_PATCH:
                 raise errors.unsupported_media_type("server-side apply is not supported by this server yet")
             refused = errors.unsupported_media_type("415: Unsupported Media Type")
             refused.details = {}
             raise refused
-        definition = asked.target.resource.definition
-        return lambda raw: make(raw, self._registry.merge_schema, definition)
+        raw = await bodies.read(asked.request)
+        return make(raw, self._registry.merge_schema.kind(asked.target.resource.definition))
 
     def _written(self, asked: Asked, shape: Shape, written: Written) -> web.Response:
         code = 201 if written.created else 200
@@ -234,6 +238,9 @@ ITEM: Mapping[str, tuple[str, Handle]] = {
 }
 """HTTP method → verb and handler, of a path that names an object."""
 
+OPTIONS = {"create": "CreateOptions", "patch": "PatchOptions"}
+"""Verb → what its options are called in an error, where that is not UpdateOptions."""
+
 PART_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "POST": "create", "DELETE": "delete"}
 """HTTP method → verb, of a path that names a subresource."""
 
@@ -256,22 +263,27 @@ def action_of(method: str, target: Target) -> Action:
         return _part_action(method, target)
     found = (ITEM if target.name else COLLECTION).get(method)
     resource = target.resource
+    part = VIRTUAL.get((resource.group, resource.plural))
     if found is None or found[0] not in resource.verbs:
         raise errors.method_not_allowed()
     if found[0] in ("create", "deletecollection") and resource.namespaced and not target.namespace:
         raise errors.method_not_allowed()
-    return Action(*found)
+    return Action(*found) if part is None else _computed(found[0], part)
 
 
 def _part_action(method: str, target: Target) -> Action:
-    verb = PART_VERBS.get(method, "")
-    if verb not in target.resource.subresources[target.subresource].verbs:
+    verb, resource = PART_VERBS.get(method, ""), target.resource
+    if verb not in resource.subresources[target.subresource].verbs:
         raise errors.method_not_allowed()
-    if target.subresource == "status":
+    if target.subresource == "status" or (resource.group, resource.kind, target.subresource) in PARTS:
         return Action(*ITEM[method])
     if target.subresource not in SUBRESOURCES:
         raise not_built(target)
-    return Action(verb, lambda handlers, asked: handlers.subresource(asked, verb))
+    return _computed(verb, SUBRESOURCES[target.subresource])
+
+
+def _computed(verb: str, part: Part) -> Action:
+    return Action(verb, lambda handlers, asked: handlers.computed(asked, verb, part))
 
 
 def not_built(target: Target) -> ApiError:

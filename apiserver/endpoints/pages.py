@@ -7,7 +7,7 @@ from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.endpoints.discovery import Discovery
 from apiserver.endpoints.negotiation import JSON, TEXT, clauses
-from apiserver.endpoints.openapi import OpenAPI
+from apiserver.endpoints.openapi.documents import OpenAPI
 from apiserver.endpoints.params import Query
 
 GNOSTIC = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
@@ -33,12 +33,19 @@ class Pages:
     """The pages of one server, by path."""
 
     def __init__(
-        self, discovery: Discovery, openapi: OpenAPI, *, checks: Mapping[str, Check], metrics: Callable[[], bytes]
+        self,
+        discovery: Discovery,
+        openapi: OpenAPI,
+        *,
+        checks: Mapping[str, Check],
+        metrics: Callable[[], bytes],
+        issuer: Mapping[str, Callable[[], Page]],
     ) -> None:
         self._discovery = discovery
         self._openapi = openapi
         self._checks = checks
         self._metrics = metrics
+        self._issuer = issuer
 
     def page(self, path: str, query: Query, accept: str) -> Page:
         """The page at a path.
@@ -61,6 +68,8 @@ class Pages:
                 return self._schema(rest, query, accept)
             case "":
                 return self._document(self._discovery.paths())
+        if path in self._issuer:
+            return self._issuer[path]()
         paths = self._discovery.paths()
         return Page(paths.body, JSON, 404)
 

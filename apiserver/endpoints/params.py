@@ -15,7 +15,8 @@ from apiserver.api.managed_fields import field_manager_errors, manager_name
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.api.selectors import FieldSelector, SelectorError, parse_field_selector, parse_label_selector
-from apiserver.registry.options import DeleteOptions, ListOptions, User, WriteOptions
+from apiserver.api.user import User
+from apiserver.registry.options import DeleteOptions, ListOptions, WriteOptions
 
 Query = Mapping[str, str]
 """Parameters by name; where one stands twice the first counts, as upstream has it."""
@@ -71,6 +72,7 @@ def list_options(query: Query, resource: Resource, *, name: str = "") -> ListOpt
     if not query and not name:
         return _EVERYTHING
     limit = integer(query, "limit") or 0
+    integer(query, "timeoutSeconds")
     labels, fields = query.get("labelSelector", ""), query.get("fieldSelector", "")
     try:
         label_selector = parse_label_selector(labels) if labels else None

@@ -19,7 +19,7 @@ from apiserver.endpoints.routes import Route, Router
 from apiserver.endpoints.watch import Watches
 from apiserver.metrics import Labels, Metrics
 from apiserver.registry.clock import Ids
-from apiserver.registry.options import User
+from apiserver.api.user import User
 
 log = logging.getLogger("apiserver")
 access = logging.getLogger("apiserver.access")
@@ -114,6 +114,8 @@ class Server:
         if request.method not in METHODS:
             raise errors.method_not_allowed()
         asked = Asked(request, route, query, user, audit_id)
+        if route.watch and request.method != "GET":
+            raise errors.method_not_allowed()
         action = action_of(request.method, route.target)
         watching = _is_watch(action, route, query)
         verb = "watch" if watching else action.verb

@@ -7,7 +7,8 @@ from apiserver.api.meta import Obj
 from apiserver.registry.context import Registry
 from apiserver.registry.decoding import Body
 from apiserver.registry.operations import create
-from apiserver.registry.options import Target, User, WriteOptions
+from apiserver.api.user import User
+from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.storage import key_of
 
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")

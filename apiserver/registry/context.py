@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from apiserver.api.field_kinds import FieldSchema
+from apiserver.api.field_schema import FieldSchema
 from apiserver.api.meta import Obj
-from apiserver.api.patch.strategic_merge import MergeSchema
+from apiserver.api.patch.merge_schema import MergeSchema
 from apiserver.api.resources import Resource, ResourceTable
 from apiserver.api.schema import Schema
 from apiserver.registry.admission.chain import Chain
@@ -13,6 +13,7 @@ from apiserver.registry.clock import Clock, Ids, Timestamps
 from apiserver.registry.codec import Attached, Codec
 from apiserver.registry.conversion import CONVERSIONS
 from apiserver.registry.fields import selectable_fields
+from apiserver.registry.security import Security
 from apiserver.registry.storage import Storage
 from etcd.store import KeyValue
 
@@ -47,6 +48,7 @@ class Registry:
     clock: Clock
     ids: Ids
     timestamps: Timestamps
+    security: Security
     codecs: Codecs = field(default_factory=Codecs)
 
 

@@ -55,8 +55,16 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
         raise _cannot_be_handled(resource, kind, strict_message(decoded.errors))
     obj = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {}} | decoded.obj
     obj["kind"], obj["apiVersion"] = resource.kind, resource.api_version
+    if _resets_managed_fields(given):
+        obj["metadata"]["managedFields"] = []
     set_defaults(resource.group, resource.version, resource.kind, obj)
     return Decoded(obj, decoded.errors)
+
+
+def _resets_managed_fields(given: Obj) -> bool:
+    """Whether a client wants nobody to own anything any more: the one empty list that is not the same as none."""
+    meta = given.get("metadata")
+    return isinstance(meta, dict) and meta.get("managedFields") == []
 
 
 def _check_kind(resource: Resource, kind: object, version: object) -> None:

@@ -12,7 +12,7 @@ from apiserver.registry.clock import rfc3339
 from apiserver.registry.context import Registry, attached
 from apiserver.registry.options import DeleteOptions, ListOptions, Target
 from apiserver.registry.storage import translated
-from apiserver.registry.strategy import Strategy, strategy_for
+from apiserver.registry.strategy import Strategy, strategy_of
 from etcd.store import Conflict, KeyValue
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
@@ -53,7 +53,7 @@ async def _delete_once(registry: Registry, target: Target, kv: KeyValue, options
     _check_preconditions(target, obj["metadata"], options)
     if _is_namespace(target):
         return await _delete_namespace(registry, target, kv, obj, options)
-    strategy = strategy_for(target.resource.group, target.resource.kind)
+    strategy = strategy_of(target.resource)
     meta = obj["metadata"]
     before = {"metadata": dict(meta)}
     graceful = strategy.graceful and _set_grace(registry, obj, options)

@@ -1,18 +1,25 @@
 """The verbs that write an object whole: create, update, patch; each a short pipeline of the registry's modules."""
 
-from collections.abc import Callable
-
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
 from apiserver.api.managed_fields import Owner, created, updated
 from apiserver.api.meta import Obj
 from apiserver.registry.admission.chain import Attributes, Operation
 from apiserver.registry.context import Change, Registry, Written, attached
-from apiserver.registry.decoding import Body, decode
+from apiserver.registry.decoding import Body, Decoded, decode
 from apiserver.registry.options import Target, WriteOptions
+from apiserver.registry.patching import Patch
 from apiserver.registry.storage import key_of, parse_revision, translated
-from apiserver.registry.strategy import Strategy, strategy_for
-from apiserver.registry.validation import validate_create, validate_status_update, validate_update
+from apiserver.registry.strategy import SUBRESOURCES as PARTS
+from apiserver.registry.strategy import Strategy, strategy_of
+from apiserver.registry.strategy.contract import Update
+from apiserver.registry.validation import (
+    Check,
+    validate_create,
+    validate_part_update,
+    validate_status_update,
+    validate_update,
+)
 from etcd.store import Conflict, KeyValue
 
 NAME_ATTEMPTS = 8
@@ -38,7 +45,7 @@ async def insert(registry: Registry, target: Target, obj: Obj, options: WriteOpt
         raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
     if resource.namespaced:
         meta["namespace"] = target.namespace
-    strategy = strategy_for(resource.group, resource.kind)
+    strategy = strategy_of(resource)
     await admit(registry, "CREATE", target, options, obj=obj)
     _fill_system_fields(registry, meta)
     if strategy.has_status:
@@ -50,6 +57,7 @@ async def insert(registry: Registry, target: Target, obj: Obj, options: WriteOpt
         if generated:
             meta["name"] = meta["generateName"][:MAX_GENERATED] + registry.ids.suffix()
         _refuse_invalid(target, obj, validate_create(resource, obj))
+        strategy.canonicalize(obj)
         try:
             return await _insert_once(registry, target, obj, options)
         except Conflict as conflict:
@@ -87,7 +95,7 @@ def _taken(target: Target, obj: Obj, conflict: Conflict) -> ApiError:
 
 
 def _fill_system_fields(registry: Registry, meta: Obj) -> None:
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
         meta.pop(name, None)
     meta["uid"] = registry.ids.uid()
     meta["creationTimestamp"] = registry.timestamps.now()
@@ -103,8 +111,13 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     obj = decoded.obj
     _check_name(target, obj)
     _check_place(target, obj)
+
+    def change(old: Obj) -> Obj:
+        _check_uid(target, obj, old)
+        return obj | {"metadata": dict(obj["metadata"])}
+
     try:
-        written = await modify(registry, target, lambda _old: obj | {"metadata": dict(obj["metadata"])}, options)
+        written = await modify(registry, target, change, options)
     except ApiError as error:
         if error.code != 404 or target.subresource or not target.resource.create_on_update:
             raise
@@ -113,9 +126,7 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     return Written(written.kv, created=written.created, warnings=decoded.warnings)
 
 
-async def modify(
-    registry: Registry, target: Target, change: Change, options: WriteOptions, *, strategy: Strategy | None = None
-) -> Written:
+async def modify(registry: Registry, target: Target, change: Change, options: WriteOptions) -> Written:
     """Change a stored object by a function, again when the race is lost and the change names no resourceVersion.
 
     Args:
@@ -123,31 +134,58 @@ async def modify(
         target: what to change; its subresource decides which strategy prepares and validates.
         change: makes the new object from the old one, which it leaves as it is; it may run several times.
         options: who writes and how.
-        strategy: the kind's own if None.
 
     Raises:
         ApiError: 404, 409, 422, and what the change raises.
     """
-    strategy = strategy or strategy_for(target.resource.group, target.resource.kind)
+    strategy = strategy_of(target.resource)
+    prepare, check = _rules(target, strategy)
     while True:
         kv = await registry.storage.get(target.resource, target.namespace, target.name)
         old = registry.codecs.of(target.resource).decode(kv)
         new = change(old)
-        pinned = _check_versions(target, strategy, new, old)
+        _check_versions(target, strategy, new, old)
         _keep_system_fields(new["metadata"], old["metadata"])
-        prepare = strategy.prepare_status_update if target.subresource == "status" else strategy.prepare_update
         prepare(new, old)
         own_fields(registry, target, old, new, options)
-        check = validate_status_update if target.subresource == "status" else validate_update
         _refuse_invalid(target, new, check(target.resource, new, old))
+        strategy.canonicalize(new)
         await admit(registry, "UPDATE", target, options, obj=new, old=old)
         try:
             return await _replace(registry, target, kv, new, options)
         except Conflict as conflict:
             if conflict.current is None:
                 raise errors.not_found(target.resource.group, target.resource.plural, target.name) from conflict
-            if pinned:
-                raise stale(target) from conflict
+
+
+def _rules(target: Target, strategy: Strategy) -> tuple[Update, Check]:
+    """What prepares and what validates an update of the whole object, of its status or of another part of it."""
+    resource, name = target.resource, target.subresource
+    if not name:
+        return strategy.prepare_update, validate_update
+    if name == "status":
+        return strategy.prepare_status_update, validate_status_update
+    part = PARTS.get((resource.group, resource.kind, name))
+    if part is None:
+        return strategy.prepare_update, validate_update
+    return part.prepare_update, validate_part_update(name)
+
+
+async def rewrite(registry: Registry, target: Target, change: Change, options: WriteOptions) -> Written:
+    """Change a stored object as the server itself does, with neither admission, validation nor owners of fields.
+
+    The change may run several times, since a lost race is run again (upstream's GuaranteedUpdate).
+
+    Raises:
+        ApiError: 404, and what the change raises.
+    """
+    while True:
+        kv = await registry.storage.get(target.resource, target.namespace, target.name)
+        new = change(registry.codecs.of(target.resource).decode(kv))
+        try:
+            return await _replace(registry, target, kv, new, options)
+        except Conflict:
+            continue  # the next look finds the object changed, or gone
 
 
 async def _replace(registry: Registry, target: Target, kv: KeyValue, new: Obj, options: WriteOptions) -> Written:
@@ -178,9 +216,20 @@ def _emptied_finalizers(new: Obj, kv: KeyValue) -> bool:
     return not meta.get("deletionGracePeriodSeconds")
 
 
-def _check_versions(target: Target, strategy: Strategy, new: Obj, old: Obj) -> bool:
-    """Refuse a stale or another object; tells whether the client named the version that it changes."""
+def _check_versions(target: Target, strategy: Strategy, new: Obj, old: Obj) -> None:
+    """Refuse a change of a stale or of another object."""
     named, current = new["metadata"].get("resourceVersion") or "", old["metadata"]["resourceVersion"]
+    if named == current:
+        return
+    if parse_revision(str(named)):
+        raise stale(target)
+    if not strategy.allow_unconditional_update:
+        raise _version_required(target)
+    new["metadata"]["resourceVersion"] = current
+
+
+def _check_uid(target: Target, new: Obj, old: Obj) -> None:
+    """Refuse the replacement of another object of the same name."""
     uid = new["metadata"].get("uid")
     if uid and uid != old["metadata"].get("uid"):
         key = key_of(target.resource, target.namespace, target.name)
@@ -189,14 +238,6 @@ def _check_versions(target: Target, strategy: Strategy, new: Obj, old: Obj) -> b
             f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata'].get('uid')}"
         )
         raise errors.conflict(target.resource.group, target.resource.plural, name=target.name, why=why)
-    if not parse_revision(str(named)):
-        if not strategy.allow_unconditional_update:
-            raise _version_required(target)
-        new["metadata"]["resourceVersion"] = current
-        return False
-    if named != current:
-        raise stale(target)
-    return True
 
 
 def stale(target: Target) -> ApiError:
@@ -204,19 +245,20 @@ def stale(target: Target) -> ApiError:
     return errors.conflict(target.resource.group, target.resource.plural, name=target.name, why=errors.STALE)
 
 
+_FIXED = ("generation", "creationTimestamp", "deletionTimestamp")
+"""What an update cannot change, whatever it says."""
+_KEPT = ("name", "namespace", "uid", "deletionGracePeriodSeconds")
+"""What an update need not say; saying something else is refused."""
+
+
 def _keep_system_fields(new: Obj, old: Obj) -> None:
     """What an update can neither set nor clear stays (rest.BeforeUpdate)."""
     new.pop("selfLink", None)
-    for name in ("generation", "uid", "creationTimestamp", "deletionTimestamp"):
-        if name in old:
+    new.pop("generation", None)
+    new.update({name: old[name] for name in _FIXED if name in old})
+    for name in _KEPT:
+        if name in old and not new.get(name):
             new[name] = old[name]
-        elif name == "generation":
-            new.pop(name, None)
-    if "deletionGracePeriodSeconds" in old:
-        new.setdefault("deletionGracePeriodSeconds", old["deletionGracePeriodSeconds"])
-    new["name"] = new.get("name") or old["name"]
-    if "namespace" in old:
-        new["namespace"] = new.get("namespace") or old["namespace"]
 
 
 def _version_required(target: Target) -> ApiError:
@@ -274,10 +316,7 @@ def _check_place(target: Target, obj: Obj) -> None:
         )
 
 
-Patcher = Callable[[Obj], Obj]
-
-
-async def patch(registry: Registry, target: Target, patcher: Patcher, options: WriteOptions) -> Written:
+async def patch(registry: Registry, target: Target, patch: Patch, options: WriteOptions) -> Written:
     """Change an object by a patch, which sees it in the request's version.
 
     Raises:
@@ -287,8 +326,7 @@ async def patch(registry: Registry, target: Target, patcher: Patcher, options: W
 
     def change(old: Obj) -> Obj:
         nonlocal warnings
-        patched = patcher(old)
-        decoded = decode(registry, target.resource, Body(patched), validation=options.validation)
+        decoded = _decode_patched(registry, target, patch, patch.apply(old), validation=options.validation)
         _check_name(target, decoded.obj)
         _check_place(target, decoded.obj)
         warnings = decoded.warnings
@@ -296,3 +334,13 @@ async def patch(registry: Registry, target: Target, patcher: Patcher, options: W
 
     written = await modify(registry, target, change, options)
     return Written(written.kv, warnings=warnings)
+
+
+def _decode_patched(registry: Registry, target: Target, patch: Patch, patched: Obj, *, validation: str) -> Decoded:
+    """What came out of a patch, as an object of the kind; where it is none the error is about the patch."""
+    try:
+        if not isinstance(patched, dict):
+            raise errors.bad_request("json: cannot unmarshal a value that is no object")
+        return decode(registry, target.resource, Body(patched), validation=validation)
+    except ApiError as error:
+        raise patch.refused(patched, error.message.rpartition(f"as a {target.resource.kind}: ")[2]) from error

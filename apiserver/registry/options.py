@@ -1,22 +1,10 @@
-"""What a request asks of a verb beside the object: who asks, where, and the options of reads, writes and deletes."""
+"""What a request asks of a verb beside the object: where, and the options of reads, writes and deletes."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from apiserver.api.resources import Resource
 from apiserver.api.selectors import FieldSelector, LabelSelector
-
-
-@dataclass(frozen=True, slots=True)
-class User:
-    """Who asks (user.Info)."""
-
-    name: str
-    uid: str = ""
-    groups: tuple[str, ...] = ()
-    extra: dict[str, tuple[str, ...]] = field(default_factory=dict)
-
-
-ANONYMOUS = User("system:anonymous", groups=("system:unauthenticated",))
+from apiserver.api.user import User
 
 
 @dataclass(frozen=True, slots=True)

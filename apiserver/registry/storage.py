@@ -219,7 +219,7 @@ def _decode_token(token: str, prefix: str) -> tuple[int, str]:
     """
 
     def bad(why: str) -> ApiError:
-        return errors.bad_request(f"continue key is not valid: {why}")
+        return errors.bad_request(f"invalid continue token: continue key is not valid: {why}")
 
     try:
         body = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from apiserver.api.meta import Obj
-from apiserver.registry.options import Target, User
+from apiserver.api.user import User
+from apiserver.registry.options import Target
 
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 

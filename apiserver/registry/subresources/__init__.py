@@ -1,12 +1,49 @@
-"""Subresources that are no plain part of their object, by name; `status` is one and so is not here."""
+"""What is computed instead of stored: subresources that are no plain part of their object, and whole virtual resources.
+
+`status` and its like (strategy.SUBRESOURCES) are parts of their objects, read and written by the verbs themselves.
+"""
 
 from collections.abc import Mapping
 
+from apiserver.registry.subresources.binding import binding, bindings
 from apiserver.registry.subresources.call import Answer, Call, Part
+from apiserver.registry.subresources.component_statuses import component_statuses
+from apiserver.registry.subresources.connect import log, proxy, stream
+from apiserver.registry.subresources.eviction import eviction
+from apiserver.registry.subresources.reviews import (
+    local_subject_access_review,
+    self_subject_access_review,
+    self_subject_review,
+    self_subject_rules_review,
+    subject_access_review,
+    token_review,
+)
 from apiserver.registry.subresources.scale import scale
+from apiserver.registry.subresources.token import token
 
-__all__ = ["SUBRESOURCES", "Answer", "Call", "Part"]
+__all__ = ["SUBRESOURCES", "VIRTUAL", "Answer", "Call", "Part"]
 
 SUBRESOURCES: Mapping[str, Part] = {
+    "attach": stream,
+    "binding": binding,
+    "eviction": eviction,
+    "exec": stream,
+    "log": log,
+    "portforward": stream,
+    "proxy": proxy,
     "scale": scale,
+    "token": token,
 }
+"""Name → what answers for it."""
+
+VIRTUAL: Mapping[tuple[str, str], Part] = {
+    ("", "bindings"): bindings,
+    ("", "componentstatuses"): component_statuses,
+    ("authentication.k8s.io", "selfsubjectreviews"): self_subject_review,
+    ("authentication.k8s.io", "tokenreviews"): token_review,
+    ("authorization.k8s.io", "localsubjectaccessreviews"): local_subject_access_review,
+    ("authorization.k8s.io", "selfsubjectaccessreviews"): self_subject_access_review,
+    ("authorization.k8s.io", "selfsubjectrulesreviews"): self_subject_rules_review,
+    ("authorization.k8s.io", "subjectaccessreviews"): subject_access_review,
+}
+"""(group, plural) → what answers for a resource whose objects are not stored."""

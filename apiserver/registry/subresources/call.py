@@ -1,24 +1,26 @@
-"""The contract of subresources: what one is asked, and what it answers."""
+"""The contract of subresources, and of resources that are not stored: what one is asked, and what it answers."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource
 from apiserver.registry.context import Registry, Written
 from apiserver.registry.decoding import Body
-from apiserver.registry.operations import Patcher
 from apiserver.registry.options import Target, WriteOptions
+from apiserver.registry.patching import Patch
+from apiserver.registry.storage import Selected
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request for a subresource.
+    """One request for a subresource, or for a resource that is not stored.
 
     Attributes:
-        verb: "get", "create", "update", "patch" or "delete"; one that its row allows.
+        verb: "get", "list", "create", "update", "patch" or "delete"; one that its row allows.
         query: the request's parameters.
         body: what was sent with a create or an update.
-        patcher: what a patch does.
+        patch: what was sent with a patch.
     """
 
     registry: Registry
@@ -27,7 +29,7 @@ class Call:
     options: WriteOptions
     query: Mapping[str, str]
     body: Body | None = None
-    patcher: Patcher | None = None
+    patch: Patch | None = None
 
     @property
     def sent(self) -> Body:
@@ -36,7 +38,28 @@ class Call:
         return self.body
 
 
-Answer = Written | Obj
-"""The parent object as it was written, or an object of the subresource's own kind."""
+Answer = Written | Selected | Obj | None
+"""The parent object as it was written, a list, an object of another kind, or nothing at all (204)."""
 
 Part = Callable[[Call], Awaitable[Answer]]
+
+SUCCESS: Obj = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+"""What tells that something was done that leaves no object of its own."""
+
+
+def core(registry: Registry, plural: str) -> Resource:
+    """The row of a core resource, which every release serves."""
+    resource = registry.table.find("", "v1", plural)
+    assert resource is not None
+    return resource
+
+
+async def read(call: Call) -> Obj:
+    """The object that the subresource belongs to.
+
+    Raises:
+        ApiError: 404.
+    """
+    target = call.target
+    kv = await call.registry.storage.get(target.resource, target.namespace, target.name)
+    return call.registry.codecs.of(target.resource).decode(kv)

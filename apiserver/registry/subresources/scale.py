@@ -1,14 +1,14 @@
-"""The scale subresource: how many replicas are wanted and had, in the same words for every kind (autoscaling/v1 Scale)."""
+"""The scale subresource: how many replicas are wanted and had, in the same words for every kind."""
 
 from apiserver.api import errors, field
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
-from apiserver.api.selectors import format_label_selector, label_selector_of
+from apiserver.api.selectors import label_selector_of
 from apiserver.registry.context import Written
 from apiserver.registry.decoding import Body, decode
 from apiserver.registry.operations import modify
 from apiserver.registry.options import Target
-from apiserver.registry.subresources.call import Call
+from apiserver.registry.subresources.call import Call, read
 
 SCALE = Resource(
     group="autoscaling",
@@ -33,11 +33,7 @@ async def scale(call: Call) -> Obj:
     target = call.target
     codec = call.registry.codecs.of(target.resource)
     if call.verb == "get":
-        kv = call.registry.storage.store.get(_key(call))
-        if kv is None:
-            resource = target.resource
-            raise errors.not_found(resource.group, f"{resource.plural}/scale", target.name)
-        return scale_of(codec.decode(kv))
+        return await _read(call)
     if call.verb == "update":
         wanted = _checked(call, call.sent)
         written = await modify(call.registry, target, lambda old: _scaled(old, wanted), call.options)
@@ -47,20 +43,24 @@ async def scale(call: Call) -> Obj:
 
 
 async def _patched(call: Call) -> Written:
-    assert call.patcher is not None
-    patcher = call.patcher
+    assert call.patch is not None
+    patch = call.patch
     return await modify(
         call.registry,
         call.target,
-        lambda old: _scaled(old, _checked(call, Body(patcher(scale_of(old))))),
+        lambda old: _scaled(old, _checked(call, Body(patch.apply(scale_of(old))))),
         call.options,
     )
 
 
-def _key(call: Call) -> str:
-    from apiserver.registry.storage import key_of  # noqa: PLC0415
-
-    return key_of(call.target.resource, call.target.namespace, call.target.name)
+async def _read(call: Call) -> Obj:
+    try:
+        return scale_of(await read(call))
+    except errors.ApiError as error:
+        if error.code != 404:
+            raise
+        resource = call.target.resource  # upstream names the subresource here, and on writes the resource
+        raise errors.not_found(resource.group, f"{resource.plural}/scale", call.target.name) from error
 
 
 def scale_of(obj: Obj) -> Obj:
@@ -85,7 +85,7 @@ def _selector(selector: Obj | None) -> str:
     if not selector:
         return ""
     if "matchLabels" in selector or "matchExpressions" in selector:
-        return format_label_selector(label_selector_of(selector))
+        return str(label_selector_of(selector))
     return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
 
 

@@ -1,0 +1,46 @@
+"""HTTP below the requests: what is answered to bytes that are no request, in net/http's words and without a log's noise."""
+
+import orjson
+from aiohttp import web
+from aiohttp.http_exceptions import BadHttpMethod
+from aiohttp.web_protocol import RequestHandler
+
+from apiserver.api import errors
+from apiserver.endpoints.negotiation import JSON
+
+
+class Connection(RequestHandler):  # type: ignore[type-arg]
+    """One client's connection."""
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer what could not be parsed: an unknown method as the API does, anything else as Go's server does."""
+        del message
+        if isinstance(exc, BadHttpMethod) and self._is_http(exc):
+            refused = errors.method_not_allowed()
+            answer = web.Response(body=orjson.dumps(refused.status()), status=refused.code, content_type=JSON)
+        elif status == 400:
+            answer = web.Response(text="400 Bad Request", status=status)
+        else:
+            return super().handle_error(request, status, exc)
+        answer.force_close()
+        return answer
+
+    @staticmethod
+    def _is_http(exc: BadHttpMethod) -> bool:
+        """Whether the line was a request with a method of letters, not TLS or noise."""
+        method = (exc.args[0] if exc.args else "") or str(exc)
+        return "HTTP/1." in str(method)
+
+
+class Listener(web.Server):  # type: ignore[type-arg]
+    """Makes a Connection for every client."""
+
+    def __call__(self) -> RequestHandler:  # type: ignore[type-arg]
+        """A connection's protocol."""
+        return Connection(self, loop=self._loop, **self._kwargs)

@@ -1,0 +1,101 @@
+"""The body of a PATCH: parsed once, applied to each state of the object that the patch races with."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import orjson
+
+from apiserver.api import errors, field
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
+from apiserver.api.patch import json_patch, merge_patch, strategic_merge
+from apiserver.api.patch.merge_schema import MergeKind
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+
+class Patch(ABC):
+    """A change that a client describes."""
+
+    def __init__(self, raw: bytes) -> None:
+        """Parse the body.
+
+        Raises:
+            ApiError: 400, it is no JSON.
+        """
+        self.body = _parsed(raw)
+        self.raw = raw
+
+    @abstractmethod
+    def apply(self, obj: Obj) -> Any:
+        """The changed object; the object itself stays as it is.
+
+        Raises:
+            ApiError: the patch is malformed, or does not fit the object.
+        """
+
+    def shown(self, patched: Any) -> str:
+        """What an error shows of a patch whose outcome is no such object."""
+        return orjson.dumps(patched).decode()
+
+    def refused(self, patched: Any, why: str) -> ApiError:
+        """422: what comes out of the patch is no object of the kind."""
+        wrong = [field.invalid("patch", self.shown(patched), why)]
+        error = errors.invalid("", "", name="", errors=wrong)
+        error.details = {"causes": (error.details or {}).get("causes", [])}
+        return error
+
+
+class JsonPatch(Patch):
+    """RFC 6902."""
+
+    def apply(self, obj: Obj) -> Any:
+        """The changed object."""
+        return json_patch.apply(obj, self.body)
+
+
+class MergePatch(Patch):
+    """RFC 7386."""
+
+    def apply(self, obj: Obj) -> Any:
+        """The changed object."""
+        return merge_patch.apply(obj, self.body)
+
+
+class StrategicMergePatch(Patch):
+    """A merge that knows by which key the items of a list are told apart."""
+
+    def __init__(self, raw: bytes, kind: MergeKind) -> None:
+        super().__init__(raw)
+        self._kind = kind
+
+    def apply(self, obj: Obj) -> Any:
+        """The changed object."""
+        return strategic_merge.apply(obj, self.body, self._kind)
+
+    def shown(self, patched: Any) -> str:
+        """The patch itself, as Go prints a map."""
+        del patched
+        return strategic_merge.go_text(self.body)
+
+
+Make = Callable[[bytes, MergeKind], Patch]
+
+PATCHES: Mapping[str, Make] = {
+    JSON_PATCH: lambda raw, _kind: JsonPatch(raw),
+    MERGE_PATCH: lambda raw, _kind: MergePatch(raw),
+    STRATEGIC_MERGE_PATCH: StrategicMergePatch,
+}
+"""Content type → what makes a patch of a body and of what the schema says of the object's kind."""
+
+
+def _parsed(raw: bytes) -> Any:
+    try:
+        return orjson.loads(raw)
+    except ValueError as error:
+        why = str(error) if raw.strip() else "unexpected end of JSON input"
+        raise errors.bad_request(f"error decoding patch: {why}") from error
