@@ -61,6 +61,17 @@ def test_an_aggregation_needs_a_selector() -> None:
     ]
 
 
+def test_the_selector_of_an_aggregation_is_checked() -> None:
+    rule = {"clusterRoleSelectors": [{"matchExpressions": [{"key": "a", "operator": "Is"}]}]}
+    role = {"metadata": {"name": "r"}, "aggregationRule": rule}
+    assert told(VALIDATORS[GROUP, "ClusterRole"].create(role)) == [
+        (
+            'aggregationRule.clusterRoleSelectors[0].matchExpressions[0].operator: Invalid value: "Is": '
+            "not a valid selector operator"
+        )
+    ]
+
+
 @pytest.mark.parametrize(
     ("kind", "ref", "errors"),
     [

@@ -130,8 +130,12 @@ def labels(path: str, pairs: Mapping[str, str] | None) -> Iterator[FieldError]:
 def label_selector(path: str, selector: Obj | None) -> Iterator[FieldError]:
     """A metav1.LabelSelector, which may be absent (metav1/validation.ValidateLabelSelector)."""
     if selector:
-        yield from labels(f"{path}.matchLabels", selector.get("matchLabels"))
-        yield from each(f"{path}.matchExpressions", selector.get("matchExpressions"), _label_requirement)
+        yield from within(path, _label_requirements(selector))
+
+
+def _label_requirements(selector: Obj) -> Iterator[FieldError]:
+    yield from labels("matchLabels", selector.get("matchLabels"))
+    yield from each("matchExpressions", selector.get("matchExpressions"), _label_requirement)
 
 
 def _label_requirement(requirement: Obj) -> Iterator[FieldError]:
