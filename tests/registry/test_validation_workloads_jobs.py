@@ -91,11 +91,21 @@ INDEXED = {"completionMode": "Indexed", "completions": 3}
         (
             INDEXED | {"successPolicy": {"rules": [{"succeededIndexes": "2-1", "succeededCount": 4}]}},
             [
-                (
-                    "spec.successPolicy.rules[0].succeededCount: Invalid value: 4: "
-                    "must be less than or equal to 3 (the number of specified completions)"
-                ),
-                'spec.successPolicy.rules[0].succeededIndexes: Invalid value: "2-1": error parsing succeededIndexes',
+                f"spec.successPolicy.rules[0].{rest}"
+                for rest in (
+                    (
+                        'succeededIndexes: Invalid value: "2-1": error parsing succeededIndexes: '
+                        "non-increasing order, previous: 2, current: 1"
+                    ),
+                    (
+                        "succeededCount: Invalid value: 4: "
+                        "must be less than or equal to 3 (the number of specified completions)"
+                    ),
+                    (
+                        "succeededCount: Invalid value: 4: must be less than or equal to 0 "
+                        "(the number of indexes in the specified succeededIndexes field)"
+                    ),
+                )
             ],
         ),
         (
@@ -196,3 +206,60 @@ def test_a_cron_jobs_name_leaves_room_for_its_jobs_names_when_it_is_new() -> Non
 )
 def test_a_schedule_is_told_what_it_lacks(schedule: str, error: str) -> None:
     assert schedule_error(schedule) == error
+
+
+def test_a_schedule_that_has_a_time_zone_may_keep_one_but_not_two() -> None:
+    old = cron_job(schedule="TZ=UTC 1 * * * *")
+    assert told(CRON_JOB.update(cron_job(schedule="TZ=UTC 2 * * * *"), old)) == []
+    assert told(CRON_JOB.update(cron_job(schedule="TZ=UTC 2 * * * *", timeZone="UTC"), old)) == [
+        'spec.schedule: Invalid value: "TZ=UTC 2 * * * *": cannot use both timeZone field and TZ or CRON_TZ in schedule'
+    ]
+
+
+def conditions(*true: str) -> list[Obj]:
+    return [{"type": name, "status": "True"} for name in true]
+
+
+DONE = {
+    "startTime": "2024-01-01T00:00:00Z",
+    "completionTime": "2024-01-01T00:01:00Z",
+    "conditions": conditions("SuccessCriteriaMet", "Complete"),
+    "succeeded": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ({}, {"active": 1, "ready": 1}, []),
+        ({}, {"ready": 1}, ["status.ready: Invalid value: 1: cannot set more ready pods than active"]),
+        ({}, DONE, []),
+        (
+            {},
+            {"conditions": conditions("Complete")},
+            [
+                "status.completionTime: Required value: completionTime is required for Complete jobs",
+                (
+                    "status.conditions: Invalid value: "
+                    "cannot set Complete=True condition without the SuccessCriteriaMet=true condition"
+                ),
+                "status.startTime: Required value: startTime is required for finished job",
+            ],
+        ),
+        (
+            DONE,
+            DONE | {"conditions": conditions("SuccessCriteriaMet")},
+            [
+                (
+                    'status.completionTime: Invalid value: "2024-01-01T00:01:00Z": '
+                    "cannot set completionTime when there is no Complete=True condition"
+                ),
+                "status.conditions: Invalid value: cannot disable the terminal Complete=True condition",
+            ],
+        ),
+        ({"failed": 2}, {"failed": 1}, ["status.failed: Invalid value: 1: cannot decrease the failed counter"]),
+        (DONE, DONE, []),
+    ],
+)
+def test_the_status_of_a_job_goes_forward_only(old: Obj, new: Obj, wrong: list[str]) -> None:
+    assert told(JOB.status_update(job() | {"status": new}, job() | {"status": old})) == wrong

@@ -6,11 +6,13 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.registry.validation import names
-from apiserver.registry.validation.parts import Found, at
+from apiserver.registry.validation.job_indexes import count_indexes, indexes_error
+from apiserver.registry.validation.parts import Found, at, nonnegative
 
 _RULES = 20
 _EXIT_CODES = 255
 _CONDITIONS = 20
+_INDEXES_BYTES = 64 * 1024
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _OPERATORS = ("In", "NotIn")
 _STATUSES = ("False", "True", "Unknown")
@@ -56,7 +58,7 @@ def _exit_codes(requirement: Obj | None, containers: set[str]) -> Iterator[Field
         told = "must be one of the container or initContainer names in the pod template"
         yield field.invalid("onExitCodes.containerName", name, told)
     if not values:
-        yield _without_value("onExitCodes.values", "at least one value is required")
+        yield field.invalid("onExitCodes.values", requirement.get("values"), "at least one value is required")
     elif len(values) > _EXIT_CODES:
         yield field.too_many("onExitCodes.values", len(values), _EXIT_CODES)
     yield from at("onExitCodes", list(_exit_values(values, operator)))
@@ -116,25 +118,18 @@ def _success_rule(rule: Obj, completions: int) -> Iterator[FieldError]:
     if count is None and indexes is None:
         told = "at least one of succeededCount or succeededIndexes must be specified"
         yield field.required("", told)
-    if count is not None and count < 0:
-        yield field.invalid("succeededCount", count, "must be greater than or equal to 0")
-    if count is not None and count > completions:
-        told = f"must be less than or equal to {completions} (the number of specified completions)"
-        yield field.invalid("succeededCount", count, told)
-    if indexes is not None and not _are_indexes(indexes, completions):
-        yield field.invalid("succeededIndexes", indexes, "error parsing succeededIndexes")
+    wrong = indexes_error(indexes or "", completions)
+    if indexes is not None and len(indexes) > _INDEXES_BYTES:
+        yield field.too_long("succeededIndexes", _INDEXES_BYTES)
+    if wrong:
+        yield field.invalid("succeededIndexes", indexes, f"error parsing succeededIndexes: {wrong}")
+    if count is not None:
+        yield from at("succeededCount", nonnegative(count))
+        listed = None if indexes is None else 0 if wrong else count_indexes(indexes, completions)
+        yield from _most(count, completions, "the number of specified completions")
+        yield from _most(count, listed, "the number of indexes in the specified succeededIndexes field")
 
 
-def _are_indexes(text: str, completions: int) -> bool:
-    """Ranges of indexes in rising order, such as "0-3,7"."""
-    last = -1
-    for part in text.split(",") if text else ():
-        low, _, high = part.partition("-")
-        numbers = [low, high] if high else [low]
-        if not all(n.isascii() and n.isdigit() and len(n) < 10 for n in numbers) or part.endswith("-"):
-            return False
-        first, end = int(numbers[0]), int(numbers[-1])
-        if first <= last or end < first or end >= completions or (high and end == first):
-            return False
-        last = end
-    return True
+def _most(count: int, limit: int | None, what: str) -> Found:
+    told = f"must be less than or equal to {limit} ({what})"
+    return () if limit is None or count <= limit else (field.invalid("succeededCount", count, told),)

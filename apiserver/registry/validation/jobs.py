@@ -9,6 +9,7 @@ from apiserver.api.meta import Obj, labels_of, metadata
 from apiserver.registry.validation import checks, names
 from apiserver.registry.validation.contract import Validator
 from apiserver.registry.validation.job_policies import pod_failure_policy, success_policy
+from apiserver.registry.validation.job_status import job_status_update
 from apiserver.registry.validation.parts import Found, at, immutable, label_selector, nonnegative, struct
 from apiserver.registry.validation.pods import pod_template
 from apiserver.registry.validation.schedules import is_time_zone, schedule_error
@@ -21,6 +22,8 @@ _MODES = ("NonIndexed", "Indexed")
 _POLICIES = frozenset({"Allow", "Forbid", "Replace"})
 _ZONE_PART = re.compile(r"[A-Za-z.\-_+0-9]{1,14}")
 _NEEDS_INDEX = "requires indexed completion mode"
+_ZONE_IN_SCHEDULE = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+_TWO_ZONES = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
 _UID_LABEL = "controller-uid"
 _NAME_LABEL = "job-name"
 _SCHEDULING = ("nodeSelector", "affinity", "tolerations", "schedulingGates")
@@ -132,7 +135,7 @@ def _restart_policy(spec: Obj) -> list[FieldError]:
         errors.append(field.required(path, 'valid values: "OnFailure", "Never"'))
     elif policy not in {"OnFailure", "Never"}:
         errors.append(field.not_supported(path, policy, ("OnFailure", "Never")))
-    if policy != "Never" and spec.get("podFailurePolicy") is not None:
+    elif policy != "Never" and spec.get("podFailurePolicy") is not None:
         told = 'only "Never" is supported when podFailurePolicy is specified'
         errors.append(field.invalid(path, policy, told))
     return errors
@@ -211,25 +214,26 @@ def _movable_template(new: Obj, old: Obj) -> Obj:
     return before | {"spec": fixed | moved, "metadata": metadata(before) | meta}
 
 
-def _update_job_status(new: Obj, _old: Obj) -> Found:
-    status = new.get("status") or {}
-    counts = ("active", "succeeded", "failed", "ready", "terminating")
-    return [error for name in counts for error in at(f"status.{name}", nonnegative(status.get(name) or 0))]
-
-
 # Cron jobs
 
 
-def _schedule(spec: Obj) -> Iterator[FieldError]:
+def _schedule(spec: Obj, old: Obj | None) -> Iterator[FieldError]:
+    """A schedule with a time zone in it, from times when that was allowed, may keep one."""
     schedule, zone = spec.get("schedule"), spec.get("timeZone")
     if not schedule:
         yield field.required("schedule")
     elif wrong := schedule_error(schedule):
         yield field.invalid("schedule", schedule, wrong)
-    if schedule and "TZ" in schedule:
-        told = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        yield field.invalid("schedule", schedule, told)
-    if zone is not None and (wrong := _time_zone(zone)):
+    kept = old is not None and "TZ" in (old.get("schedule") or "")
+    told = (
+        "both timeZone field and TZ or CRON_TZ in schedule"
+        if kept
+        else "TZ or CRON_TZ in schedule, use timeZone field instead"
+    )
+    if "TZ" in (schedule or "") and (not kept or zone is not None):
+        yield field.invalid("schedule", schedule, f"cannot use {told}")
+    yield from _starting(spec)
+    if zone is not None and (old is None or zone != old.get("timeZone")) and (wrong := _time_zone(zone)):
         yield field.invalid("timeZone", zone, wrong)
 
 
@@ -248,9 +252,9 @@ _starting = struct(("startingDeadlineSeconds", nonnegative))
 _limits = struct(("successfulJobsHistoryLimit", nonnegative), ("failedJobsHistoryLimit", nonnegative))
 
 
-def _cron_job(obj: Obj) -> Found:
+def _cron_job(obj: Obj, old: Obj | None = None) -> Found:
     spec = obj.get("spec") or {}
-    errors = [*_schedule(spec), *_starting(spec)]
+    errors = [*_schedule(spec, old)]
     errors += checks.needed_one_of("concurrencyPolicy", spec.get("concurrencyPolicy"), _POLICIES)
     errors += at("jobTemplate.spec", _job_template((spec.get("jobTemplate") or {}).get("spec") or {}))
     return at("spec", [*errors, *_limits(spec)])
@@ -273,12 +277,10 @@ def _create_cron_job(obj: Obj) -> Found:
 
 
 def _update_cron_job(new: Obj, old: Obj) -> Found:
-    """A schedule with a time zone in it, from times when that was allowed, may stay."""
-    kept = "TZ" in ((old.get("spec") or {}).get("schedule") or "")
-    return [error for error in _cron_job(new) if not (kept and "CRON_TZ in schedule" in error.message)]
+    return _cron_job(new, old.get("spec") or {})
 
 
 VALIDATORS = {
-    ("batch", "Job"): Validator(create=_create_job, update=_update_job, status_update=_update_job_status),
+    ("batch", "Job"): Validator(create=_create_job, update=_update_job, status_update=job_status_update),
     ("batch", "CronJob"): Validator(create=_create_cron_job, update=_update_cron_job),
 }
