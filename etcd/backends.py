@@ -27,7 +27,12 @@ async def _memory(_location: str, options: Options) -> Store:
 
 
 async def _sqlite(location: str, options: Options) -> Store:
-    return DurableStore(SqliteLog(_file(location)), options)
+    log = SqliteLog(_file(location))
+    try:
+        return DurableStore(log, options)
+    except BaseException:
+        log.close()
+        raise
 
 
 def _file(location: str) -> Path:

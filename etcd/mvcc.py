@@ -4,9 +4,9 @@ A snapshot at an old revision is the newest state with the events since then und
 So there is no history per key, and a version lives exactly as long as an event that replaced it.
 """
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from operator import attrgetter
 
 from sortedcontainers import SortedList
@@ -16,7 +16,11 @@ from etcd.store import Compacted, Event, FutureRevision, KeyValue, Page, Revisio
 _BATCH = 1000
 """Events that one `take` gives at most: what a slow watcher holds is bounded by it."""
 
+_SNAPSHOTS = 8
+"""Old snapshots that are kept for their next pages."""
+
 _revision = attrgetter("revision")
+_key = attrgetter("key")
 
 
 class Slice:
@@ -118,6 +122,7 @@ class Engine:
         self._live: dict[str, KeyValue] = {}
         self._all = Slice()
         self._slices: dict[str, Slice] = {"": self._all}
+        self._snapshots: dict[tuple[str, int], list[KeyValue]] = {}
         self.get: Callable[[str], KeyValue | None] = self._live.get
 
     @property
@@ -188,12 +193,14 @@ class Engine:
             raise FutureRevision(self.revision)
         if revision > self.compacted:
             self.compacted = revision
+            self._snapshots.clear()
             for each in self._slices.values():
                 each.drop(revision)
 
     def count(self, prefix: str) -> int:
         """How many keys exist under a prefix."""
-        return len(_Span(self._keys(prefix), prefix, ""))
+        keys = self._keys(directory(prefix))
+        return int(keys.bisect_left(_successor(prefix)) - keys.bisect_left(prefix))
 
     def range(self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0) -> Page:
         """The contract's `range`."""
@@ -201,58 +208,55 @@ class Engine:
             raise FutureRevision(self.revision)
         if revision and revision < self.compacted:
             raise Compacted(self.compacted)
-        span = _Span(self._keys(prefix), prefix, start)
-        past = self._undo(span, prefix, revision) if revision else {}
-        items = self._replay(span, past, limit) if past else span.items(self._live, limit)
-        total = len(span) + sum((kv is not None) - (key in self._live) for key, kv in past.items())
-        left = total - len(items)
-        return Page(items=items, revision=Revision(revision or self.revision), more=left > 0, remaining=left)
-
-    def _keys(self, prefix: str) -> SortedList:
         home = directory(prefix)
+        past = self._past(home, revision) if revision else None
+        if past is None:
+            keys = self._keys(home)
+            span = _Span(keys.bisect_left(max(prefix, start)), keys.bisect_left(_successor(prefix)), limit)
+            items = list(map(self._live.__getitem__, keys.islice(span.begin, span.end)))
+        else:
+            first, last = (bisect_left(past, bound, key=_key) for bound in (max(prefix, start), _successor(prefix)))
+            span = _Span(first, last, limit)
+            items = past[span.begin : span.end]
+        at = Revision(revision or self.revision)
+        return Page(items=items, revision=at, more=span.remaining > 0, remaining=span.remaining)
+
+    def _keys(self, home: str) -> SortedList:
         if home:
             found = self._slices.get(home)
             return found.keys if found else SortedList()
         return SortedList(chain.from_iterable(each.keys for each in self._slices.values()))
 
-    def _undo(self, span: "_Span", prefix: str, revision: int) -> dict[str, KeyValue | None]:
-        """What the keys of a span that changed after a revision were at that revision."""
-        log = self._slices.get(directory(prefix))
-        if log is None:
-            return {}
-        since = islice(reversed(log.events), len(log.events) - log.after(revision))
-        return {event.key: event.prev for event in since if span.first <= event.key < span.end}
+    def _past(self, home: str, revision: int) -> list[KeyValue] | None:
+        """A slice's items at a revision, kept for the pages that follow; None if nothing has changed since."""
+        log = self._slices.get(home)
+        if log is None or log.after(revision) == len(log.events):
+            return None
+        past = self._snapshots.get((home, revision))
+        if past is None:
+            if len(self._snapshots) == _SNAPSHOTS:
+                del self._snapshots[next(iter(self._snapshots))]
+            past = self._snapshots[home, revision] = self._undo(home, log.events[log.after(revision) :])
+        return past
 
-    def _replay(self, span: "_Span", past: dict[str, KeyValue | None], limit: int) -> list[KeyValue]:
-        """The first items of a span with `past` in place of the keys that it has."""
-        unchanged = islice((key for key in span if key not in past), limit or None)
-        items = [self._live[key] for key in unchanged]
-        items += [kv for kv in past.values() if kv is not None]
-        items.sort()
-        return items[: limit or None]
+    def _undo(self, home: str, events: list[Event]) -> list[KeyValue]:
+        """A slice's items before the newest events."""
+        changed = {event.key: event.prev for event in reversed(events)}
+        items = [self._live[key] for key in self._keys(home) if key not in changed]
+        items += [kv for kv in changed.values() if kv is not None]
+        items.sort(key=_key)
+        return items
 
 
 class _Span:
-    """The part of sorted keys that begins with a prefix, from a key on."""
+    """The positions of a page in something sorted, and what remains of the range after it."""
 
-    def __init__(self, keys: SortedList, prefix: str, start: str) -> None:
-        self.first = max(prefix, start)
-        self.end = _successor(prefix)
-        self._keys = keys
-        self._begin: int = keys.bisect_left(self.first)
-        self._stop: int = max(self._begin, keys.bisect_left(self.end))
+    __slots__ = ("begin", "end", "remaining")
 
-    def __len__(self) -> int:
-        return self._stop - self._begin
-
-    def __iter__(self) -> Iterator[str]:
-        keys: Iterator[str] = self._keys.islice(self._begin, self._stop)
-        return keys
-
-    def items(self, live: dict[str, KeyValue], limit: int) -> list[KeyValue]:
-        """The versions of the first keys."""
-        stop = min(self._begin + limit, self._stop) if limit else self._stop
-        return list(map(live.__getitem__, self._keys.islice(self._begin, stop)))
+    def __init__(self, begin: int, stop: int, limit: int) -> None:
+        self.begin = begin
+        self.end = min(begin + limit, stop) if limit else stop
+        self.remaining = stop - self.end
 
 
 def directory(key: str) -> str:

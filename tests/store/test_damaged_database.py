@@ -179,3 +179,16 @@ async def test_a_place_where_nothing_can_be_made_is_unavailable(tmp_path):
     with pytest.raises(StoreError) as caught:
         await open_store(f"sqlite://{tmp_path}/file/data")
     assert str(tmp_path) in str(caught.value)
+
+
+async def test_a_value_that_nothing_can_be_attached_to_leaves_the_file_free(tmp_path):
+    path = await filled(tmp_path)
+
+    def attach(_key: str, _value: bytes) -> None:
+        raise ValueError("no JSON")
+
+    with pytest.raises(ValueError, match="no JSON"):
+        await open_store(f"sqlite://{path}", attach=attach)
+    store = await open_store(f"sqlite://{path}")
+    assert store.count("") == 200
+    await store.close()

@@ -6,17 +6,24 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from etcd.backends import open_store
+from etcd.store import Unavailable
 
 ROOT = Path(__file__).parents[2]
 KILLS = 20
 
 
+def writing(url: str, run: int) -> subprocess.Popen[bytes]:
+    """A process that writes until it is killed."""
+    command = [sys.executable, str(Path(__file__).with_name("killed_writer.py")), url, str(run)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+
 def killed(url: str, run: int, lines: int) -> list[tuple[int, str]]:
     """Run a writer until it has acknowledged some writes, and kill it; gives all that it acknowledged."""
-    command = [sys.executable, str(Path(__file__).with_name("killed_writer.py")), url, str(run)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as writer:
+    with writing(url, run) as writer:
         assert writer.stdout
         said = [writer.stdout.readline() for _ in range(lines)]
         writer.kill()
@@ -24,6 +31,22 @@ def killed(url: str, run: int, lines: int) -> list[tuple[int, str]]:
     assert said[lines - 1], "the writer ended before it was killed"
     words = [line.decode().split() for line in said if line.endswith(b"\n")]
     return [(int(revision), key) for revision, key in words]
+
+
+async def test_a_database_that_another_process_uses_is_refused_until_that_is_gone(tmp_path):
+    url = f"sqlite://{tmp_path}"
+    with writing(url, 0) as writer:
+        assert writer.stdout
+        writer.stdout.readline()
+        for _ in range(2):
+            with pytest.raises(Unavailable, match="in use by another process") as caught:
+                await open_store(url)
+            assert str(tmp_path) in str(caught.value)
+        assert writer.poll() is None
+        writer.kill()
+    store = await open_store(url)
+    assert store.revision > 0
+    await store.close()
 
 
 async def test_twenty_kills_lose_no_acknowledged_write_and_double_no_revision(tmp_path):
