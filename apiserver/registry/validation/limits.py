@@ -10,6 +10,7 @@ from apiserver.registry.validation.contract import Validator, same_on_update
 from apiserver.registry.validation.parts import Check
 from apiserver.registry.validation.resource_lists import container_resource_name, is_native, resource_name
 
+_BOUNDS, _DEFAULTS = ("max", "min", "maxLimitRequestRatio"), ("default", "defaultRequest")
 _LIMIT_TYPES = frozenset({"Container", "PersistentVolumeClaim", "Pod"})
 _ORDERS = (  # of two amounts: (low, high, the field the error stands at, its value, words)
     ("min", "max", "min", "min", "min value {} is greater than max value {}"),
@@ -44,21 +45,27 @@ def _limit(limit: Obj, kind: str, *, taken: bool) -> Iterator[FieldError]:
     if taken:
         yield field.duplicate("type", kind)
     check = container_resource_name if kind in {"Container", "Pod"} else resource_name
-    used = ["max", "min"]
-    yield from _keys(limit, used, check)
+    yield from _keys(limit, ("max", "min"), check)
     if kind == "Pod":
-        for name in ("default", "defaultRequest"):
+        for name in _DEFAULTS:
             if limit.get(name):
                 yield field.forbidden(name, "may not be specified when `type` is 'Pod'")
     else:
-        yield from _keys(limit, ["default", "defaultRequest"], check)
-        used += ["default", "defaultRequest"]
+        yield from _keys(limit, _DEFAULTS, check)
     if kind == "PersistentVolumeClaim" and not any("storage" in (limit.get(name) or ()) for name in ("min", "max")):
         yield field.required("limits", "either minimum or maximum storage value is required, but neither was provided")
-    yield from _keys(limit, ["maxLimitRequestRatio"], check)
-    amounts = {name: limit.get(name) or {} for name in (*used, "maxLimitRequestRatio")}
-    for name in dict.fromkeys(name for amount in amounts.values() for name in amount):
-        yield from _resource(name, {kind: amount[name] for kind, amount in amounts.items() if name in amount})
+    yield from _keys(limit, ("maxLimitRequestRatio",), check)
+    for name, given in _by_resource(limit, (*_BOUNDS, *(() if kind == "Pod" else _DEFAULTS))).items():
+        yield from _resource(name, given)
+
+
+def _by_resource(limit: Obj, kinds: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    """Resource → which of the kinds of amounts there are of it."""
+    found: dict[str, dict[str, str]] = {}
+    for kind in kinds:
+        for name, text in (limit.get(kind) or {}).items():
+            found.setdefault(name, {})[kind] = text
+    return found
 
 
 def _limit_type(kind: str) -> names.Messages:
@@ -68,7 +75,7 @@ def _limit_type(kind: str) -> names.Messages:
     return ("must be a standard limit type or fully qualified",)
 
 
-def _keys(limit: Obj, fields: list[str], check: Check) -> Iterator[FieldError]:
+def _keys(limit: Obj, fields: tuple[str, ...], check: Check) -> Iterator[FieldError]:
     for name in fields:
         for resource in limit.get(name) or ():
             yield from checks.within(f"{name}[{resource}]", check(resource))

@@ -126,8 +126,7 @@ def _ports(spec: Obj) -> Iterator[FieldError]:
     several = len(ports) > 1
     for index, port in enumerate(ports):
         name = port.get("name") or ""
-        for error in _port(port, name, needs_name=several, taken=name in seen):
-            yield from checks.within(f"ports[{index}]", (error,))
+        yield from checks.within(f"ports[{index}]", _port(port, name, needs_name=several, taken=name in seen))
         seen.add(name)
 
 
