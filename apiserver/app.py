@@ -113,7 +113,7 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
                 discovery,
                 openapi,
                 checks=_checks(store),
-                metrics=metrics.exposition,
+                metrics=lambda: _exposition(metrics),
                 issuer=_issuer_pages(guard.tokens, address),
             ),
             metrics=metrics,
@@ -215,6 +215,12 @@ def _objects(registry: Registry) -> Mapping[str, int]:
             count = registry.storage.store.count(f"{ROOT}{row.storage_prefix}/")
             found[qualified(row.group, row.plural)] += count
     return found
+
+
+def _exposition(metrics: Metrics) -> bytes:
+    from apiserver.exposition import exposition  # noqa: PLC0415 - the import costs as much as a start should take
+
+    return exposition(metrics)
 
 
 def _tls(config: Config) -> ssl.SSLContext | None:

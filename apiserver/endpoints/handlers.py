@@ -10,6 +10,7 @@ from aiohttp import web
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
+from apiserver.api.user import User
 from apiserver.endpoints import bodies, params
 from apiserver.endpoints.forms import Renderer, Shape, shape_of
 from apiserver.endpoints.negotiation import answer_form, body_media
@@ -18,7 +19,7 @@ from apiserver.endpoints.responses import is_pretty, response, shaped, success
 from apiserver.endpoints.routes import Route
 from apiserver.registry import deletion, operations
 from apiserver.registry.context import Registry, Written
-from apiserver.api.user import User
+from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target
 from apiserver.registry.patching import APPLY_PATCH, PATCHES, Patch
 from apiserver.registry.storage import Selected, parse_revision
@@ -164,7 +165,7 @@ class Handlers:
             return self._listed(asked, shape, answer)
         return self._json(asked, answer, code=201 if verb == "create" else 200)
 
-    async def _body(self, asked: Asked, kind: str = "") -> bodies.Body:
+    async def _body(self, asked: Asked, kind: str = "") -> Body:
         raw = await bodies.read(asked.request)
         return bodies.parse(raw, asked.request.headers.get("Content-Type", ""), kind or asked.target.resource.kind)
 

@@ -30,7 +30,7 @@ class Codecs:
         codec = self._made.get(place)
         if codec is None:
             pair = CONVERSIONS.get((resource.group, resource.version, resource.kind))
-            codec = Codec(resource, to_storage=pair and pair.to_storage, from_storage=pair and pair.from_storage)
+            codec = Codec(resource, pair)
             self._made[place] = codec
         return codec
 

@@ -50,9 +50,10 @@ async def delete(registry: Registry, target: Target, options: DeleteOptions) -> 
 
 async def _delete_once(registry: Registry, target: Target, kv: KeyValue, options: DeleteOptions) -> Deleted:
     obj = registry.codecs.of(target.resource).decode(kv)
-    _check_preconditions(target, obj["metadata"], options)
     if _is_namespace(target):
+        _check_namespace(target, obj["metadata"], options)
         return await _delete_namespace(registry, target, kv, obj, options)
+    _check_preconditions(target, obj["metadata"], options)
     strategy = strategy_of(target.resource)
     meta = obj["metadata"]
     before = {"metadata": dict(meta)}
@@ -106,6 +107,15 @@ def _check_preconditions(target: Target, meta: Obj, options: DeleteOptions) -> N
         return
     # upstream names the kind here, where other conflicts name the resource
     raise errors.conflict(target.resource.group, target.resource.kind, name=target.name, why=why)
+
+
+def _check_namespace(target: Target, meta: Obj, options: DeleteOptions) -> None:
+    """The preconditions of a namespace, for which upstream has other words."""
+    asked = {"UID": (options.uid, meta.get("uid")), "ResourceVersion": (options.resource_version, meta["resourceVersion"])}
+    for name, (wanted, found) in asked.items():
+        if wanted and wanted != found:
+            why = f"Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {found}"
+            raise errors.conflict("", "namespaces", name=target.name, why=why)
 
 
 def _set_grace(registry: Registry, obj: Obj, options: DeleteOptions) -> bool | None:

@@ -2,6 +2,7 @@
 
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
+from apiserver.api.field import FieldError
 from apiserver.api.managed_fields import Owner, created, updated
 from apiserver.api.meta import Obj
 from apiserver.registry.admission.chain import Attributes, Operation
@@ -290,7 +291,7 @@ async def admit(
     )
 
 
-def _refuse_invalid(target: Target, obj: Obj, found: list[errors.FieldError]) -> None:
+def _refuse_invalid(target: Target, obj: Obj, found: list[FieldError]) -> None:
     if found:
         resource = target.resource
         raise errors.invalid(resource.group, resource.kind, name=obj["metadata"].get("name") or "", errors=found)
@@ -312,7 +313,7 @@ def _check_place(target: Target, obj: Obj) -> None:
         obj["metadata"].pop("namespace", None)
     elif named and named != target.namespace:
         raise errors.bad_request(
-            f"the namespace of the provided object does not match the namespace sent on the request"
+            "the namespace of the provided object does not match the namespace sent on the request"
         )
 
 

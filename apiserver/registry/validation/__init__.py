@@ -4,7 +4,7 @@
 exports them as VALIDATORS. A kind without a row has no rules beside its schema and its metadata.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
@@ -13,6 +13,7 @@ from apiserver.registry.validation import (
     autoscaling,
     config,
     daemon_sets,
+    devices,
     events,
     jobs,
     limits,
@@ -21,6 +22,7 @@ from apiserver.registry.validation import (
     pod_updates,
     policy,
     rbac,
+    registration,
     services,
     stateful_sets,
     storage,
@@ -28,8 +30,20 @@ from apiserver.registry.validation import (
 )
 from apiserver.registry.validation.contract import Validator
 from apiserver.registry.validation.metadata import validate_metadata, validate_metadata_update
+from apiserver.registry.validation.subresources import PART_VALIDATORS
 
-__all__ = ["VALIDATORS", "Validator", "validate_create", "validate_status_update", "validate_update"]
+__all__ = [
+    "VALIDATORS",
+    "Check",
+    "Validator",
+    "validate_create",
+    "validate_part_update",
+    "validate_status_update",
+    "validate_update",
+]
+
+Check = Callable[[Resource, Obj, Obj], list[FieldError]]
+"""What is wrong with an update (resource, new, old)."""
 
 VALIDATORS: Mapping[tuple[str, str], Validator] = (
     pod_updates.VALIDATORS
@@ -40,6 +54,7 @@ VALIDATORS: Mapping[tuple[str, str], Validator] = (
     | services.VALIDATORS
     | networking.VALIDATORS
     | rbac.VALIDATORS
+    | registration.VALIDATORS
     | storage.VALIDATORS
     | config.VALIDATORS
     | limits.VALIDATORS
@@ -47,6 +62,7 @@ VALIDATORS: Mapping[tuple[str, str], Validator] = (
     | policy.VALIDATORS
     | nodes.VALIDATORS
     | events.VALIDATORS
+    | devices.VALIDATORS
 )
 """(group, kind) → what is checked beside the metadata."""
 
@@ -76,3 +92,16 @@ def validate_status_update(resource: Resource, new: Obj, old: Obj) -> list[Field
     if validator is not None:
         errors += validator.status_update(new, old)
     return errors
+
+
+def validate_part_update(name: str) -> Check:
+    """The same at another subresource that is a part of its object, such as pods/resize."""
+
+    def check(resource: Resource, new: Obj, old: Obj) -> list[FieldError]:
+        errors = validate_metadata_update(resource, new, old)
+        validator = PART_VALIDATORS.get((resource.group, resource.kind, name))
+        if validator is not None:
+            errors += validator(new, old)
+        return errors
+
+    return check

@@ -1,0 +1,212 @@
+"""Eviction: a pod is deleted, if its disruption budget allows one pod fewer (core/pod/storage/eviction.go)."""
+
+from dataclasses import replace
+
+from apiserver.api import errors
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource
+from apiserver.api.selectors import SelectorError, label_selector_of
+from apiserver.registry import deletion
+from apiserver.registry.context import Registry
+from apiserver.registry.decoding import Body, decode
+from apiserver.registry.operations import rewrite
+from apiserver.registry.options import DeleteOptions, ListOptions, Target
+from apiserver.registry.subresources.binding import with_condition
+from apiserver.registry.subresources.call import SUCCESS, Call, read
+
+EVICTION = Resource(
+    group="policy",
+    version="v1",
+    kind="Eviction",
+    plural="evictions",
+    singular="eviction",
+    namespaced=True,
+    definition="io.k8s.api.policy.v1.Eviction",
+    storage_group="policy",
+    storage_version="v1",
+    storage_prefix="",
+)
+MAX_DISRUPTED = 2000
+"""How many evictions may wait for the disruption controller to notice them."""
+REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
+ENDED = frozenset(("Succeeded", "Failed"))
+
+
+async def eviction(call: Call) -> Obj:
+    """Evict a pod.
+
+    Raises:
+        ApiError: 400, 404, 409, 429 (the budget is used up), 500 (several budgets).
+    """
+    options = _options(call)
+    pod = await read(call)
+    phase, gone = (pod.get("status") or {}).get("phase"), pod["metadata"].get("deletionTimestamp")
+    if phase in ENDED or phase == "Pending" or gone:
+        if phase == "Pending" and not gone:
+            options = _pinned(options, pod)
+        await _delete(call, options)
+        return SUCCESS
+    budget = await _budget(call, pod)
+    guarded = budget is not None and not await _spend(call, pod, budget, dry_run=options.dry_run)
+    try:
+        await _delete(call, _pinned(options, pod) if guarded else options)
+    except ApiError as error:
+        if error.code == 409 and guarded and budget and not options.resource_version:
+            raise _busy(budget) from error
+        raise
+    return SUCCESS
+
+
+def _options(call: Call) -> DeleteOptions:
+    """How to delete, as the eviction says."""
+    given = call.sent.obj
+    if given.get("apiVersion") == "policy/v1beta1":  # the one other version is the same
+        given = given | {"apiVersion": EVICTION.api_version}
+    wanted = decode(call.registry, EVICTION, Body(given), validation=call.options.validation).obj
+    if wanted["metadata"].get("name") != call.target.name:
+        raise errors.bad_request("name in URL does not match name in Eviction object")
+    how = wanted.get("deleteOptions") or {}
+    conditions = how.get("preconditions") or {}
+    return DeleteOptions(
+        call.options.user,
+        dry_run=call.options.dry_run or bool(how.get("dryRun")),
+        grace_period=how.get("gracePeriodSeconds"),
+        propagation=how.get("propagationPolicy") or "",
+        uid=conditions.get("uid") or "",
+        resource_version=conditions.get("resourceVersion") or "",
+    )
+
+
+def _pinned(options: DeleteOptions, pod: Obj) -> DeleteOptions:
+    """The options, for the pod as it was looked at."""
+    return replace(options, resource_version=options.resource_version or pod["metadata"]["resourceVersion"])
+
+
+async def _delete(call: Call, options: DeleteOptions) -> None:
+    """Delete the pod, after noting in it why."""
+    pod, now = replace(call.target, subresource=""), call.registry.timestamps.now()
+    noted = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+    }
+
+    def change(old: Obj) -> Obj:
+        version = old["metadata"]["resourceVersion"]
+        if options.resource_version not in ("", version):
+            raise errors.conflict("", "pods", name=pod.name, why=errors.STALE)
+        return old | {"status": with_condition(old.get("status") or {}, noted)}
+
+    if not options.dry_run:
+        written = await rewrite(call.registry, pod, change, call.options)
+        if options.resource_version:
+            options = replace(options, resource_version=str(written.kv.mod_revision))
+    await deletion.delete(call.registry, pod, options)
+
+
+async def _budget(call: Call, pod: Obj) -> Obj | None:
+    """The budget that the pod is under."""
+    labels, found = pod["metadata"].get("labels") or {}, []
+    for budget in await _budgets(call.registry, call.target.namespace):
+        try:
+            selector = label_selector_of((budget.get("spec") or {}).get("selector"))
+        except SelectorError:
+            continue
+        if not selector.empty and selector.matches(labels):
+            found.append(budget)
+    if len(found) > 1:
+        why = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        raise ApiError(500, "", why)
+    return found[0] if found else None
+
+
+async def _budgets(registry: Registry, namespace: str) -> list[Obj]:
+    resource = _resource(registry)
+    selected = await registry.storage.list(resource, namespace, ListOptions())
+    return [registry.codecs.of(resource).decode(kv) for kv in selected.items]
+
+
+def _resource(registry: Registry) -> Resource:
+    resource = registry.table.find("policy", "v1", "poddisruptionbudgets")
+    assert resource is not None
+    return resource
+
+
+async def _spend(call: Call, pod: Obj, budget: Obj, *, dry_run: bool) -> bool:
+    """Take one disruption from the budget; False where a pod that is not ready costs none."""
+    if not _is_ready(pod):
+        status = budget.get("status") or {}
+        desired = status.get("desiredHealthy") or 0
+        healthy = 0 < desired <= (status.get("currentHealthy") or 0)
+        if healthy or budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+            return False
+    name, now = budget["metadata"]["name"], call.registry.timestamps.now()
+    target = Target(_resource(call.registry), call.target.namespace, name)
+    options = replace(call.options, dry_run=dry_run)
+    await rewrite(call.registry, target, lambda old: _decremented(old, pod["metadata"]["name"], now), options)
+    return True
+
+
+def _is_ready(pod: Obj) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
+
+
+def _decremented(budget: Obj, pod: str, now: str) -> Obj:
+    """The budget with one disruption fewer.
+
+    Raises:
+        ApiError: 403, 429.
+    """
+    meta, status = budget["metadata"], budget.get("status") or {}
+    allowed, disrupted = status.get("disruptionsAllowed") or 0, status.get("disruptedPods") or {}
+    if (status.get("observedGeneration") or 0) < (meta.get("generation") or 0):
+        raise _busy(budget)
+    if allowed < 0:
+        raise _forbidden(budget, "pdb disruptions allowed is negative")
+    if len(disrupted) > MAX_DISRUPTED:
+        why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+        raise _forbidden(budget, why)
+    if not allowed:
+        raise _refused(budget, status)
+    status = status | {"disruptionsAllowed": allowed - 1, "disruptedPods": disrupted | {pod: now}}
+    return budget | {"status": status if allowed > 1 else _used_up(meta, status, now)}
+
+
+def _used_up(meta: Obj, status: Obj, now: str) -> Obj:
+    """The status that tells that no more disruptions are allowed."""
+    condition = {"type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": ""}
+    before: Obj = next((c for c in status.get("conditions") or () if c.get("type") == condition["type"]), {})
+    since = before.get("lastTransitionTime") if before.get("status") == "False" else None
+    seen = {"observedGeneration": meta.get("generation") or 0, "lastTransitionTime": since or now}
+    return with_condition(status, condition | seen)
+
+
+def _forbidden(budget: Obj, why: str) -> ApiError:
+    return errors.forbidden("policy", "poddisruptionbudget", name=budget["metadata"]["name"], why=why)
+
+
+def _busy(budget: Obj) -> ApiError:
+    name = budget["metadata"]["name"]
+    error = errors.too_many_requests(REFUSED, 10)
+    return _caused(error, f"The disruption budget {name} is still being processed by the server.")
+
+
+def _refused(budget: Obj, status: Obj) -> ApiError:
+    name, wanted, found = budget["metadata"]["name"], status.get("desiredHealthy"), status.get("currentHealthy")
+    failed = next((c for c in status.get("conditions") or () if c.get("reason") == "SyncFailed"), None)
+    if failed:
+        why = f"does not allow evicting pods currently because it failed sync: {failed.get('message', '')}"
+    else:
+        why = f"needs {wanted or 0} healthy pods and has {found or 0} currently"
+    return _caused(ApiError(429, "TooManyRequests", REFUSED, details={}), f"The disruption budget {name} {why}")
+
+
+def _caused(error: ApiError, message: str) -> ApiError:
+    cause = {"reason": "DisruptionBudget", "message": message}
+    error.details = {"causes": [cause]} | (error.details or {})
+    return error

@@ -1,0 +1,133 @@
+"""Reviews: who is it and may it, asked by an object that is answered and never stored."""
+
+from collections.abc import Iterator
+
+from apiserver.api import errors, field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.api.user import User
+from apiserver.registry.decoding import decode
+from apiserver.registry.operations import own_fields
+from apiserver.registry.subresources.call import Call
+
+BOTH = "cannot be specified in combination with resourceAttributes"
+NEITHER = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+
+
+async def subject_access_review(call: Call) -> Obj:
+    """May somebody do something?
+
+    Raises:
+        ApiError: 400, 422.
+    """
+    review = _review(call)
+    _refuse(call, [*_access_errors(review["spec"], names_user=True), *_meta_errors(review)])
+    return _decided(call, review, _subject(review["spec"]))
+
+
+async def self_subject_access_review(call: Call) -> Obj:
+    """May I do something?"""
+    review = _review(call)
+    _refuse(call, [*_access_errors(review["spec"], names_user=False), *_meta_errors(review)])
+    return _decided(call, review, call.options.user)
+
+
+async def local_subject_access_review(call: Call) -> Obj:
+    """May somebody do something in this namespace?"""
+    review = _review(call)
+    review["metadata"]["namespace"] = call.target.namespace
+    _refuse(call, [*_access_errors(review["spec"], names_user=True), *_local_errors(review)])
+    return _decided(call, review, _subject(review["spec"]))
+
+
+async def self_subject_rules_review(call: Call) -> Obj:
+    """What may I do in a namespace?"""
+    namespace = _review(call)["spec"].get("namespace")
+    if not namespace:
+        raise errors.bad_request("no namespace on request")
+    return _empty(call) | {"spec": {}, "status": call.registry.security.rules(call.options.user, namespace)}
+
+
+async def self_subject_review(call: Call) -> Obj:
+    """Who am I?"""
+    _review(call)
+    created = {"creationTimestamp": call.registry.timestamps.now()}
+    return _empty(call) | {"metadata": created, "status": {"userInfo": user_info(call.options.user)}}
+
+
+async def token_review(call: Call) -> Obj:
+    """Whose is a token?"""
+    review = _review(call)
+    token, security = review["spec"].get("token"), call.registry.security
+    if not token:
+        raise errors.bad_request("token is required for TokenReview in authentication")
+    known = security.known(token, review["spec"].get("audiences") or security.audiences)
+    if known is None:
+        return review | {"status": {"user": {}, "error": "invalid bearer token"}}
+    who = {"authenticated": True, "user": user_info(known.user), "audiences": list(known.audiences)}
+    return review | {"status": who}
+
+
+def user_info(user: User) -> Obj:
+    """A user as reviews tell of one (authentication/v1 UserInfo)."""
+    extra = {key: list(values) for key, values in user.extra.items()}
+    found = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
+    return {name: value for name, value in found.items() if value}
+
+
+def _review(call: Call) -> Obj:
+    """The review of the body, with who wrote which of its fields, as all objects have that."""
+    review = decode(call.registry, call.target.resource, call.sent, validation=call.options.validation).obj
+    review.setdefault("spec", {})
+    own_fields(call.registry, call.target, None, review, call.options)
+    return review
+
+
+def _empty(call: Call) -> Obj:
+    resource = call.target.resource
+    return {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {}}
+
+
+def _subject(spec: Obj) -> User:
+    extra = {key.lower(): tuple(values) for key, values in (spec.get("extra") or {}).items()}
+    return User(spec.get("user") or "", spec.get("uid") or "", tuple(spec.get("groups") or ()), extra)
+
+
+def _decided(call: Call, review: Obj, user: User) -> Obj:
+    spec = review["spec"]
+    asked = spec.get("resourceAttributes") or spec.get("nonResourceAttributes") or {}
+    return review | {"status": {"allowed": call.registry.security.allows(user, asked)}}
+
+
+def _refuse(call: Call, found: list[FieldError]) -> None:
+    if found:  # upstream names no kind here
+        raise errors.invalid(call.target.resource.group, "", name="", errors=found)
+
+
+def _access_errors(spec: Obj, *, names_user: bool) -> Iterator[FieldError]:
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if resource is not None and path is not None:
+        yield field.invalid("spec.nonResourceAttributes", path, BOTH)
+    if resource is None and path is None:
+        yield field.invalid("spec.resourceAttributes", path, NEITHER)
+    if names_user and not spec.get("user") and not spec.get("groups"):
+        yield field.invalid("spec.user", "", "at least one of user or group must be specified")
+
+
+def _meta_errors(review: Obj) -> Iterator[FieldError]:
+    meta = {name: value for name, value in review["metadata"].items() if name != "managedFields"}
+    if meta:
+        yield field.invalid("metadata", meta, "must be empty")
+
+
+def _local_errors(review: Obj) -> Iterator[FieldError]:
+    meta, spec = review["metadata"], review["spec"]
+    if meta.keys() - {"managedFields", "namespace"}:
+        yield field.invalid("metadata", meta, "must be empty except for namespace")
+    resource = spec.get("resourceAttributes")
+    if resource is not None and (resource.get("namespace") or "") != meta["namespace"]:
+        why = "must match metadata.namespace"
+        yield field.invalid("spec.resourceAttributes.namespace", resource.get("namespace") or "", why)
+    if spec.get("nonResourceAttributes") is not None:
+        why = "disallowed on this kind of request"
+        yield field.invalid("spec.nonResourceAttributes", spec["nonResourceAttributes"], why)

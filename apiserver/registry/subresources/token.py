@@ -1,0 +1,123 @@
+"""TokenRequest: a signed token for a service account (core/serviceaccount/storage/token.go)."""
+
+from apiserver.api import errors, field
+from apiserver.api.meta import Obj, group_version
+from apiserver.api.resources import Resource
+from apiserver.registry.clock import rfc3339
+from apiserver.registry.decoding import decode
+from apiserver.registry.storage import key_of
+from apiserver.registry.subresources.call import Call, core, read
+
+TOKEN_REQUEST = Resource(
+    group="authentication.k8s.io",
+    version="v1",
+    kind="TokenRequest",
+    plural="tokenrequests",
+    singular="tokenrequest",
+    namespaced=True,
+    definition="io.k8s.api.authentication.v1.TokenRequest",
+    storage_group="authentication.k8s.io",
+    storage_version="v1",
+    storage_prefix="",
+)
+DEFAULT_SECONDS = 3600
+SHORTEST, LONGEST = 600, 1 << 32
+BINDABLE = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
+"""What a token may be bound to → its resource; with the object dies the token."""
+
+
+async def token(call: Call) -> Obj:
+    """A token for the account.
+
+    Raises:
+        ApiError: 400, 404, 409, 422.
+    """
+    wanted = decode(call.registry, TOKEN_REQUEST, call.sent, validation=call.options.validation).obj
+    _check_place(call, wanted["metadata"])
+    account = await read(call)
+    spec = wanted.setdefault("spec", {})
+    spec["audiences"] = spec.get("audiences") or list(call.registry.security.audiences)
+    if spec.get("expirationSeconds") is None:
+        spec["expirationSeconds"] = DEFAULT_SECONDS
+    spec.setdefault("boundObjectRef", None)
+    _check_seconds(spec["expirationSeconds"])
+    bound = await _bound(call, spec["boundObjectRef"])
+    now = int(call.registry.clock.now())
+    ends = now + spec["expirationSeconds"]
+    times = {"iat": now, "nbf": now, "exp": ends, "jti": call.registry.ids.uid()}
+    about = {"namespace": call.target.namespace, "serviceaccount": _named(account)} | bound
+    subject = f"system:serviceaccount:{call.target.namespace}:{call.target.name}"
+    claims = times | {"aud": spec["audiences"], "sub": subject, "kubernetes.io": about}
+    signed = call.registry.security.issue(claims)
+    named = {"name": call.target.name, "namespace": call.target.namespace, "creationTimestamp": rfc3339(now)}
+    return wanted | {
+        "metadata": wanted["metadata"] | named,
+        "status": {"token": signed, "expirationTimestamp": rfc3339(ends)},
+    }
+
+
+def _check_place(call: Call, meta: Obj) -> None:
+    found = []
+    for name, place in (("name", call.target.name), ("namespace", call.target.namespace)):
+        if meta.get(name) not in (None, "", place):
+            why = f"must match the service account {name} if specified"
+            found.append(field.invalid(f"metadata.{name}", meta[name], why))
+    if found:
+        raise errors.invalid(TOKEN_REQUEST.group, TOKEN_REQUEST.kind, name=call.target.name, errors=found)
+
+
+def _check_seconds(seconds: int) -> None:
+    if seconds < SHORTEST:
+        why = "may not specify a duration less than 10 minutes"
+    elif seconds > LONGEST:
+        why = "may not specify a duration larger than 2^32 seconds"
+    else:
+        return
+    wrong = [field.invalid("spec.expirationSeconds", seconds, why)]
+    raise errors.invalid(TOKEN_REQUEST.group, TOKEN_REQUEST.kind, name="", errors=wrong)
+
+
+async def _bound(call: Call, reference: Obj | None) -> Obj:
+    """What the token is bound to, by the names of claims; a pod's node is told as well."""
+    if reference is None:
+        return {}
+    kind, (group, version) = reference.get("kind") or "", group_version(reference.get("apiVersion") or "")
+    if (group, version) != ("", "v1") or kind not in BINDABLE:
+        gvk = f"{group}/{version}, Kind={kind}"
+        raise errors.bad_request(f"cannot bind token to object of type {gvk}")
+    name = reference.get("name") or ""
+    found = await _find(call, BINDABLE[kind], name)
+    if reference.get("uid") and reference["uid"] != found["metadata"]["uid"]:
+        why = (
+            f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record. "
+            "The object might have been deleted and then recreated"
+        )
+        raise errors.conflict("", kind, name=name, why=why)
+    claims = {kind.lower(): _named(found)}
+    if kind != "Pod":
+        return claims
+    if found["spec"].get("serviceAccountName") != call.target.name:
+        account = call.target.name
+        why = f'cannot bind token for serviceaccount "{account}" to pod running with different serviceaccount name.'
+        raise errors.bad_request(why)
+    return claims | _node_of(call, found)
+
+
+def _node_of(call: Call, pod: Obj) -> Obj:
+    name = pod["spec"].get("nodeName")
+    if not name:
+        return {}
+    kv = call.registry.storage.store.get(key_of(core(call.registry, "nodes"), "", name))
+    if kv is None:
+        return {"node": {"name": name}}
+    return {"node": _named(call.registry.codecs.of(core(call.registry, "nodes")).decode(kv))}
+
+
+async def _find(call: Call, plural: str, name: str) -> Obj:
+    resource = core(call.registry, plural)
+    kv = await call.registry.storage.get(resource, call.target.namespace if resource.namespaced else "", name)
+    return call.registry.codecs.of(resource).decode(kv)
+
+
+def _named(obj: Obj) -> Obj:
+    return {"name": obj["metadata"]["name"], "uid": obj["metadata"]["uid"]}
