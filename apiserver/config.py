@@ -3,7 +3,7 @@
 import argparse
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from apiserver.api.schema import available_versions
@@ -45,7 +45,7 @@ class Config:
     service_cluster_ip_range: str = "10.96.0.0/12"
     service_node_port_range: tuple[int, int] = (30000, 32767)
     kubernetes_version: str = ""
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     event_ttl: float = 3600.0
 
     @property

@@ -14,6 +14,7 @@ class ApiError(Exception):
         code: the HTTP status.
         reason: metav1.StatusReason, such as "NotFound"; "" where upstream gives none.
         message: the sentence people grep for.
+        list_metadata: the Status' own metadata, such as the token by which an expired list can go on.
         details: StatusDetails (name, group, kind, uid, causes, retryAfterSeconds), None where upstream gives none.
     """
 
@@ -23,10 +24,11 @@ class ApiError(Exception):
         self.reason = reason
         self.message = message
         self.details = details
+        self.list_metadata: Obj = {}
 
     def status(self) -> Obj:
         """The metav1.Status that tells this error."""
-        status: Obj = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+        status: Obj = {"kind": "Status", "apiVersion": "v1", "metadata": self.list_metadata, "status": "Failure"}
         if self.message:
             status["message"] = self.message
         if self.reason:

@@ -1,5 +1,6 @@
 """Request bodies: read up to the limit, parsed from JSON or YAML into plain objects, refused with upstream's words."""
 
+import re
 from typing import Any
 
 import orjson
@@ -96,7 +97,7 @@ _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
     for first, found in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
-_BOOLEANS = yaml.resolver.re.compile(r"^(?:y|Y|n|N)$")
+_BOOLEANS = re.compile(r"^(?:y|Y|n|N)$")
 for _first in "yYnN":
     _Loader.yaml_implicit_resolvers.setdefault(_first, []).insert(0, ("tag:yaml.org,2002:bool", _BOOLEANS))
 _Loader.bool_values = yaml.CSafeLoader.bool_values | {"y": True, "n": False}

@@ -1,4 +1,4 @@
-"""The forms of an answer: the object as it is, as a Table, or as metadata only; of one object, a list, or watch events."""
+"""The forms of an answer: objects as they are, as a Table or as metadata only; one, a list, or events of a watch."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

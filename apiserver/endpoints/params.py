@@ -49,13 +49,11 @@ def integer(query: Query, name: str) -> int | None:
     text = query.get(name)
     if not text:
         return None
-    try:
-        if text != text.strip() or "_" in text:
-            raise ValueError
+    digits = text[1:] if text[0] in "+-" else text
+    if digits.isascii() and digits.isdigit():
         return int(text)
-    except ValueError:
-        quoted = orjson.dumps(text).decode()
-        raise errors.bad_request(f"strconv.ParseInt: parsing {quoted}: invalid syntax") from None
+    quoted = orjson.dumps(text).decode()
+    raise errors.bad_request(f"strconv.ParseInt: parsing {quoted}: invalid syntax")
 
 
 def list_options(query: Query, resource: Resource, *, name: str = "") -> ListOptions:
@@ -182,7 +180,7 @@ def write_options(query: Query, *, user: User, agent: str, kind: str) -> WriteOp
 
 
 def _dry_run_errors(value: object) -> list[FieldError]:
-    """dryRun is a list of which "All" is the one value."""
+    """What is wrong with dryRun, a list of which "All" is the one value."""
     given = [] if value is None else value if isinstance(value, list) else [value]
     if all(v == "All" for v in given):
         return []
@@ -195,7 +193,7 @@ def delete_options(query: Query, body: Obj | None, *, user: User) -> DeleteOptio
     Raises:
         ApiError: 400, 422.
     """
-    given: Mapping[str, Any] = body if body else _delete_query(query)
+    given: Mapping[str, Any] = body or _delete_query(query)
     conditions = given.get("preconditions") or {}
     policy, orphan, grace = (
         given.get("propagationPolicy"),
@@ -241,7 +239,7 @@ def _propagation_errors(policy: object, orphan: object) -> list[FieldError]:
 
 
 def timeout_seconds(query: Query) -> int | None:
-    """timeoutSeconds of a list or watch."""
+    """How many seconds a list or watch may take (timeoutSeconds)."""
     return integer(query, "timeoutSeconds")
 
 

@@ -1,4 +1,4 @@
-"""HTTP below the requests: what is answered to bytes that are no request, in net/http's words and without a log's noise."""
+"""HTTP below the requests: what is answered to bytes that are no request, in the words of Go's net/http."""
 
 import orjson
 from aiohttp import web
@@ -9,7 +9,7 @@ from apiserver.api import errors
 from apiserver.endpoints.negotiation import JSON
 
 
-class Connection(RequestHandler):  # type: ignore[type-arg]
+class Connection(RequestHandler):
     """One client's connection."""
 
     def handle_error(
@@ -38,9 +38,9 @@ class Connection(RequestHandler):  # type: ignore[type-arg]
         return "HTTP/1." in str(method)
 
 
-class Listener(web.Server):  # type: ignore[type-arg]
+class Listener(web.Server):
     """Makes a Connection for every client."""
 
-    def __call__(self) -> RequestHandler:  # type: ignore[type-arg]
+    def __call__(self) -> RequestHandler:
         """A connection's protocol."""
         return Connection(self, loop=self._loop, **self._kwargs)

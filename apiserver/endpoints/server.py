@@ -1,4 +1,4 @@
-"""The one handler behind the socket: who asks, may they, is there room, what do they want; errors become Status here."""
+"""The one handler behind the socket: who asks, may they, is there room, what is wanted; errors become Status here."""
 
 import logging
 import time
@@ -8,6 +8,7 @@ from aiohttp import web
 
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
+from apiserver.api.user import User
 from apiserver.auth.authentication import Authentication
 from apiserver.auth.authorization import Authorizer, Request, is_anonymous, is_public
 from apiserver.endpoints import params
@@ -19,13 +20,14 @@ from apiserver.endpoints.routes import Route, Router
 from apiserver.endpoints.watch import Watches
 from apiserver.metrics import Labels, Metrics
 from apiserver.registry.clock import Ids
-from apiserver.api.user import User
 
 log = logging.getLogger("apiserver")
 access = logging.getLogger("apiserver.access")
 
 READS = frozenset(("GET", "HEAD"))
 METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
+REPORTED = {"create": "POST", "update": "PUT"}
+"""What metrics call verbs that they do not call by their names (metrics.CanonicalVerb)."""
 LONG_RUNNING_PARTS = frozenset(("exec", "attach", "portforward", "proxy", "log"))
 
 
@@ -152,7 +154,8 @@ class Server:
                 resource.group,
                 plural,
                 name=target.name,
-                why=f'User "{asked.user.name}" cannot {verb} resource "{plural}" in API group "{resource.group}"{where}',
+                why=f'User "{asked.user.name}" cannot {verb} resource "{plural}" in API group '
+                f'"{resource.group}"{where}',
             )
 
     async def _limited(self, asked: Asked, action: Action) -> web.StreamResponse:
@@ -209,7 +212,7 @@ def _labels(verb: str, route: Route, query: Query) -> Labels:
     resource = target.resource
     scope = "resource" if target.name else "namespace" if target.namespace else "cluster"
     return Labels(
-        verb.upper(),
+        REPORTED.get(verb) or verb.upper(),
         resource.group,
         resource.version,
         resource.plural,
