@@ -17,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from etcd import wal
 from etcd.store import Damaged, Event, StoreError, Unavailable
 
 _APPLICATION_ID: Final = 0x6D6B7562  # "mkub", in the file's header
@@ -155,16 +156,19 @@ class SqliteLog:
 
     def _find(self) -> bool:
         """Make the file if there is none; says whether it has a write-ahead log."""
-        wal = self.path.with_name(self.path.name + "-wal")
-        has_wal = wal.exists() and wal.stat().st_size > 0
+        log = self.path.with_name(self.path.name + "-wal")
+        has_wal = log.exists() and log.stat().st_size > 0
         if self.path.exists():
             size = self.path.stat().st_size
             if size < _PAGE:
                 raise self._damaged(f"it has only {size} bytes")
         elif has_wal:
-            raise self._damaged(f"it is missing, but {wal.name} beside it has data")
+            raise self._damaged(f"it is missing, but {log.name} beside it has data")
         else:
             _create(self.path)
+        broken = wal.damage(log) if has_wal else ""
+        if broken:
+            raise self._damaged(broken)
         return has_wal
 
     def _check(self, *, has_wal: bool) -> None:

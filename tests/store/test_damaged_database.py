@@ -108,6 +108,45 @@ async def test_writes_in_the_write_ahead_log_are_there_after_a_kill(tmp_path):
     await store.close()
 
 
+def log_of(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
+def frames_of(path: Path) -> int:
+    return (log_of(path).stat().st_size - 32) // 8216
+
+
+@pytest.mark.parametrize("place", [0, 0.1, 0.5, 0.7])
+@pytest.mark.parametrize("damage", [b"\0" * 24, b"\xff" * 500, b"\x01"], ids=["zeros", "ones", "a byte"])
+async def test_damage_inside_the_write_ahead_log_is_refused_and_left_alone(tmp_path, place, damage):
+    path = await abandoned(tmp_path)
+    frame = int(frames_of(path) * place)
+    overwrite(32 + frame * 8216 + 12, damage)(log_of(path))
+    content = log_of(path).read_bytes()
+    for _ in range(2):
+        with pytest.raises(Damaged, match=r"store\.db-wal"):
+            await open_store(f"sqlite://{path}")
+    assert log_of(path).read_bytes() == content
+
+
+@pytest.mark.parametrize("place", [0, 8, 16, 24])
+async def test_an_overwritten_header_of_the_write_ahead_log_is_refused(tmp_path, place):
+    path = await abandoned(tmp_path)
+    overwrite(place, b"\x07\x07\x07\x07")(log_of(path))
+    with pytest.raises(Damaged, match=r"header of store\.db-wal"):
+        await open_store(f"sqlite://{path}")
+
+
+@pytest.mark.parametrize("cut", [1, 4000, 8216])
+async def test_a_transaction_cut_off_by_a_crash_was_never_acknowledged_and_is_dropped(tmp_path, cut):
+    path = await abandoned(tmp_path)
+    os.truncate(log_of(path), log_of(path).stat().st_size - cut)
+    store = await open_store(f"sqlite://{path}")
+    assert store.revision == 19
+    assert (await store.put(POD + "x", b"")).mod_revision == 20
+    await store.close()
+
+
 @pytest.mark.parametrize(
     "damage",
     [
