@@ -1,8 +1,10 @@
 """The server put together: settings in, a listening socket out, and everything in between made once and handed down."""
 
 import asyncio
+import ipaddress
 import logging
 import os
+import socket
 import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -38,7 +40,7 @@ from apiserver.endpoints.watch import Watches
 from apiserver.metrics import Metrics
 from apiserver.registry.admission.chain import Chain
 from apiserver.registry.admission.namespace_lifecycle import NamespaceLifecycle
-from apiserver.registry.bootstrap import bootstrap
+from apiserver.registry.bootstrap import Place, bootstrap
 from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
 from apiserver.registry.codec import Attached
 from apiserver.registry.context import Registry, attached
@@ -95,7 +97,7 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
         guard = _guard(config, store, table, clock)
         schema = Schema(definitions, config.version)
         registry = _registry(store, table, schema, clock=clock, ids=ids, security=guard)
-        await bootstrap(registry)
+        await bootstrap(registry, _place(config))
         renderer = Renderer(clock, definitions)
         metrics = Metrics(lambda: _objects(registry))
         watches = Watches(registry, renderer, metrics)
@@ -190,6 +192,27 @@ def _authentication(config: Config, tokens: ServiceAccountTokens) -> Authenticat
         return Authentication([StaticTokens.load(config.token_auth_file), tokens])
     except (OSError, ValueError) as error:
         raise ConfigError(f"--token-auth-file: {error}") from error
+
+
+def _place(config: Config) -> Place:
+    """Where the server is, as the cluster knows it; Endpoints cannot name loopback."""
+    ca = config.client_ca_file.read_text() if config.tls_cert_file and config.client_ca_file else ""
+    port = config.secure_port or 6443
+    return Place(_reachable(config.bind_address), port, config.service_cluster_ip_range, ca)
+
+
+def _reachable(bind: str) -> str:
+    """The address that a server has for others: its own, or that of the interface towards them; "" for none."""
+    address = ipaddress.ip_address(bind) if bind[:1].isdigit() or ":" in bind else None
+    if address and not (address.is_loopback or address.is_unspecified):
+        return bind
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # an address of nobody: nothing is sent, but the way is chosen
+        except OSError:
+            return ""
+        found: str = probe.getsockname()[0]
+    return "" if found.startswith(("127.", "0.")) else found
 
 
 def _issuer_pages(tokens: ServiceAccountTokens, address: str) -> Mapping[str, Callable[[], Page]]:

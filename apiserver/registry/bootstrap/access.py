@@ -1,0 +1,71 @@
+"""RBAC objects made of the tables: roles, what aggregates them, and bindings."""
+
+from collections.abc import Iterable, Iterator
+
+from apiserver.api.meta import Obj
+from apiserver.registry.bootstrap.controllers import CONTROLLER_ROLES, PREFIX
+from apiserver.registry.bootstrap.roles import AGGREGATED, BINDINGS, CLUSTER_BINDINGS, CLUSTER_ROLES, ROLES
+from apiserver.registry.bootstrap.rules import rules
+
+RBAC = "rbac.authorization.k8s.io"
+API_VERSION = f"{RBAC}/v1"
+_ANNOTATIONS = {"rbac.authorization.kubernetes.io/autoupdate": "true"}
+_LABELS = {"kubernetes.io/bootstrapping": "rbac-defaults"}
+
+
+def access() -> Iterator[Obj]:
+    """Every role and binding that exists from the start."""
+    for name, lines in CLUSTER_ROLES.items():
+        yield _object("ClusterRole", name, labels=_aggregates(name), rules=rules(lines))
+    for name in AGGREGATED:
+        yield _aggregated(name)
+    for name, lines in CONTROLLER_ROLES.items():
+        yield _object("ClusterRole", PREFIX + name, rules=rules(lines))
+        yield _bound(PREFIX + name, (f"ServiceAccount kube-system {name}",))
+    for name, subjects in CLUSTER_BINDINGS.items():
+        yield _bound(name, subjects)
+    for (namespace, name), lines in ROLES.items():
+        yield _object("Role", name, namespace=namespace, rules=rules(lines))
+    for (namespace, name), subjects in BINDINGS.items():
+        role = name if (namespace, name) in ROLES else name.removeprefix("system::")
+        yield _bound(name, subjects, namespace=namespace, role=role)
+
+
+def _aggregates(name: str) -> dict[str, str]:
+    """The labels by which a role becomes a part of others."""
+    return {f"{RBAC}/aggregate-to-{whole}": "true" for whole, parts in AGGREGATED.items() if name in parts}
+
+
+def _aggregated(name: str) -> Obj:
+    """A role made of others, with their rules, as the aggregation controller will keep it."""
+    selector = {"matchLabels": {f"{RBAC}/aggregate-to-{name}": "true"}}
+    lines = dict.fromkeys(_lines(name))
+    role = _object("ClusterRole", name, labels=_aggregates(name), rules=rules(lines))
+    return role | {"aggregationRule": {"clusterRoleSelectors": [selector]}}
+
+
+def _lines(name: str) -> Iterator[str]:
+    yield from CLUSTER_ROLES.get(name, ())
+    for part in AGGREGATED.get(name, ()):
+        yield from _lines(part)
+
+
+def _bound(name: str, subjects: Iterable[str], *, namespace: str = "", role: str = "") -> Obj:
+    kind = "Role" if namespace else "ClusterRole"
+    reference = {"apiGroup": RBAC, "kind": kind, "name": role or name}
+    found = [_subject(*subject.split()) for subject in subjects]
+    binding = _object(f"{kind}Binding", name, namespace=namespace, roleRef=reference)
+    return binding | ({"subjects": found} if found else {})
+
+
+def _subject(kind: str, *place: str) -> Obj:
+    if kind == "ServiceAccount":
+        return {"kind": kind, "namespace": place[0], "name": place[1]}
+    return {"kind": kind, "apiGroup": RBAC, "name": place[0]}
+
+
+def _object(kind: str, name: str, *, namespace: str = "", labels: dict[str, str] | None = None, **parts: object) -> Obj:
+    meta: Obj = {"name": name, "annotations": _ANNOTATIONS, "labels": _LABELS | (labels or {})}
+    if namespace:
+        meta["namespace"] = namespace
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": meta, **parts}

@@ -1,0 +1,113 @@
+"""Priority levels and flow schemas that exist from the start (apiserver/pkg/apis/flowcontrol/bootstrap), as data."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from apiserver.api.meta import Obj
+
+API_VERSION = "flowcontrol.apiserver.k8s.io/v1"
+_ANNOTATIONS = {"apf.kubernetes.io/autoupdate-spec": "true"}
+AUTHENTICATED, UNAUTHENTICATED = "Group system:authenticated", "Group system:unauthenticated"
+NODES, SYSTEM_ACCOUNTS = "Group system:nodes", "ServiceAccount kube-system *"
+MANAGER, SCHEDULER = "User system:kube-controller-manager", "User system:kube-scheduler"
+ANYTHING = ("* : * : *", "* : URLS : *")
+
+
+class Level(NamedTuple):
+    """A limited priority level; without queues it rejects what is too much."""
+
+    shares: int
+    lendable: int
+    queues: int = 0
+    hand: int = 6
+
+
+LEVELS: Mapping[str, Level] = {
+    "catch-all": Level(5, 0),
+    "system": Level(30, 33, 64),
+    "node-high": Level(40, 25, 64),
+    "leader-election": Level(10, 0, 16, 4),
+    "workload-high": Level(40, 50, 128),
+    "workload-low": Level(100, 90, 128),
+    "global-default": Level(20, 50, 128),
+}
+
+
+class Schema(NamedTuple):
+    """A flow schema: who may do what at which level; of several that match the lowest precedence counts."""
+
+    level: str
+    precedence: int
+    by: str
+    subjects: tuple[str, ...]
+    rules: tuple[str, ...] = ANYTHING
+
+
+SCHEMAS: Mapping[str, Schema] = {
+    "exempt": Schema("exempt", 1, "", ("Group system:masters",)),
+    "probes": Schema("exempt", 2, "", (UNAUTHENTICATED, AUTHENTICATED), ("get : URLS : /healthz /readyz /livez",)),
+    "system-leader-election": Schema(
+        "leader-election",
+        100,
+        "ByUser",
+        (MANAGER, SCHEDULER, SYSTEM_ACCOUNTS),
+        ("get create update : coordination.k8s.io : leases : namespaced",),
+    ),
+    "system-node-high": Schema(
+        "node-high",
+        400,
+        "ByUser",
+        (NODES,),
+        ("* : CORE : nodes nodes/status", "* : coordination.k8s.io : leases : namespaced"),
+    ),
+    "system-nodes": Schema("system", 500, "ByUser", (NODES,)),
+    "kube-controller-manager": Schema("workload-high", 800, "ByNamespace", (MANAGER,)),
+    "kube-scheduler": Schema("workload-high", 800, "ByNamespace", (SCHEDULER,)),
+    "kube-system-service-accounts": Schema("workload-high", 900, "ByNamespace", (SYSTEM_ACCOUNTS,)),
+    "service-accounts": Schema("workload-low", 9000, "ByUser", ("Group system:serviceaccounts",)),
+    "global-default": Schema("global-default", 9900, "ByUser", (UNAUTHENTICATED, AUTHENTICATED)),
+    "catch-all": Schema("catch-all", 10000, "ByUser", (UNAUTHENTICATED, AUTHENTICATED)),
+}
+
+
+def flow() -> Iterator[Obj]:
+    """The priority levels and flow schemas."""
+    exempt = {"type": "Exempt", "exempt": {"nominalConcurrencyShares": 0, "lendablePercent": 0}}
+    yield _object("PriorityLevelConfiguration", "exempt", exempt)
+    for name, level in LEVELS.items():
+        yield _object("PriorityLevelConfiguration", name, _limited(level))
+    for name, schema in SCHEMAS.items():
+        yield _object("FlowSchema", name, _spec(schema))
+
+
+def _limited(level: Level) -> Obj:
+    queuing = {"queues": level.queues, "handSize": level.hand, "queueLengthLimit": 50}
+    response = {"type": "Queue", "queuing": queuing} if level.queues else {"type": "Reject"}
+    shares = {"nominalConcurrencyShares": level.shares, "lendablePercent": level.lendable}
+    return {"type": "Limited", "limited": shares | {"limitResponse": response}}
+
+
+def _spec(schema: Schema) -> Obj:
+    rule: Obj = {"subjects": [_subject(*subject.split()) for subject in schema.subjects]}
+    for line in schema.rules:
+        verbs, groups, resources, *scope = (part.split() for part in line.split(" : "))
+        if groups == ["URLS"]:
+            found = {"verbs": verbs, "nonResourceURLs": resources}
+            rule.setdefault("nonResourceRules", []).append(found)
+            continue
+        found = {"verbs": verbs, "apiGroups": ["" if g == "CORE" else g for g in groups], "resources": resources}
+        wide = {} if scope else {"clusterScope": True}
+        rule.setdefault("resourceRules", []).append(found | wide | {"namespaces": ["*"]})
+    spec: Obj = {"priorityLevelConfiguration": {"name": schema.level}, "matchingPrecedence": schema.precedence}
+    return spec | ({"distinguisherMethod": {"type": schema.by}} if schema.by else {}) | {"rules": [rule]}
+
+
+def _subject(kind: str, *place: str) -> Obj:
+    if kind == "ServiceAccount":
+        return {"kind": kind, "serviceAccount": {"namespace": place[0], "name": place[1]}}
+    return {"kind": kind, kind.lower(): {"name": place[0]}}
+
+
+def _object(kind: str, name: str, spec: Obj) -> Obj:
+    meta = {"name": name, "annotations": _ANNOTATIONS}
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": meta, "spec": spec}
