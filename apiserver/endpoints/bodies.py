@@ -1,4 +1,4 @@
-"""Request bodies: read up to the limit, parsed from JSON or YAML into plain objects, refused with upstream's words."""
+"""Request bodies: read up to the limit, parsed from JSON, YAML or protobuf, refused with upstream's words."""
 
 import re
 from typing import Any
@@ -9,7 +9,9 @@ from aiohttp import web
 
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
-from apiserver.endpoints.negotiation import JSON, YAML, body_media
+from apiserver.api.meta import Obj
+from apiserver.api.protobuf import MalformedError, read_object
+from apiserver.endpoints.negotiation import JSON, PROTOBUF, YAML, body_media
 from apiserver.endpoints.params import unknown_format
 from apiserver.registry.decoding import Body
 
@@ -58,7 +60,16 @@ def parse(raw: bytes, content_type: str, kind: str) -> Body:
         return Body(_object(_json(raw, kind), raw, kind), raw)
     if media == YAML:
         return Body(_object(_yaml(raw, kind), raw, kind))
+    if media == PROTOBUF:
+        return Body(_protobuf(raw, kind))
     raise unknown_format()
+
+
+def _protobuf(raw: bytes, kind: str) -> Obj:
+    try:
+        return read_object(raw, kind)
+    except MalformedError as error:
+        raise errors.bad_request(str(error)) from error
 
 
 def _json(raw: bytes, kind: str) -> Any:

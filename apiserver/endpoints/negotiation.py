@@ -6,6 +6,8 @@ from functools import lru_cache
 from apiserver.api import errors
 
 JSON, YAML = "application/json", "application/yaml"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+"""Of bodies only: whoever sends it takes JSON too."""
 TEXT = "text/plain; charset=utf-8"
 TRANSFORMS = frozenset(("Table", "PartialObjectMetadata", "PartialObjectMetadataList"))
 TRANSFORM_VERSIONS = frozenset(("v1", "v1beta1"))
@@ -73,9 +75,7 @@ def answer_form(accept: str) -> Form:
         if form is not None:
             return form
     if known_media:
-        raise errors.not_acceptable(
-            f"only the following media types are accepted: {JSON}, {YAML}, application/vnd.kubernetes.protobuf"
-        )
+        raise errors.not_acceptable(f"only the following media types are accepted: {JSON}, {YAML}, {PROTOBUF}")
     refused = errors.not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {JSON}, {YAML}")
     refused.details = {}
     raise refused

@@ -1,0 +1,10 @@
+"""Protobuf bodies: what Go clients send (client-go since 0.32, so kubectl since 1.32), read into plain objects.
+
+A message is a row of messages.json: field number → JSON name and kind, as k8s.io/api of Kubernetes 1.37 numbers them.
+Numbers never change, so one table serves every version. Answers stay JSON, which those clients take too.
+"""
+
+from apiserver.api.protobuf.envelope import read_object
+from apiserver.api.protobuf.wire import MalformedError
+
+__all__ = ["MalformedError", "read_object"]
