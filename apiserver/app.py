@@ -7,7 +7,7 @@ import os
 import socket
 import ssl
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +44,8 @@ from apiserver.registry.bootstrap import Place, bootstrap
 from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
 from apiserver.registry.codec import Attached
 from apiserver.registry.context import Registry, attached
+from apiserver.registry.event_ttl import EventSweeper
+from apiserver.registry.namespaces import NamespaceDeleter
 from apiserver.registry.security import Security
 from apiserver.registry.storage import ROOT, Storage, key_of
 from etcd.backends import open_store
@@ -52,6 +54,8 @@ from etcd.store import Store, StoreError
 log = logging.getLogger("apiserver")
 
 BACKLOG = 1024
+RESTART = 5.0
+"""Seconds until work in the background that failed is started again."""
 CONFIGURATION, KEY_SET = "/.well-known/openid-configuration", "/openid/v1/jwks"
 PAGES = (CONFIGURATION, KEY_SET, "/healthz", "/livez", "/readyz", "/metrics", "/openapi/v2", "/openapi/v3", "/version")
 
@@ -122,11 +126,37 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
             ids=ids,
             limits=config.limits,
         )
-        async with _listening(config, server, watches) as port:
+        async with _housekeeping(config, registry), _listening(config, server, watches) as port:
             scheme = "https" if config.tls_cert_file else "http"
             yield Running(config.bind_address, port, scheme, registry)
     finally:
         await store.close()
+
+
+@asynccontextmanager
+async def _housekeeping(config: Config, registry: Registry) -> AsyncIterator[None]:
+    """What the server does unasked, for as long as the context lasts."""
+    work = [EventSweeper(registry, config.event_ttl).run]
+    if config.empties_namespaces:
+        work.append(NamespaceDeleter(registry).run)
+    # no TaskGroup: it would wrap whatever is raised inside the context into a group
+    tasks = [asyncio.create_task(_lasting(run)) for run in work]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _lasting(run: Callable[[], Awaitable[None]]) -> None:
+    """Work that begins anew when it fails, and takes nobody else with it."""
+    while True:
+        try:
+            return await run()
+        except Exception:
+            log.exception("%s failed and is started again", run.__qualname__)
+            await asyncio.sleep(RESTART)
 
 
 async def _open(config: Config, table: ResourceTable) -> Store:

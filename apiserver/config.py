@@ -28,6 +28,8 @@ class Config:
         token_auth_file: the static tokens, None for none.
         service_cluster_ip_range: where Services get their addresses.
         service_node_port_range: first and last port for NodePort Services.
+        event_ttl: seconds that Events are kept after their last write.
+        empties_namespaces: the server itself deletes what is in a deleted namespace; False where a controller does.
         kubernetes_version: the release whose kinds are served, such as "1.34".
     """
 
@@ -47,6 +49,7 @@ class Config:
     kubernetes_version: str = ""
     limits: Limits = field(default_factory=Limits)
     event_ttl: float = 3600.0
+    empties_namespaces: bool = True
 
     @property
     def version(self) -> str:

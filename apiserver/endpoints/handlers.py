@@ -24,7 +24,7 @@ from apiserver.registry.options import Target
 from apiserver.registry.patching import APPLY_PATCH, PATCHES, Patch
 from apiserver.registry.storage import Selected, parse_revision
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
-from apiserver.registry.subresources import SUBRESOURCES, VIRTUAL, Call, Part
+from apiserver.registry.subresources import CONNECTIONS, SUBRESOURCES, VIRTUAL, Call, Part
 from etcd.store import KeyValue
 
 RETURNS_DELETED = frozenset(
@@ -151,7 +151,7 @@ class Handlers:
         body = patch = None
         if verb == "patch":
             patch = await self._patch(asked)
-        elif verb in ("create", "update"):
+        elif verb in ("create", "update") and target.subresource not in CONNECTIONS:
             below = target.resource.subresources.get(target.subresource)
             body = await self._body(asked, below.kind if below else target.resource.kind)
         kind = OPTIONS.get(verb, "UpdateOptions")
@@ -209,7 +209,7 @@ class Handlers:
     def _finished(
         self, asked: Asked, shape: Shape, body: bytes, *, code: int = 200, warnings: tuple[str, ...] = ()
     ) -> web.Response:
-        media, pretty = shape.form.media, is_pretty(asked.query, asked.agent)
+        media, pretty = shape.form.media, shape.form.pretty or is_pretty(asked.query, asked.agent)
         return response(
             shaped(body, media, pretty=pretty), code=code, media=media, warnings=warnings, audit_id=asked.audit_id
         )

@@ -13,13 +13,15 @@ from apiserver.auth.authentication import Authentication
 from apiserver.auth.authorization import Authorizer, Request, is_anonymous, is_public
 from apiserver.endpoints import params
 from apiserver.endpoints.handlers import Action, Asked, Handlers, action_of
-from apiserver.endpoints.pages import Pages
+from apiserver.endpoints.negotiation import answer_form
+from apiserver.endpoints.pages import BAD_REQUEST, Page, Pages
 from apiserver.endpoints.params import Query, parse_query
-from apiserver.endpoints.responses import compressed, response, status_response
-from apiserver.endpoints.routes import Route, Router
+from apiserver.endpoints.responses import compressed, is_pretty, response, shaped, status_response
+from apiserver.endpoints.routes import Route, Router, well_escaped
 from apiserver.endpoints.watch import Watches
 from apiserver.metrics import Labels, Metrics
 from apiserver.registry.clock import Ids
+from apiserver.registry.subresources import CONNECTIONS
 
 log = logging.getLogger("apiserver")
 access = logging.getLogger("apiserver.access")
@@ -28,7 +30,6 @@ READS = frozenset(("GET", "HEAD"))
 METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
 REPORTED = {"create": "POST", "update": "PUT"}
 """What metrics call verbs that they do not call by their names (metrics.CanonicalVerb)."""
-LONG_RUNNING_PARTS = frozenset(("exec", "attach", "portforward", "proxy", "log"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,8 @@ class Server:
         user = self._user_of(request)
         if is_anonymous(user) and not (is_public(path) and "Authorization" not in headers):
             raise errors.unauthorized()
+        if "%" in path and not well_escaped(path):
+            return _sent(BAD_REQUEST, audit_id)
         route = self._router.route(path)
         query = parse_query(search)
         if route is None:
@@ -124,8 +127,11 @@ class Server:
         self._authorize(asked, verb)
         outcome.labels = _labels(verb, route, query)
         if watching:
+            resource = route.target.resource
+            if "watch" not in resource.verbs:
+                raise errors.method_not_supported(resource.group, resource.plural, "watch")
             return await self._watched(asked, outcome.labels)
-        if route.target.subresource in LONG_RUNNING_PARTS:
+        if route.target.subresource in CONNECTIONS:
             return await action.handle(self._handlers, asked)
         return await self._limited(asked, action)
 
@@ -189,7 +195,9 @@ class Server:
         found = self._pages.page(path, query, request.headers.get("Accept", ""))
         if request.method not in READS and found.code == 200 and not path.startswith(("/healthz", "/livez", "/readyz")):
             raise errors.method_not_allowed()
-        answer = response(found.body, code=found.code, media=found.media, audit_id=audit_id)
+        if found.negotiated:
+            found = _as_wished(found, request, query)
+        answer = _sent(found, audit_id)
         if found.etag:
             answer.headers["ETag"] = found.etag
             answer.headers["Vary"] = "Accept"
@@ -199,6 +207,21 @@ class Server:
         if found.cache:
             answer.headers["Cache-Control"] = found.cache
         return answer
+
+
+def _sent(page: Page, audit_id: str) -> web.Response:
+    return response(page.body, code=page.code, media=page.media, audit_id=audit_id)
+
+
+def _as_wished(page: Page, request: web.BaseRequest, query: Query) -> Page:
+    """A page of discovery in the media type and layout that the client wants.
+
+    Raises:
+        ApiError: 406.
+    """
+    form = answer_form(request.headers.get("Accept", ""), transforms=False)
+    pretty = form.pretty or is_pretty(query, request.headers.get("User-Agent", ""))
+    return page._replace(body=shaped(page.body, form.media, pretty=pretty), media=form.media)
 
 
 def _is_watch(action: Action, route: Route, query: Query) -> bool:

@@ -21,7 +21,7 @@ from apiserver.registry.subresources.reviews import (
 from apiserver.registry.subresources.scale import scale
 from apiserver.registry.subresources.token import token
 
-__all__ = ["SUBRESOURCES", "VIRTUAL", "Answer", "Call", "Part"]
+__all__ = ["CONNECTIONS", "SUBRESOURCES", "VIRTUAL", "Answer", "Call", "Part"]
 
 SUBRESOURCES: Mapping[str, Part] = {
     "attach": stream,
@@ -35,6 +35,9 @@ SUBRESOURCES: Mapping[str, Part] = {
     "token": token,
 }
 """Name → what answers for it."""
+
+CONNECTIONS = frozenset(("attach", "exec", "log", "portforward", "proxy"))
+"""Those of them that lead to somebody else: they last long, and what is sent is no object."""
 
 VIRTUAL: Mapping[tuple[str, str], Part] = {
     ("", "bindings"): bindings,
