@@ -14,6 +14,8 @@ from apiserver.api.meta import Obj
 
 T = TypeVar("T")
 _Added = Callable[[Any], FieldSet | None]
+_Part = tuple[str, _Added | None, FieldSet | None]
+"""The label of a field, what says the set of its value (None: every value is a leaf), and the set of a null."""
 
 _ZEROES = ("", 0, False)
 _KNOWN, _KNOWN_ENTRIES = 256, 16
@@ -84,19 +86,19 @@ class Field:
 class _Plan:
     """The set of all structs that have the same keys: a template, and the parts that depend on values."""
 
-    def __init__(self, own: FieldSet, parts: Mapping[str, tuple[str, _Added | None]]) -> None:
-        labels = sorted(label for label, _ in parts.values())
+    def __init__(self, own: FieldSet, parts: Mapping[str, _Part]) -> None:
+        labels = sorted(label for label, _, _ in parts.values())
         self._template = own | dict.fromkeys(labels, MEMBER) if labels else MEMBER
-        self._parts = [(key, label, added) for key, (label, added) in parts.items() if added]
+        self._parts = [(key, label, added, null) for key, (label, added, null) in parts.items() if added]
 
     def fill(self, value: Obj) -> FieldSet:
         """The set of one of the structs."""
         if not self._parts:
             return self._template
         found = self._template.copy()
-        for key, label, added in self._parts:
+        for key, label, added, null in self._parts:
             inner = value[key]
-            below = MEMBER if inner is None else added(inner)
+            below = null if inner is None else added(inner)
             if below is None:
                 del found[label]
             else:
@@ -117,7 +119,7 @@ class Struct(Leaf):
         keys = tuple(value)
         plan = self._added.get(keys)
         if plan is None:
-            parts = {key: (field.label, _part(field)) for key in keys if (field := self._fields[key]).label}
+            parts = {key: _part(field) for key in keys if (field := self._fields[key]).label}
             plan = _remember(self._added, keys, _Plan({SELF: MEMBER}, parts))
         return plan.fill(value)
 
@@ -130,7 +132,7 @@ class Struct(Leaf):
         plan = self._created.get(keys)
         if plan is None:
             fields = {key: field for key in keys if (field := self._fields[key]).label}
-            parts = {key: (f.label, f.created if f.given else _part(f)) for key, f in fields.items()}
+            parts = {key: (f.label, f.created, None) if f.given else _part(f) for key, f in fields.items()}
             plan = _remember(self._created, keys, _Plan({}, parts))
         return plan.fill(value)
 
@@ -143,25 +145,29 @@ class Struct(Leaf):
         found = Changes()
         for key, value in new.items():
             before = old.get(key)
-            if value is None or before == value:
+            if before == value:
                 continue
             field = self._fields[key]
             if not field.label:
                 continue
-            if before is not None:
+            if value is None:
+                if field.given and field.kind is LEAF:  # null is what it is now, not that it is gone
+                    found.changed[field.label] = MEMBER
+            elif before is not None:
                 field.kind.compare(field.label, before, value, found)
             elif (added := field.created(value) if field.given else field.kind.added(value)) is not None:
                 found.changed[field.label] = added
+        kept = {"", *found.changed}
         for key, value in old.items():
-            if value is not None and new.get(key) is None and (field := self._fields[key]).label:
+            if value is not None and new.get(key) is None and (field := self._fields[key]).label not in kept:
                 removed = field.created(value) if field.given else field.kind.added(value)
                 if removed is not None:
                     found.removed[field.label] = removed
         return found
 
 
-def _part(field: Field) -> _Added | None:
-    return None if field.kind is LEAF else field.kind.added
+def _part(field: Field) -> _Part:
+    return field.label, None if field.kind is LEAF else field.kind.added, MEMBER
 
 
 def _remember(known: dict[tuple[Any, ...], T], keys: tuple[Any, ...], made: T) -> T:

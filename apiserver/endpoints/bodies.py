@@ -7,7 +7,7 @@ import orjson
 import yaml
 from aiohttp import web
 
-from apiserver.api import errors
+from apiserver.api import errors, json_syntax
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.protobuf import MalformedError, read_object
@@ -76,7 +76,7 @@ def _json(raw: bytes, kind: str) -> Any:
     try:
         return orjson.loads(raw)
     except ValueError as error:
-        why = str(error) if raw else "unexpected end of JSON input"
+        why = json_syntax.problem(raw.decode(errors="replace")) or str(error)
         raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {why}", raw) from error
 
 

@@ -56,11 +56,11 @@ class Discovery:
 
     def paths(self) -> Document:
         """GET /: all paths, sorted."""
-        return self._made(("paths",), lambda: _document({"paths": sorted(self._all_paths())}))
+        return self._made(("paths",), lambda: _page({"paths": sorted(self._all_paths())}))
 
     def version(self) -> Document:
         """GET /version."""
-        return self._made(("version",), lambda: _document(version_info(self._minor)))
+        return self._made(("version",), lambda: _page(version_info(self._minor)))
 
     def core(self) -> Document:
         """GET /api: the versions of the core group."""
@@ -167,6 +167,11 @@ def storage_version_hash(row: Resource) -> str:
     """The hash by which clients see that a kind's stored version has changed; only stored kinds have one."""
     stored = f"{row.storage_group}/{row.storage_version}/{row.kind}"
     return base64.b64encode(hashlib.sha256(stored.encode()).digest()[:8]).decode()
+
+
+def _page(content: Obj) -> Document:
+    """A document that is no object of the API: upstream always writes those for human eyes (WriteRawJSON)."""
+    return Document(orjson.dumps(content, option=orjson.OPT_INDENT_2))
 
 
 def _document(content: Obj, etag: str = "") -> Document:

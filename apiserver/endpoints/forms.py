@@ -96,6 +96,8 @@ class Renderer:
                 return self._table(codec, selected.items, shape, metadata=metadata)
             case "PartialObjectMetadataList":
                 head = {"kind": shape.form.transform, "apiVersion": f"meta.k8s.io/{shape.form.version}"}
+                if not selected.items:  # upstream's list begins as nil here
+                    return orjson.dumps(head | {"metadata": metadata, "items": None})
                 return _list(head, metadata, (self._metadata_only(codec, kv, shape) for kv in selected.items))
             case transform:
                 raise errors.not_acceptable(

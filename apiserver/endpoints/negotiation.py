@@ -11,6 +11,10 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 TEXT = "text/plain; charset=utf-8"
 TRANSFORMS = frozenset(("Table", "PartialObjectMetadata", "PartialObjectMetadataList"))
 TRANSFORM_VERSIONS = frozenset(("v1", "v1beta1"))
+ANSWERED = {JSON: JSON, YAML: YAML, "*/*": JSON}
+"""Media types by which an answer can be asked for, and what it then is."""
+ANSWERED_BESIDE = ANSWERED | {"application/*": JSON}
+"""The same where one of ANSWERED is accepted too: a route alone does not know application/* (go-restful)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +25,13 @@ class Form:
         media: application/json or application/yaml.
         transform: "" for the object itself, or "Table", "PartialObjectMetadata", "PartialObjectMetadataList".
         version: of meta.k8s.io for a transform.
+        pretty: whether it is meant for human eyes.
     """
 
     media: str = JSON
     transform: str = ""
     version: str = "v1"
+    pretty: bool = False
 
 
 _PLAIN = Form()
@@ -57,37 +63,41 @@ def _quality(text: str) -> float:
 
 
 @lru_cache(maxsize=1024)
-def answer_form(accept: str) -> Form:
-    """The form that a resource's answer takes.
+def answer_form(accept: str, *, transforms: bool = True) -> Form:
+    """The form that an answer takes (negotiation.NegotiateMediaTypeOptions behind go-restful's routes).
+
+    Args:
+        accept: the header.
+        transforms: whether Tables and the like can be had: of resources they can, of discovery they cannot.
 
     Raises:
         ApiError: 406, nothing that the client accepts can be given.
     """
     if not accept or accept == JSON:
         return _PLAIN
-    known_media = False
-    for clause in clauses(accept):
-        media = {JSON: JSON, YAML: YAML, "*/*": JSON}.get(clause.media)
-        if media is None:
-            continue
-        known_media = True
-        form = _form(media, dict(clause.params))
+    wishes = clauses(accept)
+    if not any(clause.media in ANSWERED for clause in wishes):
+        refused = errors.not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {JSON}, {YAML}")
+        refused.details = {}
+        raise refused
+    for clause in wishes:
+        media = ANSWERED_BESIDE.get(clause.media)
+        form = _form(media, dict(clause.params), transforms=transforms) if media else None
         if form is not None:
             return form
-    if known_media:
-        raise errors.not_acceptable(f"only the following media types are accepted: {JSON}, {YAML}, {PROTOBUF}")
-    refused = errors.not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {JSON}, {YAML}")
-    refused.details = {}
-    raise refused
+    raise errors.not_acceptable(f"only the following media types are accepted: {JSON}, {YAML}, {PROTOBUF}")
 
 
-def _form(media: str, params: dict[str, str]) -> Form | None:
-    transform = params.get("as", "")
-    if not transform:
-        return _PLAIN if media == JSON else Form(media)
-    version = params.get("v", "")
-    if transform in TRANSFORMS and params.get("g") == "meta.k8s.io" and version in TRANSFORM_VERSIONS:
-        return Form(media, transform, version)
+def _form(media: str, params: dict[str, str], *, transforms: bool) -> Form | None:
+    """The form that one clause of the header asks for, None where that is none."""
+    pretty = params.get("pretty") == "1"
+    if params.get("stream", "watch") not in ("", "watch"):
+        return None
+    if params.keys().isdisjoint(("as", "g", "v")):
+        return Form(media, pretty=pretty)
+    transform, version = params.get("as", ""), params.get("v", "")
+    if transforms and transform in TRANSFORMS and params.get("g") == "meta.k8s.io" and version in TRANSFORM_VERSIONS:
+        return Form(media, transform, version, pretty)
     return None
 
 

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from apiserver.api import errors
-from apiserver.api.errors import ApiError
-from apiserver.endpoints.discovery import Discovery
+from apiserver.endpoints.discovery import Discovery, Document
 from apiserver.endpoints.negotiation import JSON, TEXT, clauses
 from apiserver.endpoints.openapi.documents import OpenAPI
 from apiserver.endpoints.params import Query
@@ -16,14 +15,29 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDisc
 
 
 class Page(NamedTuple):
-    """A document as it is answered."""
+    """A document as it is answered.
+
+    Attributes:
+        body: its bytes.
+        media: what they are.
+        code: the HTTP status.
+        etag: the header, "" for none.
+        cache: Cache-Control, "" for that of all answers.
+        negotiated: whether a client may have the body as YAML or with line breaks.
+    """
 
     body: bytes
     media: str = JSON
     code: int = 200
     etag: str = ""
     cache: str = ""
+    negotiated: bool = False
 
+
+NOT_FOUND = Page(b"404 page not found\n", TEXT, 404)
+"""What Go's mux says of a path that nobody has asked for."""
+BAD_REQUEST = Page(b"400 Bad Request", TEXT, 400)
+"""What Go's server says of a request line that it cannot read."""
 
 Check = Callable[[], str]
 """A health check: "" when all is well, else what is wrong."""
@@ -44,8 +58,13 @@ class Pages:
         self._discovery = discovery
         self._openapi = openapi
         self._checks = checks
-        self._metrics = metrics
-        self._issuer = issuer
+        self._single: Mapping[str, Callable[[], Page]] = {
+            "/": self._paths,
+            "/index.html": self._paths,
+            "/version": lambda: Page(discovery.version().body),
+            "/metrics": lambda: Page(metrics(), "text/plain; version=0.0.4; charset=utf-8"),
+            **issuer,
+        }
 
     def page(self, path: str, query: Query, accept: str) -> Page:
         """The page at a path.
@@ -58,29 +77,21 @@ class Pages:
         match root:
             case "healthz" | "livez" | "readyz":
                 return self._health(root, rest, query)
-            case "version" if not rest:
-                return self._document(self._discovery.version())
-            case "metrics" if not rest:
-                return Page(self._metrics(), "text/plain; version=0.0.4; charset=utf-8")
             case "api" | "apis":
                 return self._discover(root, rest, accept)
             case "openapi":
                 return self._schema(rest, query, accept)
-            case "":
-                return self._document(self._discovery.paths())
-        if path in self._issuer:
-            return self._issuer[path]()
-        paths = self._discovery.paths()
-        return Page(paths.body, JSON, 404)
+        single = self._single.get(path)
+        return NOT_FOUND if single is None else single()
 
-    def _document(self, document: object) -> Page:
-        return Page(document.body, JSON, etag=document.etag)  # type: ignore[attr-defined]
+    def _paths(self) -> Page:
+        return Page(self._discovery.paths().body)
 
     def _health(self, root: str, rest: str, query: Query) -> Page:
         if rest:
             check = self._checks.get(rest)
             if check is None:
-                return Page(self._discovery.paths().body, JSON, 404)
+                return NOT_FOUND
             wrong = check()
             return Page(b"ok", TEXT) if not wrong else Page(f"internal server error: {wrong}\n".encode(), TEXT, 500)
         found = {name: check() for name, check in self._checks.items()}
@@ -97,17 +108,20 @@ class Pages:
             if version:
                 found = self._discovery.aggregated(root, version)
                 return Page(found.body, AGGREGATED.format(version=version), etag=found.etag)
-            return self._document(self._discovery.core() if root == "api" else self._discovery.groups())
-        parts = rest.split("/")
-        if root == "api":
-            document = self._discovery.resources("", rest) if len(parts) == 1 else None
-        elif len(parts) == 1:
-            document = self._discovery.group(rest)
-        else:
-            document = self._discovery.resources(*parts) if len(parts) == 2 else None
+            return _negotiated(self._discovery.core() if root == "api" else self._discovery.groups())
+        group, *parts = ["", *rest.split("/")] if root == "api" else rest.split("/")
+        if group and self._discovery.group(group) is None:
+            return NOT_FOUND
+        match parts:
+            case []:
+                document = self._discovery.group(group)
+            case [version]:
+                document = self._discovery.resources(group, version)
+            case _:
+                document = None
         if document is None:
             raise errors.unknown_path()
-        return self._document(document)
+        return _negotiated(document)
 
     def _schema(self, rest: str, query: Query, accept: str) -> Page:
         if rest == "v2":
@@ -117,12 +131,17 @@ class Pages:
             found = self._openapi.v2()
             return Page(found.body, JSON, etag=found.etag)
         if rest == "v3":
-            return self._document(self._openapi.index())
+            index = self._openapi.index()
+            return Page(index.body, etag=index.etag)
         document = self._openapi.v3(rest.removeprefix("v3/")) if rest.startswith("v3/") else None
         if document is None:
-            raise ApiError(404, "", "404 page not found")
+            return NOT_FOUND
         cache = "public, immutable" if query.get("hash") else ""
         return Page(document.body, JSON, etag=document.etag, cache=cache)
+
+
+def _negotiated(document: Document) -> Page:
+    return Page(document.body, etag=document.etag, negotiated=True)
 
 
 def _aggregated_version(accept: str) -> str:

@@ -6,11 +6,10 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl
 
-import orjson
-
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
 from apiserver.api.field import FieldError
+from apiserver.api.go_numbers import parse_int
 from apiserver.api.managed_fields import field_manager_errors, manager_name
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
@@ -23,6 +22,9 @@ Query = Mapping[str, str]
 
 COMMON_FIELDS = frozenset(("metadata.name", "metadata.namespace"))
 FALSE = frozenset(("", "0", "false"))
+
+
+NO_QUERY: Query = MappingProxyType({})
 
 
 @lru_cache(maxsize=4096)
@@ -49,11 +51,10 @@ def integer(query: Query, name: str) -> int | None:
     text = query.get(name)
     if not text:
         return None
-    digits = text[1:] if text[0] in "+-" else text
-    if digits.isascii() and digits.isdigit():
-        return int(text)
-    quoted = orjson.dumps(text).decode()
-    raise errors.bad_request(f"strconv.ParseInt: parsing {quoted}: invalid syntax")
+    try:
+        return parse_int(text)
+    except ValueError as error:
+        raise errors.bad_request(str(error)) from error
 
 
 def list_options(query: Query, resource: Resource, *, name: str = "") -> ListOptions:

@@ -12,12 +12,14 @@ from multidict import CIMultiDict
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.endpoints.negotiation import JSON, YAML, error_media
-from apiserver.endpoints.params import Query
+from apiserver.endpoints.params import Query, parse_query
 
 GZIP_FROM = 128 * 1024
 """Bytes from which an answer is compressed for clients that want it (apiserver's defaultGzipThresholdBytes)."""
 PRETTY_AGENTS = ("curl", "Wget", "Mozilla/5.0")
-"""Whose users read the answer themselves (responsewriters.isPrettyPrint)."""
+"""Whose users read the answer themselves."""
+TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
+"""What Go's strconv.ParseBool takes for true."""
 
 
 def response(
@@ -56,18 +58,17 @@ def to_yaml(body: bytes) -> bytes:
 
 
 def is_pretty(query: Query, agent: str) -> bool:
-    """Whether the answer is meant for human eyes."""
+    """Whether the answer is meant for human eyes (responsewriters.isPrettyPrint)."""
     wish = query.get("pretty")
-    if wish is not None:
-        return wish not in ("false", "0")
-    return agent.startswith(PRETTY_AGENTS)
+    return wish in TRUE if wish else agent.startswith(PRETTY_AGENTS)
 
 
 def status_response(error: ApiError, request: web.BaseRequest, *, audit_id: str = "") -> web.Response:
     """The Status of an error, in a form that the client reads."""
     headers = request.headers
     media = error_media(headers.get("Accept", ""))
-    body = shaped(orjson.dumps(error.status()), media, pretty=is_pretty({}, headers.get("User-Agent", "")))
+    pretty = is_pretty(parse_query(request.raw_path.partition("?")[2]), headers.get("User-Agent", ""))
+    body = shaped(orjson.dumps(error.status()), media, pretty=pretty)
     answer = response(body, code=error.code, media=media, audit_id=audit_id)
     seconds = (error.details or {}).get("retryAfterSeconds")
     if seconds:

@@ -1,5 +1,6 @@
 """Paths: one split, one look into the table of resources, and what a path means is bound (apiserver's RequestInfo)."""
 
+import re
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -26,6 +27,14 @@ class Route:
     target: Target
     rest: str = ""
     watch: bool = False
+
+
+_BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
+
+
+def well_escaped(path: str) -> bool:
+    """Whether every percent sign of a raw path begins an escape (net/url refuses the others)."""
+    return _BAD_ESCAPE.search(path) is None
 
 
 class Router:

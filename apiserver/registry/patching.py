@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from apiserver.api import errors, field
+from apiserver.api import errors, field, json_syntax
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.patch import json_patch, merge_patch, strategic_merge
@@ -97,5 +97,5 @@ def _parsed(raw: bytes) -> Any:
     try:
         return orjson.loads(raw)
     except ValueError as error:
-        why = str(error) if raw.strip() else "unexpected end of JSON input"
+        why = json_syntax.problem(raw.decode(errors="replace")) or str(error)
         raise errors.bad_request(f"error decoding patch: {why}") from error

@@ -1,4 +1,4 @@
-"""Where objects lie in the store: keys, pages and continue tokens; the one place that turns a store's errors into API errors."""
+"""Where objects lie in the store: keys, pages, continue tokens; and where a store's errors become the API's."""
 
 import base64
 import binascii
@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import orjson
 
-from apiserver.api import errors
+from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
+from apiserver.api.go_numbers import parse_uint
 from apiserver.api.resources import Resource
 from apiserver.registry.codec import Attached
 from apiserver.registry.options import ListOptions
-from etcd.store import Compacted, FutureRevision, KeyValue, Page, Store, StoreError, Unavailable
+from etcd.store import Compacted, FutureRevision, KeyValue, Page, Store, Unavailable
 
 ROOT = "/registry/"
 FUTURE_WAIT = 3.0
@@ -66,20 +67,23 @@ def translated() -> Iterator[None]:
         raise ApiError(500, "", str(error)) from error
 
 
-def parse_revision(text: str) -> int:
-    """The revision that a client names, 0 for "" and "0".
+def parse_revision(text: str, *, told: str = "") -> int:
+    """The revision that a parameter names, 0 for "" and "0".
+
+    Args:
+        text: the parameter.
+        told: what stands before the message where it is wrong.
 
     Raises:
-        ApiError: 400 with the words of Go's ParseUint.
+        ApiError: 400.
     """
-    if text.isascii() and text.isdigit():
-        return int(text)
     if not text:
         return 0
-    quoted = orjson.dumps(text).decode()
-    raise errors.bad_request(
-        f"resourceVersion: Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: invalid syntax"
-    )
+    try:
+        return parse_uint(text)
+    except ValueError as error:
+        wrong = field.invalid("resourceVersion", text, str(error))
+        raise errors.bad_request(f"{told}{wrong}") from error
 
 
 def matcher(options: ListOptions) -> Match | None:
@@ -142,7 +146,7 @@ class Storage:
             if options.resource_version not in ("", "0"):
                 raise errors.bad_request("specifying resource version is not allowed when using continue")
         else:
-            asked = parse_revision(options.resource_version)
+            asked = parse_revision(options.resource_version, told="invalid resource version: ")
             await self.await_revision(asked)
             exact = options.match == "Exact" or (options.limit > 0 and not options.match)
             revision = asked if exact else 0
@@ -187,7 +191,7 @@ class Storage:
             "created, modified, or deleted between the time the first chunk was returned and now may show up in the "
             "list."
         )
-        error.continue_token = token
+        error.list_metadata = {"continue": token}
         return error
 
 
@@ -230,7 +234,7 @@ def _decode_token(token: str, prefix: str) -> tuple[int, str]:
         raise bad("not an object")
     version, revision, start = value.get("v"), value.get("rv"), value.get("start")
     if version != "meta.k8s.io/v1":
-        raise bad("server does not recognize this encoded version %s" % orjson.dumps(version).decode())
+        raise bad(f"server does not recognize this encoded version {version}")
     if not isinstance(revision, int) or revision == 0:
         raise bad("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
     if not isinstance(start, str) or not start:

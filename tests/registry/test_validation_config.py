@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from apiserver.api.json_syntax import problem
 from apiserver.registry.validation.config import VALIDATORS
-from apiserver.registry.validation.json_syntax import problem
 
 KEY = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' "

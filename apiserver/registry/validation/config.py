@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 
 import orjson
 
-from apiserver.api import field
+from apiserver.api import field, json_syntax
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, json_syntax, names
+from apiserver.registry.validation import checks, names
 from apiserver.registry.validation.contract import Errors, Validator
 
 _MOST_BYTES = 1024 * 1024

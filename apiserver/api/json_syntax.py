@@ -29,6 +29,8 @@ def problem(text: str) -> str:
         json.loads(text, parse_constant=constants.append)
     except json.JSONDecodeError as error:
         return _told(text, error)
+    except RecursionError:
+        return "exceeded max depth"
     return _no_value(constants[0], 0) if constants else ""
 
 
