@@ -1,7 +1,6 @@
 """May they: the modes of --authorization-mode, AlwaysAllow and AlwaysDeny yet; nobody anonymous may but for health."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from apiserver.api.user import UNAUTHENTICATED, User
 
@@ -9,8 +8,7 @@ PUBLIC = frozenset(("/healthz", "/livez", "/readyz", "/version", "/version/"))
 """What anybody may read (the bootstrap role system:public-info-viewer)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What somebody wants to do (authorizer.Attributes)."""
 
     user: User

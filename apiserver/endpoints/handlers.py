@@ -1,8 +1,7 @@
 """The verbs over HTTP: each takes a parsed request, calls the registry, and writes the answer in the form asked for."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from aiohttp import web
@@ -41,8 +40,7 @@ RETURNS_DELETED = frozenset(
 """Core resources whose DELETE answers with the object instead of a Status (ReturnDeletedObject in their storage)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """One request for a resource, understood as far as its head goes.
 
     Attributes:
@@ -242,12 +240,14 @@ ITEM: Mapping[str, tuple[str, Handle]] = {
 OPTIONS = {"create": "CreateOptions", "patch": "PatchOptions"}
 """Verb → what its options are called in an error, where that is not UpdateOptions."""
 
+UNBUILT = frozenset({("apiextensions.k8s.io", "customresourcedefinitions")})
+"""Resources that cannot be made yet: what would follow from their objects is not there."""
+
 PART_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "POST": "create", "DELETE": "delete"}
 """HTTP method → verb, of a path that names a subresource."""
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(NamedTuple):
     """What a method does to a path."""
 
     verb: str
@@ -269,6 +269,8 @@ def action_of(method: str, target: Target) -> Action:
         raise errors.method_not_allowed()
     if found[0] in ("create", "deletecollection") and resource.namespaced and not target.namespace:
         raise errors.method_not_allowed()
+    if found[0] == "create" and (resource.group, resource.plural) in UNBUILT:
+        raise not_built(target)
     return Action(*found) if part is None else _computed(found[0], part)
 
 

@@ -3,6 +3,8 @@
 import logging
 import time
 from dataclasses import dataclass
+from itertools import count
+from typing import NamedTuple
 
 from aiohttp import web
 
@@ -15,12 +17,13 @@ from apiserver.endpoints import params
 from apiserver.endpoints.handlers import Action, Asked, Handlers, action_of
 from apiserver.endpoints.negotiation import answer_form
 from apiserver.endpoints.pages import BAD_REQUEST, Page, Pages
-from apiserver.endpoints.params import Query, parse_query
+from apiserver.endpoints.params import NO_QUERY, Query, parse_query
 from apiserver.endpoints.responses import compressed, is_pretty, response, shaped, status_response
-from apiserver.endpoints.routes import Route, Router, well_escaped
+from apiserver.endpoints.routes import CACHE, Route, Router, well_escaped
 from apiserver.endpoints.watch import Watches
 from apiserver.metrics import Labels, Metrics
 from apiserver.registry.clock import Ids
+from apiserver.registry.options import Target
 from apiserver.registry.subresources import CONNECTIONS
 
 log = logging.getLogger("apiserver")
@@ -42,10 +45,63 @@ class Limits:
 
 @dataclass(slots=True)
 class Outcome:
-    """What the metrics need to know of a request."""
+    """What the metrics need to know of a request, as soon as it is known."""
 
+    labels: Labels | None = None
+
+
+class Bound(NamedTuple):
+    """What a method on a path means: the route, the action, and how the metrics call it."""
+
+    route: Route
+    action: Action
     labels: Labels
-    code: int = 500
+
+
+class Dispatch:
+    """(method, path) → what is to be done, remembered until the table of resources changes."""
+
+    def __init__(self, router: Router) -> None:
+        self._router = router
+        self._known: dict[tuple[str, str], Bound] = {}
+
+    def invalidate(self) -> None:
+        """Forget what paths mean; called when a row comes or goes."""
+        self._router.invalidate()
+        self._known.clear()
+
+    def bound(self, method: str, path: str) -> Bound | None:
+        """What the method does to the raw path; None where that names no resource.
+
+        Raises:
+            ApiError: 400, 405.
+        """
+        found = self._known.get((method, path))
+        return found or self._bind(method, path)
+
+    def _bind(self, method: str, path: str) -> Bound | None:
+        route = self._router.route(path)
+        if route is None:
+            return None
+        if method not in METHODS or (route.watch and method != "GET"):
+            raise errors.method_not_allowed()
+        action = action_of(method, route.target)
+        if len(self._known) >= CACHE:
+            self._known.clear()
+        bound = self._known[method, path] = Bound(route, action, _labels(action.verb, route.target))
+        return bound
+
+
+class AuditIds:
+    """Ids of requests: unlike those of objects they only need to differ, so they are counted."""
+
+    def __init__(self, ids: Ids) -> None:
+        self._run = ids.uid()[:24]
+        self._count = count(1)
+
+    def next(self) -> str:
+        """An id that no other request of this server has."""
+        return f"{self._run}{next(self._count):012x}"
 
 
 class Server:
@@ -66,19 +122,19 @@ class Server:
     ) -> None:
         self._authentication = authentication
         self._authorizer = authorizer
-        self._router = router
+        self._dispatch = Dispatch(router)
         self._handlers = handlers
         self._watches = watches
         self._pages = pages
         self._metrics = metrics
-        self._ids = ids
+        self._audit_ids = AuditIds(ids)
         self._limits = {"readOnly": limits.reading, "mutating": limits.mutating}
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request; whatever goes wrong is a Status."""
         began = time.perf_counter()
-        audit_id = request.headers.get("Audit-Id") or self._ids.uid()
-        outcome = Outcome(Labels(request.method))
+        audit_id = request.headers.get("Audit-Id") or self._audit_ids.next()
+        outcome = Outcome()
         try:
             answer = await self._answer(request, audit_id, outcome)
         except ApiError as error:
@@ -90,7 +146,7 @@ class Server:
             log.exception("%s %s failed (audit %s)", request.method, request.path, audit_id)
             answer = status_response(errors.internal("the request could not be served"), request, audit_id=audit_id)
         seconds = time.perf_counter() - began
-        self._metrics.tally(outcome.labels).add(answer.status, seconds)
+        self._metrics.tally(outcome.labels or Labels(request.method)).add(answer.status, seconds)
         if access.isEnabledFor(logging.INFO):
             access.info(
                 '%s "%s %s" %d %.1fms "%s" %s',
@@ -112,25 +168,16 @@ class Server:
             raise errors.unauthorized()
         if "%" in path and not well_escaped(path):
             return _sent(BAD_REQUEST, audit_id)
-        route = self._router.route(path)
-        query = parse_query(search)
-        if route is None:
+        query = parse_query(search) if search else NO_QUERY
+        bound = self._dispatch.bound(request.method, path)
+        if bound is None:
             return self._page(request, path, query, user=user, audit_id=audit_id)
-        if request.method not in METHODS:
-            raise errors.method_not_allowed()
+        route, action, labels = bound
         asked = Asked(request, route, query, user, audit_id)
-        if route.watch and request.method != "GET":
-            raise errors.method_not_allowed()
-        action = action_of(request.method, route.target)
-        watching = _is_watch(action, route, query)
-        verb = "watch" if watching else action.verb
-        self._authorize(asked, verb)
-        outcome.labels = _labels(verb, route, query)
-        if watching:
-            resource = route.target.resource
-            if "watch" not in resource.verbs:
-                raise errors.method_not_supported(resource.group, resource.plural, "watch")
-            return await self._watched(asked, outcome.labels)
+        if route.watch or (query and action.verb == "list" and params.is_true(query, "watch")):
+            return await self._watched(asked, path, outcome)
+        self._authorize(asked, action.verb, path)
+        outcome.labels = labels._replace(dry_run=query["dryRun"]) if "dryRun" in query else labels
         if route.target.subresource in CONNECTIONS:
             return await action.handle(self._handlers, asked)
         return await self._limited(asked, action)
@@ -140,13 +187,13 @@ class Server:
         certificate = transport.get_extra_info("peercert") if transport is not None else None
         return self._authentication.user_of(request.headers.get("Authorization"), certificate)
 
-    def _authorize(self, asked: Asked, verb: str) -> None:
+    def _authorize(self, asked: Asked, verb: str, path: str) -> None:
         target = asked.target
         resource = target.resource
         wanted = Request(
             asked.user,
             verb,
-            asked.request.path,
+            path,
             resource.group,
             resource.plural,
             target.subresource,
@@ -177,7 +224,12 @@ class Server:
         encoding = asked.request.headers.get("Accept-Encoding")
         return await compressed(answer, encoding) if encoding and isinstance(answer, web.Response) else answer
 
-    async def _watched(self, asked: Asked, labels: Labels) -> web.StreamResponse:
+    async def _watched(self, asked: Asked, path: str, outcome: Outcome) -> web.StreamResponse:
+        self._authorize(asked, "watch", path)
+        resource = asked.target.resource
+        if "watch" not in resource.verbs:
+            raise errors.method_not_supported(resource.group, resource.plural, "watch")
+        labels = outcome.labels = _labels("watch", asked.target)
         running = self._metrics.longrunning
         running[labels] = running.get(labels, 0) + 1
         try:
@@ -224,14 +276,7 @@ def _as_wished(page: Page, request: web.BaseRequest, query: Query) -> Page:
     return page._replace(body=shaped(page.body, form.media, pretty=pretty), media=form.media)
 
 
-def _is_watch(action: Action, route: Route, query: Query) -> bool:
-    return action.verb in ("list", "get") and (
-        route.watch or (action.verb == "list" and params.is_true(query, "watch"))
-    )
-
-
-def _labels(verb: str, route: Route, query: Query) -> Labels:
-    target = route.target
+def _labels(verb: str, target: Target) -> Labels:
     resource = target.resource
     scope = "resource" if target.name else "namespace" if target.namespace else "cluster"
     return Labels(
@@ -241,5 +286,4 @@ def _labels(verb: str, route: Route, query: Query) -> Labels:
         resource.plural,
         target.subresource,
         scope,
-        query.get("dryRun", ""),
     )

@@ -2,8 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import orjson
@@ -14,7 +13,7 @@ from apiserver.api.go_numbers import parse_uint
 from apiserver.api.resources import Resource
 from apiserver.registry.codec import Attached
 from apiserver.registry.options import ListOptions
-from etcd.store import Compacted, FutureRevision, KeyValue, Page, Store, Unavailable
+from etcd.store import Compacted, FutureRevision, KeyValue, Page, Store, StoreError, Unavailable
 
 ROOT = "/registry/"
 FUTURE_WAIT = 3.0
@@ -51,20 +50,41 @@ def prefix_of(resource: Resource, namespace: str) -> str:
     return f"{place}{namespace}/" if namespace and resource.namespaced else place
 
 
-@contextmanager
-def translated() -> Iterator[None]:
+class _Translation:
+    """What `with translated():` enters; a class, since it stands on the path of every request."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _type: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, StoreError):
+            found = _api_error(error)
+            if found is not None:
+                raise found from error
+
+
+_TRANSLATION = _Translation()
+
+
+def translated() -> _Translation:
     """Turn a store's failure into the API's error; a lost compare-and-swap is not one and passes through."""
-    try:
-        yield
-    except Compacted as error:
-        raise errors.expired(
-            "The provided resource version is too old; it was compacted "
-            f"(the oldest that can be read is {error.compact_revision})"
-        ) from error
-    except Unavailable as error:
-        raise errors.internal(str(error)) from error
-    except FutureRevision as error:
-        raise ApiError(500, "", str(error)) from error
+    return _TRANSLATION
+
+
+def _api_error(error: StoreError) -> ApiError | None:
+    match error:
+        case Compacted():
+            return errors.expired(
+                "The provided resource version is too old; it was compacted "
+                f"(the oldest that can be read is {error.compact_revision})"
+            )
+        case Unavailable():
+            return errors.internal(str(error))
+        case FutureRevision():
+            return ApiError(500, "", str(error))
+    return None
 
 
 def parse_revision(text: str, *, told: str = "") -> int:
