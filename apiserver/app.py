@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import orjson
@@ -38,15 +39,16 @@ from apiserver.endpoints.routes import Router
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.watch import Watches
 from apiserver.metrics import Metrics
+from apiserver.registry import allocating
 from apiserver.registry.admission.chain import Chain
 from apiserver.registry.admission.namespace_lifecycle import NamespaceLifecycle
+from apiserver.registry.allocation import ServiceAddresses
 from apiserver.registry.bootstrap import Place, bootstrap
 from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
 from apiserver.registry.codec import Attached
 from apiserver.registry.context import Registry, attached
 from apiserver.registry.event_ttl import EventSweeper
 from apiserver.registry.namespaces import NamespaceDeleter
-from apiserver.registry.security import Security
 from apiserver.registry.storage import ROOT, Storage, key_of
 from etcd.backends import open_store
 from etcd.store import Store, StoreError
@@ -100,7 +102,7 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
     try:
         guard = _guard(config, store, table, clock)
         schema = Schema(definitions, config.version)
-        registry = _registry(store, table, schema, clock=clock, ids=ids, security=guard)
+        registry = _registry(config, store, table, guard=guard, schema=schema, clock=clock, ids=ids)
         await bootstrap(registry, _place(config))
         renderer = Renderer(clock, definitions)
         metrics = Metrics(lambda: _objects(registry))
@@ -186,10 +188,12 @@ class Attach:
         return self._rows.get(parts[0]) or self._rows.get("/".join(parts[:2]))
 
 
-def _registry(
-    store: Store, table: ResourceTable, schema: Schema, *, clock: Clock, ids: Ids, security: Security
+def _registry(  # noqa: PLR0913 - the one place where the collaborators of the verbs meet
+    config: Config, store: Store, table: ResourceTable, *, guard: Guard, schema: Schema, clock: Clock, ids: Ids
 ) -> Registry:
-    return Registry(
+    ranges = config.service_cluster_ip_range.split(",")
+    choose = Random().randrange  # noqa: S311 - addresses, not secrets
+    registry = Registry(
         storage=Storage(store),
         table=table,
         schema=schema,
@@ -199,8 +203,11 @@ def _registry(
         clock=clock,
         ids=ids,
         timestamps=Timestamps(clock),
-        security=security,
+        security=guard,
+        addresses=ServiceAddresses(ranges, config.service_node_port_range, choose=choose),
     )
+    allocating.load(registry)
+    return registry
 
 
 def _guard(config: Config, store: Store, table: ResourceTable, clock: Clock) -> Guard:
@@ -294,10 +301,8 @@ def _tls(config: Config) -> ssl.SSLContext | None:
 @asynccontextmanager
 async def _listening(config: Config, server: Server, watches: Watches) -> AsyncIterator[int]:
     """A socket that is served; at the end watches are ended first, then requests under way are finished."""
-    runner = web.ServerRunner(
-        Listener(server.handle, handler_cancellation=True, access_log=None, keepalive_timeout=3600),
-        shutdown_timeout=5.0,
-    )
+    listener = Listener(server.handle, handler_cancellation=True, access_log=None, keepalive_timeout=3600)
+    runner = web.ServerRunner(listener, shutdown_timeout=5.0)
     await runner.setup()
     site = web.TCPSite(
         runner, config.bind_address, config.secure_port, ssl_context=_tls(config), backlog=BACKLOG, reuse_address=True
@@ -311,7 +316,12 @@ async def _listening(config: Config, server: Server, watches: Watches) -> AsyncI
     finally:
         watches.stop()
         await asyncio.sleep(0)
+        transports = [connection.transport for connection in listener.connections]
         await runner.cleanup()
+        for transport in transports:
+            if transport is not None:
+                transport.abort()  # TLS waits for the client's farewell, for which nobody waits here
+        await asyncio.sleep(0)
 
 
 def _why_not(config: Config, error: OSError) -> str:

@@ -67,7 +67,8 @@ def check(config: Config) -> Config:
     if config.version not in known:
         raise ConfigError(f"Kubernetes {config.version} is not known here: choose one of {known[0]} to {known[-1]}")
     try:
-        ipaddress.ip_network(config.service_cluster_ip_range)
+        for cidr in config.service_cluster_ip_range.split(","):
+            ipaddress.ip_network(cidr)
     except ValueError as error:
         raise ConfigError(f"--service-cluster-ip-range: {error}") from error
     for name in ("tls_cert_file", "tls_private_key_file", "client_ca_file", "token_auth_file"):

@@ -9,6 +9,7 @@ from apiserver.api.patch.merge_schema import MergeSchema
 from apiserver.api.resources import Resource, ResourceTable
 from apiserver.api.schema import Schema
 from apiserver.registry.admission.chain import Chain
+from apiserver.registry.allocation import ServiceAddresses
 from apiserver.registry.clock import Clock, Ids, Timestamps
 from apiserver.registry.codec import Attached, Codec
 from apiserver.registry.conversion import CONVERSIONS
@@ -49,6 +50,7 @@ class Registry:
     ids: Ids
     timestamps: Timestamps
     security: Security
+    addresses: ServiceAddresses
     codecs: Codecs = field(default_factory=Codecs)
 
 

@@ -8,6 +8,7 @@ from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.registry.admission.chain import Attributes
+from apiserver.registry.allocating import give_back
 from apiserver.registry.clock import rfc3339
 from apiserver.registry.context import Registry, attached
 from apiserver.registry.options import DeleteOptions, ListOptions, Target
@@ -80,6 +81,7 @@ async def _remove(registry: Registry, kv: KeyValue, options: DeleteOptions) -> D
         return Deleted(kv, gone=True)
     with translated():
         event = await registry.storage.store.delete(kv.key, expect=kv.mod_revision)
+    give_back(registry, kv)
     return Deleted(kv._replace(mod_revision=event.revision), gone=True)
 
 
@@ -111,7 +113,10 @@ def _check_preconditions(target: Target, meta: Obj, options: DeleteOptions) -> N
 
 def _check_namespace(target: Target, meta: Obj, options: DeleteOptions) -> None:
     """The preconditions of a namespace, for which upstream has other words."""
-    asked = {"UID": (options.uid, meta.get("uid")), "ResourceVersion": (options.resource_version, meta["resourceVersion"])}
+    asked = {
+        "UID": (options.uid, meta.get("uid")),
+        "ResourceVersion": (options.resource_version, meta["resourceVersion"]),
+    }
     for name, (wanted, found) in asked.items():
         if wanted and wanted != found:
             why = f"Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {found}"

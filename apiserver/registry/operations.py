@@ -3,14 +3,16 @@
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
 from apiserver.api.field import FieldError
+from apiserver.api.go_numbers import parse_uint
 from apiserver.api.managed_fields import Owner, created, updated
 from apiserver.api.meta import Obj
 from apiserver.registry.admission.chain import Attributes, Operation
+from apiserver.registry.allocating import allocated, give_back
 from apiserver.registry.context import Change, Registry, Written, attached
 from apiserver.registry.decoding import Body, Decoded, decode
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.patching import Patch
-from apiserver.registry.storage import key_of, parse_revision, translated
+from apiserver.registry.storage import key_of, translated
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
 from apiserver.registry.strategy import Strategy, strategy_of
 from apiserver.registry.strategy.contract import Update
@@ -42,7 +44,7 @@ async def create(registry: Registry, target: Target, body: Body, options: WriteO
 async def insert(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> Written:
     """Make a new object of one that is decoded and defaulted."""
     resource, meta = target.resource, obj["metadata"]
-    if parse_revision(str(meta.pop("resourceVersion", "") or "")):
+    if _names_version(meta.pop("resourceVersion", "")):
         raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
     if resource.namespaced:
         meta["namespace"] = target.namespace
@@ -53,6 +55,13 @@ async def insert(registry: Registry, target: Target, obj: Obj, options: WriteOpt
         obj.pop("status", None)
     own_fields(registry, target, None, obj, options)
     strategy.prepare_create(obj)
+    with allocated(registry, target, options, new=obj) as whole:
+        return await _insert_named(registry, target, whole, options)
+
+
+async def _insert_named(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> Written:
+    """Store a new object, under a name that is made anew while it is taken if the client left it to the server."""
+    resource, meta, strategy = target.resource, obj["metadata"], strategy_of(target.resource)
     generated = meta.get("generateName") and not meta.get("name")
     for attempt in range(NAME_ATTEMPTS):
         if generated:
@@ -65,6 +74,11 @@ async def insert(registry: Registry, target: Target, obj: Obj, options: WriteOpt
             if not generated or attempt == NAME_ATTEMPTS - 1:
                 raise _taken(target, obj, conflict) from conflict
     raise AssertionError("the last attempt returns or raises")
+
+
+def _names_version(text: str) -> bool:
+    """Whether a new object claims to be stored already; what is no version at all is dropped without a word."""
+    return text.isascii() and text.isdigit() and text.strip("0") != ""
 
 
 MAX_GENERATED = 58
@@ -149,11 +163,12 @@ async def modify(registry: Registry, target: Target, change: Change, options: Wr
         _keep_system_fields(new["metadata"], old["metadata"])
         prepare(new, old)
         own_fields(registry, target, old, new, options)
-        _refuse_invalid(target, new, check(target.resource, new, old))
-        strategy.canonicalize(new)
-        await admit(registry, "UPDATE", target, options, obj=new, old=old)
         try:
-            return await _replace(registry, target, kv, new, options)
+            with allocated(registry, target, options, new=new, old=old) as whole:
+                _refuse_invalid(target, whole, check(target.resource, whole, old))
+                strategy.canonicalize(whole)
+                await admit(registry, "UPDATE", target, options, obj=whole, old=old)
+                return await _replace(registry, target, kv, whole, options)
         except Conflict as conflict:
             if conflict.current is None:
                 raise errors.not_found(target.resource.group, target.resource.plural, target.name) from conflict
@@ -203,6 +218,7 @@ async def _replace(registry: Registry, target: Target, kv: KeyValue, new: Obj, o
     with translated():
         if emptied:
             await store.delete(kv.key, expect=kv.mod_revision)
+            give_back(registry, kv)
             return Written(kv._replace(value=value, attached=beside))
         return Written(await store.put(kv.key, value, expect=kv.mod_revision, attached=beside))
 
@@ -222,11 +238,18 @@ def _check_versions(target: Target, strategy: Strategy, new: Obj, old: Obj) -> N
     named, current = new["metadata"].get("resourceVersion") or "", old["metadata"]["resourceVersion"]
     if named == current:
         return
-    if parse_revision(str(named)):
+    if named and _revision(named):
         raise stale(target)
     if not strategy.allow_unconditional_update:
         raise _version_required(target)
     new["metadata"]["resourceVersion"] = current
+
+
+def _revision(text: str) -> int:
+    try:
+        return parse_uint(text)
+    except ValueError as error:
+        raise errors.bad_request(str(error)) from error
 
 
 def _check_uid(target: Target, new: Obj, old: Obj) -> None:

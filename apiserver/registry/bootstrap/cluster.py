@@ -92,7 +92,7 @@ def cluster(place: Place, table: ResourceTable) -> Iterator[Obj]:
 
 def _server(place: Place) -> Iterator[Obj]:
     """The Service by which programs in the cluster call the server, and what is behind it."""
-    first = str(ipaddress.ip_network(place.services)[1])
+    first = str(ipaddress.ip_network(place.services.split(",")[0])[1])
     port = {"name": "https", "protocol": "TCP", "port": 443, "targetPort": place.port}
     service = _object(
         "v1",
