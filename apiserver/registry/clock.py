@@ -1,4 +1,4 @@
-"""The one clock and the one source of ids that the server hands down, so that tests and simulations can replace both."""
+"""The one clock and the one source of ids that the server hands down, so that tests can replace both."""
 
 import os
 import random
@@ -38,7 +38,7 @@ class SystemClock:
 
 
 class RandomIds:
-    """Random version 4 UUIDs and suffixes, from a generator seeded by the system; ids here name, they do not protect."""
+    """Random version 4 UUIDs and suffixes of a generator that the system seeds; ids name, they do not protect."""
 
     def __init__(self) -> None:
         self._random = random.Random(os.urandom(32))  # noqa: S311 - names, not secrets

@@ -4,13 +4,14 @@ What is stored is the object's JSON without a resourceVersion, since that is kno
 (`{"kind":…,"apiVersion":…,"metadata":{`) has a fixed length for each kind, so stamping is two slices and no parsing.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import orjson
 
+from apiserver.api.errors import bad_request
 from apiserver.api.meta import Obj, api_version
 from apiserver.api.resources import Resource
+from apiserver.registry.conversion import Conversion
 from etcd.store import KeyValue
 
 
@@ -26,29 +27,19 @@ class Attached(NamedTuple):
     fields: dict[str, str]
 
 
-Conversion = Callable[[Obj], Obj]
-
-
-def _same(obj: Obj) -> Obj:
-    return obj
-
-
 class Codec:
     """Reads and writes the stored form of one kind, in one version that is served."""
 
-    def __init__(
-        self, resource: Resource, *, to_storage: Conversion | None = None, from_storage: Conversion | None = None
-    ) -> None:
+    def __init__(self, resource: Resource, conversion: Conversion | None = None) -> None:
         """Make the codec of a resource.
 
         Args:
             resource: the row; objects come and go in its version.
-            to_storage: makes an object of the stored version from one of this version; None where they are alike.
-            from_storage: the way back.
+            conversion: to and from the stored version, None where they are alike.
         """
         self.resource = resource
-        self._to_storage = to_storage or _same
-        self._convert = from_storage
+        self._to_storage = conversion.to_storage if conversion else None
+        self._convert = conversion.from_storage if conversion else None
         self._stored_api_version = api_version(resource.storage_group, resource.storage_version)
         # a merge keeps the order of its left side: the head comes first, so that it can be cut off by length
         self._order: Obj = {"kind": resource.kind, "apiVersion": "", "metadata": None}
@@ -56,11 +47,19 @@ class Codec:
         self._cut = len(_head(resource.kind, self._stored_api_version))
 
     def encode(self, obj: Obj) -> bytes:
-        """The bytes to store of an object of this version, which this call may change; its metadata is not empty."""
-        obj = self._to_storage(obj)
+        """The bytes to store of an object of this version, which this call may change; its metadata is not empty.
+
+        Raises:
+            ApiError: 400, the object is nested too deeply.
+        """
+        if self._to_storage is not None:
+            obj = self._to_storage(obj)
         obj["apiVersion"] = self._stored_api_version
         obj["metadata"].pop("resourceVersion", None)
-        return orjson.dumps(self._order | obj)
+        try:
+            return orjson.dumps(self._order | obj)
+        except orjson.JSONEncodeError as error:  # parts without a schema can be nested deeper than can be written
+            raise bad_request(f"the object cannot be stored: {error}") from error
 
     def decode(self, kv: KeyValue) -> Obj:
         """The object in this version, with its resourceVersion; the caller may change it."""

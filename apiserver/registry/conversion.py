@@ -92,8 +92,8 @@ def _hpa_to_v2(obj: Obj) -> Obj:
     return obj | {"metadata": meta, "spec": spec, "status": _hpa_status_to_v2(obj.get("status") or {}, kept)}
 
 
-def _hpa_status_to_v2(status: Obj, kept: Mapping[str, list[Obj]]) -> Obj:
-    status = {"desiredReplicas": 0, "currentMetrics": None} | status
+def _hpa_status_to_v2(given: Obj, kept: Mapping[str, list[Obj]]) -> Obj:
+    status: Obj = {"desiredReplicas": 0, "currentMetrics": None} | given
     current = list(kept.get(_CURRENT) or ())
     percent = status.pop("currentCPUUtilizationPercentage", None)
     if percent is not None:

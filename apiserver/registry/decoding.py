@@ -1,4 +1,4 @@
-"""From a request's body to an object of the resource's version: kind checks, typed decoding, unknown fields, defaults."""
+"""From a body to an object of the resource's version: kind checks, typed decoding, unknown fields, defaults."""
 
 from dataclasses import dataclass
 
@@ -53,7 +53,7 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
         raise _cannot_be_handled(resource, kind, str(error)) from error
     if decoded.errors and validation == "Strict":
         raise _cannot_be_handled(resource, kind, strict_message(decoded.errors))
-    obj = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {}} | decoded.obj
+    obj: Obj = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {}} | decoded.obj
     obj["kind"], obj["apiVersion"] = resource.kind, resource.api_version
     if _resets_managed_fields(given):
         obj["metadata"]["managedFields"] = []

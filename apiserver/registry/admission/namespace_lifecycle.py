@@ -38,10 +38,10 @@ class NamespaceLifecycle:
         if found is None:
             raise errors.not_found("", "namespaces", target.namespace)
         if attributes.operation == "CREATE" and found.attached.fields.get("status.phase") == "Terminating":
-            raise _terminating(attributes, found)
+            raise _terminating(attributes)
 
 
-def _terminating(attributes: Attributes, found: KeyValue) -> errors.ApiError:
+def _terminating(attributes: Attributes) -> errors.ApiError:
     target = attributes.target
     name = (attributes.obj or {}).get("metadata", {}).get("name") or target.name
     cause = {
