@@ -1,6 +1,6 @@
 """The forms of an answer: objects as they are, as a Table or as metadata only; one, a list, or events of a watch."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -57,7 +57,7 @@ def shape_of(form: Form, query: Query) -> Shape:
 class Renderer:
     """Writes stored objects in the shape that a client asked for; rows and metadata are kept per (key, revision)."""
 
-    def __init__(self, clock: Clock, definitions: dict[str, Obj]) -> None:
+    def __init__(self, clock: Clock, definitions: Mapping[str, Obj]) -> None:
         self._clock = clock
         self._definitions = definitions
         self._rows: dict[tuple[str, str, int], tuple[Row, bytes]] = {}
