@@ -1,0 +1,77 @@
+"""The pod that is stored, in 1.5 kB of JSON as a client sends it: a web server with probes, resources and a volume."""
+
+import json
+
+NAME = "NAME-OF-THE-POD"
+"""Stands where each pod has its own name, of the same length: so all bodies are as long as each other."""
+SIZE = 1500
+"""Bytes of the body."""
+
+_POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {
+        "name": NAME,
+        "labels": {"app.kubernetes.io/name": "web", "app.kubernetes.io/part-of": "shop", "tier": "frontend"},
+        "annotations": {"example.com/owner": "team-storefront@example.com"},
+    },
+    "spec": {
+        "serviceAccountName": "default",
+        "terminationGracePeriodSeconds": 45,
+        "nodeSelector": {"kubernetes.io/os": "linux"},
+        "tolerations": [
+            {
+                "key": "node.kubernetes.io/not-ready",
+                "operator": "Exists",
+                "effect": "NoExecute",
+                "tolerationSeconds": 300,
+            }
+        ],
+        "securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "fsGroup": 1000},
+        "containers": [
+            {
+                "name": "web",
+                "image": "registry.example.com/shop/web:1.27.3",
+                "args": ["--listen=:8080", "--log-format=json"],
+                "ports": [{"name": "http", "containerPort": 8080}, {"name": "metrics", "containerPort": 9090}],
+                "env": [
+                    {"name": "CACHE", "value": "redis://cache.shop.svc:6379/0"},
+                    {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+                ],
+                "resources": {
+                    "requests": {"cpu": "100m", "memory": "128Mi"},
+                    "limits": {"cpu": "500m", "memory": "256Mi"},
+                },
+                "readinessProbe": {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 5},
+                "livenessProbe": {"httpGet": {"path": "/livez", "port": "http"}, "initialDelaySeconds": 10},
+                "securityContext": {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True},
+                "volumeMounts": [{"name": "config", "mountPath": "/etc/web", "readOnly": True}],
+            }
+        ],
+        "volumes": [{"name": "config", "configMap": {"name": "web-config", "defaultMode": 420}}],
+    },
+}
+
+
+def template() -> bytes:
+    """A pod's body with NAME in place of its name, filled up by an annotation to SIZE bytes."""
+    body = json.dumps(_POD, separators=(",", ":"))
+    owner = "team-storefront@example.com"
+    return body.replace(owner, owner + "." * (SIZE - len(body))).encode()
+
+
+def name(run: str, number: int) -> str:
+    """The name of a pod: each run of the load has its own three letters.
+
+    Raises:
+        ValueError: the name would be longer or shorter than NAME.
+    """
+    made = f"web-{run}-{number:0{len(NAME) - len(run) - 5}d}"
+    if len(made) != len(NAME):
+        raise ValueError(made)
+    return made
+
+
+def body(run: str, number: int) -> bytes:
+    """A pod's body with its own name."""
+    return template().replace(NAME.encode(), name(run, number).encode())

@@ -1,0 +1,318 @@
+"""What is measured: one function a row of the table, each with its target from the issue that asked for it."""
+
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pods
+import wrk
+from servers import HERE, Server, bare, import_seconds, ours
+from wrk import Load, Measured
+
+CONNECTIONS = 16
+STORED = 20_000
+"""Pods that are there while reads are measured."""
+WATCHERS, CREATES = 200, 2_000
+PODS = "/api/v1/namespaces/default/pods"
+PAGE, ALL = f"{PODS}?limit=500", PODS
+ONE = f"{PODS}/{pods.name('all', 0)}"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+"""What kubectl asks for."""
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table.
+
+    Attributes:
+        work: what was measured.
+        ours, beside: our figure, and the one that it is compared with, to read.
+        figure: what the target speaks of; the median where there are several.
+        target: where the figure must not be below, or (at_most) above.
+        samples: all that was measured, by name.
+    """
+
+    work: str
+    ours: str
+    beside: str
+    figure: float
+    target: float
+    at_most: bool = False
+    unit: str = ""
+    samples: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the target is reached."""
+        return self.figure <= self.target if self.at_most else self.figure >= self.target
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long and how often to measure.
+
+    Attributes:
+        rounds: pairs of ours and bare, one after the other.
+        seconds: of each load.
+        starts: of each kind.
+    """
+
+    rounds: int = 3
+    seconds: float = 4.0
+    starts: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What the rows measure with.
+
+    Attributes:
+        directory: of this run, on a real disk.
+        effort: how long and how often.
+        say: tells the person who waits what is going on.
+    """
+
+    directory: Path
+    effort: Effort
+    say: Say
+
+    @property
+    def certificates(self) -> Path:
+        """Those of our server, which the bare one shows as well."""
+        return self.directory / "full" / "pki"
+
+    @property
+    def answers(self) -> Path:
+        """What the bare server answers."""
+        return self.directory / "answers"
+
+    @property
+    def pod(self) -> Path:
+        """The pod to POST."""
+        return self.directory / "pod.json"
+
+
+def measure(bench: Bench, wanted: frozenset[str]) -> Iterator[Row]:
+    """All rows whose names are wanted, as they come."""
+    bench.pod.write_bytes(pods.template())
+    bench.say(f"a server with {STORED:,} pods")
+    yield from _only(wanted, memory(bench))
+    if "start" in wanted:
+        yield from starts(bench)
+    with ExitStack() as stack:
+        ready = stack.enter_context(ours(bench.directory / "full"))
+        _prepare_answers(bench, ready)
+        beside = stack.enter_context(bare(bench.certificates, bench.answers))
+        pair = Pair(bench, ready, beside)
+        for name, row in (("get", get), ("list", list_page), ("list-all", list_all), ("table", table)):
+            if name in wanted:
+                bench.say(name)
+                yield row(pair)
+        if "post" in wanted:
+            bench.say("post")
+            yield from post(pair)
+    if "watch" in wanted:
+        bench.say("watch")
+        yield from watch(bench)
+
+
+def _only(wanted: frozenset[str], rows: Iterator[Row]) -> Iterator[Row]:
+    """Rows that are measured whether they are wanted or not, since later ones need what they leave behind."""
+    measured = list(rows)
+    return iter(measured if "memory" in wanted else ())
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Our server and the bare one."""
+
+    bench: Bench
+    ours: Server
+    bare: Server
+
+    def loads(self, load: Load, beside: Load | None = None, *, second: Server | None = None) -> "Loads":
+        """Load the two in turns: A B A B, so that what else the machine does hits both.
+
+        Args:
+            load: for our server.
+            beside: for the other; the same if None.
+            second: the other; the bare server if None.
+        """
+        seconds, other = self.bench.effort.seconds, second or self.bare
+        found = Loads([], [])
+        for server, what in ((self.ours, load), (other, beside or load)):
+            wrk.run(server.url, server.token, what, seconds=1)
+        for _ in range(self.bench.effort.rounds):
+            found.ours.append(wrk.run(self.ours.url, self.ours.token, load, seconds=seconds))
+            found.beside.append(wrk.run(other.url, other.token, beside or load, seconds=seconds))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Loads:
+    """What two servers did, round by round."""
+
+    ours: list[Measured]
+    beside: list[Measured]
+
+    def row(self, work: str, target: float) -> Row:
+        """The row that compares the rates."""
+        mine, other = ([each.rate for each in side] for side in (self.ours, self.beside))
+        ratios = [a / b for a, b in zip(mine, other, strict=True)]
+        return Row(
+            work,
+            f"{statistics.median(mine):,.0f} /s",
+            f"{statistics.median(other):,.0f} /s",
+            statistics.median(ratios),
+            target,
+            samples={"ours per second": mine, "beside per second": other, "ratio": ratios},
+        )
+
+
+def get(pair: Pair) -> Row:
+    """GET of one pod."""
+    return pair.loads(Load(ONE, CONNECTIONS)).row("GET one pod", 0.70)
+
+
+def list_page(pair: Pair) -> Row:
+    """A page of the list."""
+    return pair.loads(Load(PAGE, 4)).row(f"LIST 500 pods of {STORED:,}", 0.50)
+
+
+def list_all(pair: Pair) -> Row:
+    """The whole list; two ask at once, as each answer is about 50 MB."""
+    return pair.loads(Load(ALL, 2)).row(f"LIST all {STORED:,} pods", 0.50)
+
+
+def table(pair: Pair) -> Row:
+    """A page as Table beside the same page as JSON, both of our server; the warm-up is the first time."""
+    loads = pair.loads(Load(PAGE, 1, accept=TABLE), Load(PAGE, 1), second=pair.ours)
+    return loads.row("LIST 500 as Table (beside: plain)", 1 / 3)
+
+
+def post(pair: Pair) -> Iterator[Row]:
+    """POST of pods, each round to a server that is empty, so that rounds are alike."""
+    bench, load = pair.bench, Load(PODS, CONNECTIONS, post=pair.bench.pod)
+    found = Loads([], [])
+    for number in range(bench.effort.rounds):
+        with ours(bench.directory / f"post{number}") as empty:
+            for server, into in ((empty, found.ours), (pair.bare, found.beside)):
+                wrk.run(server.url, server.token, load, seconds=1, letters="hot")
+                into.append(wrk.run(server.url, server.token, load, seconds=bench.effort.seconds, letters="run"))
+    yield found.row("POST pods", 0.30)
+    slowness = [each.p99 / each.p50 for each in found.ours]
+    p50, p99 = (statistics.median(figures) for figures in zip(*((m.p50, m.p99) for m in found.ours), strict=True))
+    yield Row(
+        "POST pods: p99 / p50", f"{p99:.1f} ms", f"{p50:.1f} ms", statistics.median(slowness), 10.0,
+        at_most=True, samples={"ratio": slowness, "max ms": [each.max for each in found.ours]},
+    )  # fmt: skip
+
+
+def memory(bench: Bench) -> Iterator[Row]:
+    """What a server needs that is empty, and what each pod adds."""
+    with ours(bench.directory / "full") as server:
+        idle = server.memory()
+        create(server, "all", STORED)
+        full = server.memory()
+    each = (full - idle) / STORED
+    yield Row("memory, idle", f"{idle / 2**20:.0f} MiB", "", idle / 2**20, 100.0, at_most=True, unit=" MiB")
+    yield Row(
+        f"memory per pod of {pods.SIZE / 1000} kB", f"{full / 2**20:.0f} MiB", f"{idle / 2**20:.0f} MiB", each / 1024,
+        8.0, at_most=True, unit=" KiB",
+    )  # fmt: skip
+
+
+def starts(bench: Bench) -> Iterator[Row]:
+    """Seconds from the start until it is ready, beside those of importing aiohttp."""
+    imports, empty, full = [], [], []
+    for number in range(bench.effort.starts):
+        bench.say(f"start {number + 1} of {bench.effort.starts}")
+        imports.append(import_seconds())
+        for place, into in ((f"start{number}", empty), ("full", full)):
+            with ours(bench.directory / place) as server:
+                into.append(server.ready)
+    for work, seconds, target in (("ready after start", empty, 4.0), (f"ready with {STORED:,} pods", full, 20.0)):
+        ratios = [a / b for a, b in zip(seconds, imports, strict=True)]
+        yield Row(
+            work, f"{statistics.median(seconds):.2f} s", f"{statistics.median(imports):.2f} s",
+            statistics.median(ratios), target, at_most=True,
+            samples={"ours seconds": seconds, "import aiohttp seconds": imports, "ratio": ratios},
+        )  # fmt: skip
+
+
+def watch(bench: Bench) -> Iterator[Row]:
+    """Deliveries to many watchers; first a round that is checked, not timed, whose frames the bare server repeats."""
+    with ours(bench.directory / "full") as server:
+        _watched(server, _namespace(server, "check"), "chk", "--check", "--record", str(bench.answers / "frames"))
+        with bare(bench.certificates, bench.answers) as beside:
+            mine, other = [], []
+            for number in range(bench.effort.rounds):
+                mine.append(_watched(server, _namespace(server, f"watch{number}"), f"w{number:02}"))
+                other.append(_pushed(beside))
+    ratios = [a / b for a, b in zip(mine, other, strict=True)]
+    yield Row(
+        f"watch: {WATCHERS} watchers, {CREATES:,} creates",
+        f"{statistics.median(mine):,.0f} /s",
+        f"{statistics.median(other):,.0f} /s",
+        statistics.median(ratios),
+        0.50,
+        samples={"ours per second": mine, "beside per second": other, "ratio": ratios},
+    )
+
+
+def _namespace(server: Server, name: str) -> str:
+    """The path of the pods of a new namespace."""
+    body = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}).encode()
+    server.request("POST", "/api/v1/namespaces", body, **{"Content-Type": "application/json"})
+    return f"/api/v1/namespaces/{name}/pods"
+
+
+def _watched(server: Server, path: str, letters: str, *flags: str) -> float:
+    """Deliveries a second: from the first create until the last watcher has its last event."""
+    with _watching(server, f"{path}?watch=1", *flags) as watchers:
+        began = create(server, letters, CREATES, path)
+        return _deliveries(watchers, began)
+
+
+def _pushed(server: Server) -> float:
+    with _watching(server, "/?watch=1") as watchers:
+        began = create(server, "xxx", 1, "/push")
+        return _deliveries(watchers, began)
+
+
+def _watching(server: Server, path: str, *flags: str) -> "subprocess.Popen[str]":
+    command = [str(HERE / "watchers.py"), f"{server.url}{path}", server.token, str(WATCHERS), str(CREATES), *flags]
+    watchers = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
+    assert watchers.stdout is not None
+    if watchers.stdout.readline() != "watching\n":
+        raise RuntimeError("the watchers could not begin")
+    return watchers
+
+
+def _deliveries(watchers: "subprocess.Popen[str]", began: float) -> float:
+    told, _ = watchers.communicate(timeout=120)
+    if watchers.returncode:
+        raise RuntimeError("events are missing or out of order")
+    return WATCHERS * CREATES / (json.loads(told)["last"] - began)
+
+
+def create(server: Server, letters: str, count: int, path: str = PODS) -> float:
+    """Create exactly so many pods; the time at which that began."""
+    command = [str(HERE / "creators.py"), f"{server.url}{path}", server.token, letters, str(count), str(CONNECTIONS)]
+    told = subprocess.run([sys.executable, *command], stdout=subprocess.PIPE, check=True).stdout
+    return float(json.loads(told)["began"])
+
+
+def _prepare_answers(bench: Bench, server: Server) -> None:
+    """Ask our server for what the bare one is to answer."""
+    bench.answers.mkdir()
+    names = {ONE: "one", PAGE: "page", ALL: "all"}
+    for path, name in names.items():
+        (bench.answers / name).write_bytes(server.request("GET", path))
+    (bench.answers / "answers.json").write_text(json.dumps(names))

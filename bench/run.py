@@ -1,0 +1,84 @@
+"""The bench: our server beside a bare aiohttp server, in one run and under the same load (see README.md).
+
+python bench/run.py [--quick] [--only get,post,...] [--json FILE]
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import wrk
+from machine import facts
+from rows import Bench, Effort, Row, measure
+
+NAMES = ("memory", "start", "get", "list", "list-all", "table", "post", "watch")
+RESULTS = Path(__file__).with_name("results") / "latest.json"
+QUICK = Effort(rounds=1, seconds=2.0, starts=2)
+
+
+def main() -> int:
+    """Measure, print the table, write it; the exit code is 1 if a target is missed."""
+    given = _parser().parse_args()
+    if not wrk.is_installed():
+        print(wrk.MISSING, file=sys.stderr)
+        return 2
+    began = time.monotonic()
+    rows = []
+    before = facts(given.directory)
+    with tempfile.TemporaryDirectory(prefix="mockube-bench-", dir=given.directory) as directory:
+        bench = Bench(Path(directory), QUICK if given.quick else Effort(), _say)
+        for row in measure(bench, frozenset(given.only)):
+            rows.append(row)
+            print(_line(row), flush=True)
+    seconds = time.monotonic() - began
+    given.json.parent.mkdir(exist_ok=True)
+    given.json.write_text(json.dumps(_result(rows, before, seconds), indent=1) + "\n")
+    short = [row.work for row in rows if not row.passed]
+    print(f"\n{len(rows) - len(short)} of {len(rows)} targets reached in {seconds:.0f} s; written to {given.json}")
+    return 1 if short else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="bench/run.py", description="Measure the server beside a bare one.")
+    parser.add_argument("--quick", action="store_true", help="short and rough: for a look while working")
+    parser.add_argument("--only", type=_names, default=NAMES, metavar="NAME,...", help=f"of {', '.join(NAMES)}")
+    parser.add_argument("--json", type=Path, default=RESULTS, metavar="FILE", help="where to write the results")
+    parser.add_argument("--directory", type=Path, default=Path("/var/tmp"), help="a directory on the disk to measure")
+    return parser
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
+    unknown = sorted(set(names) - set(NAMES))
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: choose of {', '.join(NAMES)}")
+    return names
+
+
+def _say(what: str) -> None:
+    print(f"... {what}", file=sys.stderr, flush=True)
+
+
+def _line(row: Row) -> str:
+    sign = "<=" if row.at_most else ">="
+    verdict = "ok" if row.passed else "SHORT"
+    return (
+        f"{row.work:<38} {row.ours:>12} {row.beside:>12} {row.figure:>8.2f}{row.unit:<4} "
+        f"{sign} {row.target:<5.3g} {verdict}"
+    )
+
+
+def _result(rows: list[Row], machine: dict[str, object], seconds: float) -> dict[str, object]:
+    return {
+        "seconds": round(seconds),
+        "machine": machine,
+        "rows": [asdict(row) | {"passed": row.passed} for row in rows],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""The two servers, each a process of its own: ours as users start it, and the bare one beside it."""
+
+import http.client
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from creators import unverified
+
+HERE = Path(__file__).parent
+PATIENCE = 60.0
+"""Seconds that a server may take to start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that answers.
+
+    Attributes:
+        process: its id.
+        port: of 127.0.0.1.
+        token: of a user who may do everything.
+        ready: seconds from its start until it answered that it is ready.
+    """
+
+    process: int
+    port: int
+    token: str
+    ready: float = 0.0
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"https://127.0.0.1:{self.port}"
+
+    def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> bytes:
+        """Ask once, on a connection of its own.
+
+        Raises:
+            RuntimeError: the answer was not 2xx.
+        """
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=unverified(), timeout=60)
+        try:
+            connection.request(method, path, body, {"Authorization": f"Bearer {self.token}"} | headers)
+            answer = connection.getresponse()
+            content = answer.read()
+        finally:
+            connection.close()
+        if answer.status >= 300:
+            raise RuntimeError(f"{method} {path}: {answer.status} {content[:500]!r}")
+        return content
+
+    def memory(self) -> int:
+        """The bytes of it that are in memory now."""
+        told = subprocess.run(["ps", "-o", "rss=", "-p", str(self.process)], capture_output=True, check=True).stdout
+        return int(told) * 1024
+
+
+@contextmanager
+def ours(directory: Path) -> Iterator[Server]:
+    """Our server on a data directory, which may hold the data of an earlier run."""
+    port = _free_port()
+    command = [sys.executable, "-m", "mockube", "up", "--port", str(port), "--data-dir", str(directory)]
+    with (directory.parent / "mockube.log").open("ab") as log:
+        began = time.perf_counter()
+        with _process(command, log) as process:
+            _await_ready(process, port)
+            ready = time.perf_counter() - began
+            token = (directory / "pki" / "tokens.csv").read_text().partition(",")[0]
+            yield Server(process.pid, port, token, ready)
+
+
+@contextmanager
+def bare(certificates: Path, answers: Path) -> Iterator[Server]:
+    """The bare server, with the certificate of ours."""
+    files = ["--cert", certificates / "apiserver.crt", "--key", certificates / "apiserver.key", "--answers", answers]
+    command = [sys.executable, "-W", "ignore", str(HERE / "bare.py"), *map(str, files)]
+    with _process(command, None) as process:
+        assert process.stdout is not None
+        yield Server(process.pid, int(process.stdout.readline()), "none")
+
+
+@contextmanager
+def _process(command: list[str], log: object) -> Iterator[subprocess.Popen[bytes]]:
+    """A process until the end of the context."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)  # type: ignore[call-overload]
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _await_ready(process: subprocess.Popen[bytes], port: int) -> None:
+    """Ask /readyz again and again, each time on a new connection, until the answer is 200.
+
+    Raises:
+        RuntimeError: the process ended, or time did.
+    """
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise RuntimeError(f"the server ended with exit code {process.returncode}")
+        if _is_ready(port):
+            return
+        time.sleep(0.002)
+    raise RuntimeError("the server does not become ready")
+
+
+def _is_ready(port: int) -> bool:
+    try:
+        plain = socket.create_connection(("127.0.0.1", port), timeout=5)
+    except OSError:
+        return False
+    try:
+        with unverified().wrap_socket(plain) as connection:
+            connection.sendall(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            return b" 200 " in connection.recv(64)
+    except OSError:
+        return False
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+def import_seconds() -> float:
+    """What `python -c "import aiohttp"` takes."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "import aiohttp"], check=True, env=dict(os.environ))
+    return time.perf_counter() - began

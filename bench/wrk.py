@@ -1,0 +1,91 @@
+"""Load by wrk, which is a small part of what it loads: one thread of it sends more than 100,000 requests a second."""
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pods
+
+SCRIPT = Path(__file__).with_name("wrk.lua")
+MISSING = """\
+bench: wrk is not installed, and without it there is no load. It is in most distributions:
+  apt-get install wrk      dnf install wrk      brew install wrk"""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What to ask for.
+
+    Attributes:
+        path: of the URL.
+        connections: how many ask at once, each again as soon as it has its answer.
+        accept: the form that is asked for.
+        post: the file of the pod to POST; None for GET.
+    """
+
+    path: str
+    connections: int
+    accept: str = "application/json"
+    post: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What came of it: times in ms, rate in requests a second."""
+
+    rate: float
+    p50: float
+    p99: float
+    max: float
+    requests: int
+
+
+def is_installed() -> bool:
+    """Whether there is a wrk to run."""
+    return shutil.which("wrk") is not None
+
+
+def version() -> str:
+    """What wrk calls itself."""
+    told = subprocess.run(["wrk", "-v"], capture_output=True, text=True, check=False).stdout
+    return told.split("[")[0].removeprefix("wrk").strip()
+
+
+def run(url: str, token: str, load: Load, *, seconds: float, letters: str = "aaa") -> Measured:
+    """Load a server.
+
+    Args:
+        url: of the server.
+        token: who asks.
+        load: what to ask for.
+        seconds: how long.
+        letters: three that make the names of this run's pods its own.
+
+    Raises:
+        RuntimeError: an answer was not 2xx or did not come.
+    """
+    environment = os.environ | {"BENCH_RUN": letters, "BENCH_NAME": pods.NAME}
+    if load.post is not None:
+        environment["BENCH_POST"] = str(load.post)
+    done = subprocess.run(
+        _command(url, token, load, seconds), env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode or not done.stderr.startswith("{"):
+        raise RuntimeError(f"wrk: {done.stdout}{done.stderr}")
+    told = json.loads(done.stderr)
+    if told["errors"]:
+        raise RuntimeError(f"{told['errors']} of {told['requests']} requests for {load.path} failed")
+    rate = told["requests"] / told["seconds"]
+    return Measured(rate, told["p50"], told["p99"], told["max"], told["requests"])
+
+
+def _command(url: str, token: str, load: Load, seconds: float) -> list[str]:
+    headers = {"Authorization": f"Bearer {token}", "Accept": load.accept}
+    if load.post is not None:
+        headers["Content-Type"] = "application/json"
+    flags = [part for name, value in headers.items() for part in ("-H", f"{name}: {value}")]
+    amount = ["-t1", f"-c{load.connections}", f"-d{seconds:.0f}s", "--timeout", "30s"]
+    return ["wrk", *amount, "-s", str(SCRIPT), *flags, f"{url}{load.path}"]
