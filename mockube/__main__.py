@@ -52,7 +52,8 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from importlib.metadata import version
 
-        parser.exit(message=f"mockube {version('mockube')}\n")
+        print(f"mockube {version('mockube')}")
+        parser.exit()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,207 @@
+import json
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPSConnection
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import kr8s.asyncio
+import kubernetes
+import kubernetes_asyncio
+import lightkube
+import lightkube.resources.core_v1
+import pytest
+
+import mockube
+from apiserver.config import ConfigError
+from mockube import Cluster
+
+NAMESPACES = {"default", "kube-node-lease", "kube-public", "kube-system"}
+
+
+def ask(cluster: Cluster, path: str, *, token: str = "") -> tuple[int, Any]:
+    trust = ssl.create_default_context(cafile=cluster.ca_file)
+    connection = HTTPSConnection(cluster.url.removeprefix("https://"), context=trust, timeout=30)
+    connection.request("GET", path, headers={"Authorization": f"Bearer {token or cluster.token}"})
+    response = connection.getresponse()
+    answer = json.loads(response.read())
+    connection.close()
+    return response.status, answer
+
+
+def names(cluster: Cluster) -> set[str]:
+    _, answer = ask(cluster, "/api/v1/namespaces")
+    return {each["metadata"]["name"] for each in answer["items"]}
+
+
+@contextmanager
+def core(configuration: kubernetes.client.Configuration) -> Iterator[kubernetes.client.CoreV1Api]:
+    with kubernetes.client.ApiClient(configuration) as client:
+        yield kubernetes.client.CoreV1Api(client)
+        client.rest_client.pool_manager.clear()
+
+
+def make_namespace(cluster: Cluster, name: str) -> None:
+    with core(kubernetes.client.Configuration(**cluster.client_settings)) as api:
+        api.create_namespace({"metadata": {"name": name}})
+
+
+def config_map(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+
+
+def test_with_a_with_statement_it_runs_beside_the_caller() -> None:
+    with Cluster() as cluster:
+        assert names(cluster) == NAMESPACES
+
+
+async def test_with_an_async_with_statement_it_runs_on_the_callers_loop() -> None:
+    threads = threading.active_count()
+    async with Cluster() as cluster:
+        assert threading.active_count() == threads
+        trust = ssl.create_default_context(cafile=cluster.ca_file)
+        headers = {"Authorization": f"Bearer {cluster.token}"}
+        async with (
+            aiohttp.ClientSession(headers=headers, connector=aiohttp.TCPConnector(ssl=trust)) as session,
+            session.get(f"{cluster.url}/api/v1/namespaces") as response,
+        ):
+            answer = await response.json()
+    assert {each["metadata"]["name"] for each in answer["items"]} == NAMESPACES
+
+
+def test_two_clusters_at_once_share_nothing() -> None:
+    with Cluster() as one, Cluster() as other:
+        make_namespace(one, "mine")
+        assert names(one) - names(other) == {"mine"}
+        assert one.url != other.url
+        assert one.token != other.token
+        assert one.ca_file.read_bytes() != other.ca_file.read_bytes()
+        assert ask(one, "/api/v1/namespaces", token=other.token)[0] == 401
+
+
+def test_nothing_is_left_behind() -> None:
+    with Cluster() as cluster:
+        directory, url = cluster.kubeconfig.parent, cluster.url
+        assert directory.stat().st_mode & 0o777 == 0o700
+        assert cluster.kubeconfig.stat().st_mode & 0o777 == 0o600
+    assert not directory.exists()
+    host, port = url.removeprefix("https://").split(":")
+    with pytest.raises(ConnectionRefusedError):
+        HTTPSConnection(host, int(port), timeout=5).connect()
+    assert not [thread for thread in threading.enumerate() if thread.name == "mockube"]
+
+
+def test_a_cluster_that_does_not_run_says_so() -> None:
+    cluster = Cluster()
+    with pytest.raises(RuntimeError, match="within `with Cluster"):
+        _ = cluster.url
+
+
+def test_a_cluster_can_be_used_again_and_is_fresh_then() -> None:
+    cluster = Cluster()
+    for _ in range(2):
+        with cluster:
+            make_namespace(cluster, "mine")
+            assert "mine" in names(cluster)
+
+
+@pytest.mark.parametrize("version", ["1.30", "v1.30"])
+def test_another_release(version: str) -> None:
+    with Cluster(kubernetes_version=version) as cluster:
+        assert cluster.kubernetes_version == "1.30"
+        assert ask(cluster, "/version")[1]["gitVersion"] == "v1.30.0"
+
+
+def test_an_unknown_release_is_refused_at_once() -> None:
+    with pytest.raises(ConfigError, match=r"Kubernetes 1\.2 is not known here: choose one of"):
+        Cluster(kubernetes_version="1.2")
+
+
+def test_an_error_within_comes_out_and_the_cluster_ends() -> None:
+    cluster = Cluster()
+    with pytest.raises(FileNotFoundError, match="no-such"), cluster:
+        (cluster.kubeconfig.parent / "no-such").read_text()
+    with pytest.raises(RuntimeError):
+        _ = cluster.url
+
+
+def test_a_watch_ends_with_the_cluster() -> None:
+    with Cluster() as cluster:
+        trust = ssl.create_default_context(cafile=cluster.ca_file)
+        connection = HTTPSConnection(cluster.url.removeprefix("https://"), context=trust, timeout=30)
+        connection.request("GET", "/api/v1/pods?watch=1", headers={"Authorization": f"Bearer {cluster.token}"})
+        watch = connection.getresponse()
+    assert watch.read() == b""
+    connection.close()
+
+
+def test_a_fresh_cluster_takes_no_time_to_speak_of() -> None:
+    """The best of some: this machine may be busy with something else."""
+    took = []
+    for _ in range(10):
+        began = time.perf_counter()
+        with Cluster():
+            took.append(time.perf_counter() - began)
+    assert min(took) < 0.020
+
+
+def test_the_package_itself_has_nothing_else() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Clusters'"):
+        _ = mockube.Clusters
+
+
+# Clients, as their manuals say to set them up.
+
+
+def test_the_client_kubernetes() -> None:
+    by_file = kubernetes.client.Configuration()
+    with Cluster() as cluster:
+        kubernetes.config.load_kube_config(str(cluster.kubeconfig), client_configuration=by_file)
+        with core(kubernetes.client.Configuration(**cluster.client_settings)) as api:
+            api.create_namespaced_config_map("default", config_map("made"))
+        with core(by_file) as api:
+            found = api.list_namespaced_config_map("default")
+    assert "made" in [each.metadata.name for each in found.items]
+
+
+async def test_the_client_kubernetes_asyncio() -> None:
+    async with Cluster() as cluster:
+        configuration = kubernetes_asyncio.client.Configuration(**cluster.client_settings)
+        async with kubernetes_asyncio.client.ApiClient(configuration) as client:
+            core_v1 = kubernetes_asyncio.client.CoreV1Api(client)
+            await core_v1.create_namespaced_config_map("default", config_map("made"))
+            found = await core_v1.list_namespaced_config_map("default")
+    assert "made" in [each.metadata.name for each in found.items]
+
+
+async def test_the_client_kr8s() -> None:
+    async with Cluster(kubernetes_version="1.34") as cluster:  # it warns of releases that it does not know yet
+        api = await kr8s.asyncio.api(kubeconfig=str(cluster.kubeconfig))
+        made = await kr8s.asyncio.objects.ConfigMap(config_map("made"), api=api)
+        await made.create()
+        found = [each.name async for each in api.get("configmaps")]
+    assert "made" in found
+
+
+async def test_the_client_lightkube() -> None:
+    async with Cluster() as cluster:
+        client = lightkube.AsyncClient(lightkube.KubeConfig.from_file(cluster.kubeconfig))
+        await client.create(lightkube.resources.core_v1.ConfigMap.from_dict(config_map("made")), namespace="default")
+        found = [each.metadata.name async for each in client.list(lightkube.resources.core_v1.ConfigMap)]  # type: ignore[union-attr]
+        await client.close()
+    assert "made" in found
+
+
+@pytest.mark.kubectl
+def test_the_client_kubectl(kubectl: Path) -> None:
+    with Cluster() as cluster:
+        said = subprocess.run(
+            [kubectl, "--kubeconfig", cluster.kubeconfig, "get", "namespaces", "-o", "name"],
+            capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+    assert {line.removeprefix("namespace/") for line in said.split()} == NAMESPACES

@@ -1,0 +1,85 @@
+"""The README's commands are run and their output compared: what it shows is what a person sees."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+CHANGING = (
+    (r"127\.0\.0\.1:\d+", "127.0.0.1:6443"),
+    (r"after \d+\.\d\d s", "after 0.46 s"),
+    (r"\b\d+s\b", "1s"),
+)
+
+
+def steady(text: str) -> str:
+    """The text without what differs from run to run: ports, times, ages, and where the checkout is."""
+    for pattern, instead in CHANGING:
+        text = re.sub(pattern, instead, text)
+    return text
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+def transcript() -> Iterator[tuple[str, str]]:
+    """The commands of the README in their order, each with the output that it shows."""
+    for part in re.split(r"^\$ ", "\n".join(blocks("console")), flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+def test_make_up_does_what_the_transcript_does() -> None:
+    said = subprocess.run(
+        ["make", "--dry-run", "up", "ARGS=--port 0"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert said.splitlines()[-1] == ".venv/bin/mockube up --data-dir .mockube --port 0"
+
+
+@pytest.mark.kubectl
+def test_what_the_readme_shows_is_what_a_person_sees(
+    up: Callable[..., Any], environment: dict[str, str], kubectl: str, tmp_path: Path
+) -> None:
+    (start, greeting), *rest = transcript()
+    assert start == "make up"
+    server = up("--data-dir", tmp_path / ".mockube")
+    assert steady(server.greeting.replace(str(tmp_path), "$PWD")) == steady(greeting.rstrip("\n") + "\n")
+    shell = environment | {"PATH": f"{Path(kubectl).parent}:{os.environ['PATH']}"}
+    shell["KUBECONFIG"] = str(tmp_path / ".mockube" / "kubeconfig")
+    assert len(rest) > 5
+    for command, output in rest:
+        done = subprocess.run(
+            command, shell=True, cwd=tmp_path, env=shell, capture_output=True, text=True, check=False, timeout=60
+        )
+        assert (command, steady(done.stdout.rstrip()), done.stderr) == (command, steady(output.rstrip()), "")
+
+
+def test_the_readmes_test_of_an_operator_passes(tmp_path: Path) -> None:
+    (example,) = blocks("python")
+    (tmp_path / "test_operator.py").write_text(example)
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout.splitlines()[-1][:8]) == (0, "1 passed"), ended.stdout
+
+
+@pytest.mark.parametrize(
+    "document", sorted({"README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").iterdir())})
+)
+def test_every_link_leads_somewhere(document: str) -> None:
+    text = (ROOT / document).read_text()
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", text)
+    assert [target for target in targets if not ((ROOT / document).parent / target).exists()] == []
+    anchors = {
+        re.sub(r"[^a-z0-9 -]", "", line.lower()).replace(" ", "-") for line in re.findall(r"^#+ (.*)$", text, re.M)
+    }
+    assert {*re.findall(r"\]\(#([^)]+)\)", text)} <= anchors
