@@ -13,6 +13,9 @@ from apiserver.config import Config, ConfigError, from_arguments
 
 log = logging.getLogger("apiserver")
 
+GARBAGE = 50_000
+"""Objects after which the collector looks for cycles: requests make next to none, and what is stored lives long."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until a signal comes; the exit code is 2 where the settings cannot be used."""
@@ -50,6 +53,7 @@ async def serve(config: Config) -> None:
     gc.disable()  # hardly anything that a start makes is garbage
     async with serving(config) as running:
         gc.freeze()  # what was made at the start lives to the end: the collector need never look at it
+        gc.set_threshold(GARBAGE, 20, 50)
         gc.enable()
         log.info("serving Kubernetes %s at %s", config.version, running.url)
         await stop.wait()

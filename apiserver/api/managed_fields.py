@@ -135,7 +135,7 @@ def _entry(owner: Owner, owned: Owned) -> Obj:
     return entry | {"subresource": owner.subresource} if owner.subresource else entry
 
 
-def created(obj: Obj, kind: Struct, *, owner: Owner, time: str, ignored: FieldSet = MEMBER) -> list[Obj]:
+def created(obj: Obj, kind: Struct, *, owner: Owner, time: str, known: FieldSet = MEMBER) -> list[Obj]:
     """The managedFields of an object that is being created (FieldManager.Update against an empty object).
 
     Args:
@@ -143,9 +143,11 @@ def created(obj: Obj, kind: Struct, *, owner: Owner, time: str, ignored: FieldSe
         kind: the object's kind.
         owner: who writes.
         time: now, RFC 3339 in UTC, whole seconds.
-        ignored: what this write cannot set, such as STATUS.
+        known: sets of top-level fields that the object is given without, by label.
     """
-    fields = without(kind.created(obj), ignored)
+    fields = kind.created(obj)
+    if known:
+        fields = fields | known
     sent = metadata(obj).get("managedFields")
     managed = _decoded(sent) if sent else {}
     if not managed:

@@ -1,7 +1,8 @@
 """What every verb works with: the storage, the rows, the schema, the codecs, admission, time and ids, as one value."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from apiserver.api.field_schema import FieldSchema
 from apiserver.api.meta import Obj
@@ -14,6 +15,7 @@ from apiserver.registry.clock import Clock, Ids, Timestamps
 from apiserver.registry.codec import Attached, Codec
 from apiserver.registry.conversion import CONVERSIONS
 from apiserver.registry.fields import selectable_fields
+from apiserver.registry.moulds import Moulds, moulds_by_kind
 from apiserver.registry.security import Security
 from apiserver.registry.storage import Storage
 from etcd.store import KeyValue
@@ -52,10 +54,10 @@ class Registry:
     security: Security
     addresses: ServiceAddresses
     codecs: Codecs = field(default_factory=Codecs)
+    moulds: Mapping[tuple[str, str, str], Moulds] = field(default_factory=moulds_by_kind)
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """The outcome of a write.
 
     Attributes:

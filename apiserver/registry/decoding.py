@@ -1,18 +1,20 @@
 """From a body to an object of the resource's version: kind checks, typed decoding, unknown fields, defaults."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
+
+import orjson
 
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
-from apiserver.api.schema import DecodeError, strict_message
+from apiserver.api.schema import DecodeError, may_repeat_fields, strict_message
 from apiserver.registry.context import Registry
 from apiserver.registry.defaults import set_defaults
+from apiserver.registry.moulds import Mould
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(NamedTuple):
     """A request's body: parsed, and as it came.
 
     Attributes:
@@ -24,12 +26,20 @@ class Body:
     raw: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """An object ready for the strategies, and what the client should be told of its fields."""
+class Decoded(NamedTuple):
+    """An object ready for the strategies.
+
+    Attributes:
+        obj: the object, with defaults.
+        warnings: what the client should be told of its fields.
+        mould: what the spec was cast from.
+        draft: a mould to be made of the spec: its key, and the spec as JSON.
+    """
 
     obj: Obj
     warnings: tuple[str, ...] = ()
+    mould: Mould | None = None
+    draft: tuple[bytes, bytes] | None = None
 
 
 def decode(registry: Registry, resource: Resource, body: Body, *, validation: str) -> Decoded:
@@ -44,6 +54,36 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
     Raises:
         ApiError: 400, the body is not such an object.
     """
+    moulds = registry.moulds.get((resource.group, resource.version, resource.kind))
+    spec = body.obj.get("spec") if moulds is not None else None
+    if moulds is None or not spec or not isinstance(spec, dict):
+        return _worked_out(registry, resource, body, validation)
+    key, mould = moulds.find(spec)
+    if mould is not None and not (body.raw and validation != "Ignore" and may_repeat_fields(body.raw, body.obj)):
+        return _cast(registry, resource, body, mould, validation)
+    decoded = _worked_out(registry, resource, body, validation)
+    if not key or decoded.warnings:
+        return decoded
+    return decoded._replace(draft=(key, orjson.dumps(decoded.obj["spec"])))
+
+
+def _cast(registry: Registry, resource: Resource, body: Body, mould: Mould, validation: str) -> Decoded:
+    """The object with its spec from a mould: what is left to decode is the rest."""
+    given = body.obj.copy()
+    del given["spec"]
+    obj, errors = _typed(registry, resource, Body(given), validation)
+    obj["spec"] = mould.cast()
+    return Decoded(obj, errors, mould=mould)
+
+
+def _worked_out(registry: Registry, resource: Resource, body: Body, validation: str) -> Decoded:
+    obj, errors = _typed(registry, resource, body, validation)
+    set_defaults(resource.group, resource.version, resource.kind, obj)
+    return Decoded(obj, errors)
+
+
+def _typed(registry: Registry, resource: Resource, body: Body, validation: str) -> tuple[Obj, tuple[str, ...]]:
+    """The object as its types have it, and what is wrong with its fields."""
     given = body.obj
     kind, version = given.get("kind") or resource.kind, given.get("apiVersion") or resource.api_version
     _check_kind(resource, kind, version)
@@ -57,8 +97,7 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
     obj["kind"], obj["apiVersion"] = resource.kind, resource.api_version
     if _resets_managed_fields(given):
         obj["metadata"]["managedFields"] = []
-    set_defaults(resource.group, resource.version, resource.kind, obj)
-    return Decoded(obj, decoded.errors)
+    return obj, decoded.errors
 
 
 def _resets_managed_fields(given: Obj) -> bool:

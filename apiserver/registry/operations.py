@@ -10,6 +10,7 @@ from apiserver.registry.admission.chain import Attributes, Operation
 from apiserver.registry.allocating import allocated, give_back
 from apiserver.registry.context import Change, Registry, Written, attached
 from apiserver.registry.decoding import Body, Decoded, decode
+from apiserver.registry.moulds import Mould
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.patching import Patch
 from apiserver.registry.storage import key_of, translated
@@ -37,23 +38,24 @@ async def create(registry: Registry, target: Target, body: Body, options: WriteO
     """
     decoded = decode(registry, target.resource, body, validation=options.validation)
     _check_place(target, decoded.obj)
-    written = await insert(registry, target, decoded.obj, options)
+    written = await insert(registry, target, decoded, options)
     return Written(written.kv, created=True, warnings=decoded.warnings)
 
 
-async def insert(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> Written:
+async def insert(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> Written:
     """Make a new object of one that is decoded and defaulted."""
+    obj = decoded.obj
     resource, meta = target.resource, obj["metadata"]
     if _names_version(meta.pop("resourceVersion", "")):
         raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
     if resource.namespaced:
         meta["namespace"] = target.namespace
     strategy = strategy_of(resource)
-    await admit(registry, "CREATE", target, options, obj=obj)
-    _fill_system_fields(registry, meta)
     if strategy.has_status:
         obj.pop("status", None)
-    own_fields(registry, target, None, obj, options)
+    _own_new_fields(registry, target, decoded, options)
+    await admit(registry, "CREATE", target, options, obj=obj)
+    _fill_system_fields(registry, meta)
     strategy.prepare_create(obj)
     with allocated(registry, target, options, new=obj) as whole:
         return await _insert_named(registry, target, whole, options)
@@ -137,7 +139,7 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
         if error.code != 404 or target.subresource or not target.resource.create_on_update:
             raise
         obj["metadata"].pop("resourceVersion", None)
-        written = await insert(registry, target, obj, options)
+        written = await insert(registry, target, decoded, options)
     return Written(written.kv, created=written.created, warnings=decoded.warnings)
 
 
@@ -161,13 +163,13 @@ async def modify(registry: Registry, target: Target, change: Change, options: Wr
         new = change(old)
         _check_versions(target, strategy, new, old)
         _keep_system_fields(new["metadata"], old["metadata"])
+        await admit(registry, "UPDATE", target, options, obj=new, old=old)
         prepare(new, old)
         own_fields(registry, target, old, new, options)
         try:
             with allocated(registry, target, options, new=new, old=old) as whole:
                 _refuse_invalid(target, whole, check(target.resource, whole, old))
                 strategy.canonicalize(whole)
-                await admit(registry, "UPDATE", target, options, obj=whole, old=old)
                 return await _replace(registry, target, kv, whole, options)
         except Conflict as conflict:
             if conflict.current is None:
@@ -292,17 +294,46 @@ def _version_required(target: Target) -> ApiError:
 
 def own_fields(registry: Registry, target: Target, old: Obj | None, new: Obj, options: WriteOptions) -> None:
     """Note in metadata.managedFields whose the written fields are."""
-    resource, now = target.resource, registry.timestamps.now()
-    kind = registry.field_schema.root(resource.definition)
-    owner = Owner(options.manager, "Update", resource.api_version, target.subresource)
+    kind, now = registry.field_schema.root(target.resource.definition), registry.timestamps.now()
+    owner = _owner(target, options)
     if old is None:
-        entries = created(new, kind, owner=owner, time=now)
+        _set_owners(new["metadata"], created(new, kind, owner=owner, time=now))
     else:
-        entries = updated(old, new, kind, owner=owner, time=now)
+        _set_owners(new["metadata"], updated(old, new, kind, owner=owner, time=now))
+
+
+def _own_new_fields(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> None:
+    """The same for a new object, whose spec's fields may be known from its mould, or are noted for one."""
+    obj, mould, draft = decoded.obj, decoded.mould, decoded.draft
+    if mould is None and draft is None:
+        own_fields(registry, target, None, obj, options)
+        return
+    resource = target.resource
+    kind, now = registry.field_schema.root(resource.definition), registry.timestamps.now()
+    owner, meta = _owner(target, options), obj["metadata"]
+    if mould is not None:
+        rest = obj.copy()
+        del rest["spec"]
+        _set_owners(meta, created(rest, kind, owner=owner, time=now, known={"f:spec": mould.fields}))
+        return
+    tracked = meta.get("managedFields")
+    entries = created(obj, kind, owner=owner, time=now)
+    if draft is not None and entries and not tracked:
+        key, spec = draft
+        place = (resource.group, resource.version, resource.kind)
+        registry.moulds[place].keep(key, Mould(spec, entries[0]["fieldsV1"]["f:spec"]))
+    _set_owners(meta, entries)
+
+
+def _owner(target: Target, options: WriteOptions) -> Owner:
+    return Owner(options.manager, "Update", target.resource.api_version, target.subresource)
+
+
+def _set_owners(meta: Obj, entries: list[Obj]) -> None:
     if entries:
-        new["metadata"]["managedFields"] = entries
+        meta["managedFields"] = entries
     else:
-        new["metadata"].pop("managedFields", None)
+        meta.pop("managedFields", None)
 
 
 async def admit(

@@ -123,11 +123,21 @@ def test_fields_that_a_write_cannot_set_are_not_owned(schema):
     kind = schema.root("io.k8s.api.core.v1.Pod")
     pod = {"spec": {"nodeName": "n"}, "status": {"phase": "Running"}}
     owner = Owner("m", "Update", "v1")
-    entries = created(pod, kind, owner=owner, time=at(0), ignored=STATUS)
+    entries = created({"spec": pod["spec"]}, kind, owner=owner, time=at(0))
     assert entries == [entry("m", {"f:spec": {"f:nodeName": {}}})]
     stored = pod | {"metadata": {"managedFields": entries}}
     new = {"spec": {"nodeName": "n"}, "status": {"phase": "Failed"}, "metadata": {"managedFields": entries}}
     assert updated(stored, new, kind, owner=owner, time=at(5), ignored=STATUS) == entries
+
+
+def test_fields_that_are_known_already_are_owned_like_those_that_are_found(schema):
+    kind = schema.root("io.k8s.api.core.v1.Pod")
+    pod = {"metadata": {"labels": {"a": "b"}}, "spec": {"nodeName": "n"}}
+    owner = Owner("m", "Update", "v1")
+    whole = created(pod, kind, owner=owner, time=at(0))
+    rest = {"metadata": pod["metadata"]}
+    known = {"f:spec": whole[0]["fieldsV1"]["f:spec"]}
+    assert created(rest, kind, owner=owner, time=at(0), known=known) == whole
 
 
 @pytest.mark.parametrize("reset", [[], [{}]])

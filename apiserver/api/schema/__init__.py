@@ -6,7 +6,15 @@ No defaults, no validation, no conversion: those are the registry's.
 """
 
 from apiserver.api.schema.definitions import available_versions, load_definitions
-from apiserver.api.schema.schema import Decoded, Schema, strict_message
+from apiserver.api.schema.schema import Decoded, Schema, may_repeat_fields, strict_message
 from apiserver.api.schema.strict import DecodeError
 
-__all__ = ["DecodeError", "Decoded", "Schema", "available_versions", "load_definitions", "strict_message"]
+__all__ = [
+    "DecodeError",
+    "Decoded",
+    "Schema",
+    "available_versions",
+    "load_definitions",
+    "may_repeat_fields",
+    "strict_message",
+]

@@ -1,8 +1,7 @@
 """The contract of admission plug-ins, and the chain that asks them in order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from apiserver.api.meta import Obj
 from apiserver.api.user import User
@@ -11,8 +10,7 @@ from apiserver.registry.options import Target
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(NamedTuple):
     """One write, as admission sees it.
 
     Attributes:

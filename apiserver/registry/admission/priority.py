@@ -1,0 +1,123 @@
+"""Priority: a pod's priority class becomes a number, and only one class is the default."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import orjson
+
+from apiserver.api import errors
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
+from apiserver.registry.admission.chain import Attributes
+from etcd.store import Compacted, KeyValue, Page, Watcher
+
+CLASSES = "/registry/priorityclasses/"
+DEFAULT: Obj = {"metadata": {"name": ""}, "value": 0, "preemptionPolicy": "PreemptLowerPriority"}
+"""What counts where no class is the default (scheduling.DefaultPriorityWhenNoDefaultClassExists)."""
+RESOLVED = ("priority", "preemptionPolicy")
+"""What the plug-in sets in the spec of a pod; an update that leaves it out means no change."""
+
+
+class Reader(Protocol):
+    """What the plug-in needs of a store."""
+
+    def get(self, key: str) -> KeyValue | None:
+        """The newest state of a key."""
+        ...
+
+    def range(self, prefix: str) -> Page:
+        """The newest state of all keys under a prefix."""
+        ...
+
+    def watch(self, prefix: str, *, after: int) -> Watcher:
+        """The events under a prefix strictly after a revision."""
+        ...
+
+
+class Priority:
+    """The plug-in of that name (plugin/pkg/admission/priority)."""
+
+    name = "Priority"
+
+    def __init__(self, store: Reader) -> None:
+        self._store = store
+        self._default_class = DEFAULT
+        self._changes: Watcher | None = None
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Resolve the priority of a pod; refuse a second default among the classes."""
+        resource, obj = attributes.target.resource, attributes.obj
+        if obj is None or attributes.target.subresource:
+            return
+        if resource.kind == "Pod" and not resource.group:
+            if attributes.old is None:
+                self._resolve(attributes, obj["spec"])
+            else:
+                _keep(obj["spec"], attributes.old["spec"])
+        elif resource.kind == "PriorityClass" and obj.get("globalDefault"):
+            self._check_only_default(attributes, obj)
+
+    def _resolve(self, attributes: Attributes, spec: Obj) -> None:
+        """Set the number and the policy of the pod's class, or of the default one."""
+        name = spec.get("priorityClassName")
+        found = self._class(attributes, name) if name else self._default()
+        if found is not DEFAULT:
+            spec["priorityClassName"] = found["metadata"]["name"]
+        value, policy = found["value"], found.get("preemptionPolicy")
+        if spec.setdefault("priority", value) != value:
+            why = f"the integer value of priority ({spec['priority']}) {_ADVICE.format(value)}"
+            raise _forbidden(attributes, why)
+        if policy and spec.setdefault("preemptionPolicy", policy) != policy:
+            why = f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) {_ADVICE.format(policy)}"
+            raise _forbidden(attributes, why)
+
+    def _class(self, attributes: Attributes, name: str) -> Obj:
+        kv = self._store.get(CLASSES + name)
+        if kv is None:
+            raise _forbidden(attributes, f"no PriorityClass with name {name} was found")
+        found: Obj = orjson.loads(kv.value)
+        return found
+
+    def _default(self) -> Obj:
+        """The default class, worked out again when a class has changed."""
+        try:
+            if self._changes is not None and not self._changes.take():
+                return self._default_class
+        except Compacted:
+            pass  # too much has changed since anybody asked
+        if self._changes is not None:
+            self._changes.close()
+        page = self._store.range(CLASSES)
+        self._changes = self._store.watch(CLASSES, after=page.revision)
+        self._default_class = _lowest_default(page.items)
+        return self._default_class
+
+    def _check_only_default(self, attributes: Attributes, obj: Obj) -> None:
+        found = self._default()["metadata"]["name"]
+        if found and (attributes.old is None or found != obj["metadata"].get("name")):
+            why = f"PriorityClass {found} is already marked as default. Only one default can exist"
+            raise _forbidden(attributes, why)
+
+
+def _lowest_default(classes: Iterable[KeyValue]) -> Obj:
+    """The class that is the default: of several, which only a race can make, the lowest."""
+    # most are none, and need no parsing
+    found = (orjson.loads(kv.value) for kv in classes if b'"globalDefault":true' in kv.value)
+    return min(found, key=lambda each: int(each["value"]), default=DEFAULT)
+
+
+_ADVICE = (
+    "must not be provided in pod spec; priority admission controller computed {} from the given PriorityClass name"
+)
+
+
+def _keep(new: Obj, old: Obj) -> None:
+    for field in RESOLVED:
+        if field in old and new.get(field) is None:
+            new[field] = old[field]
+
+
+def _forbidden(attributes: Attributes, why: str) -> ApiError:
+    resource, obj = attributes.target.resource, attributes.obj or {}
+    name = obj["metadata"].get("name") or attributes.target.name
+    return errors.forbidden(resource.group, resource.plural, name=name, why=why)
