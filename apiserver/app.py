@@ -42,6 +42,7 @@ from apiserver.metrics import Metrics
 from apiserver.registry import allocating
 from apiserver.registry.admission.chain import Chain
 from apiserver.registry.admission.namespace_lifecycle import NamespaceLifecycle
+from apiserver.registry.admission.priority import Priority
 from apiserver.registry.allocation import ServiceAddresses
 from apiserver.registry.bootstrap import Place, bootstrap
 from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
@@ -199,7 +200,7 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
         schema=schema,
         merge_schema=MergeSchema(schema.definitions),
         field_schema=FieldSchema(schema.definitions, load_go_types()),
-        admission=Chain([NamespaceLifecycle(store)]),
+        admission=Chain([NamespaceLifecycle(store), Priority(store)]),
         clock=clock,
         ids=ids,
         timestamps=Timestamps(clock),
