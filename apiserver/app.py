@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -98,7 +99,7 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
     """
     clock, ids = clock or SystemClock(), ids or RandomIds()
     definitions = load_definitions(config.version)
-    table = ResourceTable(builtin_rows(definitions))
+    table = ResourceTable(_rows(config.version))
     store = await _open(config, table)
     try:
         guard = _guard(config, store, table, clock)
@@ -160,6 +161,11 @@ async def _lasting(run: Callable[[], Awaitable[None]]) -> None:
         except Exception:
             log.exception("%s failed and is started again", run.__qualname__)
             await asyncio.sleep(RESTART)
+
+
+@cache  # rows never change: a second server in the process starts the sooner
+def _rows(version: str) -> tuple[Resource, ...]:
+    return tuple(builtin_rows(load_definitions(version)))
 
 
 async def _open(config: Config, table: ResourceTable) -> Store:

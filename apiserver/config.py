@@ -3,7 +3,7 @@
 import argparse
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from apiserver.api.schema import available_versions
@@ -58,7 +58,7 @@ class Config:
 
 
 def check(config: Config) -> Config:
-    """The same settings, if they can be used.
+    """The same settings, if they can be used, with the release filled in.
 
     Raises:
         ConfigError: one cannot.
@@ -77,7 +77,7 @@ def check(config: Config) -> Config:
             raise ConfigError(f"--{name.replace('_', '-')}: {path} is not a file")
     if not 0 <= config.secure_port <= 65535:
         raise ConfigError(f"--secure-port: {config.secure_port} is no port: give a number from 0 to 65535")
-    return config
+    return replace(config, kubernetes_version=config.version)
 
 
 def parser() -> argparse.ArgumentParser:
