@@ -140,14 +140,16 @@ def test_a_watch_ends_with_the_cluster() -> None:
     connection.close()
 
 
-def test_a_fresh_cluster_takes_no_time_to_speak_of() -> None:
-    """The best of some: this machine may be busy with something else."""
-    took = []
-    for _ in range(10):
+def test_a_fresh_cluster_takes_under_20_ms() -> None:
+    """The best of many: the machine may be busy with other tests."""
+    best = 1.0
+    for _ in range(100):
         began = time.perf_counter()
         with Cluster():
-            took.append(time.perf_counter() - began)
-    assert min(took) < 0.020
+            best = min(best, time.perf_counter() - began)
+        if best < 0.020:
+            return
+    pytest.fail(f"it took {best * 1000:.1f} ms at best")
 
 
 def test_the_package_itself_has_nothing_else() -> None:

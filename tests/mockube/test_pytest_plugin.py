@@ -60,7 +60,7 @@ def test_nothing_of_the_server_is_imported():
 def run(folder: Path, tests: str, *arguments: str) -> str:
     """What pytest says of tests in a process of its own, where only the entry point has loaded the plugin."""
     (folder / "test_theirs.py").write_text(tests)
-    (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
+
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
         cwd=folder, capture_output=True, text=True, check=False,

@@ -80,6 +80,7 @@ def test_every_link_leads_somewhere(document: str) -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", text)
     assert [target for target in targets if not ((ROOT / document).parent / target).exists()] == []
     anchors = {
-        re.sub(r"[^a-z0-9 -]", "", line.lower()).replace(" ", "-") for line in re.findall(r"^#+ (.*)$", text, re.M)
+        re.sub(r"[^a-z0-9 -]", "", line.lower()).replace(" ", "-")
+        for line in re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     }
     assert {*re.findall(r"\]\(#([^)]+)\)", text)} <= anchors
