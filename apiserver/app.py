@@ -10,21 +10,15 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
 from random import Random
 from typing import Any
 
 import orjson
 from aiohttp import web
 
-from apiserver.api.builtin import builtin_rows
 from apiserver.api.errors import qualified
-from apiserver.api.field_schema import FieldSchema
 from apiserver.api.meta import Obj
-from apiserver.api.patch.merge_schema import MergeSchema
 from apiserver.api.resources import Resource, ResourceTable
-from apiserver.api.schema import Schema, load_definitions
-from apiserver.api.schema.go_types import load_go_types
 from apiserver.auth.authentication import Authentication, StaticTokens
 from apiserver.auth.authorization import MODES
 from apiserver.auth.guard import Guard
@@ -52,6 +46,7 @@ from apiserver.registry.context import Registry, attached
 from apiserver.registry.event_ttl import EventSweeper
 from apiserver.registry.namespaces import NamespaceDeleter
 from apiserver.registry.storage import ROOT, Storage, key_of
+from apiserver.release import Release, load_release
 from etcd.backends import open_store
 from etcd.store import Store, StoreError
 
@@ -98,21 +93,19 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
         ConfigError: the store cannot be opened, a file cannot be read, or the address cannot be had.
     """
     clock, ids = clock or SystemClock(), ids or RandomIds()
-    definitions = load_definitions(config.version)
-    table = ResourceTable(_rows(config.version))
+    release = load_release(config.version)
+    table = ResourceTable(release.rows)
     store = await _open(config, table)
     try:
         guard = _guard(config, store, table, clock)
-        schema = Schema(definitions, config.version)
-        registry = _registry(config, store, table, guard=guard, schema=schema, clock=clock, ids=ids)
+        registry = _registry(config, store, table, guard=guard, release=release, clock=clock, ids=ids)
         await bootstrap(registry, _place(config))
-        renderer = Renderer(clock, definitions)
+        renderer = Renderer(clock, release.definitions)
         metrics = Metrics(lambda: _objects(registry))
         watches = Watches(registry, renderer, metrics)
-        minor = int(config.version.partition(".")[2])
         address = f"{config.bind_address}:{config.secure_port}"
-        discovery = Discovery(table, minor=minor, address=address, other_paths=PAGES)
-        openapi = OpenAPI(table, definitions, minor=minor)
+        discovery = Discovery(table, minor=release.minor, address=address, other_paths=PAGES)
+        openapi = OpenAPI(table, release.definitions, minor=release.minor)
         server = Server(
             authentication=guard.authentication,
             authorizer=guard.authorizer,
@@ -163,11 +156,6 @@ async def _lasting(run: Callable[[], Awaitable[None]]) -> None:
             await asyncio.sleep(RESTART)
 
 
-@cache  # rows never change: a second server in the process starts the sooner
-def _rows(version: str) -> tuple[Resource, ...]:
-    return tuple(builtin_rows(load_definitions(version)))
-
-
 async def _open(config: Config, table: ResourceTable) -> Store:
     try:
         return await open_store(config.store, attach=Attach(table))
@@ -196,16 +184,16 @@ class Attach:
 
 
 def _registry(  # noqa: PLR0913 - the one place where the collaborators of the verbs meet
-    config: Config, store: Store, table: ResourceTable, *, guard: Guard, schema: Schema, clock: Clock, ids: Ids
+    config: Config, store: Store, table: ResourceTable, *, guard: Guard, release: Release, clock: Clock, ids: Ids
 ) -> Registry:
     ranges = config.service_cluster_ip_range.split(",")
     choose = Random().randrange  # noqa: S311 - addresses, not secrets
     registry = Registry(
         storage=Storage(store),
         table=table,
-        schema=schema,
-        merge_schema=MergeSchema(schema.definitions),
-        field_schema=FieldSchema(schema.definitions, load_go_types()),
+        schema=release.schema,
+        merge_schema=release.merge_schema,
+        field_schema=release.field_schema,
         admission=Chain([NamespaceLifecycle(store), Priority(store)]),
         clock=clock,
         ids=ids,

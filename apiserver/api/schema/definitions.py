@@ -13,7 +13,7 @@ _FOLDER = "kubernetes-json-schema"
 _SUFFIX = ".0-local"
 
 
-@cache
+@cache  # a package stays where it is
 def _folder() -> Path:
     # Found, not imported: the package's import takes longer than reading the definitions.
     spec = find_spec("kubernetes_validate")
@@ -32,9 +32,8 @@ def available_versions() -> list[str]:
     return sorted((name[1 : -len(_SUFFIX)] for name in names), key=lambda version: int(version.partition(".")[2]))
 
 
-@cache  # it never changes, nobody writes to it, and a second server in the process starts in half the time
 def load_definitions(version: str) -> Mapping[str, Obj]:
-    """Definition name → JSON schema, of a release such as "1.34"; read-only, since all servers of a process share it.
+    """Definition name → JSON schema, of a release such as "1.34"; read-only.
 
     Raises:
         ValueError: there are no definitions of that release; the message names those there are.

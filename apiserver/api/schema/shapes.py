@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from threading import RLock
 from typing import Any
 
 from apiserver.api.meta import Obj
@@ -143,18 +144,38 @@ _SCALARS: dict[tuple[str, str], tuple[Convert, Any, bool]] = {  # (JSON type, fo
 
 
 class Shapes(dict[str, Shape]):
-    """Definition name → its shape, compiled when it is first asked for."""
+    """Definition name → its shape, compiled when it is first asked for; threads may share it.
+
+    Shapes that refer to each other are compiled together and are not to be found before all of them are finished.
+    """
 
     def __init__(self, definitions: Mapping[str, Obj], go_types: GoTypes) -> None:
         super().__init__(_SELF_READING)
         self._definitions = definitions
         self._go_types = go_types
+        self._unfinished: dict[str, Shape] = {}
+        self._lock = RLock()
 
     def __missing__(self, name: str) -> Shape:
+        with self._lock:
+            shape = self.get(name) or self._unfinished.get(name)
+            if shape is not None:
+                return shape
+            is_first = not self._unfinished
+            try:
+                shape = self._compiled(name)
+                if is_first:
+                    self.update(self._unfinished)
+            finally:
+                if is_first:
+                    self._unfinished.clear()
+            return shape
+
+    def _compiled(self, name: str) -> Shape:
         if name.startswith(f"{_SCHEMA}Or"):
             return self._choice(name)
         definition = self._definitions[name]
-        self[name] = struct = Struct(type_name(name))
+        self._unfinished[name] = struct = Struct(type_name(name))
         facts = self._go_types.get(name, {})
         go_fields = {key: go_field(definition, key, facts) for key in definition.get("properties", ())}
         struct.fields.update(
@@ -168,7 +189,7 @@ class Shapes(dict[str, Shape]):
         assert isinstance(schema, Struct)
         items: dict[str, Shape] = {"Array": schema, "StringArray": Scalar("string", values.read_string, "")}
         item = items.get(name.removeprefix(f"{_SCHEMA}Or"))
-        self[name] = choice = Choice(
+        self._unfinished[name] = choice = Choice(
             type_name(name),
             schema,
             None if item is None else List(f"[]{item.type}", item, _list_decoder(item)),
