@@ -11,6 +11,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.user import User
 from apiserver.endpoints import bodies, params
+from apiserver.endpoints.answers import Answer
 from apiserver.endpoints.forms import Renderer, Shape, shape_of
 from apiserver.endpoints.negotiation import answer_form, body_media
 from apiserver.endpoints.params import Query
@@ -83,7 +84,7 @@ class Handlers:
         self._registry = registry
         self._renderer = renderer
 
-    async def get(self, asked: Asked) -> web.Response:
+    async def get(self, asked: Asked) -> Answer:
         """GET of an object."""
         shape, target = asked.shape(), asked.target
         version = asked.query.get("resourceVersion")
@@ -92,14 +93,14 @@ class Handlers:
         kv = await self._registry.storage.get(target.resource, target.namespace, target.name)
         return self._answer(asked, shape, kv)
 
-    async def list(self, asked: Asked) -> web.Response:
+    async def list(self, asked: Asked) -> Answer:
         """GET of a collection."""
         shape, target = asked.shape(), asked.target
         options = params.list_options(asked.query, target.resource)
         selected = await self._registry.storage.list(target.resource, target.namespace, options)
         return self._listed(asked, shape, selected)
 
-    async def create(self, asked: Asked) -> web.Response:
+    async def create(self, asked: Asked) -> Answer:
         """POST to a collection."""
         shape = asked.shape()
         options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind="CreateOptions")
@@ -107,7 +108,7 @@ class Handlers:
         written = await operations.create(self._registry, asked.target, body, options)
         return self._written(asked, shape, written)
 
-    async def update(self, asked: Asked) -> web.Response:
+    async def update(self, asked: Asked) -> Answer:
         """PUT of an object or its status."""
         shape = asked.shape()
         options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind="UpdateOptions")
@@ -115,7 +116,7 @@ class Handlers:
         written = await operations.update(self._registry, asked.target, body, options)
         return self._written(asked, shape, written)
 
-    async def patch(self, asked: Asked) -> web.Response:
+    async def patch(self, asked: Asked) -> Answer:
         """PATCH of an object or its status."""
         patch = await self._patch(asked)
         shape = asked.shape()
@@ -123,7 +124,7 @@ class Handlers:
         written = await operations.patch(self._registry, asked.target, patch, options)
         return self._written(asked, shape, written)
 
-    async def delete(self, asked: Asked) -> web.Response:
+    async def delete(self, asked: Asked) -> Answer:
         """DELETE of an object: answered with the object where it lives on or its kind says so, else with a Status."""
         shape, target = asked.shape(), asked.target
         options = params.delete_options(asked.query, await self._delete_body(asked), user=asked.user)
@@ -135,7 +136,7 @@ class Handlers:
         names = {"name": target.name, "group": resource.group, "kind": resource.plural, "uid": uid}
         return self._json(asked, success({k: v for k, v in names.items() if v}))
 
-    async def delete_collection(self, asked: Asked) -> web.Response:
+    async def delete_collection(self, asked: Asked) -> Answer:
         """DELETE of a collection: answered with the list of what was there."""
         shape, target = asked.shape(), asked.target
         selection = params.list_options(asked.query, target.resource)
@@ -143,7 +144,7 @@ class Handlers:
         items = await deletion.delete_collection(self._registry, target, selection, options)
         return self._listed(asked, shape, Selected(items, self._registry.storage.store.revision))
 
-    async def computed(self, asked: Asked, verb: str, part: Part) -> web.Response:
+    async def computed(self, asked: Asked, verb: str, part: Part) -> Answer:
         """A subresource other than a plain part of its object, or a resource that is not stored."""
         target, shape = asked.target, asked.shape()
         body = patch = None
@@ -190,29 +191,29 @@ class Handlers:
         raw = await bodies.read(asked.request)
         return make(raw, self._registry.merge_schema.kind(asked.target.resource.definition))
 
-    def _written(self, asked: Asked, shape: Shape, written: Written) -> web.Response:
+    def _written(self, asked: Asked, shape: Shape, written: Written) -> Answer:
         code = 201 if written.created else 200
         return self._answer(asked, shape, written.kv, code=code, warnings=written.warnings)
 
     def _answer(
         self, asked: Asked, shape: Shape, kv: KeyValue, *, code: int = 200, warnings: tuple[str, ...] = ()
-    ) -> web.Response:
+    ) -> Answer:
         body = self._renderer.one(kv, self._registry.codecs.of(asked.target.resource), shape)
         return self._finished(asked, shape, body, code=code, warnings=warnings)
 
-    def _listed(self, asked: Asked, shape: Shape, selected: Selected) -> web.Response:
+    def _listed(self, asked: Asked, shape: Shape, selected: Selected) -> Answer:
         body = self._renderer.many(selected, self._registry.codecs.of(asked.target.resource), shape)
         return self._finished(asked, shape, body)
 
     def _finished(
         self, asked: Asked, shape: Shape, body: bytes, *, code: int = 200, warnings: tuple[str, ...] = ()
-    ) -> web.Response:
+    ) -> Answer:
         media, pretty = shape.form.media, shape.form.pretty or is_pretty(asked.query, asked.agent)
         return response(
             shaped(body, media, pretty=pretty), code=code, media=media, warnings=warnings, audit_id=asked.audit_id
         )
 
-    def _json(self, asked: Asked, obj: Any, *, code: int = 200) -> web.Response:
+    def _json(self, asked: Asked, obj: Any, *, code: int = 200) -> Answer:
         media = answer_form(asked.request.headers.get("Accept", "")).media
         pretty = is_pretty(asked.query, asked.agent)
         return response(
@@ -220,7 +221,7 @@ class Handlers:
         )
 
 
-Handle = Callable[[Handlers, Asked], Awaitable[web.Response]]
+Handle = Callable[[Handlers, Asked], Awaitable[Answer]]
 
 COLLECTION: Mapping[str, tuple[str, Handle]] = {
     "GET": ("list", Handlers.list),

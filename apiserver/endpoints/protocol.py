@@ -1,12 +1,19 @@
 """HTTP below the requests: what is answered to bytes that are no request, in the words of Go's net/http."""
 
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
 import orjson
 from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMethod
 from aiohttp.web_protocol import RequestHandler
 
 from apiserver.api import errors
+from apiserver.endpoints.answers import Answer
 from apiserver.endpoints.negotiation import JSON
+
+
+Handle = Callable[[web.BaseRequest], Awaitable[Answer | web.StreamResponse]]
 
 
 class Connection(RequestHandler):
@@ -40,6 +47,10 @@ class Connection(RequestHandler):
 
 class Listener(web.Server):
     """Makes a Connection for every client."""
+
+    def __init__(self, handle: Handle, **settings: Any) -> None:
+        """Serve with a handler, whose Answer is a response in all that aiohttp asks of one."""
+        super().__init__(cast("Any", handle), **settings)
 
     def __call__(self) -> RequestHandler:
         """A connection's protocol."""

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import orjson
 import yaml
 from aiohttp import web
-from multidict import CIMultiDict
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
+from apiserver.endpoints.answers import Answer
 from apiserver.endpoints.negotiation import JSON, YAML, error_media
 from apiserver.endpoints.params import Query, parse_query
 
@@ -24,14 +24,12 @@ TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 
 def response(
     body: bytes, *, code: int = 200, media: str = JSON, warnings: Iterable[str] = (), audit_id: str = ""
-) -> web.Response:
-    """An answer with the headers that every answer has."""
-    headers: CIMultiDict[str] = CIMultiDict(
-        {"Audit-Id": audit_id, "Cache-Control": "no-cache, private", "Content-Type": media}
-    )
+) -> Answer:
+    """An answer, with what the client is warned of."""
+    answer = Answer(body, status=code, media=media, audit_id=audit_id)
     for text in warnings:
-        headers.add("Warning", f"299 - {_quoted(text)}")
-    return web.Response(body=body, status=code, headers=headers)
+        answer.headers.append(("Warning", f"299 - {_quoted(text)}"))
+    return answer
 
 
 def _quoted(text: str) -> str:
@@ -63,7 +61,7 @@ def is_pretty(query: Query, agent: str) -> bool:
     return wish in TRUE if wish else agent.startswith(PRETTY_AGENTS)
 
 
-def status_response(error: ApiError, request: web.BaseRequest, *, audit_id: str = "") -> web.Response:
+def status_response(error: ApiError, request: web.BaseRequest, *, audit_id: str = "") -> Answer:
     """The Status of an error, in a form that the client reads."""
     headers = request.headers
     media = error_media(headers.get("Accept", ""))
@@ -72,7 +70,7 @@ def status_response(error: ApiError, request: web.BaseRequest, *, audit_id: str 
     answer = response(body, code=error.code, media=media, audit_id=audit_id)
     seconds = (error.details or {}).get("retryAfterSeconds")
     if seconds:
-        answer.headers["Retry-After"] = str(seconds)
+        answer.headers.append(("Retry-After", str(seconds)))
     return answer
 
 
@@ -86,13 +84,10 @@ def success(details: Obj | None, code: int | None = None) -> Obj:
     return status
 
 
-async def compressed(answer: web.Response, accept_encoding: str) -> web.Response:
+async def compressed(answer: Answer, accept_encoding: str) -> Answer:
     """The answer, gzipped off the event loop where it is large and the client wants that."""
-    body = answer.body
-    if not isinstance(body, bytes) or len(body) < GZIP_FROM or "gzip" not in accept_encoding:
+    if len(answer.body) < GZIP_FROM or "gzip" not in accept_encoding:
         return answer
-    packed = await asyncio.to_thread(gzip.compress, body, 1)
-    answer.body = packed
-    answer.headers["Content-Encoding"] = "gzip"
-    answer.headers["Vary"] = "Accept-Encoding"
+    answer.body = await asyncio.to_thread(gzip.compress, answer.body, 1)
+    answer.headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
     return answer

@@ -14,6 +14,7 @@ from apiserver.api.user import User
 from apiserver.auth.authentication import Authentication
 from apiserver.auth.authorization import Authorizer, Request, is_anonymous, is_public
 from apiserver.endpoints import params
+from apiserver.endpoints.answers import Answer
 from apiserver.endpoints.handlers import Action, Asked, Handlers, action_of
 from apiserver.endpoints.negotiation import answer_form
 from apiserver.endpoints.pages import BAD_REQUEST, Page, Pages
@@ -130,7 +131,7 @@ class Server:
         self._audit_ids = AuditIds(ids)
         self._limits = {"readOnly": limits.reading, "mutating": limits.mutating}
 
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: web.BaseRequest) -> Answer | web.StreamResponse:
         """Answer one request; whatever goes wrong is a Status."""
         began = time.perf_counter()
         audit_id = request.headers.get("Audit-Id") or self._audit_ids.next()
@@ -160,7 +161,7 @@ class Server:
             )
         return answer
 
-    async def _answer(self, request: web.BaseRequest, audit_id: str, outcome: Outcome) -> web.StreamResponse:
+    async def _answer(self, request: web.BaseRequest, audit_id: str, outcome: Outcome) -> Answer | web.StreamResponse:
         path, _, search = request.raw_path.partition("?")
         headers = request.headers
         user = self._user_of(request)
@@ -211,7 +212,7 @@ class Server:
                 f'"{resource.group}"{where}',
             )
 
-    async def _limited(self, asked: Asked, action: Action) -> web.StreamResponse:
+    async def _limited(self, asked: Asked, action: Action) -> Answer:
         kind = "readOnly" if asked.request.method in READS else "mutating"
         inflight, limit = self._metrics.inflight, self._limits[kind]
         if limit and inflight[kind] >= limit:
@@ -222,7 +223,7 @@ class Server:
         finally:
             inflight[kind] -= 1
         encoding = asked.request.headers.get("Accept-Encoding")
-        return await compressed(answer, encoding) if encoding and isinstance(answer, web.Response) else answer
+        return await compressed(answer, encoding) if encoding else answer
 
     async def _watched(self, asked: Asked, path: str, outcome: Outcome) -> web.StreamResponse:
         self._authorize(asked, "watch", path)
@@ -237,9 +238,7 @@ class Server:
         finally:
             running[labels] -= 1
 
-    def _page(
-        self, request: web.BaseRequest, path: str, query: Query, *, user: User, audit_id: str
-    ) -> web.StreamResponse:
+    def _page(self, request: web.BaseRequest, path: str, query: Query, *, user: User, audit_id: str) -> Answer:
         if not self._authorizer.allows(Request(user, request.method.lower(), path)) and not is_public(path):
             raise errors.forbidden(
                 "", "", name="", why=f'User "{user.name}" cannot {request.method.lower()} path "{path}"'
@@ -249,19 +248,17 @@ class Server:
             raise errors.method_not_allowed()
         if found.negotiated:
             found = _as_wished(found, request, query)
+        if found.etag and request.headers.get("If-None-Match") == found.etag:
+            found = found._replace(body=b"", code=304)
         answer = _sent(found, audit_id)
         if found.etag:
-            answer.headers["ETag"] = found.etag
-            answer.headers["Vary"] = "Accept"
-            if request.headers.get("If-None-Match") == found.etag:
-                answer = response(b"", code=304, media=found.media, audit_id=audit_id)
-                answer.headers["ETag"] = found.etag
+            answer.headers += [("ETag", found.etag), ("Vary", "Accept")]
         if found.cache:
-            answer.headers["Cache-Control"] = found.cache
+            answer.cache = found.cache
         return answer
 
 
-def _sent(page: Page, audit_id: str) -> web.Response:
+def _sent(page: Page, audit_id: str) -> Answer:
     return response(page.body, code=page.code, media=page.media, audit_id=audit_id)
 
 
