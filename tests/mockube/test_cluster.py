@@ -4,6 +4,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPSConnection
 from pathlib import Path
@@ -19,6 +20,7 @@ import pytest
 
 import mockube
 from apiserver.config import ConfigError
+from apiserver.release import load_release
 from mockube import Cluster
 
 NAMESPACES = {"default", "kube-node-lease", "kube-public", "kube-system"}
@@ -82,6 +84,20 @@ def test_two_clusters_at_once_share_nothing() -> None:
         assert one.token != other.token
         assert one.ca_file.read_bytes() != other.ca_file.read_bytes()
         assert ask(one, "/api/v1/namespaces", token=other.token)[0] == 401
+
+
+def test_clusters_that_start_at_once_in_a_new_process_all_understand_the_same() -> None:
+    """They compile the schema of pods together."""
+    load_release.cache_clear()
+
+    def image_pull_policy(_: int) -> str:
+        with Cluster() as cluster, core(kubernetes.client.Configuration(**cluster.client_settings)) as api:
+            pod = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "nginx:1"}]}}
+            policy: str = api.create_namespaced_pod("default", pod).spec.containers[0].image_pull_policy
+            return policy
+
+    with ThreadPoolExecutor(8) as threads:
+        assert [*threads.map(image_pull_policy, range(8))] == ["IfNotPresent"] * 8
 
 
 def test_nothing_is_left_behind() -> None:

@@ -85,7 +85,7 @@ def test_everything_that_it_writes_is_its_owners_alone(up: Any, tmp_path: Path) 
 def test_a_signal_ends_watches_and_the_server_with_exit_code_0(up: Any, name: signal.Signals) -> None:
     server = up()
     client = Client(server.kubeconfig)
-    connection, watch = client.open("GET", f"{CONFIG_MAPS}?watch=1")
+    connection, watch = client.open("GET", f"{CONFIG_MAPS}?watch=1&fieldSelector=metadata.name=seen")
     client.ask("POST", CONFIG_MAPS, config_map("seen"))
     assert json.loads(watch.readline())["object"]["metadata"]["name"] == "seen"
     assert server.stop(name) == (0, "", "")
