@@ -62,7 +62,7 @@ class Cluster:
         """What `Configuration` of the clients kubernetes and kubernetes-asyncio takes: `Configuration(**settings)`."""
         return {
             "host": self.url,
-            "api_key": {name: f"Bearer {self.token}" for name in ("authorization", "BearerToken")},  # each knows one
+            "api_key": dict.fromkeys(("authorization", "BearerToken"), f"Bearer {self.token}"),  # each knows one
             "ssl_ca_cert": str(self.ca_file),
         }
 
