@@ -80,8 +80,9 @@ def test_a_run_that_uses_no_fixture_imports_no_server(tmp_path: Path) -> None:
     assert run(tmp_path, UNUSED, *disabled).startswith("1 passed")
 
 
-def test_the_fixtures_explain_themselves() -> None:
+def test_the_fixtures_explain_themselves(tmp_path: Path) -> None:
     said = subprocess.run(
-        [sys.executable, "-m", "pytest", "--fixtures", "-q"], capture_output=True, text=True, check=False
-    )
-    assert "A cluster of this test's own, empty but for what every cluster has." in said.stdout
+        [sys.executable, "-m", "pytest", "--fixtures", "-q"], cwd=tmp_path, capture_output=True, text=True, check=False
+    ).stdout
+    assert "A cluster of this test's own, empty but for what every cluster has." in said
+    assert "A cluster that all tests of the session share" in said

@@ -39,7 +39,11 @@ def transcript() -> Iterator[tuple[str, str]]:
 
 def test_make_up_does_what_the_transcript_does() -> None:
     said = subprocess.run(
-        ["make", "--dry-run", "up", "ARGS=--port 0"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["make", "--dry-run", "--no-print-directory", "up", "ARGS=--port 0"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     assert said.splitlines()[-1] == ".venv/bin/mockube up --data-dir .mockube --port 0"
 
