@@ -57,7 +57,8 @@ class Codec:
         obj["apiVersion"] = self._stored_api_version
         obj["metadata"].pop("resourceVersion", None)
         try:
-            return orjson.dumps(self._order | obj)
+            # what orjson returns keeps the buffer it was written into, up to twice as large: a copy lets go of that
+            return memoryview(orjson.dumps(self._order | obj)).tobytes()
         except orjson.JSONEncodeError as error:  # parts without a schema can be nested deeper than can be written
             raise bad_request(f"the object cannot be stored: {error}") from error
 
