@@ -158,7 +158,8 @@ class Renderer:
         found = self._rows.get(place) if kv.mod_revision else None
         if found is None:
             obj = codec.decode(kv)
-            found = compile_row(resource.group, resource.kind, obj=obj), orjson.dumps(obj["metadata"])
+            metadata = memoryview(orjson.dumps(obj["metadata"])).tobytes()  # as in Codec.encode
+            found = compile_row(resource.group, resource.kind, obj=obj), metadata
             if len(self._rows) >= ROWS:
                 self._rows.clear()
             if kv.mod_revision:
