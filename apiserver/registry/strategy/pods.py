@@ -57,7 +57,8 @@ def prepare_status_update(new: Obj, old: Obj) -> None:
 def prepare_ephemeral_containers(new: Obj, old: Obj) -> None:
     """Of an update of pods/ephemeralcontainers only the ephemeral containers count."""
     given = (new.get("spec") or {}).get("ephemeralContainers")
-    _keep_all_but(new, old, {} if given is None else {"ephemeralContainers": given})
+    spec = {field: value for field, value in old["spec"].items() if field != "ephemeralContainers"}
+    _keep_all_but(new, old, spec | {"ephemeralContainers": given} if given else spec)
 
 
 def prepare_resize(new: Obj, old: Obj) -> None:
@@ -68,7 +69,7 @@ def prepare_resize(new: Obj, old: Obj) -> None:
     spec, before = new.get("spec") or {}, old["spec"]
     fields = [field for field in ("containers", "initContainers") if field in before]
     if all(_names(spec, field) == _names(before, field) for field in ("containers", "initContainers")):
-        _keep_all_but(new, old, {field: _resized(spec[field], before[field]) for field in fields})
+        _keep_all_but(new, old, before | {field: _resized(spec[field], before[field]) for field in fields})
 
 
 def _take_over_profiles(spec: Obj, annotations: dict[str, str]) -> None:
@@ -94,11 +95,12 @@ def _profile(annotation: str) -> Obj | None:
     return {"type": kind} if kind else None
 
 
-def _keep_all_but(new: Obj, old: Obj, changed: Obj) -> None:
+def _keep_all_but(new: Obj, old: Obj, spec: Obj) -> None:
+    """Take all but this spec from the old pod."""
     keep(new, old, "status")
     for field in METADATA_OF_STATUS:
         keep(new["metadata"], old["metadata"], field)
-    new["spec"] = old["spec"] | changed
+    new["spec"] = spec
     if new["spec"] != old["spec"]:
         move_generation(new, old)
 

@@ -1,0 +1,75 @@
+"""The verbs over all rows: what discovery names can be made, read in every form, watched, changed and deleted."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource
+from apiserver.registry.subresources import VIRTUAL
+from apiserver.release import load_release
+
+RELEASES = ("1.37", "1.30", "1.25")
+TABLE, PARTIAL = (f"application/json;as={kind};g=meta.k8s.io;v=v1" for kind in ("Table", "PartialObjectMetadataList"))
+UNBUILT = {"customresourcedefinitions"}
+
+
+def base(row: Resource) -> str:
+    return f"/apis/{row.group}/{row.version}" if row.group else f"/api/{row.version}"
+
+
+def collection(row: Resource) -> str:
+    return f"{base(row)}/namespaces/default/{row.plural}" if row.namespaced else f"{base(row)}/{row.plural}"
+
+
+ROWS = [pytest.param(v, r, id=f"{v}-{r.plural}.{r.version}.{r.group}") for v in RELEASES for r in load_release(v).rows]
+STORED = [
+    param
+    for param in ROWS
+    if (param.values[1].group, param.values[1].plural) not in VIRTUAL and param.values[1].plural not in UNBUILT
+]
+
+
+@pytest.mark.parametrize(("release", "row"), STORED)
+def test_a_kind_is_made_read_watched_changed_and_deleted(
+    wires: Callable[[str], Any], minimal: Callable[[Resource], Obj], release: str, row: Resource
+) -> None:
+    wire, path, body = wires(release), collection(row), minimal(row)
+    name = body["metadata"]["name"]
+    before = wire.get(path)["metadata"]["resourceVersion"]
+
+    made = wire.expect(201, "POST", f"{path}?fieldValidation=Strict", body)
+    assert (made["kind"], made["apiVersion"]) == (row.kind, row.api_version)
+    assert {"uid", "creationTimestamp", "resourceVersion", "managedFields"} <= made["metadata"].keys()
+    assert wire.get(f"{path}/{name}") == made
+
+    assert made["metadata"] in [each["metadata"] for each in wire.get(path)["items"]]
+    table = wire.get(path, Accept=TABLE)
+    assert name in [line["object"]["metadata"]["name"] for line in table["rows"]]
+    assert {len(line["cells"]) for line in table["rows"]} == {
+        len(table["columnDefinitions"]) + (row.plural == "ipaddresses")
+    }
+    assert made["metadata"] in [each["metadata"] for each in wire.get(path, Accept=PARTIAL)["items"]]
+
+    labelled = wire.patch(f"{path}/{name}", {"metadata": {"labels": {"a": "b"}}})
+    assert without_metadata(labelled) == without_metadata(made)
+    labelled["metadata"]["labels"]["c"] = "d"
+    replaced = wire.expect(200, "PUT", f"{path}/{name}", labelled)
+    assert replaced["metadata"]["labels"] == {"a": "b", "c": "d"}
+    stale = wire.expect(409, "PUT", f"{path}/{name}", made | {"data": {}})
+    assert stale["reason"] == "Conflict"
+    assert [each["metadata"]["name"] for each in wire.get(f"{path}?labelSelector=a=b,c")["items"]] == [name]
+
+    wire.expect(200, "DELETE", f"{path}/{name}?gracePeriodSeconds=0")
+    assert wire.expect(404, "GET", f"{path}/{name}")["details"]["name"] == name
+
+    seen = wire.events(f"{path}?watch=1&timeoutSeconds=1&resourceVersion={before}&fieldSelector=metadata.name={name}")
+    assert [event["type"] for event in seen] == ["ADDED", "MODIFIED", "MODIFIED", "DELETED"]
+    assert [event["object"]["metadata"].get("labels", {}) for event in seen][:3] == [
+        made["metadata"].get("labels", {}), {"a": "b"}, {"a": "b", "c": "d"},
+    ]  # fmt: skip
+
+
+def without_metadata(obj: Obj) -> Obj:
+    return {key: value for key, value in obj.items() if key != "metadata"}
