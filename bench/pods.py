@@ -6,6 +6,7 @@ NAME = "NAME-OF-THE-POD"
 """Stands where each pod has its own name, of the same length: so all bodies are as long as each other."""
 SIZE = 1500
 """Bytes of the body."""
+_OWNER = "team-storefront@example.com"
 
 _POD = {
     "apiVersion": "v1",
@@ -13,7 +14,7 @@ _POD = {
     "metadata": {
         "name": NAME,
         "labels": {"app.kubernetes.io/name": "web", "app.kubernetes.io/part-of": "shop", "tier": "frontend"},
-        "annotations": {"example.com/owner": "team-storefront@example.com"},
+        "annotations": {"example.com/owner": _OWNER},
     },
     "spec": {
         "serviceAccountName": "default",
@@ -37,6 +38,7 @@ _POD = {
                 "env": [
                     {"name": "CACHE", "value": "redis://cache.shop.svc:6379/0"},
                     {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+                    {"name": "LOG_LEVEL", "value": "info"},
                 ],
                 "resources": {
                     "requests": {"cpu": "100m", "memory": "128Mi"},
@@ -53,11 +55,16 @@ _POD = {
 }
 
 
-def template() -> bytes:
-    """A pod's body with NAME in place of its name, filled up by an annotation to SIZE bytes."""
+def template(*, varied: bool = False) -> bytes:
+    """A pod's body with NAME in place of its name, filled up by an annotation to SIZE bytes.
+
+    Args:
+        varied: whether the name stands in the spec as well, so that no two pods have the same one.
+    """
     body = json.dumps(_POD, separators=(",", ":"))
-    owner = "team-storefront@example.com"
-    return body.replace(owner, owner + "." * (SIZE - len(body))).encode()
+    if varied:
+        body = body.replace('"value":"info"', f'"value":"{NAME}"')
+    return body.replace(_OWNER, _OWNER + "." * (SIZE - len(body))).encode()
 
 
 def name(run: str, number: int) -> str:

@@ -28,6 +28,7 @@ def main() -> int:
         return 2
     began = time.monotonic()
     rows = []
+    print(f"{'work':<38} {'ours':>12} {'beside':>12} {'ratio':>8}     target")
     before = facts(given.directory)
     with tempfile.TemporaryDirectory(prefix="mockube-bench-", dir=given.directory) as directory:
         bench = Bench(Path(directory), QUICK if given.quick else Effort(), _say)
@@ -37,8 +38,9 @@ def main() -> int:
     seconds = time.monotonic() - began
     given.json.parent.mkdir(exist_ok=True)
     given.json.write_text(json.dumps(_result(rows, before, seconds), indent=1) + "\n")
-    short = [row.work for row in rows if not row.passed]
-    print(f"\n{len(rows) - len(short)} of {len(rows)} targets reached in {seconds:.0f} s; written to {given.json}")
+    asked = [row for row in rows if row.target is not None]
+    short = [row.work for row in asked if not row.passed]
+    print(f"\n{len(asked) - len(short)} of {len(asked)} targets reached in {seconds:.0f} s; written to {given.json}")
     return 1 if short else 0
 
 
@@ -64,12 +66,10 @@ def _say(what: str) -> None:
 
 
 def _line(row: Row) -> str:
-    sign = "<=" if row.at_most else ">="
-    verdict = "ok" if row.passed else "SHORT"
-    return (
-        f"{row.work:<38} {row.ours:>12} {row.beside:>12} {row.figure:>8.2f}{row.unit:<4} "
-        f"{sign} {row.target:<5.3g} {verdict}"
-    )
+    asked = "for information"
+    if row.target is not None:
+        asked = f"{'<=' if row.at_most else '>='} {row.target:<5.3g} {'ok' if row.passed else 'SHORT'}"
+    return f"{row.work:<38} {row.ours:>12} {row.beside:>12} {row.figure:>8.2f}{row.unit:<4} {asked}"
 
 
 def _result(rows: list[Row], machine: dict[str, object], seconds: float) -> dict[str, object]:

@@ -8,7 +8,7 @@ function setup(thread)
   threads = threads + 1
 end
 
-local head, tail, count
+local form, count
 
 function init(args)
   local path = os.getenv("BENCH_POST")
@@ -16,27 +16,24 @@ function init(args)
     return
   end
   local file = assert(io.open(path, "rb"))
-  local pod = file:read("*a")
-  file:close()
   wrk.method = "POST"
-  wrk.body = pod
-  -- All names are as long as the one that they replace, so one text, cut in two there, serves all requests.
-  local text = wrk.format()
-  local from, to = text:find(os.getenv("BENCH_NAME"), 1, true)
-  head = text:sub(1, from - 1) .. "web-" .. os.getenv("BENCH_RUN") .. "-"
-  tail = text:sub(to + 1)
+  wrk.body = file:read("*a")
+  file:close()
+  -- All names are as long as the one that they replace, so one text serves all requests, its Content-Length too.
+  local name = "web-" .. os.getenv("BENCH_RUN") .. "-%%07d"
+  form = wrk.format():gsub("%%", "%%%%"):gsub(os.getenv("BENCH_NAME"):gsub("%-", "%%-"), name)
   count = id * 1000000
   request = function()
     count = count + 1
-    return string.format("%s%07d%s", head, count, tail)
+    return string.format(form, count, count)  -- the name stands once or twice
   end
 end
 
 function done(summary, latency, requests)
   local errors = summary.errors
   io.stderr:write(string.format(
-    '{"requests": %d, "bytes": %d, "seconds": %.6f, "errors": %d, "p50": %.3f, "p99": %.3f, "max": %.3f}\n',
+    '{"requests": %d, "bytes": %d, "seconds": %.6f, "errors": %d, "mean": %.3f, "p50": %.3f, "p99": %.3f, "max": %.3f}\n',
     summary.requests, summary.bytes, summary.duration / 1e6,
     errors.connect + errors.read + errors.write + errors.status + errors.timeout,
-    latency:percentile(50) / 1e3, latency:percentile(99) / 1e3, latency.max / 1e3))
+    latency.mean / 1e3, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3, latency.max / 1e3))
 end

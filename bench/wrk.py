@@ -37,6 +37,7 @@ class Measured:
     """What came of it: times in ms, rate in requests a second."""
 
     rate: float
+    mean: float
     p50: float
     p99: float
     max: float
@@ -79,7 +80,7 @@ def run(url: str, token: str, load: Load, *, seconds: float, letters: str = "aaa
     if told["errors"]:
         raise RuntimeError(f"{told['errors']} of {told['requests']} requests for {load.path} failed")
     rate = told["requests"] / told["seconds"]
-    return Measured(rate, told["p50"], told["p99"], told["max"], told["requests"])
+    return Measured(rate, told["mean"], told["p50"], told["p99"], told["max"], told["requests"])
 
 
 def _command(url: str, token: str, load: Load, seconds: float) -> list[str]:
