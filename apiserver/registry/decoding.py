@@ -9,6 +9,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.api.schema import DecodeError, may_repeat_fields, strict_message
+from apiserver.registry.body_kinds import check_kind
 from apiserver.registry.context import Registry
 from apiserver.registry.defaults import set_defaults
 from apiserver.registry.moulds import Mould
@@ -62,7 +63,7 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
     if mould is not None and not (body.raw and validation != "Ignore" and may_repeat_fields(body.raw, body.obj)):
         return _cast(registry, resource, body, mould, validation)
     decoded = _worked_out(registry, resource, body, validation)
-    if not key or decoded.warnings:
+    if not key or decoded.warnings or validation == "Ignore":  # where nobody looked there may be unknown fields
         return decoded
     return decoded._replace(draft=(key, orjson.dumps(decoded.obj["spec"])))
 
@@ -85,8 +86,7 @@ def _worked_out(registry: Registry, resource: Resource, body: Body, validation: 
 def _typed(registry: Registry, resource: Resource, body: Body, validation: str) -> tuple[Obj, tuple[str, ...]]:
     """The object as its types have it, and what is wrong with its fields."""
     given = body.obj
-    kind, version = given.get("kind") or resource.kind, given.get("apiVersion") or resource.api_version
-    _check_kind(resource, kind, version)
+    kind = check_kind(registry.table, resource, given)
     try:
         decoded = registry.schema.decode(resource.definition, given, body=body.raw, strict=validation != "Ignore")
     except DecodeError as error:
@@ -104,26 +104,6 @@ def _resets_managed_fields(given: Obj) -> bool:
     """Whether a client wants nobody to own anything any more: the one empty list that is not the same as none."""
     meta = given.get("metadata")
     return isinstance(meta, dict) and meta.get("managedFields") == []
-
-
-def _check_kind(resource: Resource, kind: object, version: object) -> None:
-    if kind == resource.kind and version == resource.api_version:
-        return
-    if not isinstance(kind, str) or not isinstance(version, str):
-        raise errors.bad_request(
-            f"the object provided is unrecognized (must be of type {resource.kind}): couldn't get version/kind; "
-            f"json parse error: kind and apiVersion must be strings"
-        )
-    if kind == resource.kind:
-        raise errors.bad_request(
-            f"the API version in the data ({version}) does not match the expected API version ({resource.api_version})"
-        )
-    short = version.rpartition("/")[2]
-    raise errors.bad_request(
-        f'{kind} in version "{short}" cannot be handled as a {resource.kind}: '
-        f"converting ({short}.{kind}) to ({resource.group.partition('.')[0] or 'core'}.{resource.kind}): "
-        "unknown conversion"
-    )
 
 
 def _cannot_be_handled(resource: Resource, kind: str, why: str) -> ApiError:

@@ -12,6 +12,8 @@ from apiserver.registry.context import Change, Registry, Written, attached
 from apiserver.registry.decoding import Body, Decoded, decode
 from apiserver.registry.moulds import Mould
 from apiserver.registry.options import Target, WriteOptions
+from apiserver.registry.owner_references import deduplicate_owners
+from apiserver.registry.patched import decode_patched
 from apiserver.registry.patching import Patch
 from apiserver.registry.storage import key_of, translated
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
@@ -38,8 +40,9 @@ async def create(registry: Registry, target: Target, body: Body, options: WriteO
     """
     decoded = decode(registry, target.resource, body, validation=options.validation)
     _check_place(target, decoded.obj)
+    repeated = deduplicate_owners(decoded.obj["metadata"])
     written = await insert(registry, target, decoded, options)
-    return Written(written.kv, created=True, warnings=decoded.warnings)
+    return Written(written.kv, created=True, warnings=decoded.warnings + repeated)
 
 
 async def insert(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> Written:
@@ -128,6 +131,7 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     obj = decoded.obj
     _check_name(target, obj)
     _check_place(target, obj)
+    warnings = decoded.warnings + deduplicate_owners(obj["metadata"])
 
     def change(old: Obj) -> Obj:
         _check_uid(target, obj, old)
@@ -140,7 +144,7 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
             raise
         obj["metadata"].pop("resourceVersion", None)
         written = await insert(registry, target, decoded, options)
-    return Written(written.kv, created=written.created, warnings=decoded.warnings)
+    return Written(written.kv, created=written.created, warnings=warnings)
 
 
 async def modify(registry: Registry, target: Target, change: Change, options: WriteOptions) -> Written:
@@ -381,7 +385,7 @@ async def patch(registry: Registry, target: Target, patch: Patch, options: Write
 
     def change(old: Obj) -> Obj:
         nonlocal warnings
-        decoded = _decode_patched(registry, target, patch, patch.apply(old), validation=options.validation)
+        decoded = decode_patched(registry, target, patch, patch.apply(old), validation=options.validation)
         _check_name(target, decoded.obj)
         _check_place(target, decoded.obj)
         warnings = decoded.warnings
@@ -389,13 +393,3 @@ async def patch(registry: Registry, target: Target, patch: Patch, options: Write
 
     written = await modify(registry, target, change, options)
     return Written(written.kv, warnings=warnings)
-
-
-def _decode_patched(registry: Registry, target: Target, patch: Patch, patched: Obj, *, validation: str) -> Decoded:
-    """What came out of a patch, as an object of the kind; where it is none the error is about the patch."""
-    try:
-        if not isinstance(patched, dict):
-            raise errors.bad_request("json: cannot unmarshal a value that is no object")
-        return decode(registry, target.resource, Body(patched), validation=validation)
-    except ApiError as error:
-        raise patch.refused(patched, error.message.rpartition(f"as a {target.resource.kind}: ")[2]) from error

@@ -11,10 +11,13 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.patch import json_patch, merge_patch, strategic_merge
 from apiserver.api.patch.merge_schema import MergeKind
+from apiserver.api.schema import may_repeat_fields, quoted, repeated_fields
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+OPERATION = frozenset(("op", "path", "from", "value"))
+"""The fields of an operation of a JSON patch."""
 APPLY_PATCH = "application/apply-patch+yaml"
 
 
@@ -38,6 +41,10 @@ class Patch(ABC):
             ApiError: the patch is malformed, or does not fit the object.
         """
 
+    def oddities(self) -> tuple[str, ...]:
+        """The unknown and the repeated fields of the patch itself."""
+        return tuple(repeated_fields(self.raw)) if may_repeat_fields(self.raw, self.body) else ()
+
     def shown(self, patched: Any) -> str:
         """What an error shows of a patch whose outcome is no such object."""
         return orjson.dumps(patched).decode()
@@ -56,6 +63,16 @@ class JsonPatch(Patch):
     def apply(self, obj: Obj) -> Any:
         """The changed object."""
         return json_patch.apply(obj, self.body)
+
+    def oddities(self) -> tuple[str, ...]:
+        """The same, told of the list of operations."""
+        unknown = [
+            f"unknown field {quoted(f'[{i}].{name}')}"
+            for i, operation in enumerate(self.body)
+            for name in operation
+            if name not in OPERATION
+        ]
+        return tuple(f"json patch {odd}" for odd in (*unknown, *super().oddities()))
 
 
 class MergePatch(Patch):

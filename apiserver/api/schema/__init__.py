@@ -7,7 +7,7 @@ No defaults, no validation, no conversion: those are the registry's.
 
 from apiserver.api.schema.definitions import available_versions, load_definitions
 from apiserver.api.schema.schema import Decoded, Schema, may_repeat_fields, strict_message
-from apiserver.api.schema.strict import DecodeError
+from apiserver.api.schema.strict import DecodeError, quoted, repeated_fields
 
 __all__ = [
     "DecodeError",
@@ -16,5 +16,7 @@ __all__ = [
     "available_versions",
     "load_definitions",
     "may_repeat_fields",
+    "quoted",
+    "repeated_fields",
     "strict_message",
 ]

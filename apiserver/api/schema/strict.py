@@ -86,6 +86,22 @@ def explain(shape: Shape, body: bytes | str) -> list[str]:
     return list(walk.found)[:MAX_STRICT_ERRORS]
 
 
+def repeated_fields(body: bytes) -> list[str]:
+    """The repeated fields of a document without a schema, in the order in which they stand there.
+
+    Of one that is nested too deeply to be looked at none are told.
+
+    Raises:
+        ValueError: the body is no JSON.
+    """
+    walk = _Walk()
+    try:
+        walk.visit_anything(json.loads(body, object_pairs_hook=_Fields), _Place())
+    except RecursionError:
+        return []
+    return list(walk.found)[:MAX_STRICT_ERRORS]
+
+
 def prune(shape: Shape, value: Any) -> Any:
     """A copy of a value without unknown fields; what does not fit the shape stays as it is."""
     match shape:
@@ -133,6 +149,19 @@ class _Walk:
                     self.visit(shape.item, each, place.of_index(index))
             case _:
                 self._refuse(_cannot_unmarshal(_described(value), place, shape.type))
+
+    def visit_anything(self, value: Any, place: _Place) -> None:
+        """Note the repeated fields of a value and of all in it."""
+        if isinstance(value, _Fields):
+            seen: set[str] = set()
+            for key, each in value:
+                if key in seen:
+                    self._note("duplicate", place.below(key))
+                seen.add(key)
+                self.visit_anything(each, place.of_key(key))
+        elif isinstance(value, list):
+            for index, each in enumerate(value):
+                self.visit_anything(each, place.of_index(index))
 
     def _struct(self, shape: Struct, value: _Fields, place: _Place) -> None:
         seen: set[str] = set()

@@ -1,0 +1,37 @@
+"""What comes out of a patch: an object of the kind again, or an error that is told of the patch."""
+
+from apiserver.api import errors
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
+from apiserver.api.schema import strict_message
+from apiserver.registry.context import Registry
+from apiserver.registry.decoding import Body, Decoded, decode
+from apiserver.registry.options import Target
+from apiserver.registry.owner_references import deduplicate_owners
+from apiserver.registry.patching import Patch
+
+
+def decode_patched(registry: Registry, target: Target, patch: Patch, patched: Obj, *, validation: str) -> Decoded:
+    """The object that a patch makes of another, with defaults.
+
+    Args:
+        registry: the server's collaborators.
+        target: what is patched.
+        patch: the patch.
+        patched: its outcome.
+        validation: "Strict", "Warn" or "Ignore" for unknown and repeated fields, of the patch and of its outcome.
+
+    Raises:
+        ApiError: 422, the outcome is no such object.
+    """
+    lenient = "Ignore" if validation == "Ignore" else "Warn"
+    try:
+        if not isinstance(patched, dict):
+            raise errors.bad_request("json: cannot unmarshal a value that is no object")
+        decoded = decode(registry, target.resource, Body(patched), validation=lenient)
+    except ApiError as error:
+        raise patch.refused(patched, error.message.rpartition(f"as a {target.resource.kind}: ")[2]) from error
+    odd = () if validation == "Ignore" else (*patch.oddities(), *decoded.warnings)
+    if odd and validation == "Strict":
+        raise patch.refused(patched, strict_message(odd))
+    return decoded._replace(warnings=(*odd, *deduplicate_owners(decoded.obj["metadata"], patched=True)))
