@@ -75,9 +75,22 @@ def check(config: Config) -> Config:
         path: Path | None = getattr(config, name)
         if path is not None and not path.is_file():
             raise ConfigError(f"--{name.replace('_', '-')}: {path} is not a file")
+    if not _is_host(config.bind_address):
+        raise ConfigError(f"cannot listen on {config.bind_address!r}: it is neither an IP address nor a host name")
     if not 0 <= config.secure_port <= 65535:
         raise ConfigError(f"--secure-port: {config.secure_port} is no port: give a number from 0 to 65535")
     return replace(config, kubernetes_version=config.version)
+
+
+def _is_host(bind: str) -> bool:
+    """Whether an address can be one: what begins like an IP address has to be one, names are for the system to know."""
+    if not (bind[:1].isdigit() or ":" in bind):
+        return bool(bind)
+    try:
+        ipaddress.ip_address(bind)
+    except ValueError:
+        return False
+    return True
 
 
 def parser() -> argparse.ArgumentParser:

@@ -214,6 +214,11 @@ def test_a_kubeconfig_that_is_none(refused: Refused, tmp_path: Path) -> None:
         (["up", "--storage", "x"], "mockube: unrecognized arguments: --storage x"),
         (["down"], "mockube: argument COMMAND: invalid choice: 'down'"),
         ([], "mockube: the following arguments are required: COMMAND"),
+        (
+            ["up", "--bind", "999.1.1.1"],
+            "mockube: cannot listen on '999.1.1.1': it is neither an IP address nor a host",
+        ),
+        (["up", "--bind", ""], "mockube: cannot listen on '': it is neither an IP address nor a host name"),
         (["up", "--store", "mysql://x"], "mockube: There is no store 'mysql://x'"),
         (["up", "--store", "http://127.0.0.1:2379"], "mockube: The store in an etcd cluster"),
     ],
