@@ -7,9 +7,9 @@ from apiserver.api import errors
 from apiserver.endpoints.discovery import Discovery, Document
 from apiserver.endpoints.negotiation import JSON, TEXT, clauses
 from apiserver.endpoints.openapi.documents import OpenAPI
+from apiserver.endpoints.openapi.gnostic import ACCEPTED, CONTENT_TYPE
 from apiserver.endpoints.params import Query
 
-GNOSTIC = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 HEALTH = ("/healthz", "/livez", "/readyz")
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
 
@@ -125,9 +125,9 @@ class Pages:
 
     def _schema(self, rest: str, query: Query, accept: str) -> Page:
         if rest == "v2":
-            if any(clause.media == GNOSTIC for clause in clauses(accept)):
+            if any(clause.media in ACCEPTED for clause in clauses(accept)):
                 found = self._openapi.v2_protobuf()
-                return Page(found.body, GNOSTIC, etag=found.etag)
+                return Page(found.body, CONTENT_TYPE, etag=found.etag)
             found = self._openapi.v2()
             return Page(found.body, JSON, etag=found.etag)
         if rest == "v3":
