@@ -64,8 +64,8 @@ class Authentication:
         Raises:
             ApiError: 401, a credential is given and is no good.
         """
-        if certificate and (user := _user_of_certificate(certificate)) is not ANONYMOUS:
-            return user
+        if certificate and (holder := _user_of_certificate(certificate)) is not ANONYMOUS:
+            return holder
         if authorization is None:
             return ANONYMOUS
         scheme, _, token = authorization.partition(" ")

@@ -12,7 +12,7 @@ from apiserver.endpoints.negotiation import Form
 from apiserver.endpoints.params import Query
 from apiserver.endpoints.tables import Row, columns, compile_row
 from apiserver.registry.clock import Clock
-from apiserver.registry.codec import Codec
+from apiserver.registry.codec import Buffer, Codec
 from apiserver.registry.storage import Selected
 from etcd.store import KeyValue
 
@@ -91,14 +91,15 @@ class Renderer:
         match shape.form.transform:
             case "":
                 head = {"kind": codec.resource.list_kind, "apiVersion": codec.resource.api_version}
-                return _list(head, metadata, map(codec.item, selected.items))
+                return _list(head, metadata, codec.items(selected.items))
             case "Table":
                 return self._table(codec, selected.items, shape, metadata=metadata)
             case "PartialObjectMetadataList":
                 head = {"kind": shape.form.transform, "apiVersion": f"meta.k8s.io/{shape.form.version}"}
                 if not selected.items:  # upstream's list begins as nil here
                     return orjson.dumps(head | {"metadata": metadata, "items": None})
-                return _list(head, metadata, (self._metadata_only(codec, kv, shape) for kv in selected.items))
+                items = [self._metadata_only(codec, kv, shape) for kv in selected.items]
+                return _list(head, metadata, [b",".join(items)])
             case transform:
                 raise errors.not_acceptable(
                     f"you requested {transform}, but the requested object is a list "
@@ -174,8 +175,8 @@ def _partial(version: str, metadata: bytes) -> bytes:
     )
 
 
-def _list(head: Obj, metadata: Obj, items: Iterable[bytes]) -> bytes:
-    return b'%b,"items":[%b]}' % (orjson.dumps(head | {"metadata": metadata})[:-1], b",".join(items))
+def _list(head: Obj, metadata: Obj, items: Iterable[Buffer]) -> bytes:
+    return b"".join((orjson.dumps(head | {"metadata": metadata})[:-1], b',"items":[', *items, b"]}"))
 
 
 def _list_metadata(selected: Selected) -> Obj:

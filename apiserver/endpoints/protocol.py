@@ -12,7 +12,6 @@ from apiserver.api import errors
 from apiserver.endpoints.answers import Answer
 from apiserver.endpoints.negotiation import JSON
 
-
 Handle = Callable[[web.BaseRequest], Awaitable[Answer | web.StreamResponse]]
 
 

@@ -4,6 +4,7 @@ What is stored is the object's JSON without a resourceVersion, since that is kno
 (`{"kind":…,"apiVersion":…,"metadata":{`) has a fixed length for each kind, so stamping is two slices and no parsing.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import orjson
@@ -13,6 +14,8 @@ from apiserver.api.meta import Obj, api_version
 from apiserver.api.resources import Resource
 from apiserver.registry.conversion import Conversion
 from etcd.store import KeyValue
+
+Buffer = bytes | memoryview
 
 
 class Attached(NamedTuple):
@@ -76,18 +79,28 @@ class Codec:
         """The object's JSON as it is answered."""
         return self._stamped(self._head, kv)
 
-    def item(self, kv: KeyValue) -> bytes:
-        """The object's JSON as an item of a list, which names neither kind nor apiVersion."""
-        return self._stamped(_ITEM_HEAD, kv)
+    def items(self, kvs: Iterable[KeyValue]) -> list[Buffer]:
+        """The objects' JSON as the items of a list, which name neither kind nor apiVersion, to be joined as they are.
+
+        The pieces are views of what is stored, so that a list of any length is copied once.
+        """
+        pieces: list[Buffer] = []
+        if self._convert is not None:
+            for kv in kvs:
+                pieces += (b",", self._stamped(b'{"metadata":{', kv))
+            return pieces[1:]
+        cut = self._cut
+        for kv in kvs:
+            pieces.append(b',{"metadata":{"resourceVersion":"%d",' % kv.mod_revision)
+            pieces.append(memoryview(kv.value)[cut:])
+        pieces[:1] = [memoryview(piece)[1:] for piece in pieces[:1]]  # no comma before the first
+        return pieces
 
     def _stamped(self, head: bytes, kv: KeyValue) -> bytes:
         if self._convert is not None:
             obj = self._convert(orjson.loads(kv.value)) | {"apiVersion": self.resource.api_version}
             return _join(head, kv.mod_revision, orjson.dumps(self._order | obj)[len(self._head) :])
         return _join(head, kv.mod_revision, kv.value[self._cut :])
-
-
-_ITEM_HEAD = b'{"metadata":{'
 
 
 def _join(head: bytes, revision: int, rest: bytes) -> bytes:
