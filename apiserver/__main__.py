@@ -13,8 +13,9 @@ from apiserver.config import Config, ConfigError, from_arguments
 
 log = logging.getLogger("apiserver")
 
-GARBAGE = 50_000
-"""Objects after which the collector looks for cycles: requests make next to none, and what is stored lives long."""
+GARBAGE = (50_000, 20, 50)
+"""How many objects, and how many rounds, bring the collector to look at the next older generation for cycles: requests
+make next to none, and what is stored lives long, so that looking at all of it would stop the server in vain."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,11 +53,16 @@ async def serve(config: Config) -> None:
     stop = stop_signal()
     gc.disable()  # hardly anything that a start makes is garbage
     async with serving(config) as running:
-        gc.freeze()  # what was made at the start lives to the end: the collector need never look at it
-        gc.set_threshold(GARBAGE, 20, 50)
-        gc.enable()
+        spare_collector()
         log.info("serving Kubernetes %s at %s", config.version, running.url)
         await stop.wait()
+
+
+def spare_collector() -> None:
+    """Let the collector of cycles look only at what comes from now on, and seldom at what has stayed."""
+    gc.freeze()
+    gc.set_threshold(*GARBAGE)
+    gc.enable()
 
 
 def stop_signal() -> asyncio.Event:

@@ -77,7 +77,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 async def _up(given: argparse.Namespace, began: float) -> None:
-    from apiserver.__main__ import set_up_logging, stop_signal
+    from apiserver.__main__ import set_up_logging, spare_collector, stop_signal
     from apiserver.config import Config, check
     from mockube.control_plane import control_plane
 
@@ -91,8 +91,7 @@ async def _up(given: argparse.Namespace, began: float) -> None:
         kubernetes_version=given.kubernetes_version.removeprefix("v"),
     )
     async with control_plane(check(config), directory, kubeconfig=given.kubeconfig) as running:
-        gc.freeze()  # what was made at the start lives to the end: the collector need never look at it
-        gc.enable()
+        spare_collector()
         greeting = _greeting(running, kept=given.store != "memory", seconds=time.perf_counter() - began)
         print(greeting, end="", flush=True)
         await stop.wait()
