@@ -41,7 +41,7 @@ def test_a_kind_is_made_read_watched_changed_and_deleted(
 
     made = wire.expect(201, "POST", f"{path}?fieldValidation=Strict", body)
     assert (made["kind"], made["apiVersion"]) == (row.kind, row.api_version)
-    assert {"uid", "creationTimestamp", "resourceVersion", "managedFields"} <= made["metadata"].keys()
+    assert {"uid", "creationTimestamp", "resourceVersion"} <= made["metadata"].keys()
     assert wire.get(f"{path}/{name}") == made
 
     assert made["metadata"] in [each["metadata"] for each in wire.get(path)["items"]]
@@ -54,22 +54,25 @@ def test_a_kind_is_made_read_watched_changed_and_deleted(
 
     labelled = wire.patch(f"{path}/{name}", {"metadata": {"labels": {"a": "b"}}})
     assert without_metadata(labelled) == without_metadata(made)
-    labelled["metadata"]["labels"]["c"] = "d"
-    replaced = wire.expect(200, "PUT", f"{path}/{name}", labelled)
-    assert replaced["metadata"]["labels"] == {"a": "b", "c": "d"}
-    stale = wire.expect(409, "PUT", f"{path}/{name}", made | {"data": {}})
+    replaced = wire.expect(200, "PUT", f"{path}/{name}", with_label(labelled, "c", "d"))
+    assert {"a": "b", "c": "d"}.items() <= replaced["metadata"]["labels"].items()
+    stale = wire.expect(409, "PUT", f"{path}/{name}", made)
     assert stale["reason"] == "Conflict"
     assert [each["metadata"]["name"] for each in wire.get(f"{path}?labelSelector=a=b,c")["items"]] == [name]
 
-    wire.expect(200, "DELETE", f"{path}/{name}?gracePeriodSeconds=0")
+    wire.expect(200, "DELETE", f"{path}/{name}?gracePeriodSeconds=0&propagationPolicy=Background")
+    watch = f"watch=1&resourceVersion={before}&fieldSelector=metadata.name={name}"
+    seen = wire.events_until_deleted(f"{path}?{watch}")
+    assert [event["type"] for event in seen[:3]] == ["ADDED", "MODIFIED", "MODIFIED"]
+    assert [event["object"] for event in seen[:3]] == [made, labelled, replaced]
+    assert seen[-1]["object"]["metadata"]["uid"] == made["metadata"]["uid"]
     assert wire.expect(404, "GET", f"{path}/{name}")["details"]["name"] == name
-
-    seen = wire.events(f"{path}?watch=1&timeoutSeconds=1&resourceVersion={before}&fieldSelector=metadata.name={name}")
-    assert [event["type"] for event in seen] == ["ADDED", "MODIFIED", "MODIFIED", "DELETED"]
-    assert [event["object"]["metadata"].get("labels", {}) for event in seen][:3] == [
-        made["metadata"].get("labels", {}), {"a": "b"}, {"a": "b", "c": "d"},
-    ]  # fmt: skip
 
 
 def without_metadata(obj: Obj) -> Obj:
     return {key: value for key, value in obj.items() if key != "metadata"}
+
+
+def with_label(obj: Obj, key: str, value: str) -> Obj:
+    meta = obj["metadata"]
+    return obj | {"metadata": meta | {"labels": meta["labels"] | {key: value}}}
