@@ -35,6 +35,7 @@ from apiserver.endpoints.server import Server
 from apiserver.endpoints.watch import Watches
 from apiserver.metrics import Metrics
 from apiserver.registry import allocating
+from apiserver.registry.admission.certificate_requester import CertificateRequester
 from apiserver.registry.admission.chain import Chain
 from apiserver.registry.admission.namespace_lifecycle import NamespaceLifecycle
 from apiserver.registry.admission.priority import Priority
@@ -194,7 +195,7 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
         schema=release.schema,
         merge_schema=release.merge_schema,
         field_schema=release.field_schema,
-        admission=Chain([NamespaceLifecycle(store), Priority(store)]),
+        admission=Chain([NamespaceLifecycle(store), Priority(store), CertificateRequester()]),
         clock=clock,
         ids=ids,
         timestamps=Timestamps(clock),

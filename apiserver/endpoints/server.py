@@ -13,6 +13,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.user import User
 from apiserver.auth.authentication import Authentication
 from apiserver.auth.authorization import Authorizer, Request, is_anonymous, is_public
+from apiserver.auth.impersonation import USER, impersonated
 from apiserver.endpoints import params
 from apiserver.endpoints.answers import Answer
 from apiserver.endpoints.handlers import Action, Asked, Handlers, action_of
@@ -186,7 +187,8 @@ class Server:
     def _user_of(self, request: web.BaseRequest) -> User:
         transport = request.transport
         certificate = transport.get_extra_info("peercert") if transport is not None else None
-        return self._authentication.user_of(request.headers.get("Authorization"), certificate)
+        user = self._authentication.user_of(request.headers.get("Authorization"), certificate)
+        return impersonated(user, request.headers, self._authorizer) if USER in request.headers else user
 
     def _authorize(self, asked: Asked, verb: str, path: str) -> None:
         target = asked.target

@@ -60,3 +60,28 @@ async def test_definitions_of_custom_resources_are_listed_but_not_made_yet(clien
     place = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     assert (await client.do(f"GET {place}"))["items"] == []
     assert (await client.ask(f"POST {place}", {"metadata": {"name": "x"}}))[0] == 501
+
+
+WHOAMI = "POST /apis/authentication.k8s.io/v1/selfsubjectreviews"
+
+
+@pytest.mark.parametrize(
+    ("headers", "user"),
+    [
+        ({}, {"username": "admin", "uid": "1", "groups": ["system:masters", "system:authenticated"]}),
+        ({"Impersonate-User": "jane"}, {"username": "jane", "groups": ["system:authenticated"]}),
+        (
+            {"Impersonate-User": "jane", "Impersonate-Group": "a", "Impersonate-Extra-x%2Fy": "z"},
+            {"username": "jane", "groups": ["a", "system:authenticated"], "extra": {"x/y": ["z"]}},
+        ),
+        (
+            {"Impersonate-User": "system:serviceaccount:n:a"},
+            {
+                "username": "system:serviceaccount:n:a",
+                "groups": ["system:serviceaccounts", "system:serviceaccounts:n", "system:authenticated"],
+            },
+        ),
+    ],
+)
+async def test_a_review_tells_who_one_is_or_acts_as(client, headers, user):
+    assert (await client.do(WHOAMI, {}, headers))["status"] == {"userInfo": user}

@@ -1,0 +1,72 @@
+"""Acting as somebody else: the Impersonate-* headers of those who may (apiserver's filters/impersonation.go)."""
+
+from urllib.parse import unquote
+
+from multidict import CIMultiDictProxy
+
+from apiserver.api import errors
+from apiserver.api.user import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
+from apiserver.auth.authorization import Authorizer, Request
+from apiserver.auth.tokens import GROUP, PREFIX
+
+USER, GROUPS, UID = "Impersonate-User", "Impersonate-Group", "Impersonate-Uid"
+EXTRA = "impersonate-extra-"
+
+
+def impersonated(user: User, headers: CIMultiDictProxy[str], authorizer: Authorizer) -> User:
+    """Who a request counts as, whose header names a user to act as.
+
+    Args:
+        user: who sends it.
+        headers: its headers.
+        authorizer: decides whether the sender may.
+
+    Raises:
+        ApiError: 403, the sender may not.
+    """
+    name = headers[USER]
+    account = _account(name)
+    groups = tuple(headers.getall(GROUPS, ()))
+    uid, extra = headers.get(UID, ""), _extra(headers)
+    wanted = [Request(user, "impersonate", "", "", *account)]
+    wanted += [Request(user, "impersonate", "", "", "groups", "", "", group) for group in groups]
+    about = "authentication.k8s.io"
+    wanted += [Request(user, "impersonate", "", about, "uids", "", "", uid)] if uid else []
+    wanted += [Request(user, "impersonate", "", about, "userextras", key, "", v) for key in extra for v in extra[key]]
+    for request in wanted:
+        if not authorizer.allows(request):
+            raise _forbidden(request)
+    namespace = account[2]
+    own = groups or ((GROUP, f"{GROUP}:{namespace}") if namespace else ())
+    return User(name, uid, (*own, *_marks(name, own)), extra)
+
+
+def _account(name: str) -> tuple[str, str, str, str]:
+    """Resource, subresource, namespace and name of whom to act as."""
+    namespace, _, account = name.removeprefix(PREFIX).partition(":")
+    if name.startswith(PREFIX) and namespace and account:
+        return "serviceaccounts", "", namespace, account
+    return "users", "", "", name
+
+
+def _marks(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
+    """The group that tells whether somebody is known, where none of the groups says so."""
+    if AUTHENTICATED in groups or UNAUTHENTICATED in groups:
+        return ()
+    return (UNAUTHENTICATED if name == ANONYMOUS.name else AUTHENTICATED,)
+
+
+def _extra(headers: CIMultiDictProxy[str]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for name, value in headers.items():
+        if name.lower().startswith(EXTRA):
+            key = unquote(name.lower().removeprefix(EXTRA))
+            found[key] = (*found.get(key, ()), value)
+    return found
+
+
+def _forbidden(request: Request) -> errors.ApiError:
+    resource = f"{request.resource}/{request.subresource}" if request.subresource else request.resource
+    where = f' in the namespace "{request.namespace}"' if request.namespace else " at the cluster scope"
+    why = f'User "{request.user.name}" cannot impersonate resource "{resource}" in API group "{request.group}"{where}'
+    return errors.forbidden(request.group, resource, name=request.name, why=why)
