@@ -60,9 +60,15 @@ class Wire:
     def patch(self, path: str, change: Obj) -> Any:
         return self.expect(200, "PATCH", path, change, Content_Type=MERGE)
 
-    def events(self, path: str) -> list[Obj]:
-        """What a watch that ends by itself has to tell."""
-        return [json.loads(line) for line in self.ask("GET", path).body.splitlines()]
+    def events_until_deleted(self, path: str) -> list[Obj]:
+        """What a watch has to tell up to the first deletion, on a connection of its own."""
+        found: list[Obj] = [{"type": "none yet"}]
+        with closing(HTTPConnection(self.connection.host, self.connection.port, timeout=10)) as connection:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}"})
+            with connection.getresponse() as stream:
+                while found[-1]["type"] != "DELETED":
+                    found.append(json.loads(stream.readline()))
+        return found[1:]
 
 
 @contextmanager
@@ -124,6 +130,7 @@ def _filled(text: str) -> str:
     )
     values = {
         "REQUEST,": base64.b64encode(_pem(request)).decode() + ",",
+        "STUB\n": base64.b64encode(request.public_bytes(serialization.Encoding.DER)).decode() + "\n",
         "CERTIFICATE}": json.dumps(_pem(authority).decode()) + "}",
         "PUBLIC_KEY\n": base64.b64encode(public).decode() + "\n",
         "PROOF\n": base64.b64encode(proven.sign(b"11111111-1111-1111-1111-111111111111")).decode() + "\n",
