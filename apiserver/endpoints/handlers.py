@@ -9,6 +9,7 @@ from aiohttp import web
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
+from apiserver.api.schema import DecodeError
 from apiserver.api.user import User
 from apiserver.endpoints import bodies, params
 from apiserver.endpoints.answers import Answer
@@ -27,6 +28,7 @@ from apiserver.registry.strategy import SUBRESOURCES as PARTS
 from apiserver.registry.subresources import CONNECTIONS, SUBRESOURCES, VIRTUAL, Call, Part
 from etcd.store import KeyValue
 
+DELETE_OPTIONS = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 RETURNS_DELETED = frozenset(
     (
         "pods",
@@ -172,7 +174,13 @@ class Handlers:
         raw = await bodies.read(asked.request)
         if not raw:
             return None
-        return bodies.parse(raw, asked.request.headers.get("Content-Type", ""), "DeleteOptions").obj
+        given = bodies.parse(raw, asked.request.headers.get("Content-Type", ""), "DeleteOptions").obj
+        if given.get("kind", "DeleteOptions") != "DeleteOptions":
+            raise errors.bad_request("decoded object cannot be converted to DeleteOptions")
+        try:
+            return self._registry.schema.decode(DELETE_OPTIONS, given).obj
+        except DecodeError as error:
+            raise errors.bad_request(str(error)) from error
 
     async def _patch(self, asked: Asked) -> Patch:
         """The request's patch.

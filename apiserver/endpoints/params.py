@@ -168,8 +168,10 @@ def write_options(query: Query, *, user: User, agent: str, kind: str) -> WriteOp
     manager = query.get("fieldManager", "")
     validation = query.get("fieldValidation") or "Warn"
     dry_run = query.get("dryRun")
-    if manager or dry_run is not None or validation != "Warn":
+    forced = kind == "PatchOptions" and "force" in query
+    if manager or dry_run is not None or validation != "Warn" or forced:
         found = [
+            *([field.forbidden("force", "may not be specified for non-apply patch")] if forced else []),
             *field_manager_errors(manager),
             *_dry_run_errors(dry_run),
         ]
@@ -191,21 +193,21 @@ def _dry_run_errors(value: object) -> list[FieldError]:
 def delete_options(query: Query, body: Obj | None, *, user: User) -> DeleteOptions:
     """DeleteOptions, from the body where there is one, else from the query.
 
+    Args:
+        query: the parameters.
+        body: the decoded body, None where there is none.
+        user: who deletes.
+
     Raises:
         ApiError: 400, 422.
     """
-    given: Mapping[str, Any] = body or _delete_query(query)
+    given: Mapping[str, Any] = _delete_query(query) if body is None else body
     conditions = given.get("preconditions") or {}
     policy, orphan, grace = (
         given.get("propagationPolicy"),
         given.get("orphanDependents"),
         given.get("gracePeriodSeconds"),
     )
-    if not isinstance(conditions, dict) or not isinstance(grace, int | None):
-        raise errors.bad_request(
-            'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: json: cannot unmarshal a field of '
-            "the wrong type"
-        )
     found = _propagation_errors(policy, orphan) + _dry_run_errors(given.get("dryRun"))
     if found:
         raise errors.invalid("meta.k8s.io", "DeleteOptions", name="", errors=found)

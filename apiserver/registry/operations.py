@@ -140,7 +140,10 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     try:
         written = await modify(registry, target, change, options)
     except ApiError as error:
-        if error.code != 404 or target.subresource or not target.resource.create_on_update:
+        if error.code != 404:
+            raise
+        _check_uid(target, obj, {"metadata": {}})
+        if target.subresource or not target.resource.create_on_update:
             raise
         obj["metadata"].pop("resourceVersion", None)
         written = await insert(registry, target, decoded, options)
@@ -259,13 +262,13 @@ def _revision(text: str) -> int:
 
 
 def _check_uid(target: Target, new: Obj, old: Obj) -> None:
-    """Refuse the replacement of another object of the same name."""
+    """Refuse the replacement of another object of the same name, or of one that is gone."""
     uid = new["metadata"].get("uid")
     if uid and uid != old["metadata"].get("uid"):
         key = key_of(target.resource, target.namespace, target.name)
         why = (
             f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
-            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata'].get('uid')}"
+            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata'].get('uid', '')}"
         )
         raise errors.conflict(target.resource.group, target.resource.plural, name=target.name, why=why)
 
