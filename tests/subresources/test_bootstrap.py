@@ -16,6 +16,8 @@ async def test_clients_find_what_they_rely_on(client):
         await client.do(f"GET /api/v1/namespaces/{name}/serviceaccounts/default")
     levels = await client.do("GET /apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations")
     assert {"exempt", "catch-all"} <= {level["metadata"]["name"] for level in levels["items"]}
+    ranges = await client.do("GET /apis/networking.k8s.io/v1/servicecidrs/kubernetes")
+    assert ranges["spec"]["cidrs"] == ["10.96.0.0/12"]
     node = await client.do("GET /apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical")
     assert node["value"] == 2000001000
 

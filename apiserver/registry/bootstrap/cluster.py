@@ -60,7 +60,7 @@ class Place:
     Attributes:
         address: an address that others reach; "" where there is none but loopback.
         port: of the server.
-        services: the range of Services; its first address is the server's.
+        services: the ranges of Services, one or two with a comma; the first address is the server's.
         ca: the certificate of who signed the server's, "" where plain HTTP is served.
     """
 
@@ -85,6 +85,8 @@ def cluster(place: Place, table: ResourceTable) -> Iterator[Obj]:
             config["metadata"]["annotations"] = {"kubernetes.io/description": CA_DESCRIPTION}
             yield config
     yield from _server(place)
+    cidrs = {"cidrs": place.services.split(",")}
+    yield _object("networking.k8s.io/v1", "ServiceCIDR", "kubernetes", spec=cidrs)
     for name, (value, description) in PRIORITY_CLASSES.items():
         yield _object("scheduling.k8s.io/v1", "PriorityClass", name, value=value, description=description)
     yield from _api_services(table.groups())
