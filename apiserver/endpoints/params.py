@@ -141,15 +141,18 @@ def _match_errors(options: ListOptions, *, watch: bool, initial: str | None) -> 
 
 def _watch_errors(options: ListOptions, initial: str | None) -> list[FieldError]:
     path, match = "resourceVersionMatch", options.match
-    if initial is None:
-        return [
-            field.forbidden(path, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
-        ]
     found = []
-    if not match:
+    if initial is not None and match != "NotOlderThan":
         found.append(field.forbidden(path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
-    elif match != "NotOlderThan":
+    if not match:
+        return found
+    if initial is None:
+        why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        found.append(field.forbidden(path, why))
+    if match != "NotOlderThan":
         found.append(field.not_supported(path, match, ("NotOlderThan",)))
+    if options.continue_token:
+        found.append(field.forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
     return found
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -22,6 +22,8 @@ LAST_BOOKMARK = 2.0
 """Seconds before the end of a watch at which its last bookmark is due."""
 FRAMES = 1024
 """How many frames of a kind and shape are shared between its watchers; a pod's takes about 2.5 kB."""
+CHUNK = 64 * 1024
+"""Bytes from which frames are handed on, so that a client that does not read holds up little more than that."""
 
 INITIAL_END: Obj = {"k8s.io/initial-events-end": "true"}
 
@@ -84,33 +86,45 @@ class Stream:
     """One watch: where it starts, what it selects, and the frames it yields until it ends."""
 
     def __init__(self, storage: Storage, frames: Frames, namespace: str, options: WatchOptions) -> None:
+        """Take what is asked for.
+
+        Raises:
+            ApiError: 400, the version is none.
+        """
         self._storage = storage
         self._frames = frames
         self._options = options
+        self._revision = parse_revision(options.selection.resource_version)
         self._prefix = prefix_of(frames.codec.resource, namespace)
         self._match = matcher(options.selection)
         self._first = frames.shape.form.transform == "Table"
         self._watcher: Watcher | None = None
         self._initial: Sequence[KeyValue] = ()
+        self._failed: ApiError | None = None
 
     async def open(self) -> None:
-        """Find the start; afterwards nothing that happens is missed.
+        """Find the start, after which nothing that happens is missed; if there is none, the stream tells just that.
 
-        Raises:
-            ApiError: 400 for a bad version, 504 for one that does not come.
-            Compacted: the version is too old.
+        Clients are told so within a stream, not by the answer's status (cacher's newErrWatcher).
         """
+        try:
+            await self._start()
+        except Compacted as gone:
+            self._failed = too_old(self._revision, gone)
+        except ApiError as error:
+            self._failed = error
+
+    async def _start(self) -> None:
         store = self._storage.store
-        selection, initial = self._options.selection, self._options.initial
-        revision = parse_revision(selection.resource_version)
-        if revision and initial is None:
+        initial, revision = self._options.initial, self._revision
+        if revision and not initial:
             self._watcher = store.watch(self._prefix, after=revision)
             return
         await self._storage.await_revision(revision)
-        if not selection.resource_version:
+        if not self._options.selection.resource_version:
             await store.fresh()
         if initial is False:
-            self._watcher = store.watch(self._prefix, after=revision or store.revision)
+            self._watcher = store.watch(self._prefix, after=store.revision)
             return
         page = store.range(self._prefix)
         match = self._match
@@ -124,6 +138,9 @@ class Stream:
 
     async def frames(self) -> AsyncIterator[bytes]:
         """The bytes of the stream, as many events at a time as there are."""
+        if self._failed is not None:
+            yield error_frame(self._failed)
+            return
         assert self._watcher is not None
         loop = asyncio.get_running_loop()
         end = loop.time() + self._options.seconds
@@ -137,9 +154,8 @@ class Stream:
                     due = self._next_bookmark(now, end)
                     continue
                 events = await self._events_until(min(due, end))
-                data = b"".join(self._selected(events))
-                if data:
-                    yield data
+                for chunk in _chunks(self._selected(events)):
+                    yield chunk
         except Compacted as gone:
             yield error_frame(too_old(self._watcher.position, gone))
         except Unavailable:
@@ -158,9 +174,8 @@ class Stream:
 
     def _initial_chunks(self) -> Iterator[bytes]:
         items, self._initial = self._initial, ()
-        for start in range(0, len(items), 200):
-            yield b"".join(self._frame("ADDED", kv, shared=False) for kv in items[start : start + 200])
-        if self._options.initial:
+        yield from _chunks(self._frame("ADDED", kv, shared=False) for kv in items)
+        if self._options.initial and self._options.bookmarks:
             assert self._watcher is not None
             yield self._frames.bookmark(self._watcher.position, INITIAL_END)
 
@@ -188,6 +203,20 @@ class Stream:
             self._first = False
             return self._frames.own(word, kv, first=True)
         return self._frames.shared(word, kv) if shared else self._frames.own(word, kv, first=False)
+
+
+def _chunks(frames: Iterable[bytes]) -> Iterator[bytes]:
+    """Frames joined to chunks that are not much larger than CHUNK."""
+    held: list[bytes] = []
+    size = 0
+    for frame in frames:
+        held.append(frame)
+        size += len(frame)
+        if size >= CHUNK:
+            yield b"".join(held)
+            held, size = [], 0
+    if held:
+        yield b"".join(held)
 
 
 def too_old(revision: int, gone: Compacted) -> ApiError:

@@ -1,6 +1,7 @@
 """The watch verb over HTTP: chunked lines of JSON, or WebSocket frames, from one Stream."""
 
 import asyncio
+from contextlib import suppress
 
 from aiohttp import web
 from multidict import CIMultiDict
@@ -10,10 +11,12 @@ from apiserver.endpoints import params
 from apiserver.endpoints.forms import Renderer, Shape
 from apiserver.endpoints.handlers import Asked
 from apiserver.endpoints.negotiation import JSON
-from apiserver.endpoints.streams import Frames, Stream, WatchOptions, default_seconds, error_frame, too_old
+from apiserver.endpoints.streams import Frames, Stream, WatchOptions, default_seconds
 from apiserver.metrics import Metrics
 from apiserver.registry.context import Registry
-from etcd.store import Compacted
+
+FAREWELL = 0.5
+"""Seconds that clients have to take the end of their watches when the server stops."""
 
 
 class Watches:
@@ -24,14 +27,14 @@ class Watches:
         self._renderer = renderer
         self._metrics = metrics
         self._frames: dict[tuple[str, str, Shape], Frames] = {}
-        self._open: set[Stream] = set()
+        self._open: dict[Stream, asyncio.Task[object]] = {}
         self._stopping = False
 
     async def serve(self, asked: Asked) -> web.StreamResponse:
         """Answer one watch until it ends or the client goes away.
 
         Raises:
-            ApiError: 400, 406, 422, 504, before the stream begins.
+            ApiError: 400, 406, 422, before the stream begins.
         """
         shape = _shape(asked)
         target = asked.target
@@ -45,24 +48,28 @@ class Watches:
             initial=None if initial is None else params.is_true(asked.query, "sendInitialEvents"),
         )
         stream = Stream(self._registry.storage, self._frames_of(asked, shape), target.namespace, options)
+        task = asyncio.current_task()
+        assert task is not None
+        self._open[stream] = task
         try:
             await stream.open()
-        except Compacted as gone:
-            return await _refused(asked, int(selection.resource_version or 0), gone)
-        self._open.add(stream)
-        try:
             if self._stopping:
                 stream.close()
             return await self._send(asked, stream)
         finally:
-            self._open.discard(stream)
+            del self._open[stream]
             stream.close()
 
-    def stop(self) -> None:
-        """End all watches, and those that may still come."""
+    async def stop(self) -> None:
+        """End all watches, and those that may still come; clients that take no farewell are dropped."""
         self._stopping = True
-        for stream in tuple(self._open):
+        for stream in self._open:
             stream.close()
+        if not self._open:
+            return
+        _, stuck = await asyncio.wait(self._open.values(), timeout=FAREWELL)
+        for task in stuck:
+            task.cancel()
 
     def _frames_of(self, asked: Asked, shape: Shape) -> Frames:
         resource = asked.target.resource
@@ -101,9 +108,10 @@ async def _send_frames(socket: web.WebSocketResponse, stream: Stream) -> None:
 
     async with asyncio.TaskGroup() as group:
         closing = group.create_task(watch_for_close())
-        async for data in stream.frames():
-            for line in data.splitlines():
-                await socket.send_str(line.decode())
+        with suppress(ConnectionError):  # the client is gone
+            async for data in stream.frames():
+                for line in data.splitlines():
+                    await socket.send_str(line.decode())
         await socket.close()
         closing.cancel()
 
@@ -123,13 +131,4 @@ def _begin(asked: Asked) -> web.StreamResponse:
     answer = web.StreamResponse(headers=headers)
     if asked.request.version >= (1, 1):
         answer.enable_chunked_encoding()
-    return answer
-
-
-async def _refused(asked: Asked, revision: int, gone: Compacted) -> web.StreamResponse:
-    """A watch from a version that is compacted: a stream of one ERROR event, as upstream answers."""
-    answer = _begin(asked)
-    await answer.prepare(asked.request)
-    await answer.write(error_frame(too_old(revision, gone)))
-    await answer.write_eof()
     return answer
