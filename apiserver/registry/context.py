@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import orjson
+
 from apiserver.api.field_schema import FieldSchema
 from apiserver.api.meta import Obj
 from apiserver.api.patch.merge_schema import MergeSchema
@@ -17,7 +19,7 @@ from apiserver.registry.conversion import CONVERSIONS
 from apiserver.registry.fields import selectable_fields
 from apiserver.registry.moulds import Moulds, moulds_by_kind
 from apiserver.registry.security import Security
-from apiserver.registry.storage import Storage
+from apiserver.registry.storage import ROOT, Storage
 from etcd.store import KeyValue
 
 
@@ -78,3 +80,23 @@ def attached(resource: Resource, obj: Obj) -> Attached:
 
 Change = Callable[[Obj], Obj]
 """Makes the new object from the old one, which it leaves as it is."""
+
+
+class Attach:
+    """Computes from stored bytes what the store keeps beside them, for what is read when it opens."""
+
+    def __init__(self, table: ResourceTable) -> None:
+        self._rows = {row.storage_prefix: row for row in table}
+        for row in table:
+            if (row.group, row.version) == (row.storage_group, row.storage_version):
+                self._rows[row.storage_prefix] = row
+
+    def __call__(self, key: str, value: bytes) -> Attached:
+        """The labels and fields of the object under a key."""
+        obj: Obj = orjson.loads(value)
+        resource = self._resource(key)
+        return attached(resource, obj) if resource else Attached({}, {})
+
+    def _resource(self, key: str) -> Resource | None:
+        parts = key.removeprefix(ROOT).split("/")
+        return self._rows.get(parts[0]) or self._rows.get("/".join(parts[:2]))

@@ -1,0 +1,81 @@
+"""The socket: TLS, the port, and an end in which watches are ended first and requests under way are finished."""
+
+import asyncio
+import ipaddress
+import os
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from apiserver.config import Config, ConfigError
+from apiserver.endpoints.protocol import Listener
+from apiserver.endpoints.server import Server
+from apiserver.endpoints.watch import Watches
+
+BACKLOG = 1024
+KEEP_ALIVE = 3600.0
+"""Seconds that a silent connection is kept."""
+
+
+def _tls(config: Config) -> ssl.SSLContext | None:
+    if config.tls_cert_file is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(config.tls_cert_file, config.tls_private_key_file)
+        if config.client_ca_file is not None:
+            context.load_verify_locations(config.client_ca_file)
+            context.verify_mode = ssl.CERT_OPTIONAL
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"--tls-cert-file {config.tls_cert_file}: {error}") from error
+    return context
+
+
+@asynccontextmanager
+async def listening(config: Config, server: Server, watches: Watches) -> AsyncIterator[int]:
+    """A socket that is served; at the end watches are ended first, then requests under way are finished."""
+    listener = Listener(server.handle, handler_cancellation=True, access_log=None, keepalive_timeout=KEEP_ALIVE)
+    runner = web.ServerRunner(listener, shutdown_timeout=5.0)
+    await runner.setup()
+    site = web.TCPSite(
+        runner, config.bind_address, config.secure_port, ssl_context=_tls(config), backlog=BACKLOG, reuse_address=True
+    )
+    try:
+        try:
+            await site.start()
+        except OSError as error:
+            raise ConfigError(_why_not(config, error)) from error
+        yield site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr] # noqa: SLF001 - aiohttp tells the port of a server that chose one nowhere else
+    finally:
+        await watches.stop()
+        transports = [connection.transport for connection in listener.connections]
+        await runner.cleanup()
+        for transport in transports:
+            if transport is not None:
+                transport.abort()  # TLS waits for the client's farewell, for which nobody waits here
+        await asyncio.sleep(0)
+
+
+def _why_not(config: Config, error: OSError) -> str:
+    place = f"{config.bind_address}:{config.secure_port}"
+    # asyncio's words repeat the place, and an unknown host has no error number of the system's.
+    reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+    return f"cannot listen on {place}: {reason}; choose another port, or 0 for any free one"
+
+
+def reachable(bind: str) -> str:
+    """The address that a server has for others: its own, or that of the interface towards them; "" for none."""
+    address = ipaddress.ip_address(bind) if bind[:1].isdigit() or ":" in bind else None
+    if address and not (address.is_loopback or address.is_unspecified):
+        return bind
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # an address of nobody: nothing is sent, but the way is chosen
+        except OSError:
+            return ""
+        found: str = probe.getsockname()[0]
+    return "" if found.startswith(("127.", "0.")) else found
