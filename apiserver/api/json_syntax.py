@@ -14,7 +14,15 @@ _PLACES = (  # how Python's message begins → where Go says the character stand
     ("Invalid \\escape", "in string escape code"),
     ("Invalid \\uXXXX escape", "in \\u hexadecimal character escape"),
 )
-_TYPE_NAMES = {list: "array", str: "string", bool: "bool", int: "number", float: "number", dict: "object"}
+_TYPE_NAMES = {
+    type(None): "null",
+    list: "array",
+    str: "string",
+    bool: "bool",
+    int: "number",
+    float: "number",
+    dict: "object",
+}
 
 
 def type_name(value: Any) -> str:

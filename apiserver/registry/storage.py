@@ -1,17 +1,14 @@
 """Where objects lie in the store: keys, pages, continue tokens; and where a store's errors become the API's."""
 
-import base64
-import binascii
 from collections.abc import Callable
 from dataclasses import dataclass
-
-import orjson
 
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
 from apiserver.api.go_numbers import parse_uint
 from apiserver.api.resources import Resource
 from apiserver.registry.codec import Attached
+from apiserver.registry.continue_tokens import decode_token, encode_token
 from apiserver.registry.options import ListOptions
 from etcd.store import Compacted, FutureRevision, KeyValue, Page, Store, StoreError, Unavailable
 
@@ -162,7 +159,8 @@ class Storage:
         prefix = prefix_of(resource, namespace)
         revision, start = 0, ""
         if options.continue_token:
-            revision, start = _decode_token(options.continue_token, prefix)
+            revision, start = decode_token(options.continue_token)
+            start = prefix + start
             if options.resource_version not in ("", "0"):
                 raise errors.bad_request("specifying resource version is not allowed when using continue")
         else:
@@ -203,7 +201,7 @@ class Storage:
 
     def _expired_token(self, prefix: str, start: str) -> ApiError:
         """410, with a token that goes on with the newest state, which upstream calls inconsistent."""
-        token = _token(-1, start.removeprefix(prefix))
+        token = encode_token(-1, start.removeprefix(prefix))
         error = errors.expired(
             "The provided continue parameter is too old to display a consistent list result. You can start a new list "
             "without the continue parameter, or use the continue token in this response to retrieve the remainder of "
@@ -227,38 +225,4 @@ def _after(key: str) -> str:
 
 
 def _encode_token(prefix: str, last: str, revision: int) -> str:
-    return _token(revision, _after(last).removeprefix(prefix))
-
-
-def _token(revision: int, start: str) -> str:
-    body = orjson.dumps({"v": "meta.k8s.io/v1", "rv": revision, "start": start})
-    return base64.urlsafe_b64encode(body).rstrip(b"=").decode()
-
-
-def _decode_token(token: str, prefix: str) -> tuple[int, str]:
-    """The revision and the key that a continue token means (storage.DecodeContinue).
-
-    Raises:
-        ApiError: 400.
-    """
-
-    def bad(why: str) -> ApiError:
-        return errors.bad_request(f"invalid continue token: continue key is not valid: {why}")
-
-    try:
-        body = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
-        value = orjson.loads(body)
-    except (binascii.Error, ValueError) as error:
-        raise bad(str(error)) from error
-    if not isinstance(value, dict):
-        raise bad("not an object")
-    version, revision, start = value.get("v"), value.get("rv"), value.get("start")
-    if version != "meta.k8s.io/v1":
-        raise bad(f"server does not recognize this encoded version {version}")
-    if not isinstance(revision, int) or revision == 0:
-        raise bad("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
-    if not isinstance(start, str) or not start:
-        raise bad("encoded start key empty (version meta.k8s.io/v1)")
-    if ".." in start.split("/"):
-        raise bad(orjson.dumps(start).decode())
-    return revision, prefix + start
+    return encode_token(revision, _after(last).removeprefix(prefix))

@@ -1,0 +1,66 @@
+"""Continue tokens: where a list in pages goes on, as text that clients hand back (storage/continue.go)."""
+
+import base64
+import posixpath
+import re
+from typing import Any
+
+import orjson
+
+from apiserver.api import errors, json_syntax
+from apiserver.api.errors import ApiError
+
+VERSION = "meta.k8s.io/v1"
+_ILLEGAL = re.compile(rb"[^A-Za-z0-9_-]")
+_FIELDS = {"v": (str, "string"), "rv": (int, "int64"), "start": (str, "string")}
+"""The fields of a token, with what they are here and in Go."""
+
+
+def encode_token(revision: int, start: str) -> str:
+    """The token of a list at a revision (-1: the newest) that goes on at a key, given without the list's prefix."""
+    body = orjson.dumps({"v": VERSION, "rv": revision, "start": start})
+    return base64.urlsafe_b64encode(body).rstrip(b"=").decode()
+
+
+def decode_token(token: str) -> tuple[int, str]:
+    """The revision and the key that a token means.
+
+    Raises:
+        ApiError: 400, with Go's words for what is wrong.
+    """
+    value = _read(token)
+    version, revision, start = value.get("v") or "", value.get("rv") or 0, value.get("start") or ""
+    if version != VERSION:
+        raise _bad(f"server does not recognize this encoded version {version}")
+    if not revision:
+        raise _bad(f"incorrect encoded start resourceVersion (version {VERSION})")
+    if not start:
+        raise _bad(f"encoded start key empty (version {VERSION})")
+    key = "/" + start.removeprefix("/")
+    if posixpath.normpath(key) != key:  # a key that climbs out of the list's prefix
+        raise _bad(start)
+    return revision, key[1:]
+
+
+def _read(token: str) -> dict[str, Any]:
+    raw = token.encode(errors="replace")
+    illegal = _ILLEGAL.search(raw)
+    if illegal or len(raw) % 4 == 1:
+        raise _bad(f"illegal base64 data at input byte {illegal.start() if illegal else len(raw) - 1}")
+    text = base64.urlsafe_b64decode(raw + b"=" * (-len(raw) % 4))
+    try:
+        value = orjson.loads(text)
+    except ValueError as error:
+        raise _bad(json_syntax.problem(text.decode(errors="replace")) or str(error)) from error
+    if not isinstance(value, dict):
+        raise _bad(f"json: cannot unmarshal {json_syntax.type_name(value)} into Go value of type storage.continueToken")
+    for name, (kind, go) in _FIELDS.items():
+        found = value.get(name)
+        if found is not None and (not isinstance(found, kind) or isinstance(found, bool)):
+            what = json_syntax.type_name(found)
+            raise _bad(f"json: cannot unmarshal {what} into Go struct field continueToken.{name} of type {go}")
+    return value
+
+
+def _bad(why: str) -> ApiError:
+    return errors.bad_request(f"invalid continue token: continue key is not valid: {why}")
