@@ -1,5 +1,5 @@
 import base64
-import datetime
+import datetime as dt
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -119,9 +119,9 @@ def _filled(text: str) -> str:
     key, proven = ec.generate_private_key(ec.SECP256R1()), ed25519.Ed25519PrivateKey.generate()
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a")])
     request = x509.CertificateSigningRequestBuilder().subject_name(name).sign(key, hashes.SHA256())
-    began = datetime.datetime(2026, 1, 1)
+    began = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
     authority = (
-        x509.CertificateBuilder(name, name, key.public_key(), 1, began, began + datetime.timedelta(days=36500))
+        x509.CertificateBuilder(name, name, key.public_key(), 1, began, began + dt.timedelta(days=36500))
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )

@@ -12,6 +12,7 @@ from apiserver.release import load_release
 
 RELEASES = ("1.37", "1.30", "1.25")
 TABLE, PARTIAL = (f"application/json;as={kind};g=meta.k8s.io;v=v1" for kind in ("Table", "PartialObjectMetadataList"))
+MERGE = "application/merge-patch+json"
 UNBUILT = {"customresourcedefinitions"}
 
 
@@ -52,13 +53,13 @@ def test_a_kind_is_made_read_watched_changed_and_deleted(
     }
     assert made["metadata"] in [each["metadata"] for each in wire.get(path, Accept=PARTIAL)["items"]]
 
-    labelled = wire.patch(f"{path}/{name}", {"metadata": {"labels": {"a": "b"}}})
+    labelled = wire.patch(f"{path}/{name}", {"metadata": {"labels": {"one": "1"}}})
     assert without_metadata(labelled) == without_metadata(made)
-    replaced = wire.expect(200, "PUT", f"{path}/{name}", with_label(labelled, "c", "d"))
-    assert {"a": "b", "c": "d"}.items() <= replaced["metadata"]["labels"].items()
+    replaced = wire.expect(200, "PUT", f"{path}/{name}", with_label(labelled, "two", "2"))
+    assert {"one": "1", "two": "2"}.items() <= replaced["metadata"]["labels"].items()
     stale = wire.expect(409, "PUT", f"{path}/{name}", made)
     assert stale["reason"] == "Conflict"
-    assert [each["metadata"]["name"] for each in wire.get(f"{path}?labelSelector=a=b,c")["items"]] == [name]
+    assert [each["metadata"]["name"] for each in wire.get(f"{path}?labelSelector=one=1,two")["items"]] == [name]
 
     wire.expect(200, "DELETE", f"{path}/{name}?gracePeriodSeconds=0&propagationPolicy=Background")
     watch = f"watch=1&resourceVersion={before}&fieldSelector=metadata.name={name}"
@@ -76,3 +77,43 @@ def without_metadata(obj: Obj) -> Obj:
 def with_label(obj: Obj, key: str, value: str) -> Obj:
     meta = obj["metadata"]
     return obj | {"metadata": meta | {"labels": meta["labels"] | {key: value}}}
+
+
+METHODS = {"list": "GET", "create": "POST", "deletecollection": "DELETE"}
+OTHERS = {"get": "GET", "update": "PUT", "patch": "PATCH", "delete": "DELETE"}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_verbs_that_discovery_does_not_name_are_not_allowed(wires: Callable[[str], Any], release: str) -> None:
+    wire = wires(release)
+    refused = [
+        (row.plural, verb, wire.ask(method, path, {}, Content_Type=MERGE).code)
+        for row in load_release(release).rows
+        for path, verbs in ((collection(row), METHODS), (f"{collection(row)}/x", OTHERS))
+        for verb, method in verbs.items()
+        if verb not in row.verbs
+    ]
+    assert {code for _, _, code in refused} == {405}
+    assert ("namespaces", "deletecollection", 405) in refused
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_kind_can_be_explained(wires: Callable[[str], Any], release: str) -> None:
+    """kubectl explain looks for the kind among the schemas of its group and version."""
+    wire = wires(release)
+    rows = load_release(release).rows
+    explained = set()
+    for root in {base(row) for row in rows}:
+        for schema in wire.get(f"/openapi/v3{root}")["components"]["schemas"].values():
+            explained |= {
+                (root, gvk["kind"])
+                for gvk in schema.get("x-kubernetes-group-version-kind", ())
+                if "properties" in schema
+            }
+    assert {(base(row), row.kind) for row in rows} - explained == set()
+
+
+def test_a_custom_resource_definition_is_refused_as_not_built_yet(wires: Callable[[str], Any]) -> None:
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    assert wires("1.37").expect(501, "POST", path, {})["reason"] == "NotImplemented"
+    assert wires("1.37").get(path)["items"] == []
