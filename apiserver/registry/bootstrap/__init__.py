@@ -4,7 +4,8 @@ Not here: what controllers make for each new namespace, and what they keep up to
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cache
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, group_version
@@ -22,6 +23,8 @@ __all__ = ["SYSTEM", "Place", "bootstrap"]
 
 SYSTEM = User("system:apiserver", groups=("system:masters",))
 """As whom the server writes itself."""
+LANES = 64
+"""How many objects are made at a time."""
 OPTIONS = WriteOptions(SYSTEM, manager="kube-apiserver", validation="Ignore")
 
 
@@ -30,28 +33,41 @@ async def bootstrap(registry: Registry, place: Place) -> None:
     store = registry.storage.store
     empty = not store.count("/registry/")
     await _make(registry, namespaces())
-    await _make(registry, [*cluster(place, registry.table), *access(), *flow()])
+    await _make(registry, [*cluster(place, registry.table), *_everywhere()])
     if empty:
         await store.compact(store.revision)
 
 
+@cache  # these are facts, which nobody changes: what is made of one is a copy
+def _everywhere() -> tuple[Obj, ...]:
+    """What all clusters have alike."""
+    return (*access(), *flow())
+
+
 async def _make(registry: Registry, objects: Iterable[Obj]) -> None:
-    """Make the objects that are missing, so close together that the store commits them at once."""
-    kinds = {(row.group, row.version, row.kind): row for row in registry.table}
+    """Make the objects that are missing, so close together that the store commits many at once."""
+    missing = _missing(registry, objects)
     async with asyncio.TaskGroup() as group:
-        for obj in objects:
-            resource = kinds.get((*group_version(obj["apiVersion"]), obj["kind"]))
-            if resource is None:
-                continue  # this release does not have it yet
-            target = Target(resource, obj["metadata"].get("namespace", ""))
-            key = key_of(resource, target.namespace, obj["metadata"]["name"])
-            if registry.storage.store.get(key) is None:
-                group.create_task(_create(registry, target, obj))
+        for _ in range(LANES):
+            group.create_task(_create_all(registry, missing))
 
 
-async def _create(registry: Registry, target: Target, obj: Obj) -> None:
-    try:
-        await create(registry, target, Body(obj), OPTIONS)
-    except ApiError as error:
-        if error.code != 409:  # another server was faster
-            raise
+def _missing(registry: Registry, objects: Iterable[Obj]) -> Iterator[tuple[Target, Obj]]:
+    kinds = {(row.group, row.version, row.kind): row for row in registry.table}
+    for obj in objects:
+        resource = kinds.get((*group_version(obj["apiVersion"]), obj["kind"]))
+        if resource is None:
+            continue  # this release does not have it yet
+        target = Target(resource, obj["metadata"].get("namespace", ""))
+        key = key_of(resource, target.namespace, obj["metadata"]["name"])
+        if registry.storage.store.get(key) is None:
+            yield target, obj
+
+
+async def _create_all(registry: Registry, missing: Iterable[tuple[Target, Obj]]) -> None:
+    for target, obj in missing:
+        try:
+            await create(registry, target, Body(obj), OPTIONS)
+        except ApiError as error:
+            if error.code != 409:  # another server was faster
+                raise
