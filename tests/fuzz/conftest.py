@@ -1,0 +1,132 @@
+import logging
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from apiserver.app import serving
+from apiserver.config import Config, check
+from mockube.threads import in_thread
+
+TOKEN = "secret"
+
+
+@dataclass(frozen=True)
+class Answer:
+    code: int
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass(repr=False)
+class Bare:
+    """A client that sends any bytes at all, over a connection that it keeps as long as the server does."""
+
+    host: str
+    port: int
+    connection: socket.socket | None = None
+    buffer: bytes = b""
+
+    def send(self, method: str, *, path: bytes, headers: dict[str, bytes], body: bytes = b"") -> Answer:
+        lines = [b"%b %b HTTP/1.1" % (method.encode(), path), b"Host: a"]
+        lines += [b"%b: %b" % (name.encode(), value) for name, value in headers.items()]
+        if body or method in ("POST", "PUT", "PATCH"):
+            lines.append(b"Content-Length: %d" % len(body))
+        whole = b"\r\n".join([*lines, b"", body])
+        try:
+            return self._exchange(method, whole)
+        except ConnectionError:  # the server had closed a connection that was kept: clients try another
+            return self._exchange(method, whole)
+
+    def _exchange(self, method: str, whole: bytes) -> Answer:
+        if self.connection is None:
+            self.connection, self.buffer = socket.create_connection((self.host, self.port), timeout=30), b""
+        try:
+            with suppress(BrokenPipeError):  # refused before all of it was read: the answer is there
+                self.connection.sendall(whole)
+            return self._receive(method)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+    def _receive(self, method: str) -> Answer:
+        head = self._until(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").split("\r\n")
+        pairs = (line.partition(": ") for line in lines if line)
+        headers = {name.lower(): value for name, _, value in pairs}
+        answer = Answer(int(first.split()[1]), headers, b"" if method == "HEAD" else self._body(headers))
+        if headers.get("connection") == "close":
+            self.close()
+        return answer
+
+    def _body(self, headers: dict[str, str]) -> bytes:
+        if headers.get("transfer-encoding") == "chunked":  # a watch: its beginning is enough
+            self.close()
+            return b""
+        length = int(headers.get("content-length", 0))
+        while len(self.buffer) < length:
+            self._more()
+        body, self.buffer = self.buffer[:length], self.buffer[length:]
+        return body
+
+    def _until(self, end: bytes) -> bytes:
+        while end not in self.buffer:
+            self._more()
+        found, _, self.buffer = self.buffer.partition(end)
+        return found
+
+    def _more(self) -> None:
+        assert self.connection
+        received = self.connection.recv(1 << 20)
+        if not received:
+            raise ConnectionError(f"the server closed the connection after {self.buffer!r}")
+        self.buffer += received
+
+
+@dataclass(repr=False)
+class Complaints(logging.Handler):
+    """What the server logs as an error."""
+
+    said: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__(logging.ERROR)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(self.format(record))
+
+    def take(self) -> list[str]:
+        said, self.said = self.said, []
+        return said
+
+
+@pytest.fixture(scope="module")
+def complaints() -> Iterator[Complaints]:
+    handler = Complaints()
+    loggers = [logging.getLogger(name) for name in ("apiserver", "aiohttp", "asyncio")]
+    for logger in loggers:
+        logger.addHandler(handler)
+    yield handler
+    for logger in loggers:
+        logger.removeHandler(handler)
+
+
+@pytest.fixture(scope="module")
+def bare(complaints: Complaints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bare]:
+    """A client of a server of the newest release that knows TOKEN."""
+    tokens = tmp_path_factory.mktemp("fuzz") / "tokens.csv"
+    tokens.write_text(f'{TOKEN},admin,1,"system:masters"\n')
+    config = check(Config(secure_port=0, token_auth_file=tokens))
+    with in_thread(serving(config)) as running, closing(Bare(running.host, running.port)) as client:
+        yield client
