@@ -1,0 +1,286 @@
+import json
+import os
+import re
+import shlex
+import shutil
+import ssl
+import subprocess
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mockube.cluster import Cluster
+
+SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one command said."""
+
+    line: str
+    code: int
+    out: str
+    err: str
+
+    @property
+    def words(self) -> str:
+        return self.out + self.err
+
+
+@dataclass(frozen=True)
+class Kubectl:
+    """One kubectl with a kubeconfig, a home and a working directory of its own."""
+
+    binary: str
+    directory: Path
+    namespace: str
+    environment: dict[str, str] = field(repr=False)
+
+    def start(self, line: str, **environment: str) -> subprocess.Popen[str]:
+        """Start a command whose output is read as it comes."""
+        return subprocess.Popen(
+            [self.binary, *shlex.split(line)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.directory,
+            env=self.environment | environment,
+        )
+
+    def run(self, line: str, given: str = "", **environment: str) -> Ran:
+        """Run a command to its end; `given` is its standard input."""
+        process = self.start(line, **environment)
+        try:
+            out, err = process.communicate(given, timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            pytest.fail(f"kubectl {line} hangs: {out}{err}")
+        return Ran(line, process.returncode, out, "".join(_without_skew(err)))
+
+    def says(self, line: str, pattern: str, given: str = "", **environment: str) -> str:
+        """Run a command that works; what it prints, to stdout and then to stderr, is the pattern from end to end."""
+        return self._said(self.run(line, given, **environment), pattern, code=0)
+
+    def refuses(self, line: str, pattern: str, given: str = "", **environment: str) -> str:
+        """Run a command that fails with such words."""
+        return self._said(self.run(line, given, **environment), pattern, code=1)
+
+    def told(self, line: str, given: str = "") -> str:
+        """What a command that works prints to stdout."""
+        ran = self.run(line, given)
+        assert ran.code == 0, ran
+        return ran.out
+
+    def file(self, name: str, text: str) -> str:
+        """A file in the working directory, and its name."""
+        path = self.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return name
+
+    def _said(self, ran: Ran, pattern: str, *, code: int) -> str:
+        words = ran.words.rstrip("\n")
+        assert (ran.code == 0) == (code == 0), f"kubectl {ran.line} ended with {ran.code}: {words}"
+        assert re.fullmatch(pattern, words, re.DOTALL), f"kubectl {ran.line} says:\n{words}\n\nnot:\n{pattern}"
+        return words
+
+
+def _without_skew(err: str) -> Iterator[str]:
+    """What is said to stderr but for the warnings that a much older client gives of itself."""
+    for line in err.splitlines(keepends=True):
+        if (
+            "exceeds the supported minor version skew" not in line
+            and "This version information is deprecated" not in line
+        ):
+            yield line
+
+
+def _binaries() -> dict[str, str]:
+    """What kubectls there are: that of the PATH, those beside it, those that MOCKUBE_KUBECTLS names."""
+    default = shutil.which("kubectl")
+    given = [Path(path) for path in os.environ.get("MOCKUBE_KUBECTLS", "").split(":") if path]
+    beside = sorted(Path(default).resolve().parent.glob("kubectl[.-]*")) if default else []
+    found = [path for path in (*beside, *given) if os.access(path, os.X_OK)]
+    versions = {path.name.removeprefix("kubectl").strip(".-"): str(path) for path in found}
+    return versions or ({"default": default} if default else {})
+
+
+BINARIES = _binaries()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here):
+            item.add_marker(pytest.mark.kubectl)
+
+
+@pytest.fixture(scope="session")
+def on_path() -> str:
+    """The path of kubectl; a machine without it skips the test, unless it is the one that decides."""
+    found = shutil.which("kubectl")
+    if found is None and os.environ.get("CI"):
+        pytest.fail("kubectl is not on PATH")
+    return found or pytest.skip("kubectl is not on PATH")
+
+
+Make = Callable[..., Kubectl]
+
+
+@pytest.fixture(scope="session")
+def kubectl_in(
+    on_path: str, kube_cluster_session: Cluster, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Kubectl]:
+    """Makes a kubectl of a binary (that of the PATH if none is named) in a fresh namespace of the shared cluster."""
+    home, numbers = tmp_path_factory.mktemp("home"), count(1)
+    trust = ssl.create_default_context(cafile=str(kube_cluster_session.ca_file))
+
+    def make(binary: str = on_path) -> Kubectl:
+        namespace = f"test-{next(numbers)}"
+        _create_namespace(kube_cluster_session, trust, namespace)
+        directory = tmp_path_factory.mktemp(namespace)
+        config = yaml.safe_load(kube_cluster_session.kubeconfig.read_text())
+        config["contexts"][0]["context"]["namespace"] = namespace
+        (directory / "kubeconfig").write_text(yaml.safe_dump(config))
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "KUBECONFIG": str(directory / "kubeconfig"),
+            "TMPDIR": str(directory),
+        }
+        return Kubectl(binary, directory, namespace, environment)
+
+    return make
+
+
+@pytest.fixture(scope="module", params=list(BINARIES) or ["none"])
+def each_kubectl(request: pytest.FixtureRequest, kubectl_in: Make) -> Kubectl:
+    """Every kubectl there is, one after the other, each in a namespace of its own."""
+    return kubectl_in(BINARIES[request.param])
+
+
+@pytest.fixture
+def kubectl(kubectl_in: Make) -> Kubectl:
+    """The kubectl of the PATH in a namespace of this test's own."""
+    return kubectl_in()
+
+
+def _create_namespace(cluster: Cluster, trust: ssl.SSLContext, name: str) -> None:
+    request = urllib.request.Request(
+        f"{cluster.url}/api/v1/namespaces",
+        json.dumps({"metadata": {"name": name}}).encode(),
+        {"Authorization": f"Bearer {cluster.token}", "Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, context=trust, timeout=SECONDS) as answer:
+        assert answer.status == 201
+
+
+TEMPLATE = "{metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}"
+ONCE = "{spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}"
+THINGS = """
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: p, labels: {app: a, tier: x}}
+  spec: {containers: [{name: c, image: i}]}
+- {apiVersion: v1, kind: Pod, metadata: {name: q, labels: {app: b}}, spec: {containers: [{name: c, image: i}]}}
+- apiVersion: v1
+  kind: Service
+  metadata: {name: s}
+  spec: {clusterIP: None, selector: {app: a}, ports: [{port: 80}]}
+- {apiVersion: v1, kind: ServiceAccount, metadata: {name: robot}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: cm}, data: {k: v}}
+- {apiVersion: v1, kind: Secret, metadata: {name: top}, stringData: {k: v}}
+- apiVersion: v1
+  kind: PersistentVolumeClaim
+  metadata: {name: pvc}
+  spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+- {apiVersion: v1, kind: LimitRange, metadata: {name: lr}, spec: {limits: [{type: Pod, max: {cpu: "1"}}]}}
+- {apiVersion: v1, kind: ReplicationController, metadata: {name: rc}, spec: {selector: {a: b}, template: TEMPLATE}}
+- apiVersion: apps/v1
+  kind: DaemonSet
+  metadata: {name: ds}
+  spec: {selector: {matchLabels: {a: b}}, template: TEMPLATE}
+- apiVersion: apps/v1
+  kind: StatefulSet
+  metadata: {name: sts}
+  spec: {serviceName: s, selector: {matchLabels: {a: b}}, template: TEMPLATE}
+- apiVersion: apps/v1
+  kind: ReplicaSet
+  metadata: {name: rs}
+  spec: {selector: {matchLabels: {a: b}}, template: TEMPLATE}
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: {name: d}
+  spec: {selector: {matchLabels: {a: b}}, template: TEMPLATE}
+- {apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: ONCE}}
+- apiVersion: batch/v1
+  kind: CronJob
+  metadata: {name: cj}
+  spec: {schedule: "* * * * *", jobTemplate: {spec: {template: ONCE}}}
+- apiVersion: networking.k8s.io/v1
+  kind: Ingress
+  metadata: {name: ing}
+  spec: {defaultBackend: {service: {name: s, port: {number: 80}}}}
+- apiVersion: networking.k8s.io/v1
+  kind: NetworkPolicy
+  metadata: {name: np}
+  spec: {podSelector: {matchLabels: {a: b}}}
+- apiVersion: policy/v1
+  kind: PodDisruptionBudget
+  metadata: {name: pdb}
+  spec: {minAvailable: 1, selector: {matchLabels: {a: b}}}
+- apiVersion: rbac.authorization.k8s.io/v1
+  kind: Role
+  metadata: {name: r}
+  rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
+- apiVersion: rbac.authorization.k8s.io/v1
+  kind: RoleBinding
+  metadata: {name: rb}
+  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: r}
+  subjects: [{kind: User, name: u, apiGroup: rbac.authorization.k8s.io}]
+- apiVersion: autoscaling/v2
+  kind: HorizontalPodAutoscaler
+  metadata: {name: hpa}
+  spec: {maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: d, apiVersion: apps/v1}}
+- {apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: l}, spec: {holderIdentity: me}}
+- apiVersion: discovery.k8s.io/v1
+  kind: EndpointSlice
+  metadata: {name: eps}
+  addressType: IPv4
+  endpoints: [{addresses: [10.0.0.1]}]
+  ports: [{port: 80}]
+- apiVersion: v1
+  kind: Event
+  metadata: {name: e, namespace: NAMESPACE}
+  involvedObject: {apiVersion: v1, kind: Pod, name: p, namespace: NAMESPACE}
+  reason: Seen
+  message: it was seen
+  type: Normal
+  count: 2
+  lastTimestamp: "2020-01-01T00:00:00Z"
+"""
+"""One of each of the commonest kinds."""
+
+
+def written(text: str, **words: str) -> str:
+    for word, meaning in words.items():
+        text = text.replace(word, meaning)
+    return text
+
+
+@pytest.fixture(scope="module")
+def furnished(kubectl_in: Make) -> Kubectl:
+    kubectl = kubectl_in()
+    kubectl.told("create -f -", written(THINGS, NAMESPACE=kubectl.namespace, TEMPLATE=TEMPLATE, ONCE=ONCE))
+    return kubectl
