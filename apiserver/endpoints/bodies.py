@@ -31,13 +31,22 @@ async def read(request: web.BaseRequest) -> bytes:
         raise _too_large()
     if not request.body_exists:
         return b""
+    content = request.content
+    if content.is_eof():  # all of it came together with the headers, as small bodies do: there is nothing to wait for
+        return _within_limit(content.read_nowait())
     chunks, size = [], 0
-    while chunk := await request.content.readany():
+    while chunk := await content.readany():
         size += len(chunk)
         if size > LIMIT:
             raise _too_large()
         chunks.append(chunk)
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def _within_limit(raw: bytes) -> bytes:
+    if len(raw) > LIMIT:
+        raise _too_large()
+    return raw
 
 
 def _too_large() -> ApiError:
