@@ -1,0 +1,203 @@
+"""wire.md, section 4.6 and 4.7: clients that go away, that do not read, and servers that stop or start again."""
+
+import asyncio
+import gc
+import json
+import time
+import tracemalloc
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apiserver.config import Config
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+WATCH = f"{CONFIG_MAPS}?watch=1"
+MiB = 2**20
+
+
+def handlers() -> int:
+    """How many requests are being served."""
+    return sum("_handle_request" in str(task.get_coro()) for task in asyncio.all_tasks())
+
+
+async def all_gone(api) -> bool:
+    return await api.watches() == 0 and handlers() <= 1  # that of the metrics themselves
+
+
+async def raw_watch(api, query: str = "") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A watch on a bare connection, its head read."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port, limit=2**16)
+    head = f"GET {WATCH}{query} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer of-the-administrator\r\n\r\n"
+    writer.write(head.encode())
+    assert b"200 OK" in await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 20)
+    return reader, writer
+
+
+async def test_quiet_watches_end_when_their_clients_close(api, eventually) -> None:
+    opened = [await raw_watch(api) for _ in range(20)]
+    assert await api.watches() == 20
+    for _, writer in opened[:10]:
+        writer.close()
+    for _, writer in opened[10:]:
+        writer.transport.abort()
+    await eventually(lambda: all_gone(api))
+
+
+async def test_websocket_watches_end_when_their_clients_close(api, eventually) -> None:
+    sockets = [await api.session.ws_connect(f"{api.url}{WATCH}") for _ in range(6)]
+    assert await api.watches() == 6
+    for socket in sockets[:3]:
+        await socket.close()
+    for socket in sockets[3:]:
+        socket._response.connection.transport.abort()
+    await eventually(lambda: all_gone(api))
+
+
+async def test_a_watch_that_nobody_reads_ends_when_its_client_closes(api, eventually) -> None:
+    _, writer = await raw_watch(api)
+    writer.transport.pause_reading()
+    await api.make(*(f"a{n}" for n in range(300)), data={"x": "x" * 50_000})
+    writer.transport.abort()
+    await eventually(lambda: all_gone(api))
+
+
+async def test_clients_that_never_read_cost_bounded_memory(api, eventually) -> None:
+    """Ten of them, 20,000 events of 1 kB: what the server holds for each stays far under what it could send."""
+    opened = [await raw_watch(api, "&resourceVersion=" + str(api.now)) for _ in range(10)]
+    for _, writer in opened:
+        writer.transport.pause_reading()
+    store = api.running.registry.storage.store
+    await api.make("a", data={"x": "x" * 1000})
+    kv = store.get("/registry/configmaps/default/a")
+
+    async def write(count: int) -> None:
+        for _ in range(count):
+            await store.put(kv.key, kv.value, attached=kv.attached)
+            await asyncio.sleep(0)
+
+    await write(2000)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    await write(18_000)
+    await store.compact(store.revision)
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert 0 < buffered() < 10 * 256 * 1024
+    assert grown < 10 * MiB
+    for _, writer in opened:
+        writer.transport.abort()
+    await eventually(lambda: all_gone(api))
+
+
+def buffered() -> int:
+    """Bytes that wait to be written, of all connections of this process."""
+    found = [each for each in gc.get_objects() if type(each) is asyncio.selector_events._SelectorSocketTransport]
+    return sum(each.get_write_buffer_size() for each in found)
+
+
+# The server stops.
+
+
+@pytest.mark.parametrize("protocol", ["HTTP/1.1", "HTTP/1.0"])
+async def test_every_watch_ends_cleanly_when_the_server_stops(opened, protocol: str) -> None:
+    async with AsyncExitStack() as stack:
+        api = await stack.enter_async_context(opened())
+        await api.make("a")
+        connections = []
+        for _ in range(200):
+            reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port)
+            head = f"GET {WATCH} {protocol}\r\nHost: a\r\nAuthorization: Bearer of-the-administrator\r\n\r\n"
+            writer.write(head.encode())
+            connections.append((reader, writer))
+        for reader, _ in connections:
+            await asyncio.wait_for(reader.readuntil(b'"ADDED"'), 20)
+        began = time.perf_counter()
+        await stack.aclose()
+        assert time.perf_counter() - began < 1
+    for reader, writer in connections:
+        rest = await asyncio.wait_for(reader.read(), 20)
+        assert rest.endswith(b"\r\n0\r\n\r\n" if protocol == "HTTP/1.1" else b"}\n")
+        writer.close()
+
+
+async def test_clients_that_do_not_read_do_not_keep_the_server_from_stopping(opened, caplog) -> None:
+    async with AsyncExitStack() as stack:
+        api = await stack.enter_async_context(opened())
+        connections = [await raw_watch(api) for _ in range(5)]
+        for _, writer in connections:
+            writer.transport.pause_reading()
+        await api.make(*(f"a{n}" for n in range(300)), data={"x": "x" * 50_000})
+        began = time.perf_counter()
+        await stack.aclose()
+        assert time.perf_counter() - began < 2
+    assert not caplog.records
+    for _, writer in connections:
+        writer.transport.abort()
+
+
+async def test_websocket_watches_are_closed_when_the_server_stops(opened) -> None:
+    async with AsyncExitStack() as stack:
+        api = await stack.enter_async_context(opened())
+        reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port)
+        head = (
+            f"GET {WATCH} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer of-the-administrator\r\nUpgrade: websocket\r\n"
+            "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        )
+        writer.write(head.encode())
+        await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 20)
+        began = time.perf_counter()
+        await stack.aclose()
+        assert time.perf_counter() - began < 2
+    assert (await asyncio.wait_for(reader.read(), 20))[:1] == b"\x88"  # a closing frame
+    writer.close()
+
+
+async def test_an_idle_connection_does_not_keep_the_server_from_stopping(opened) -> None:
+    async with AsyncExitStack() as stack:
+        api = await stack.enter_async_context(opened())
+        await asyncio.gather(*(api.get("/version") for _ in range(20)))
+        began = time.perf_counter()
+        await stack.aclose()
+        assert time.perf_counter() - began < 1
+
+
+# The server starts again.
+
+
+async def test_a_watch_goes_on_after_a_restart_where_it_was(opened, tmp_path: Path) -> None:
+    config = Config(store=f"sqlite://{tmp_path / 'store'}")
+    seen: list[Any] = []
+    async with opened(config) as api:
+        async with api.watch(f"{WATCH}&resourceVersion={api.now}") as watched:
+            await api.make("a", "b")
+            seen += await watched.take(2)
+        await api.make("c")
+        await api.delete(f"{CONFIG_MAPS}/a")
+    async with (
+        opened(config) as api,
+        api.watch(f"{WATCH}&resourceVersion={seen[-1]['object']['metadata']['resourceVersion']}") as watched,
+    ):
+        await api.make("d")
+        seen += await watched.take(3)
+    assert [(e["type"], e["object"]["metadata"]["name"]) for e in seen] == [
+        ("ADDED", "a"),
+        ("ADDED", "b"),
+        ("ADDED", "c"),
+        ("DELETED", "a"),
+        ("ADDED", "d"),
+    ]
+    versions = [int(e["object"]["metadata"]["resourceVersion"]) for e in seen]
+    assert versions == sorted(set(versions))
+
+
+async def test_what_was_compacted_before_a_restart_stays_so(opened, tmp_path: Path) -> None:
+    config = Config(store=f"sqlite://{tmp_path / 'store'}")
+    async with opened(config) as api:
+        made = await api.make("a", "b")
+        await api.running.registry.storage.store.compact(int(made[1].version))
+    async with opened(config) as api, api.watch(f"{WATCH}&resourceVersion={made[0].version}") as watched:
+        (event,) = await watched.rest()
+    assert json.loads(json.dumps(event["object"]))["code"] == 410
