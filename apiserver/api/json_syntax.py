@@ -34,7 +34,7 @@ def problem(text: str) -> str:
     """The first problem of the text, "" where it is well-formed."""
     constants: list[str] = []  # NaN and the infinities, which Python reads and Go does not
     try:
-        json.loads(text, parse_constant=constants.append)
+        json.loads(text, parse_constant=constants.append, parse_int=len)  # Python refuses to read long numbers
     except json.JSONDecodeError as error:
         return _told(text, error)
     except RecursionError:

@@ -1,6 +1,7 @@
 """Request bodies: read up to the limit, parsed from JSON, YAML or protobuf, refused with upstream's words."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -19,6 +20,8 @@ LIMIT = 3 * 1024 * 1024
 """Bytes that a body may have (kube-apiserver's MaxRequestBodyBytes)."""
 MAX_YAML_NODES = 1_000_000
 """How much a YAML document may grow into: aliases can make a small text enormous."""
+MAX_YAML_DEPTH = 1_000
+"""How deep a YAML document may be nested: its loader recurses in C, where too deep is the end of the process."""
 
 
 async def read(request: web.BaseRequest) -> bytes:
@@ -130,6 +133,7 @@ def load_yaml(raw: bytes) -> Any:
         ValueError: it is no YAML, or grows beyond any sense.
     """
     try:
+        _check_depth(raw)
         value = yaml.load(raw, _Loader)  # noqa: S506 - a safe loader
     except (yaml.YAMLError, RecursionError, UnicodeDecodeError) as error:
         problem = getattr(error, "problem", None) or "the document cannot be read"
@@ -139,6 +143,32 @@ def load_yaml(raw: bytes) -> Any:
         return orjson.loads(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
     except (TypeError, ValueError) as error:
         raise ValueError(f"error converting YAML to JSON: {error}") from error
+
+
+_OPENERS = (b"[", b"{", b"-", b"?")
+"""What nests YAML within a line; by indentation alone a body cannot get deep enough to do harm."""
+_STEPS: Mapping[type[yaml.Event], int] = {
+    yaml.SequenceStartEvent: 1,
+    yaml.MappingStartEvent: 1,
+    yaml.SequenceEndEvent: -1,
+    yaml.MappingEndEvent: -1,
+}
+
+
+def _check_depth(raw: bytes) -> None:
+    """Refuse what is nested too deeply to be loaded, which only a text with many openers needs to be looked at for.
+
+    Raises:
+        ValueError: it is.
+        yaml.YAMLError: it is no YAML.
+    """
+    if sum(map(raw.count, _OPENERS)) <= MAX_YAML_DEPTH:
+        return
+    depth = 0
+    for event in yaml.parse(raw, _Loader):
+        depth += _STEPS.get(type(event), 0)
+        if depth > MAX_YAML_DEPTH:
+            raise ValueError(f"yaml: exceeded max depth of {MAX_YAML_DEPTH}")
 
 
 def _count(value: Any, left: int) -> int:

@@ -68,8 +68,8 @@ class JsonPatch(Patch):
         """The same, told of the list of operations."""
         unknown = [
             f"unknown field {quoted(f'[{i}].{name}')}"
-            for i, operation in enumerate(self.body)
-            for name in operation
+            for i, operation in enumerate(self.body or ())
+            for name in operation or ()
             if name not in OPERATION
         ]
         return tuple(f"json patch {odd}" for odd in (*unknown, *super().oddities()))

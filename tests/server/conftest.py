@@ -42,9 +42,12 @@ class Wire:
     connection: HTTPConnection
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        return self.send(method, path, None if body is None else json.dumps(body).encode(), **headers)
+
+    def send(self, method: str, path: str, body: bytes | None, **headers: str) -> Answer:
         """Headers are given with underscores for their dashes."""
         sent = {"Authorization": f"Bearer {TOKEN}"} | {k.replace("_", "-"): v for k, v in headers.items()}
-        self.connection.request(method, path, None if body is None else json.dumps(body), sent)
+        self.connection.request(method, path, body, sent)
         response = self.connection.getresponse()
         return Answer(response.status, response.headers.get("Content-Type", ""), response.read())
 
