@@ -110,7 +110,7 @@ class Pages:
                 return Page(found.body, AGGREGATED.format(version=version), etag=found.etag)
             return _negotiated(self._discovery.core() if root == "api" else self._discovery.groups())
         group, *parts = ["", *rest.split("/")] if root == "api" else rest.split("/")
-        if group and self._discovery.group(group) is None:
+        if root == "apis" and self._discovery.group(group) is None:
             return NOT_FOUND
         match parts:
             case []:
