@@ -1,10 +1,11 @@
 """A Kubernetes release as servers use it: its definitions, and what is computed from them and from nothing else."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from apiserver.api.builtin import builtin_rows
+from apiserver.api.deprecation import deprecation
 from apiserver.api.field_schema import FieldSchema
 from apiserver.api.meta import Obj
 from apiserver.api.patch.merge_schema import MergeSchema
@@ -44,10 +45,13 @@ def load_release(version: str) -> Release:
         ValueError: there are no definitions of it.
     """
     definitions = load_definitions(version)
+    minor = int(version.partition(".")[2])
     return Release(
         version,
         definitions,
-        tuple(builtin_rows(definitions)),
+        tuple(
+            replace(row, deprecation=deprecation(row.api_version, row.kind, minor)) for row in builtin_rows(definitions)
+        ),
         Schema(definitions, version),
         MergeSchema(definitions),
         FieldSchema(definitions, load_go_types()),

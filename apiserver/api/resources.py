@@ -36,6 +36,7 @@ class Resource:
         storage_prefix: where its objects lie: "/registry/<storage_prefix>/<namespace>/<name>"; shared by all versions.
         fields: the field selectors it knows beside metadata.name and metadata.namespace.
         create_on_update: PUT of an absent name creates it.
+        deprecation: what its users are warned of, "" for nothing.
     """
 
     group: str
@@ -53,6 +54,7 @@ class Resource:
     categories: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
     create_on_update: bool = False
+    deprecation: str = ""
     subresources: dict[str, Subresource] = field(default_factory=dict)
 
     @property

@@ -28,8 +28,13 @@ def response(
     """An answer, with what the client is warned of."""
     answer = Answer(body, status=code, media=media, audit_id=audit_id)
     for text in warnings:
-        answer.headers.append(("Warning", f"299 - {_quoted(text)}"))
+        warn(answer, text)
     return answer
+
+
+def warn(answer: Answer, text: str) -> None:
+    """Tell the client something beside the answer."""
+    answer.headers.append(("Warning", f"299 - {_quoted(text)}"))
 
 
 def _quoted(text: str) -> str:

@@ -20,7 +20,7 @@ from apiserver.endpoints.handlers import Action, Asked, Handlers, action_of
 from apiserver.endpoints.negotiation import answer_form
 from apiserver.endpoints.pages import BAD_REQUEST, Page, Pages
 from apiserver.endpoints.params import NO_QUERY, Query, parse_query
-from apiserver.endpoints.responses import compressed, is_pretty, response, shaped, status_response
+from apiserver.endpoints.responses import compressed, is_pretty, response, shaped, status_response, warn
 from apiserver.endpoints.routes import CACHE, Route, Router, well_escaped
 from apiserver.endpoints.watch import Watches
 from apiserver.metrics import Labels, Metrics
@@ -224,6 +224,8 @@ class Server:
             answer = await action.handle(self._handlers, asked)
         finally:
             inflight[kind] -= 1
+        if deprecation := asked.target.resource.deprecation:
+            warn(answer, deprecation)
         encoding = asked.request.headers.get("Accept-Encoding")
         return await compressed(answer, encoding) if encoding else answer
 

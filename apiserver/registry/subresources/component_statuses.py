@@ -12,7 +12,6 @@ from apiserver.registry.storage import Selected
 from apiserver.registry.subresources.call import Call
 from etcd.store import KeyValue
 
-DEPRECATED = "v1 ComponentStatus is deprecated in v1.19+"
 HEALTHY = {"type": "Healthy", "status": "True", "message": "ok"}
 
 
@@ -27,7 +26,7 @@ async def component_statuses(call: Call) -> Written | Selected:
         return Selected(found, call.registry.storage.store.revision)
     for kv in found:
         if kv.attached.fields["metadata.name"] == call.target.name:
-            return Written(kv, warnings=(DEPRECATED,))
+            return Written(kv)
     raise errors.not_found("", "componentstatuses", call.target.name)
 
 
