@@ -183,6 +183,12 @@ def _create_namespace(cluster: Cluster, trust: ssl.SSLContext, name: str) -> Non
         assert answer.status == 201
 
 
+@pytest.fixture(scope="module")
+def reader(kubectl_in: Make) -> Kubectl:
+    """The kubectl of the PATH, for tests that write nothing and share a namespace."""
+    return kubectl_in()
+
+
 TEMPLATE = "{metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}"
 ONCE = "{spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}"
 THINGS = """
