@@ -37,7 +37,8 @@ def decode_token(token: str) -> tuple[int, str]:
     if not start:
         raise _bad(f"encoded start key empty (version {VERSION})")
     key = "/" + start.removeprefix("/")
-    if posixpath.normpath(key) != key:  # a key that climbs out of the list's prefix
+    # a key that climbs out of the list's prefix; two slashes in front mean something to POSIX, here they do not
+    if key.startswith("//") or posixpath.normpath(key) != key:
         raise _bad(start)
     return revision, key[1:]
 

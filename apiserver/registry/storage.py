@@ -73,10 +73,7 @@ def translated() -> _Translation:
 def _api_error(error: StoreError) -> ApiError | None:
     match error:
         case Compacted():
-            return errors.expired(
-                "The provided resource version is too old; it was compacted "
-                f"(the oldest that can be read is {error.compact_revision})"
-            )
+            return errors.expired("The resourceVersion for the provided list is too old.")
         case Unavailable():
             return errors.internal(str(error))
         case FutureRevision():

@@ -180,11 +180,11 @@ async def api(opened: Open) -> AsyncIterator[Api]:
 
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], Awaitable[bool]]], Awaitable[None]]:
-    """Asks until the answer is yes."""
+    """Asks the server until the answer is yes."""
 
     async def wait(is_so: Callable[[], Awaitable[bool]]) -> None:
         async with asyncio.timeout(SECONDS):
             while not await is_so():
-                await asyncio.sleep(0)
+                pass
 
     return wait
