@@ -1,0 +1,154 @@
+"""A server that is killed while it writes has every acknowledged write when it is back, and watchers miss nothing."""
+
+import asyncio
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import orjson
+import pytest
+
+KILLS = 20
+WRITERS = 8
+COLLECTION = "/api/v1/namespaces/default/configmaps"
+HEADERS = {"Authorization": "Bearer secret", "Content-Type": "application/json"}
+GONE = (aiohttp.ClientError, ConnectionError, asyncio.TimeoutError)
+"""What a client is told by a server that is killed."""
+
+
+@dataclass
+class Known:
+    """What clients have been told, over all lives of the server.
+
+    Attributes:
+        acknowledged: name → the newest object that the server said is stored.
+        attempted: name → value of the write under way when the server died: it may be stored or not.
+        revisions: of all acknowledged writes.
+        seen: name → the object as the watch has it.
+        events, position: the revisions that the watch has told, and the one to go on from.
+        enough: after so many acknowledged writes `kill` is called.
+    """
+
+    acknowledged: dict[str, Any] = field(default_factory=dict)
+    attempted: dict[str, str] = field(default_factory=dict)
+    revisions: list[int] = field(default_factory=list)
+    seen: dict[str, Any] = field(default_factory=dict)
+    events: list[int] = field(default_factory=list)
+    position: int = 0
+    enough: int = 0
+    kill: Callable[[], None] = int
+
+
+@contextmanager
+def server(data: Path, tokens: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server process and its URL; killed at the end."""
+    command = [
+        sys.executable,
+        "-m",
+        "apiserver",
+        "--etcd-servers",
+        f"sqlite://{data}",
+        "--token-auth-file",
+        tokens,
+        "--secure-port",
+        "0",
+    ]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert process.stderr
+        try:
+            line = next(line for line in process.stderr if " at http" in line)
+            yield process, line.split()[-1].strip('"')
+        finally:
+            process.kill()
+            process.stderr.close()
+
+
+async def write(session: aiohttp.ClientSession, known: Known, writer: str) -> None:
+    """Make objects and change each once, until the server is gone."""
+    for number in range(1_000_000):
+        name = f"{writer}-{number}"
+        for method, path, value in (("POST", COLLECTION, "made"), ("PUT", f"{COLLECTION}/{name}", "changed")):
+            known.attempted[name] = value
+            body = {"metadata": {"name": name}, "data": {"value": value, "padding": "x" * 1500}}
+            async with session.request(method, path, data=orjson.dumps(body)) as response:
+                obj = orjson.loads(await response.read())
+                assert response.status in (200, 201), obj
+            known.acknowledged[name] = obj
+            known.revisions.append(int(obj["metadata"]["resourceVersion"]))
+            del known.attempted[name]
+            if len(known.revisions) == known.enough:
+                known.kill()
+
+
+async def watch(session: aiohttp.ClientSession, known: Known) -> None:
+    """Go on from the last version that was seen, until the server is gone."""
+    query = {"watch": "1", "resourceVersion": str(known.position), "allowWatchBookmarks": "true"}
+    async with session.get(COLLECTION, params=query) as response:
+        async for line in response.content:
+            event = orjson.loads(line)
+            obj = event["object"]
+            assert event["type"] in ("ADDED", "MODIFIED"), event
+            assert (event["type"] == "MODIFIED") == (obj["metadata"]["name"] in known.seen)
+            known.seen[obj["metadata"]["name"]] = obj
+            known.position = int(obj["metadata"]["resourceVersion"])
+            known.events.append(known.position)
+
+
+async def live(url: str, known: Known, *, run: int) -> None:
+    """Write and watch until the server is killed under its clients."""
+    timeout = aiohttp.ClientTimeout(total=30)
+    async with aiohttp.ClientSession(url, headers=HEADERS, timeout=timeout) as session:
+        jobs = [watch(session, known), *(write(session, known, f"r{run}-w{n}") for n in range(WRITERS))]
+        for end in await asyncio.gather(*jobs, return_exceptions=True):
+            if isinstance(end, BaseException) and not isinstance(end, GONE):
+                raise end
+
+
+async def check(url: str, known: Known) -> None:
+    """All that was acknowledged is there, and nothing that nobody wrote. The watch begins where the first look ends."""
+    async with aiohttp.ClientSession(url, headers=HEADERS) as session, session.get(COLLECTION) as response:
+        listed = orjson.loads(await response.read())
+    found = {item["metadata"]["name"]: item for item in listed["items"]}
+    newest = int(listed["metadata"]["resourceVersion"])
+    assert newest >= max(known.revisions, default=0)
+    known.position = known.position or newest
+    assert newest >= known.position, "the watch told of a write that is lost"
+    for name, obj in known.acknowledged.items():
+        if name not in known.attempted:
+            assert found[name] == {key: obj[key] for key in ("metadata", "data")}, name
+    for name in found.keys() - known.acknowledged.keys() - {"kube-root-ca.crt"}:
+        assert found[name]["data"]["value"] == known.attempted[name]
+    known.acknowledged |= {name: found[name] for name in known.attempted if name in found}
+    known.attempted.clear()
+
+
+@pytest.mark.slow
+async def test_twenty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path, tokens: Path) -> None:
+    known, choice = Known(), random.Random(7)
+    for run in range(KILLS):
+        with server(tmp_path / "data", tokens) as (process, url):
+            await check(url, known)
+            known.enough, known.kill = len(known.revisions) + choice.randrange(1, 300), process.kill
+            await live(url, known, run=run)
+    with server(tmp_path / "data", tokens) as (_, url):
+        await check(url, known)
+        await catch_up(url, known)
+    assert len(set(known.revisions)) == len(known.revisions)
+    assert known.events == sorted(set(known.events))
+    assert set(known.revisions) <= set(known.events), "the watch missed a write"
+    written = {name: obj["metadata"]["resourceVersion"] for name, obj in known.acknowledged.items()}
+    assert {name: known.seen[name]["metadata"]["resourceVersion"] for name in written} == written
+
+
+async def catch_up(url: str, known: Known) -> None:
+    """Watch until there is nothing more to tell."""
+    async with aiohttp.ClientSession(url, headers=HEADERS) as session:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(watch(session, known), 2)
