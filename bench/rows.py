@@ -66,7 +66,7 @@ class Effort:
     """
 
     rounds: int = 3
-    seconds: float = 4.0
+    seconds: float = 3.0
     starts: int = 5
 
 

@@ -5,6 +5,7 @@ python bench/run.py [--quick] [--only get,post,...] [--json FILE]
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -23,6 +24,7 @@ QUICK = Effort(rounds=1, seconds=2.0, starts=2)
 def main() -> int:
     """Measure, print the table, write it; the exit code is 1 if a target is missed."""
     given = _parser().parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception, so that no server is left behind
     if not wrk.is_installed():
         print(wrk.MISSING, file=sys.stderr)
         return 2
