@@ -14,6 +14,9 @@ from apiserver.registry.context import Registry
 from apiserver.registry.defaults import set_defaults
 from apiserver.registry.moulds import Mould
 
+YAML_ERRORS = "yaml: unmarshal errors:"
+"""What go-yaml says before it tells of duplicate fields."""
+
 
 class Body(NamedTuple):
     """A request's body: parsed, and as it came.
@@ -21,10 +24,12 @@ class Body(NamedTuple):
     Attributes:
         obj: the parsed document.
         raw: its bytes as JSON, for the search for duplicate fields; b"" where there can be none.
+        repeated: the duplicate fields of a body in YAML, as they are told.
     """
 
     obj: Obj
     raw: bytes = b""
+    repeated: tuple[str, ...] = ()
 
 
 class Decoded(NamedTuple):
@@ -72,7 +77,7 @@ def _cast(registry: Registry, resource: Resource, body: Body, mould: Mould, vali
     """The object with its spec from a mould: what is left to decode is the rest."""
     given = body.obj.copy()
     del given["spec"]
-    obj, errors = _typed(registry, resource, Body(given), validation)
+    obj, errors = _typed(registry, resource, Body(given, repeated=body.repeated), validation)
     obj["spec"] = mould.cast()
     return Decoded(obj, errors, mould=mould)
 
@@ -91,13 +96,15 @@ def _typed(registry: Registry, resource: Resource, body: Body, validation: str) 
         decoded = registry.schema.decode(resource.definition, given, body=body.raw, strict=validation != "Ignore")
     except DecodeError as error:
         raise _cannot_be_handled(resource, kind, str(error)) from error
-    if decoded.errors and validation == "Strict":
-        raise _cannot_be_handled(resource, kind, strict_message(decoded.errors))
+    repeated = body.repeated if validation != "Ignore" else ()
+    if (decoded.errors or repeated) and validation == "Strict":
+        told = (YAML_ERRORS + "\n  ".join(("", *repeated)), *decoded.errors) if repeated else decoded.errors
+        raise _cannot_be_handled(resource, kind, strict_message(told))
     obj: Obj = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {}} | decoded.obj
     obj["kind"], obj["apiVersion"] = resource.kind, resource.api_version
     if _resets_managed_fields(given):
         obj["metadata"]["managedFields"] = []
-    return obj, decoded.errors
+    return obj, repeated + decoded.errors
 
 
 def _resets_managed_fields(given: Obj) -> bool:

@@ -1,0 +1,124 @@
+"""Bodies in YAML: the first document of a text as JSON would hold it, and the keys that it repeats."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import orjson
+import yaml
+
+from apiserver.api.schema import quoted
+
+MAX_NODES = 1_000_000
+"""How much a document may grow into: aliases can make a small text enormous."""
+MAX_DEPTH = 1_000
+"""How deep a document may be nested: its loader recurses in C, where too deep is the end of the process."""
+
+
+class YamlText(NamedTuple):
+    """What a text holds.
+
+    Attributes:
+        value: its first document; None where there is none.
+        repeated: the keys that stand twice in one object, of which the last counts, in go-yaml's words.
+    """
+
+    value: Any
+    repeated: tuple[str, ...]
+
+
+class _Loader(yaml.CSafeLoader):
+    """YAML 1.1 as sigs.k8s.io/yaml reads it: y and n are booleans too, and what looks like a date stays text."""
+
+    def __init__(self, stream: bytes) -> None:
+        super().__init__(stream)
+        self.repeated: list[tuple[int, str]] = []
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
+        """An object, after a look for keys that it has twice."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    line = key.start_mark.line + 1
+                    self.repeated.append((line, f"line {line}: key {quoted(key.value)} already set in map"))
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
+    for first, found in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+_BOOLEANS = re.compile(r"^(?:y|Y|n|N)$")
+for _first in "yYnN":
+    _Loader.yaml_implicit_resolvers.setdefault(_first, []).insert(0, ("tag:yaml.org,2002:bool", _BOOLEANS))
+_Loader.bool_values = yaml.CSafeLoader.bool_values | {"y": True, "n": False}
+
+
+def load_yaml(raw: bytes) -> YamlText:
+    """The first document of a YAML text.
+
+    Raises:
+        ValueError: it is no YAML, or grows beyond any sense.
+    """
+    try:
+        _check_depth(raw)
+        loader = _Loader(raw)
+        try:
+            value = loader.get_data()
+        finally:
+            loader.dispose()
+    except (yaml.YAMLError, RecursionError, UnicodeDecodeError) as error:
+        problem = getattr(error, "problem", None) or "the document cannot be read"
+        raise ValueError(f"yaml: {problem}") from error
+    _count(value, MAX_NODES)
+    try:
+        plain = orjson.loads(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"error converting YAML to JSON: {error}") from error
+    return YamlText(plain, tuple(told for _, told in sorted(loader.repeated)))
+
+
+_OPENERS = (b"[", b"{", b"-", b"?")
+"""What nests YAML within a line; by indentation alone a body cannot get deep enough to do harm."""
+_STEPS: Mapping[type[yaml.Event], int] = {
+    yaml.SequenceStartEvent: 1,
+    yaml.MappingStartEvent: 1,
+    yaml.SequenceEndEvent: -1,
+    yaml.MappingEndEvent: -1,
+}
+
+
+def _check_depth(raw: bytes) -> None:
+    """Refuse what is nested too deeply to be loaded, which only a text with many openers needs to be looked at for.
+
+    Raises:
+        ValueError: it is.
+        yaml.YAMLError: it is no YAML.
+    """
+    if sum(map(raw.count, _OPENERS)) <= MAX_DEPTH:
+        return
+    depth = 0
+    for event in yaml.parse(raw, _Loader):
+        depth += _STEPS.get(type(event), 0)
+        if depth > MAX_DEPTH:
+            raise ValueError(f"yaml: exceeded max depth of {MAX_DEPTH}")
+
+
+def _count(value: Any, left: int) -> int:
+    """How many nodes are left of a budget after this value.
+
+    Raises:
+        ValueError: none.
+    """
+    left -= 1
+    if left < 0:
+        raise ValueError("yaml: document contains excessive aliasing")
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    try:
+        for child in children:
+            left = _count(child, left)
+    except RecursionError as error:
+        raise ValueError("yaml: document is nested too deeply") from error
+    return left

@@ -1,0 +1,48 @@
+import pytest
+
+from apiserver.endpoints.yaml_bodies import load_yaml
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b"", None),
+        (b"---\n", None),
+        (b"a: 1\n---\nb: [\n", {"a": 1}),
+        (b"{a: y, b: N, c: yes}", {"a": True, "b": False, "c": True}),
+        (b"a: 2020-01-01", {"a": "2020-01-01"}),
+        (b"1: x", {"1": "x"}),
+        (b"a: &x {b: c}\nd: *x", {"a": {"b": "c"}, "d": {"b": "c"}}),
+    ],
+)
+def test_the_first_document_is_what_json_would_hold(text, value):
+    assert load_yaml(text) == (value, ())
+
+
+def test_of_repeated_keys_the_last_counts_and_all_are_told_in_order():
+    text = b"a: 1\nb: {c: 1, c: 2}\na: 2\na: 3\n"
+    assert load_yaml(text) == (
+        {"a": 3, "b": {"c": 2}},
+        (
+            'line 2: key "c" already set in map',
+            'line 3: key "a" already set in map',
+            'line 4: key "a" already set in map',
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"a: b: c", b"a: [", b"\t- x", b"\xff\xfe\x00", b"[" * 5000, b"a: !!binary aGk="],
+)
+def test_what_is_no_document_is_refused(text):
+    with pytest.raises(ValueError, match=r"YAML|yaml"):
+        load_yaml(text)
+
+
+def test_a_document_that_aliases_blow_up_is_refused():
+    bomb = b"a: &a [x, x, x, x, x, x, x, x, x, x]\n" + b"".join(
+        b"%c: &%c [%s]\n" % (98 + i, 98 + i, b", ".join([b"*%c" % (97 + i)] * 10)) for i in range(7)
+    )
+    with pytest.raises(ValueError, match="excessive aliasing"):
+        load_yaml(bomb)
