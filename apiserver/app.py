@@ -190,10 +190,7 @@ def _issuer_pages(tokens: ServiceAccountTokens, address: str) -> Mapping[str, Ca
 
 
 def _checks(store: Store) -> Mapping[str, Any]:
-    def etcd() -> str:
-        return getattr(store, "closed", "")
-
-    return {"ping": lambda: "", "log": lambda: "", "etcd": etcd}
+    return {"ping": lambda: "", "log": lambda: "", "etcd": lambda: store.trouble}
 
 
 def _objects(registry: Registry) -> Mapping[str, int]:

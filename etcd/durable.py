@@ -13,6 +13,8 @@ from etcd.worker import Worker
 
 _CHUNK = 500
 """Rows that one transaction of a compaction deletes: a write waits no longer than that takes."""
+_PROBE_EVERY = 1.0
+"""Seconds between looks whether writes work again: those who wait for that do not write."""
 
 
 class _Write(NamedTuple):
@@ -43,6 +45,13 @@ class DurableStore(EmbeddedStore):
         self._litter = contents.litter
         self._compacting = asyncio.Lock()
         self._compaction: asyncio.Task[None] | None = None
+        self._trouble = ""
+        self._probing: asyncio.TimerHandle | None = None
+
+    @property
+    def trouble(self) -> str:
+        """The contract's `trouble`."""
+        return self._closed or self._trouble
 
     async def compact(self, revision: int) -> None:
         """The contract's `compact`; raises Unavailable if it cannot be made durable."""
@@ -58,6 +67,8 @@ class DurableStore(EmbeddedStore):
         if self._closed:
             return
         await super().close()
+        if self._probing is not None:
+            self._probing.cancel()
         while self._batch or self._queue:
             await self._batch_end()
         async with self._compacting:
@@ -104,9 +115,11 @@ class DurableStore(EmbeddedStore):
     def _committed(self, error: Exception | None) -> None:
         batch, self._batch = self._batch, []
         if error is None:
+            self._trouble = ""
             self._make_visible(batch)
         else:
             self._abandon(batch + self._queue, error)
+            self._in_trouble(error)
         settling, self._settling = self._settling, []
         for each in settling:
             _end(each, None)
@@ -125,6 +138,17 @@ class DurableStore(EmbeddedStore):
         self._last = self._engine.revision
         for write in writes:
             _end(write.done, error)
+
+    def _in_trouble(self, error: Exception | None) -> None:
+        """Note what a write came to; after a failure look again and again until it is over."""
+        self._trouble = str(error) if error else ""
+        if self._probing is not None:
+            self._probing.cancel()
+        if error is not None and not self._closed:
+            self._probing = self._loop.call_later(_PROBE_EVERY, self._probe)
+
+    def _probe(self) -> None:
+        self._worker.submit(self._log.probe, self._in_trouble)
 
     def _compact(self, revision: int) -> None:
         if self._compaction is None or self._compaction.done():

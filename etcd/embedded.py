@@ -52,6 +52,11 @@ class EmbeddedStore:
         """Why the store does not answer any more; "" while it does."""
         return self._closed
 
+    @property
+    def trouble(self) -> str:
+        """The contract's `trouble`."""
+        return self._closed
+
     async def fresh(self) -> None:
         """Reads here always are."""
 

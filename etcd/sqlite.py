@@ -141,6 +141,11 @@ class SqliteLog:
         with self._writing():
             self._execute(_FORGET, (str(list(revisions)),))
 
+    def probe(self) -> None:
+        """Write what changes nothing; raises Unavailable."""
+        with self._writing():
+            self._execute("UPDATE meta SET number = 1 WHERE name = 'open'")
+
     def close(self) -> None:
         """Note that all is well, if the disk has room for that, and let go of the file: what it has, it keeps."""
         with suppress(sqlite3.Error), closing(self._connection):

@@ -118,6 +118,10 @@ class Store(Protocol):
     def revision(self) -> Revision:
         """The newest revision that reads can see."""
 
+    @property
+    def trouble(self) -> str:
+        """Why writes fail, as far as is known; "" while they do not."""
+
     def get(self, key: str) -> KeyValue | None:
         """The newest version of a key, from memory; None if it does not exist."""
 

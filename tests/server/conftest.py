@@ -1,8 +1,10 @@
 import base64
 import datetime as dt
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -101,6 +103,32 @@ def wires(tokens: Path) -> Iterator[Callable[[str], Wire]]:
             return made[version]
 
         yield wire
+
+
+@pytest.fixture
+def connect() -> Callable[[str], AbstractContextManager[Wire]]:
+    """URL → a connection to the server there."""
+    return wire_to
+
+
+@pytest.fixture
+def serve(tokens: Path) -> Callable[[Path], AbstractContextManager[tuple[subprocess.Popen[str], str]]]:
+    """Directory → a server process that keeps its data there, and its URL; killed at the end."""
+
+    @contextmanager
+    def server(data: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+        flags = ("--etcd-servers", f"sqlite://{data}", "--token-auth-file", tokens, "--secure-port", "0")
+        with subprocess.Popen(
+            [sys.executable, "-m", "apiserver", *flags], stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr
+            try:
+                line = next(line for line in process.stderr if " at http" in line)
+                yield process, line.split()[-1].strip('"')
+            finally:
+                process.kill()
+
+    return server
 
 
 @pytest.fixture(scope="session")

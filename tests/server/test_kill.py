@@ -1,12 +1,9 @@
 """A server that is killed while it writes has every acknowledged write when it is back, and watchers miss nothing."""
 
 import asyncio
-import os
 import random
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,30 +41,6 @@ class Known:
     position: int = 0
     enough: int = 0
     kill: Callable[[], None] = int
-
-
-@contextmanager
-def server(data: Path, tokens: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A server process and its URL; killed at the end."""
-    command = [
-        sys.executable,
-        "-m",
-        "apiserver",
-        "--etcd-servers",
-        f"sqlite://{data}",
-        "--token-auth-file",
-        tokens,
-        "--secure-port",
-        "0",
-    ]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
-        assert process.stderr
-        try:
-            line = next(line for line in process.stderr if " at http" in line)
-            yield process, line.split()[-1].strip('"')
-        finally:
-            process.kill()
-            process.stderr.close()
 
 
 async def write(session: aiohttp.ClientSession, known: Known, writer: str) -> None:
@@ -130,14 +103,14 @@ async def check(url: str, known: Known) -> None:
 
 
 @pytest.mark.slow
-async def test_twenty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path, tokens: Path) -> None:
+async def test_twenty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path, serve: Any) -> None:
     known, choice = Known(), random.Random(7)
     for run in range(KILLS):
-        with server(tmp_path / "data", tokens) as (process, url):
+        with serve(tmp_path / "data") as (process, url):
             await check(url, known)
             known.enough, known.kill = len(known.revisions) + choice.randrange(1, 300), process.kill
             await live(url, known, run=run)
-    with server(tmp_path / "data", tokens) as (_, url):
+    with serve(tmp_path / "data") as (_, url):
         await check(url, known)
         await catch_up(url, known)
     assert len(set(known.revisions)) == len(known.revisions)
