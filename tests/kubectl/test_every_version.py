@@ -112,7 +112,7 @@ WORDS: list[tuple[str, str]] = [
 REFUSED: list[tuple[str, str]] = [
     ("get pods nobody", r'Error from server \(NotFound\): pods "nobody" not found'),
     ("get nothing", r'error: the server doesn\'t have a resource type "nothing"'),
-    ("create sa default", 'error: failed to create serviceaccount: serviceaccounts "default" already exists'),
+    ("create sa twin", 'error: failed to create serviceaccount: serviceaccounts "twin" already exists'),
     ("create -f odd.yaml", r".*strict decoding error: unknown field \"metadata.foo\", .*unknown field \"spec.nope\""),
     ("create -f odd.yaml --validate=true", r".*strict decoding error: unknown field .*unknown field \"spec.nope\""),
     (
@@ -135,6 +135,7 @@ def prepared(each_kubectl: Any) -> Any:
     each_kubectl.file("odd.yaml", ODD)
     each_kubectl.file("kustomization/kustomization.yaml", KUSTOMIZATION)
     each_kubectl.file("kustomization/web.yaml", WEB)
+    each_kubectl.told("create sa twin")
     return each_kubectl
 
 

@@ -69,6 +69,16 @@ def test_a_node_is_drained_of_its_pods(node: Any) -> None:
     node.refuses("get pod p", r'Error from server \(NotFound\): pods "p" not found')
 
 
+def test_a_drain_that_asks_nobody_deletes(node: Any) -> None:
+    name = node.namespace
+    node.told(f"""run p --image=nginx --overrides='{{"spec":{{"nodeName":"{name}"}}}}'""")
+
+    node.says(
+        f"drain {name} --force --disable-eviction --grace-period=0",
+        rf"node/{name} cordoned\n.*pod/p deleted\nnode/{name} drained.*",
+    )
+
+
 def test_a_budget_stops_a_drain(node: Any) -> None:
     name = node.namespace
     node.told(f"""run p --image=nginx --labels=a=b --overrides='{{"spec":{{"nodeName":"{name}"}}}}'""")
