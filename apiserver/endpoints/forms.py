@@ -60,7 +60,7 @@ class Renderer:
     def __init__(self, clock: Clock, definitions: Mapping[str, Obj]) -> None:
         self._clock = clock
         self._definitions = definitions
-        self._rows: dict[tuple[str, str, int], tuple[Row, bytes]] = {}
+        self._rows: dict[tuple[str, str, int, int], tuple[Row, bytes]] = {}
 
     def one(self, kv: KeyValue, codec: Codec, shape: Shape) -> bytes:
         """One object.
@@ -155,7 +155,8 @@ class Renderer:
 
     def _compiled(self, codec: Codec, kv: KeyValue) -> tuple[Row, bytes]:
         resource = codec.resource
-        place = (resource.api_version, kv.key, kv.mod_revision)
+        # bytes remember their hash; a dry run has other bytes at the revision of what is stored
+        place = (resource.api_version, kv.key, kv.mod_revision, hash(kv.value))
         found = self._rows.get(place) if kv.mod_revision else None
         if found is None:
             obj = codec.decode(kv)

@@ -91,8 +91,13 @@ def success(details: Obj | None, code: int | None = None) -> Obj:
 
 async def compressed(answer: Answer, accept_encoding: str) -> Answer:
     """The answer, gzipped off the event loop where it is large and the client wants that."""
-    if len(answer.body) < GZIP_FROM or "gzip" not in accept_encoding:
+    if len(answer.body) < GZIP_FROM or not takes_gzip(accept_encoding):
         return answer
     answer.body = await asyncio.to_thread(gzip.compress, answer.body, 1)
     answer.headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
     return answer
+
+
+def takes_gzip(accept_encoding: str) -> bool:
+    """Whether a client names gzip; qualities are not read, so one with a quality counts as another name."""
+    return any(name.strip() == "gzip" for name in accept_encoding.split(","))

@@ -173,7 +173,8 @@ class Server:
         query = parse_query(search) if search else NO_QUERY
         bound = self._dispatch.bound(request.method, path)
         if bound is None:
-            return self._page(request, path, query, user=user, audit_id=audit_id)
+            page = self._page(request, path, query, user=user, audit_id=audit_id)
+            return await compressed(page, headers.get("Accept-Encoding", ""))
         route, action, labels = bound
         asked = Asked(request, route, query, user, audit_id)
         if route.watch or (query and action.verb == "list" and params.is_true(query, "watch")):
