@@ -99,8 +99,8 @@ def unauthorized() -> ApiError:
 
 def forbidden(group: str, resource: str, *, name: str, why: str, causes: Iterable[Obj] = ()) -> ApiError:
     """403: the request is understood and refused."""
-    who = qualified(group, resource)
-    message = f'{who} "{name}" is forbidden: {why}' if name else f"{who} is forbidden: {why}"
+    who = f'{qualified(group, resource)} "{name}" is ' if name else f"{qualified(group, resource)} is "
+    message = f"{who if resource else ''}forbidden: {why}"
     told = list(causes)
     return ApiError(
         403, "Forbidden", message, details=_details(group, resource, name, **({"causes": told} if told else {}))

@@ -1,6 +1,7 @@
 """A server on the test's own event loop, and a client that asks it over a real socket."""
 
 import asyncio
+import io
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -83,10 +84,11 @@ class Api:
         return self.running.url
 
     async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:
-        """Headers are named as in Content_Type; a body that is no bytes is sent as JSON."""
+        """Headers are named as in Content_Type; a body that is no bytes is made JSON, and said to be unless told else."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        if body is not None and not isinstance(body, bytes):
-            body, named = json.dumps(body).encode(), {"Content-Type": "application/json"} | named
+        if body is not None:
+            body = io.BytesIO(body if isinstance(body, bytes) else json.dumps(body).encode())
+            named = {"Content-Type": "application/json"} | named
         async with (
             asyncio.timeout(SECONDS),
             self.session.request(method, self.url + path, data=body, headers=named) as response,

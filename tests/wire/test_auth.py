@@ -1,0 +1,180 @@
+"""wire.md, section 6.1 and 6.3: tokens, client certificates, TLS."""
+
+import asyncio
+import json
+import logging
+import ssl
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from apiserver.app import serving
+from apiserver.config import Config, ConfigError, check
+from mockube import Cluster
+
+PUBLIC = ("/healthz", "/livez", "/readyz", "/readyz/ping", "/version")
+PRIVATE = (
+    "/",
+    "/api",
+    "/apis",
+    "/api/v1/pods",
+    "/openapi/v2",
+    "/openapi/v3",
+    "/metrics",
+    "/nowhere",
+    "/api/v1/nonsense",
+)
+
+
+async def ask(api, path: str, method: str = "GET", **headers: str) -> tuple[int, Any, Any]:
+    """Without the client's own token."""
+    async with aiohttp.ClientSession() as session, session.request(method, api.url + path, headers=headers) as response:
+        return response.status, await response.read(), response.headers
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+async def test_anybody_may_read_health_and_version(api, path: str) -> None:
+    assert (await ask(api, path))[0] == 200
+
+
+@pytest.mark.parametrize("path", PRIVATE)
+async def test_nobody_unknown_may_read_anything_else(api, path: str) -> None:
+    code, body, _ = await ask(api, path)
+    assert code == 401
+    assert json.loads(body) == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": "Unauthorized",
+        "reason": "Unauthorized",
+        "code": 401,
+    }
+
+
+@pytest.mark.parametrize(
+    "given", ["Bearer nonsense", "Basic YTpi", "Bearer", "Bearer ", "of-the-administrator", "bearer"]
+)
+@pytest.mark.parametrize("path", ["/api/v1/pods", "/version"])
+async def test_a_credential_that_is_no_good_is_401(api, given: str, path: str) -> None:
+    assert (await ask(api, path, Authorization=given))[0] == 401
+
+
+@pytest.mark.parametrize("given", ["Bearer of-jane", "bearer of-jane", "BEARER  of-jane"])
+async def test_a_token_names_a_user(api, given: str) -> None:
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    path = f"{api.url}/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    async with aiohttp.ClientSession() as session:
+        async with session.post(path, json=review, headers={"Authorization": given}) as response:
+            info = (await response.json())["status"]["userInfo"]
+    assert (info["username"], info["uid"], info["groups"]) == ("jane", "2", ["dev", "ops", "system:authenticated"])
+
+
+async def test_deny_is_403_in_upstreams_words(opened) -> None:
+    async with opened(Config(authorization_mode="AlwaysDeny")) as api:
+        headers = {"Authorization": "Bearer of-jane"}
+        for path, words in {
+            "/api/v1/namespaces/default/pods": 'pods is forbidden: User "jane" cannot list resource "pods" in API group "" '
+            'in the namespace "default"',
+            "/apis/apps/v1/deployments": 'deployments.apps is forbidden: User "jane" cannot list resource "deployments" '
+            'in API group "apps" at the cluster scope',
+            "/api/v1/nodes/one": 'nodes "one" is forbidden: User "jane" cannot get resource "nodes" in API group "" '
+            "at the cluster scope",
+            "/api/v1/pods?watch=1": 'pods is forbidden: User "jane" cannot watch resource "pods" in API group "" '
+            "at the cluster scope",
+            "/metrics": 'forbidden: User "jane" cannot get path "/metrics"',
+        }.items():
+            code, body, _ = await ask(api, path, **headers)
+            status = json.loads(body)
+            assert (code, status["reason"], status["message"]) == (403, "Forbidden", words)
+        assert (await ask(api, "/healthz", **headers))[0] == 200
+
+
+# The file of tokens.
+
+
+@pytest.mark.parametrize("text", ["secret-token,jane\n", "secret-token\n", "a,b,c\nsecret-token,x\n"])
+async def test_a_file_of_tokens_with_a_bad_line_is_refused_without_telling_tokens(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "tokens.csv"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"^--token-auth-file: ") as caught:
+        async with serving(check(Config(secure_port=0, token_auth_file=path))):
+            pass
+    assert "secret-token" not in str(caught.value)
+    assert "tokens.csv" in str(caught.value)
+
+
+def test_a_file_of_tokens_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is not a file"):
+        check(Config(token_auth_file=tmp_path / "none"))
+
+
+# TLS.
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Cluster() as cluster:
+        yield cluster
+
+
+def trusting(cluster, **limits: Any) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=cluster.ca_file)
+    for name, value in limits.items():
+        setattr(context, name, value)
+    return context
+
+
+async def connect(cluster, context: ssl.SSLContext) -> str:
+    """The protocol's version that both agree on."""
+    port = int(cluster.url.rpartition(":")[2])
+    _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+    version: str = writer.get_extra_info("ssl_object").version()
+    writer.close()
+    return version
+
+
+@pytest.mark.parametrize("version", ["TLSv1_2", "TLSv1_3"])
+async def test_tls_from_1_2_on(cluster, version: str) -> None:
+    only = ssl.TLSVersion[version]
+    context = trusting(cluster, minimum_version=only, maximum_version=only)
+    assert await connect(cluster, context) == version.replace("_", ".")
+
+
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
+async def test_older_tls_is_refused(cluster) -> None:
+    context = trusting(cluster, minimum_version=ssl.TLSVersion.TLSv1, maximum_version=ssl.TLSVersion.TLSv1_1)
+    context.set_ciphers("DEFAULT@SECLEVEL=0")
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        await connect(cluster, context)
+
+
+async def test_its_own_authority_vouches_for_the_server(cluster) -> None:
+    with pytest.raises(ssl.SSLCertVerificationError):
+        await connect(cluster, ssl.create_default_context())
+
+
+# Nothing secret is told.
+
+
+async def test_log_and_metrics_hold_neither_tokens_nor_secrets(api, caplog) -> None:
+    caplog.set_level(logging.DEBUG)
+    secrets = "/api/v1/namespaces/default/secrets"
+    words = {"stringData": {"password": "open-sesame"}}
+    await api.post(secrets, {"metadata": {"name": "a"}} | words)
+    await api.put(f"{secrets}/a", {"metadata": {"name": "a"}} | words | {"type": "open-sesame"})
+    await api.patch(f"{secrets}/a", words)
+    await api.post(secrets, b'{"metadata":{"name":"b"},"stringData":{"password":"open-sesame"')
+    await api.post(secrets, {"metadata": {"name": "b"}, "data": {"password": "open-sesame!"}})
+    await api.post(f"{secrets}?fieldValidation=Strict", {"metadata": {"name": "b"}, "open-sesame": 1})
+    await api.get(f"{secrets}/a")
+    await ask(api, secrets, Authorization="Bearer open-sesame")
+    await ask(api, secrets, Authorization="Bearer of-jane")
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": "open-sesame"}}
+    await api.post("/apis/authentication.k8s.io/v1/tokenreviews", review)
+    told = caplog.text + (await api.get("/metrics")).text
+    assert "/api/v1/namespaces/default/secrets" in told  # requests are told of
+    for secret in ("open-sesame", "b3Blbi1zZXNhbWU", "of-the-administrator", "of-jane"):
+        assert secret not in told
