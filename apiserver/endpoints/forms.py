@@ -81,6 +81,24 @@ class Renderer:
                     f"(*{_go_package(codec.resource)}.{codec.resource.kind})"
                 )
 
+    def computed(self, obj: Obj, shape: Shape) -> bytes:
+        """An object that is stored nowhere, such as a Scale: as it is, or as the row of a Table."""
+        if shape.form.transform != "Table":
+            return orjson.dumps(obj)
+        version, metadata = f"meta.k8s.io/{shape.form.version}", obj.get("metadata", {})
+        group, kind = obj["apiVersion"].rpartition("/")[0], obj["kind"]
+        shown = {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": metadata}
+        included = {"None": None, "Object": obj}.get(shape.include, shown)
+        row = {"cells": compile_row(group, kind, obj=obj).at(self._clock.now()), "object": included}
+        table = {
+            "kind": "Table",
+            "apiVersion": version,
+            "metadata": {"resourceVersion": metadata.get("resourceVersion", "")},
+            "columnDefinitions": columns(group, kind, definitions=self._definitions),
+            "rows": [row],
+        }
+        return orjson.dumps(table)
+
     def many(self, selected: Selected, codec: Codec, shape: Shape) -> bytes:
         """A list.
 

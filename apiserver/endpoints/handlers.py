@@ -164,7 +164,8 @@ class Handlers:
             return self._written(asked, shape, answer)
         if isinstance(answer, Selected):
             return self._listed(asked, shape, answer)
-        return self._json(asked, answer, code=201 if verb == "create" else 200)
+        shown = self._renderer.computed(answer, shape)
+        return self._finished(asked, shape, shown, code=201 if verb == "create" else 200)
 
     async def _body(self, asked: Asked, kind: str = "") -> Body:
         raw = await bodies.read(asked.request)

@@ -90,6 +90,7 @@ OUTPUTS: list[tuple[str, str]] = [
     ("get deployments.v1.apps -o name", "deployment.apps/d"),
     ("get horizontalpodautoscalers.v1.autoscaling hpa -o jsonpath={.apiVersion}", "autoscaling/v1"),
     ("get deploy d --subresource=scale -o jsonpath={.kind}", "Scale"),
+    ("get deploy d --subresource=scale", r"NAME +DESIRED +AVAILABLE +AGE\nd +1 +0 +\d+s"),
     ("get deploy d --subresource=status", r"NAME +READY .*\nd +0/1 .*"),
     ("get po --server-print=false", r"NAME +AGE\np +\d+s\nq +\d+s"),
     ("get cm nobody --ignore-not-found", ""),
