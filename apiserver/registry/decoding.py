@@ -40,12 +40,14 @@ class Decoded(NamedTuple):
         warnings: what the client should be told of its fields.
         mould: what the spec was cast from.
         draft: a mould to be made of the spec: its key, and the spec as JSON.
+        emptied: lists at the top that were given as empty and are stored as null: their sender owns them.
     """
 
     obj: Obj
     warnings: tuple[str, ...] = ()
     mould: Mould | None = None
     draft: tuple[bytes, bytes] | None = None
+    emptied: tuple[str, ...] = ()
 
 
 def decode(registry: Registry, resource: Resource, body: Body, *, validation: str) -> Decoded:
@@ -85,7 +87,8 @@ def _cast(registry: Registry, resource: Resource, body: Body, mould: Mould, vali
 def _worked_out(registry: Registry, resource: Resource, body: Body, validation: str) -> Decoded:
     obj, errors = _typed(registry, resource, body, validation)
     set_defaults(resource.group, resource.version, resource.kind, obj)
-    return Decoded(obj, errors)
+    emptied = tuple([name for name, value in obj.items() if value is None and body.obj.get(name) == []])
+    return Decoded(obj, errors, emptied=emptied)
 
 
 def _typed(registry: Registry, resource: Resource, body: Body, validation: str) -> tuple[Obj, tuple[str, ...]]:

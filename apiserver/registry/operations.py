@@ -3,6 +3,7 @@
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
 from apiserver.api.field import FieldError
+from apiserver.api.field_sets import MEMBER
 from apiserver.api.go_numbers import parse_uint
 from apiserver.api.managed_fields import Owner, created, updated
 from apiserver.api.meta import Obj
@@ -56,7 +57,7 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
     strategy = strategy_of(resource)
     if strategy.has_status:
         obj.pop("status", None)
-    _own_new_fields(registry, target, decoded, options)
+    own_new_fields(registry, target, decoded, options)
     await admit(registry, "CREATE", target, options, obj=obj)
     _fill_system_fields(registry, meta)
     strategy.prepare_create(obj)
@@ -299,25 +300,22 @@ def _version_required(target: Target) -> ApiError:
     return errors.invalid(target.resource.group, target.resource.plural, name=target.name, errors=wrong)
 
 
-def own_fields(registry: Registry, target: Target, old: Obj | None, new: Obj, options: WriteOptions) -> None:
-    """Note in metadata.managedFields whose the written fields are."""
+def own_fields(registry: Registry, target: Target, old: Obj, new: Obj, options: WriteOptions) -> None:
+    """Note in metadata.managedFields whose the changed fields are."""
     kind, now = registry.field_schema.root(target.resource.definition), registry.timestamps.now()
-    owner = _owner(target, options)
-    if old is None:
-        _set_owners(new["metadata"], created(new, kind, owner=owner, time=now))
-    else:
-        _set_owners(new["metadata"], updated(old, new, kind, owner=owner, time=now))
+    _set_owners(new["metadata"], updated(old, new, kind, owner=_owner(target, options), time=now))
 
 
-def _own_new_fields(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> None:
+def own_new_fields(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> None:
     """The same for a new object, whose spec's fields may be known from its mould, or are noted for one."""
     obj, mould, draft = decoded.obj, decoded.mould, decoded.draft
-    if mould is None and draft is None:
-        own_fields(registry, target, None, obj, options)
-        return
     resource = target.resource
     kind, now = registry.field_schema.root(resource.definition), registry.timestamps.now()
     owner, meta = _owner(target, options), obj["metadata"]
+    if mould is None and draft is None:
+        emptied = {f"f:{name}": MEMBER for name in decoded.emptied}
+        _set_owners(meta, created(obj, kind, owner=owner, time=now, known=emptied))
+        return
     if mould is not None:
         rest = obj.copy()
         del rest["spec"]

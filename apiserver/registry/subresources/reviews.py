@@ -7,7 +7,7 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.user import User
 from apiserver.registry.decoding import decode
-from apiserver.registry.operations import own_fields
+from apiserver.registry.operations import own_new_fields
 from apiserver.registry.subresources.call import Call
 
 BOTH = "cannot be specified in combination with resourceAttributes"
@@ -77,10 +77,10 @@ def user_info(user: User) -> Obj:
 
 def _review(call: Call) -> Obj:
     """The review of the body, with who wrote which of its fields, as all objects have that."""
-    review = decode(call.registry, call.target.resource, call.sent, validation=call.options.validation).obj
-    review.setdefault("spec", {})
-    own_fields(call.registry, call.target, None, review, call.options)
-    return review
+    decoded = decode(call.registry, call.target.resource, call.sent, validation=call.options.validation)
+    decoded.obj.setdefault("spec", {})
+    own_new_fields(call.registry, call.target, decoded, call.options)
+    return decoded.obj
 
 
 def _empty(call: Call) -> Obj:
