@@ -133,7 +133,7 @@ class Handlers:
         deleted = await deletion.delete(self._registry, target, options)
         resource = target.resource
         if not deleted.gone or (not resource.group and resource.plural in RETURNS_DELETED):
-            return self._answer(asked, shape, deleted.kv)
+            return self._answer(asked, shape, deleted.kv, warnings=deletion.deletion_warnings(target, options))
         uid = orjson.loads(deleted.kv.value)["metadata"]["uid"]
         names = {"name": target.name, "group": resource.group, "kind": resource.plural, "uid": uid}
         return self._json(asked, success({k: v for k, v in names.items() if v}))
@@ -144,7 +144,8 @@ class Handlers:
         selection = params.list_options(asked.query, target.resource)
         options = params.delete_options(asked.query, await self._delete_body(asked), user=asked.user)
         items = await deletion.delete_collection(self._registry, target, selection, options)
-        return self._listed(asked, shape, Selected(items, self._registry.storage.store.revision))
+        found = Selected(items, self._registry.storage.store.revision)
+        return self._listed(asked, shape, found, warnings=deletion.deletion_warnings(target, options))
 
     async def computed(self, asked: Asked, verb: str, part: Part) -> Answer:
         """A subresource other than a plain part of its object, or a resource that is not stored."""
@@ -210,9 +211,9 @@ class Handlers:
         body = self._renderer.one(kv, self._registry.codecs.of(asked.target.resource), shape)
         return self._finished(asked, shape, body, code=code, warnings=warnings)
 
-    def _listed(self, asked: Asked, shape: Shape, selected: Selected) -> Answer:
+    def _listed(self, asked: Asked, shape: Shape, selected: Selected, *, warnings: tuple[str, ...] = ()) -> Answer:
         body = self._renderer.many(selected, self._registry.codecs.of(asked.target.resource), shape)
-        return self._finished(asked, shape, body)
+        return self._finished(asked, shape, body, warnings=warnings)
 
     def _finished(
         self, asked: Asked, shape: Shape, body: bytes, *, code: int = 200, warnings: tuple[str, ...] = ()

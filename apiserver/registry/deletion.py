@@ -34,6 +34,19 @@ class Deleted:
     gone: bool
 
 
+def deletion_warnings(target: Target, options: DeleteOptions) -> tuple[str, ...]:
+    """What a client is told that may not know what becomes of dependents (pkg/registry/batch/job/storage)."""
+    resource = target.resource
+    if options.propagation or (resource.group, resource.kind) != ("batch", "Job"):
+        return ()
+    return (
+        (
+            "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
+            "set propagationPolicy=Orphan to suppress this warning"
+        ),
+    )
+
+
 async def delete(registry: Registry, target: Target, options: DeleteOptions) -> Deleted:
     """Delete an object, or mark it where finalizers or a grace period keep it.
 
