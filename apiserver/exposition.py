@@ -33,7 +33,7 @@ class _Families(Collector):
         yield self._inflight()
         yield self._longrunning()
         yield self._watch_events()
-        yield self._stored()
+        yield from self._stored()
 
     def _requests(self) -> Iterator[Metric]:
         total = CounterMetricFamily(
@@ -86,13 +86,16 @@ class _Families(Collector):
             family.add_metric(list(place), count)
         return family
 
-    def _stored(self) -> Metric:
-        family = GaugeMetricFamily(
-            "apiserver_storage_objects", "Number of stored objects split by kind.", labels=["resource"]
-        )
-        for resource, count in self._metrics.objects().items():
-            family.add_metric([resource], count)
-        return family
+    def _stored(self) -> Iterator[Metric]:
+        told = "Number of stored objects at the time of last check split by kind."
+        older = GaugeMetricFamily("apiserver_storage_objects", told, labels=["resource"])
+        newer = GaugeMetricFamily("apiserver_resource_objects", told, labels=["group", "resource"])
+        for name, count in self._metrics.objects().items():
+            older.add_metric([name], count)
+            resource, _, group = name.partition(".")
+            newer.add_metric([group, resource], count)
+        yield older
+        yield newer
 
 
 def _cumulative(buckets: list[int]) -> list[tuple[str, float]]:

@@ -33,6 +33,8 @@ access = logging.getLogger("apiserver.access")
 
 READS = frozenset(("GET", "HEAD"))
 METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
+KNOWN = METHODS | READS
+"""Methods that the metrics call by their names."""
 REPORTED = {"create": "POST", "update": "PUT"}
 """What metrics call verbs that they do not call by their names (metrics.CanonicalVerb)."""
 
@@ -148,7 +150,9 @@ class Server:
             log.exception("%s %s failed (audit %s)", request.method, request.path, audit_id)
             answer = status_response(errors.internal("the request could not be served"), request, audit_id=audit_id)
         seconds = time.perf_counter() - began
-        self._metrics.tally(outcome.labels or Labels(request.method)).add(answer.status, seconds)
+        self._metrics.tally(outcome.labels or Labels(request.method if request.method in KNOWN else "other")).add(
+            answer.status, seconds
+        )
         if access.isEnabledFor(logging.INFO):
             access.info(
                 '%s "%s %s" %d %.1fms "%s" %s',
@@ -180,7 +184,7 @@ class Server:
         if route.watch or (query and action.verb == "list" and params.is_true(query, "watch")):
             return await self._watched(asked, path, outcome)
         self._authorize(asked, action.verb, path)
-        outcome.labels = labels._replace(dry_run=query["dryRun"]) if "dryRun" in query else labels
+        outcome.labels = labels._replace(dry_run=_dry_run(query["dryRun"])) if "dryRun" in query else labels
         if route.target.subresource in CONNECTIONS:
             return await action.handle(self._handlers, asked)
         return await self._limited(asked, action)
@@ -278,9 +282,15 @@ def _as_wished(page: Page, request: web.BaseRequest, query: Query) -> Page:
     return page._replace(body=shaped(page.body, form.media, pretty=pretty), media=form.media)
 
 
+def _dry_run(given: str) -> str:
+    """The parameter as the metrics call it: clients cannot make up labels (metrics.cleanDryRun)."""
+    return given if given in ("", "All") else "invalid"
+
+
 def _labels(verb: str, target: Target) -> Labels:
     resource = target.resource
-    scope = "resource" if target.name else "namespace" if target.namespace else "cluster"
+    single = target.name or verb == "create"
+    scope = "resource" if single else "namespace" if target.namespace else "cluster"
     return Labels(
         REPORTED.get(verb) or verb.upper(),
         resource.group,

@@ -81,7 +81,7 @@ class Watches:
 
     async def _send(self, asked: Asked, stream: Stream) -> web.StreamResponse:
         resource = asked.target.resource
-        place = (resource.group, resource.version, resource.kind)
+        place = (resource.group, resource.version, resource.plural)
         sent = self._metrics.watch_events
         sent.setdefault(place, 0)
         if asked.request.headers.get("Upgrade", "").lower() == "websocket":

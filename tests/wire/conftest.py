@@ -84,7 +84,7 @@ class Api:
         return self.running.url
 
     async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:
-        """Headers are named as in Content_Type; a body that is no bytes is made JSON, and said to be unless told else."""
+        """Headers are named as in Content_Type; a body that is no bytes is made JSON."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         if body is not None:
             body = io.BytesIO(body if isinstance(body, bytes) else json.dumps(body).encode())

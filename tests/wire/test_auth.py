@@ -66,9 +66,9 @@ async def test_a_credential_that_is_no_good_is_401(api, given: str, path: str) -
 async def test_a_token_names_a_user(api, given: str) -> None:
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     path = f"{api.url}/apis/authentication.k8s.io/v1/selfsubjectreviews"
-    async with aiohttp.ClientSession() as session:
-        async with session.post(path, json=review, headers={"Authorization": given}) as response:
-            info = (await response.json())["status"]["userInfo"]
+    headers = {"Authorization": given}
+    async with aiohttp.ClientSession() as session, session.post(path, json=review, headers=headers) as response:
+        info = (await response.json())["status"]["userInfo"]
     assert (info["username"], info["uid"], info["groups"]) == ("jane", "2", ["dev", "ops", "system:authenticated"])
 
 
@@ -76,10 +76,10 @@ async def test_deny_is_403_in_upstreams_words(opened) -> None:
     async with opened(Config(authorization_mode="AlwaysDeny")) as api:
         headers = {"Authorization": "Bearer of-jane"}
         for path, words in {
-            "/api/v1/namespaces/default/pods": 'pods is forbidden: User "jane" cannot list resource "pods" in API group "" '
-            'in the namespace "default"',
-            "/apis/apps/v1/deployments": 'deployments.apps is forbidden: User "jane" cannot list resource "deployments" '
-            'in API group "apps" at the cluster scope',
+            "/api/v1/namespaces/default/pods": 'pods is forbidden: User "jane" cannot list resource "pods" '
+            'in API group "" in the namespace "default"',
+            "/apis/apps/v1/deployments": 'deployments.apps is forbidden: User "jane" cannot list resource '
+            '"deployments" in API group "apps" at the cluster scope',
             "/api/v1/nodes/one": 'nodes "one" is forbidden: User "jane" cannot get resource "nodes" in API group "" '
             "at the cluster scope",
             "/api/v1/pods?watch=1": 'pods is forbidden: User "jane" cannot watch resource "pods" in API group "" '
@@ -133,6 +133,7 @@ async def connect(cluster, context: ssl.SSLContext) -> str:
     _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
     version: str = writer.get_extra_info("ssl_object").version()
     writer.close()
+    await writer.wait_closed()
     return version
 
 
