@@ -1,11 +1,13 @@
+import json
 import logging
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
+import yaml
+from hypothesis import HealthCheck, Phase, settings
 
 from apiserver.app import serving
 from apiserver.config import Config, check
@@ -111,6 +113,23 @@ class Complaints(logging.Handler):
         return said
 
 
+def well_formed(answer: Answer, path: str) -> None:
+    """An answer is an object, or a Status that says the same as the HTTP status; text where upstream has text."""
+    media = answer.headers.get("content-type", "").partition(";")[0]
+    if answer.code in (204, 304) or "transfer-encoding" in answer.headers or not answer.body:
+        assert answer.code < 300 or answer.code == 304 or answer.headers.get("content-length")
+        return
+    if media == "text/plain" and (answer.code in (200, 400, 404) or path.startswith(("/healthz", "/livez", "/readyz"))):
+        return
+    assert media in ("application/json", "application/yaml", "application/jwk-set+json"), answer
+    told = json.loads(answer.body) if media != "application/yaml" else yaml.load(answer.body, yaml.CSafeLoader)
+    assert isinstance(told, dict)
+    if answer.code >= 400:
+        assert (told["kind"], told["status"], told["code"]) == ("Status", "Failure", answer.code), answer
+        assert told.get("message") or told.get("reason")
+        assert "could not be served" not in told.get("message", ""), answer
+
+
 @pytest.fixture(scope="module")
 def complaints() -> Iterator[Complaints]:
     handler = Complaints()
@@ -122,11 +141,39 @@ def complaints() -> Iterator[Complaints]:
         logger.removeHandler(handler)
 
 
+Ask = Callable[..., Answer]
+
+
 @pytest.fixture(scope="module")
-def bare(complaints: Complaints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bare]:
-    """A client of a server of the newest release that knows TOKEN."""
+def ask(complaints: Complaints, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    """Sends a request to a server of the newest release and gives its answer, which is well-formed and no complaint.
+
+    At the end the server is ready, and serves.
+    """
     tokens = tmp_path_factory.mktemp("fuzz") / "tokens.csv"
     tokens.write_text(f'{TOKEN},admin,1,"system:masters"\n')
     config = check(Config(secure_port=0, token_auth_file=tokens))
     with in_thread(serving(config)) as running, closing(Bare(running.host, running.port)) as client:
-        yield client
+
+        def asked(method: str, path: str, *, body: bytes = b"", **headers: str) -> Answer:
+            given = {name.replace("_", "-"): value.encode("latin-1") for name, value in headers.items() if value}
+            sent = {"Authorization": f"Bearer {TOKEN}".encode()} | given
+            answer = client.send(method, path=path.encode("latin-1"), headers=sent, body=body)
+            assert complaints.take() == []
+            well_formed(answer, path)
+            return answer
+
+        yield asked
+        path, body = "/api/v1/namespaces/default/configmaps", b'{"metadata":{"name":"afterwards"},"data":{"a":"b"}}'
+        assert asked("GET", "/readyz").body == b"ok"
+        assert asked("POST", path, body=body, Content_Type="application/json").code == 201
+        assert json.loads(asked("GET", f"{path}/afterwards").body)["data"] == {"a": "b"}
+
+
+settings.register_profile(
+    "odd requests",
+    database=None,
+    deadline=None,
+    phases=(Phase.generate, Phase.shrink),
+    suppress_health_check=list(HealthCheck),
+)
