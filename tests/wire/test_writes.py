@@ -1,0 +1,411 @@
+"""wire.md, section 5: POST and PUT, over HTTP."""
+
+import re
+from typing import Any
+
+import pytest
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+PODS = "/api/v1/namespaces/default/pods"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+SERVICES = "/api/v1/namespaces/default/services"
+
+
+def pod(name: str = "a", **meta: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name} | meta, "spec": {"containers": [{"name": "a", "image": "a"}]}}
+
+
+def deployment(name: str = "a", replicas: int = 1) -> dict[str, Any]:
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
+    return {
+        "metadata": {"name": name},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
+    }
+
+
+# Create.
+
+
+async def test_a_generated_name_has_five_characters_of_upstreams_alphabet(api) -> None:
+    names = {
+        (await api.post(CONFIG_MAPS, {"metadata": {"generateName": "a-"}})).json["metadata"]["name"] for _ in range(20)
+    }
+    assert len(names) == 20
+    assert all(re.fullmatch("a-[bcdfghjklmnpqrstvwxz2456789]{5}", name) for name in names)
+
+
+async def test_a_long_prefix_is_cut_and_a_name_goes_before_one(api) -> None:
+    made = await api.post(CONFIG_MAPS, {"metadata": {"generateName": "x" * 70}})
+    assert len(made.json["metadata"]["name"]) == 63
+    named = await api.post(CONFIG_MAPS, {"metadata": {"generateName": "x-", "name": "mine"}})
+    assert named.json["metadata"]["name"] == "mine"
+
+
+async def test_the_server_alone_sets_what_is_its_own(api) -> None:
+    claimed = {
+        "uid": "mine",
+        "creationTimestamp": "2000-01-01T00:00:00Z",
+        "deletionTimestamp": "2000-01-01T00:00:00Z",
+        "deletionGracePeriodSeconds": 5,
+        "generation": 7,
+        "selfLink": "/x",
+    }
+    made = await api.post(DEPLOYMENTS, deployment() | {"metadata": {"name": "a"} | claimed, "status": {"replicas": 9}})
+    meta = made.json["metadata"]
+    assert made.code == 201
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", meta["uid"])
+    assert meta["creationTimestamp"] > "2020"
+    assert meta["generation"] == 1
+    assert not {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} & meta.keys()
+    assert made.json["status"] == {}
+
+
+@pytest.mark.parametrize(("version", "code"), [("5", 500), ("0", 201), ("", 201)])
+async def test_a_new_object_has_no_version(api, version: str, code: int) -> None:
+    reply = await api.post(CONFIG_MAPS, {"metadata": {"name": "a", "resourceVersion": version}})
+    assert reply.code == code
+    if code == 500:
+        assert reply.message == "resourceVersion should not be set on objects to be created"
+
+
+async def test_what_exists_is_409(api) -> None:
+    await api.make("a")
+    reply = await api.post(CONFIG_MAPS, {"metadata": {"name": "a"}})
+    assert (reply.code, reply.json["reason"], reply.message) == (409, "AlreadyExists", 'configmaps "a" already exists')
+    assert reply.json["details"] == {"name": "a", "kind": "configmaps"}
+
+
+async def test_a_namespace_that_is_not_there_is_404_and_one_that_does_not_fit_400(api) -> None:
+    missing = await api.post("/api/v1/namespaces/none/configmaps", {"metadata": {"name": "a"}})
+    assert (missing.code, missing.message) == (404, 'namespaces "none" not found')
+    other = await api.post(CONFIG_MAPS, {"metadata": {"name": "a", "namespace": "other"}})
+    assert other.code == 400
+    assert "does not match the namespace sent on the request" in other.message
+
+
+@pytest.mark.parametrize(
+    ("meta", "field", "words"),
+    [
+        ({}, "metadata.name", "name or generateName is required"),
+        ({"name": "A"}, "metadata.name", "a lowercase RFC 1123 subdomain must consist of"),
+        ({"name": "a" * 254}, "metadata.name", "must be no more than 253"),
+        ({"name": "a", "labels": {"x": "y y"}}, "metadata.labels", "a valid label must be"),
+        ({"name": "a", "labels": {"x/y/z": ""}}, "metadata.labels", "a qualified name must consist of"),
+        ({"name": "a", "annotations": {"x y": ""}}, "metadata.annotations", "name part must consist of"),
+        ({"name": "a", "finalizers": ["x"]}, "metadata.finalizers", "name is neither a standard finalizer name"),
+    ],
+)
+async def test_names_and_labels_have_their_rules(api, meta: Any, field: str, words: str) -> None:
+    reply = await api.post(CONFIG_MAPS, {"metadata": meta})
+    assert (reply.code, reply.json["reason"]) == (422, "Invalid")
+    assert reply.json["details"]["causes"][0]["field"].startswith(field)
+    assert words in reply.message
+
+
+# Update.
+
+
+async def test_a_stale_version_is_409(api) -> None:
+    (made,) = await api.make("a")
+    await api.patch(f"{CONFIG_MAPS}/a", {"data": {"x": "y"}})
+    reply = await api.put(f"{CONFIG_MAPS}/a", made.json | {"data": {"x": "z"}})
+    assert (reply.code, reply.json["reason"]) == (409, "Conflict")
+    assert reply.message == (
+        'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to '
+        "the latest version and try again"
+    )
+
+
+async def test_another_uid_is_409(api) -> None:
+    (made,) = await api.make("a")
+    reply = await api.put(f"{CONFIG_MAPS}/a", {"metadata": {"name": "a", "uid": "other"}})
+    assert (reply.code, reply.json["reason"]) == (409, "Conflict")
+    assert f"UID in precondition: other, UID in object meta: {made.json['metadata']['uid']}" in reply.message
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "code"),
+    [
+        (f"{CONFIG_MAPS}/none", {"metadata": {"name": "none"}}, 404),
+        (f"{DEPLOYMENTS}/a", deployment(), 404),
+        (
+            "/apis/coordination.k8s.io/v1/namespaces/default/leases/a",
+            {"metadata": {"name": "a"}, "spec": {"holderIdentity": "x", "leaseDurationSeconds": 1}},
+            201,
+        ),
+    ],
+)
+async def test_an_update_makes_what_is_not_there_only_where_upstream_allows_it(
+    api, path: str, body: Any, code: int
+) -> None:
+    assert (await api.put(path, body)).code == code
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"metadata": {}}, "name must be provided"),
+        ({"metadata": {"name": "b"}}, "the name of the object (b) does not match the name on the URL (a)"),
+        ({"metadata": {"name": "a", "namespace": "b"}}, "the namespace of the provided object does not match"),
+        ({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}}, "cannot be handled as a ConfigMap"),
+        ({"kind": "ConfigMap", "apiVersion": "v2", "metadata": {"name": "a"}}, 'is registered for version "v2"'),
+    ],
+)
+async def test_an_update_of_something_else_is_400(api, body: Any, words: str) -> None:
+    await api.make("a")
+    reply = await api.put(f"{CONFIG_MAPS}/a", body)
+    assert (reply.code, reply.json["reason"]) == (400, "BadRequest")
+    assert words in reply.message
+
+
+async def test_a_write_that_changes_nothing_makes_no_version_and_no_event(api) -> None:
+    made = await api.post(DEPLOYMENTS, deployment())
+    path = f"{DEPLOYMENTS}/a"
+    async with api.watch(f"{DEPLOYMENTS}?watch=1&resourceVersion={made.version}") as watched:
+        for same in (
+            await api.put(path, made.json),
+            await api.put(path, deployment()),
+            await api.put(f"{path}/status", made.json),
+            await api.patch(path, {"spec": {"replicas": 1}}),
+            await api.patch(path, {}),
+            await api.patch(path, [], "json-patch"),
+            await api.patch(
+                path, {"spec": {"template": {"spec": {"containers": [{"name": "a"}]}}}}, "strategic-merge-patch"
+            ),
+        ):
+            assert (same.code, same.version) == (200, made.version), same.text
+        await api.delete(path)
+        assert (await watched.take(1))[0]["type"] == "DELETED"
+
+
+async def test_generation_moves_with_the_spec_alone(api) -> None:
+    path = f"{DEPLOYMENTS}/a"
+    await api.post(DEPLOYMENTS, deployment())
+    changes: list[dict[str, Any]] = [
+        {"metadata": {"labels": {"x": "y"}}},
+        {"spec": {"replicas": 3}},
+        {"metadata": {"generation": 99}},
+        {"status": {"replicas": 5}},
+        {"spec": {"paused": True}},
+    ]
+    seen = [(await api.patch(path, change)).json["metadata"]["generation"] for change in changes]
+    status = await api.patch(f"{path}/status", {"status": {"replicas": 5}, "spec": {"replicas": 9}})
+    seen.append(status.json["metadata"]["generation"])
+    assert seen == [1, 2, 2, 2, 3, 3]
+    assert (status.json["status"], status.json["spec"]["replicas"]) == ({"replicas": 5}, 3)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "spec", "generation"),
+    [
+        (CONFIG_MAPS, {"metadata": {"name": "a"}}, {"data": {"x": "y"}}, None),
+        (PODS, pod(), {"spec": {"activeDeadlineSeconds": 5}}, 2),
+        (
+            SERVICES,
+            {"metadata": {"name": "a"}, "spec": {"ports": [{"port": 1}]}},
+            {"spec": {"ports": [{"port": 2}]}},
+            None,
+        ),
+    ],
+)
+async def test_which_kinds_have_a_generation(api, path: str, body: Any, spec: Any, generation: int | None) -> None:
+    await api.post(path, body)
+    changed = await api.patch(f"{path}/a", spec)
+    assert (changed.code, changed.json["metadata"].get("generation")) == (200, generation)
+
+
+async def test_status_and_the_rest_are_written_apart(api) -> None:
+    made = await api.post(PODS, pod())
+    path = f"{PODS}/a"
+    assert (await api.put(path, made.json | {"status": {"phase": "Running"}})).json["status"]["phase"] == "Pending"
+    meta = made.json["metadata"] | {"labels": {"x": "y"}}
+    changed = made.json | {
+        "metadata": meta,
+        "spec": made.json["spec"] | {"nodeName": "n"},
+        "status": {"phase": "Running"},
+    }
+    after = (await api.put(f"{path}/status", changed)).json
+    assert after["status"]["phase"] == "Running"
+    assert "nodeName" not in after["spec"]
+    assert (await api.get(f"{path}/status")).json == after
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "change", "field"),
+    [
+        (DEPLOYMENTS, deployment(), {"spec": {"selector": {"matchLabels": {"b": "c"}}}}, "spec.selector"),
+        (
+            SERVICES,
+            {"metadata": {"name": "a"}, "spec": {"ports": [{"port": 1}]}},
+            {"spec": {"clusterIP": "10.96.200.200", "clusterIPs": ["10.96.200.200"]}},
+            "spec.clusterIPs[0]",
+        ),
+        (
+            "/api/v1/namespaces/default/secrets",
+            {"metadata": {"name": "a"}, "immutable": True},
+            {"data": {"x": "eA=="}},
+            "data",
+        ),
+        ("/api/v1/namespaces/default/secrets", {"metadata": {"name": "a"}}, {"type": "other"}, "type"),
+        (CONFIG_MAPS, {"metadata": {"name": "a"}, "immutable": True}, {"immutable": False}, "immutable"),
+        (PODS, pod(), {"metadata": {"creationTimestamp": "2000-01-01T00:00:00Z"}}, ""),
+        (CONFIG_MAPS, {"metadata": {"name": "a"}}, {"metadata": {"uid": "other"}}, "metadata.uid"),
+    ],
+)
+async def test_what_is_immutable_stays(api, path: str, body: Any, change: Any, field: str) -> None:
+    made = await api.post(path, body)
+    assert made.code == 201, made.text
+    reply = await api.patch(f"{path}/a", change)
+    if not field:  # what the server keeps without a word
+        assert (reply.code, reply.version) == (200, made.version)
+        return
+    assert reply.code in (409, 422), reply.text
+    if reply.code == 422:
+        assert field in [cause["field"] for cause in reply.json["details"]["causes"]]
+        assert "immutable" in reply.message or "may not change" in reply.message
+
+
+# A dry run.
+
+
+@pytest.mark.parametrize("where", ["query", "twice"])
+async def test_a_dry_run_does_everything_but_store(api, where: str) -> None:
+    dry = "?dryRun=All" + ("&dryRun=All" if where == "twice" else "")
+    before = api.now
+    async with api.watch(f"/api/v1/configmaps?watch=1&resourceVersion={before}") as watched:
+        made = await api.post(CONFIG_MAPS + dry, {"metadata": {"generateName": "a-"}})
+        assert made.code == 201
+        assert made.json["metadata"]["uid"]
+        assert "resourceVersion" not in made.json["metadata"]
+        assert api.now == before
+        (kept,) = await api.make("kept", data={"x": "1"})
+        path = f"{CONFIG_MAPS}/kept"
+        assert (await api.post(CONFIG_MAPS + dry, {"metadata": {"name": "kept"}})).code == 409
+        assert (await api.put(path + dry, kept.json | {"data": {"x": "2"}})).json["data"] == {"x": "2"}
+        assert (await api.patch(path + dry, {"data": {"x": "3"}})).json["data"] == {"x": "3"}
+        assert (await api.delete(path + dry)).code == 200
+        assert (await api.delete(CONFIG_MAPS + dry)).code == 200
+        assert (await api.post(CONFIG_MAPS + dry, {"metadata": {"name": "A"}})).code == 422
+        assert (await api.get(path)).json == kept.json
+        await api.make("last")
+        assert [event["object"]["metadata"]["name"] for event in await watched.take(2)] == ["kept", "last"]
+
+
+async def test_a_dry_run_of_a_delete_in_the_body(api) -> None:
+    (kept,) = await api.make("a")
+    await api.delete(f"{CONFIG_MAPS}/a", {"dryRun": ["All"]})
+    assert (await api.get(f"{CONFIG_MAPS}/a")).json == kept.json
+
+
+async def test_a_dry_run_keeps_no_address(api) -> None:
+    service = {"metadata": {"name": "a"}, "spec": {"type": "NodePort", "ports": [{"port": 1, "nodePort": 30123}]}}
+    for _ in range(2):
+        made = await api.post(f"{SERVICES}?dryRun=All", service)
+        assert made.code == 201
+        assert made.json["spec"]["clusterIP"]
+    assert (await api.post(SERVICES, service)).code == 201
+    assert (await api.delete(f"{SERVICES}/a?dryRun=All")).code == 200
+    assert (await api.post(SERVICES, service | {"metadata": {"name": "b"}})).code == 422
+    await api.delete(f"{SERVICES}/a")
+    assert (await api.post(SERVICES, service | {"metadata": {"name": "b"}})).code == 201
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "kind"),
+    [
+        ("POST", CONFIG_MAPS, "CreateOptions"),
+        ("PUT", f"{CONFIG_MAPS}/a", "UpdateOptions"),
+        ("PATCH", f"{CONFIG_MAPS}/a", "PatchOptions"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [("dryRun=Some", "dryRun"), ("fieldValidation=Maybe", "fieldValidation"), ("fieldManager=a%07", "fieldManager")],
+)
+async def test_options_that_are_none_are_422(api, method: str, path: str, kind: str, query: str, field: str) -> None:
+    await api.make("a")
+    media = "application/merge-patch+json" if method == "PATCH" else "application/json"
+    reply = await api.ask(method, f"{path}?{query}", {"metadata": {"name": "a"}}, Content_Type=media)
+    assert (reply.code, reply.json["reason"]) == (422, "Invalid")
+    assert reply.message.startswith(f'{kind}.meta.k8s.io "" is invalid: {field}: ')
+
+
+# Unknown and doubled fields.
+
+ODD = b'{"metadata":{"name":"a","nick":"x"},"spec":{"containers":[{"name":"a","image":"a","color":"red","image":"a"}]}}'
+FOUND = [
+    'duplicate field "spec.containers[0].image"',
+    'unknown field "metadata.nick"',
+    'unknown field "spec.containers[0].color"',
+]
+
+
+async def test_strict_refuses_what_is_unknown_or_doubled(api) -> None:
+    reply = await api.post(f"{PODS}?fieldValidation=Strict", ODD)
+    assert (reply.code, reply.json["reason"]) == (400, "BadRequest")
+    head, _, told = reply.message.partition("strict decoding error: ")
+    assert head == 'Pod in version "v1" cannot be handled as a Pod: '
+    assert sorted(told.split(", ")) == FOUND
+
+
+@pytest.mark.parametrize("query", ["?fieldValidation=Warn", "", "?fieldValidation="])
+async def test_warn_tells_of_it(api, query: str) -> None:
+    reply = await api.post(f"{PODS}{query}", ODD)
+    assert reply.code == 201
+    told = reply.headers.getall("Warning")
+    assert sorted(line[7:-1].replace('\\"', '"') for line in told) == FOUND
+    assert "nick" not in reply.json["metadata"]
+
+
+async def test_ignore_is_silent(api) -> None:
+    reply = await api.post(f"{PODS}?fieldValidation=Ignore", ODD)
+    assert (reply.code, reply.headers.get("Warning")) == (201, None)
+
+
+async def test_strict_yaml_too(api) -> None:
+    text = b"metadata: {name: a}\ndata: {x: z}\ncolor: red\n"
+    reply = await api.post(f"{CONFIG_MAPS}?fieldValidation=Strict", text, Content_Type="application/yaml")
+    assert reply.code == 400
+    assert 'strict decoding error: unknown field "color"' in reply.message
+
+
+# Whose the fields are.
+
+
+async def test_fields_are_owned_by_who_wrote_them(api) -> None:
+    await api.post(f"{CONFIG_MAPS}?fieldManager=one", {"metadata": {"name": "a"}, "data": {"x": "1"}})
+    await api.patch(f"{CONFIG_MAPS}/a?fieldManager=two", {"data": {"y": "2"}})
+    changed = await api.patch(f"{CONFIG_MAPS}/a?fieldManager=two", {"data": {"x": "2"}})
+    owners = {each["manager"]: each for each in changed.json["metadata"]["managedFields"]}
+    assert owners["two"]["fieldsV1"] == {"f:data": {"f:x": {}, "f:y": {}}}
+    assert owners["one"]["fieldsV1"] == {"f:data": {}}
+    assert {(each["operation"], each["apiVersion"], each["fieldsType"]) for each in owners.values()} == {
+        ("Update", "v1", "FieldsV1")
+    }
+
+
+async def test_the_user_agent_names_who_names_nobody(api) -> None:
+    made = await api.post(CONFIG_MAPS, {"metadata": {"name": "a"}, "data": {"x": "1"}}, User_Agent="tool/v1.2 (linux)")
+    assert made.json["metadata"]["managedFields"][0]["manager"] == "tool"
+
+
+# Namespaces.
+
+
+async def test_nothing_is_made_in_a_namespace_that_ends(api) -> None:
+    body = {"metadata": {"name": "ending"}, "spec": {"finalizers": ["example.com/keep"]}}
+    assert (await api.post("/api/v1/namespaces", body)).code == 201
+    await api.delete("/api/v1/namespaces/ending")
+    reply = await api.post("/api/v1/namespaces/ending/configmaps", {"metadata": {"name": "a"}})
+    assert (reply.code, reply.json["reason"]) == (403, "Forbidden")
+    assert reply.message == (
+        'configmaps "a" is forbidden: unable to create new content in namespace ending because it is being terminated'
+    )
+    assert reply.json["details"]["causes"] == [
+        {
+            "reason": "NamespaceTerminating",
+            "message": "namespace ending is being terminated",
+            "field": "metadata.namespace",
+        }
+    ]
