@@ -6,6 +6,7 @@ all others and gives it to its manager; what it removes nobody owns any longer.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from apiserver.api.field import FieldError, invalid, too_long
@@ -61,6 +62,7 @@ class Owned:
 Managed = dict[Owner, Owned]
 
 
+@lru_cache(maxsize=1024)
 def manager_name(field_manager: str, user_agent: str) -> str:
     """The manager of a write: the `fieldManager` parameter, else what stands in the User-Agent before the first "/".
 

@@ -56,11 +56,10 @@ class Resource:
     create_on_update: bool = False
     deprecation: str = ""
     subresources: dict[str, Subresource] = field(default_factory=dict)
+    api_version: str = field(init=False)
 
-    @property
-    def api_version(self) -> str:
-        """The apiVersion that its objects carry: "apps/v1"."""
-        return api_version(self.group, self.version)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "api_version", api_version(self.group, self.version))
 
     @property
     def list_kind(self) -> str:

@@ -45,9 +45,8 @@ class RandomIds:
 
     def uid(self) -> str:
         """A new UUID as text."""
-        bits = self._random.getrandbits(128) & ~(0xF << 76) & ~(0x3 << 62) | 0x4 << 76 | 0x2 << 62
-        h = f"{bits:032x}"
-        return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
+        h = self._random.randbytes(16).hex()
+        return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:]}"
 
     def suffix(self) -> str:
         """Five letters for the end of a generated name."""

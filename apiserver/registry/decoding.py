@@ -67,8 +67,12 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
     if moulds is None or not spec or not isinstance(spec, dict):
         return _worked_out(registry, resource, body, validation)
     key, mould = moulds.find(spec)
-    if mould is not None and not (body.raw and validation != "Ignore" and may_repeat_fields(body.raw, body.obj)):
-        return _cast(registry, resource, body, mould, validation)
+    if mould is not None:
+        rest = body.obj.copy()
+        del rest["spec"]
+        told = body.raw and validation != "Ignore"
+        if not (told and may_repeat_fields(body.raw, rest, left_out=mould.colons + 1)):
+            return _cast(registry, resource, body._replace(obj=rest, raw=b""), mould, validation)
     decoded = _worked_out(registry, resource, body, validation)
     if not key or decoded.warnings or validation == "Ignore":  # where nobody looked there may be unknown fields
         return decoded
@@ -76,10 +80,8 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
 
 
 def _cast(registry: Registry, resource: Resource, body: Body, mould: Mould, validation: str) -> Decoded:
-    """The object with its spec from a mould: what is left to decode is the rest."""
-    given = body.obj.copy()
-    del given["spec"]
-    obj, errors = _typed(registry, resource, Body(given, repeated=body.repeated), validation)
+    """The object with its spec from a mould: the body is the rest of it."""
+    obj, errors = _typed(registry, resource, body, validation)
     obj["spec"] = mould.cast()
     return Decoded(obj, errors, mould=mould)
 

@@ -23,10 +23,12 @@ class Mould(NamedTuple):
 
     Attributes:
         spec: it, decoded and with its defaults, as JSON.
+        colons: how many the spec had as it was sent, by which repeated fields are found.
         fields: the set of its fields, as managedFields has it below f:spec; shared, so never changed.
     """
 
     spec: bytes
+    colons: int
     fields: FieldSet
 
     def cast(self) -> Obj:

@@ -115,9 +115,13 @@ def _taken(target: Target, obj: Obj, conflict: Conflict) -> ApiError:
     return error
 
 
+_NOT_ON_CREATION = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+
+
 def _fill_system_fields(registry: Registry, meta: Obj) -> None:
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
-        meta.pop(name, None)
+    for name in _NOT_ON_CREATION:
+        if name in meta:
+            del meta[name]
     meta["uid"] = registry.ids.uid()
     meta["creationTimestamp"] = registry.timestamps.now()
 
@@ -326,7 +330,7 @@ def own_new_fields(registry: Registry, target: Target, decoded: Decoded, options
     if draft is not None and entries and not tracked:
         key, spec = draft
         place = (resource.group, resource.version, resource.kind)
-        registry.moulds[place].keep(key, Mould(spec, entries[0]["fieldsV1"]["f:spec"]))
+        registry.moulds[place].keep(key, Mould(spec, key.count(b":"), entries[0]["fieldsV1"]["f:spec"]))
     _set_owners(meta, entries)
 
 

@@ -1,6 +1,7 @@
 """What a request asks of a verb beside the object: where, and the options of reads, writes and deletes."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from apiserver.api.resources import Resource
 from apiserver.api.selectors import FieldSelector, LabelSelector
@@ -17,8 +18,7 @@ class Target:
     subresource: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
+class WriteOptions(NamedTuple):
     """CreateOptions, UpdateOptions and PatchOptions.
 
     Attributes:

@@ -8,10 +8,11 @@ class CertificateRequester:
     """Fills in who asks; upstream does so in the strategy, which knows the user there."""
 
     name = "CertificateRequester"
+    kinds: frozenset[tuple[str, str]] | None = frozenset({("certificates.k8s.io", "CertificateSigningRequest")})
 
     async def admit(self, attributes: Attributes) -> None:
         """Set the user of a new signing request."""
-        if attributes.operation == "CREATE" and attributes.target.resource.plural == "certificatesigningrequests":
+        if attributes.operation == "CREATE":
             assert attributes.obj is not None
             user = attributes.user
             extra = {key: list(values) for key, values in user.extra.items()}

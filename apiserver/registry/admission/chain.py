@@ -27,9 +27,14 @@ class Attributes(NamedTuple):
 
 
 class Plugin(Protocol):
-    """Decides on writes."""
+    """Decides on writes.
+
+    Attributes:
+        kinds: the (group, kind)s that it looks at, None for all.
+    """
 
     name: str
+    kinds: frozenset[tuple[str, str]] | None
 
     async def admit(self, attributes: Attributes) -> None:
         """Let the write pass, after changing its object where that is the plug-in's work.
@@ -45,12 +50,19 @@ class Chain:
 
     def __init__(self, plugins: Sequence[Plugin] = ()) -> None:
         self._plugins = tuple(plugins)
+        self._by_kind: dict[tuple[str, str], tuple[Plugin, ...]] = {}
 
     async def admit(self, attributes: Attributes) -> None:
-        """Ask every plug-in.
+        """Ask every plug-in that looks at the kind.
 
         Raises:
             ApiError: of the plug-in that refuses.
         """
-        for plugin in self._plugins:
+        resource = attributes.target.resource
+        kind = (resource.group, resource.kind)
+        asked = self._by_kind.get(kind)
+        if asked is None:
+            asked = tuple(plugin for plugin in self._plugins if plugin.kinds is None or kind in plugin.kinds)
+            self._by_kind[kind] = asked
+        for plugin in asked:
             await plugin.admit(attributes)

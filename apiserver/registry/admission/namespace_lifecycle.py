@@ -21,6 +21,7 @@ class NamespaceLifecycle:
     """The plug-in of that name (plugin/pkg/admission/namespace/lifecycle)."""
 
     name = "NamespaceLifecycle"
+    kinds: frozenset[tuple[str, str]] | None = None
 
     def __init__(self, store: Reader) -> None:
         self._store = store

@@ -38,6 +38,7 @@ class Priority:
     """The plug-in of that name (plugin/pkg/admission/priority)."""
 
     name = "Priority"
+    kinds: frozenset[tuple[str, str]] | None = frozenset({("", "Pod"), ("scheduling.k8s.io", "PriorityClass")})
 
     def __init__(self, store: Reader) -> None:
         self._store = store
@@ -49,12 +50,12 @@ class Priority:
         resource, obj = attributes.target.resource, attributes.obj
         if obj is None or attributes.target.subresource:
             return
-        if resource.kind == "Pod" and not resource.group:
+        if resource.kind == "Pod":
             if attributes.old is None:
                 self._resolve(attributes, obj["spec"])
             else:
                 _keep(obj["spec"], attributes.old["spec"])
-        elif resource.kind == "PriorityClass" and obj.get("globalDefault"):
+        elif obj.get("globalDefault"):
             self._check_only_default(attributes, obj)
 
     def _resolve(self, attributes: Attributes, spec: Obj) -> None:

@@ -146,7 +146,7 @@ async def _spend(call: Call, pod: Obj, budget: Obj, *, dry_run: bool) -> bool:
             return False
     name, now = budget["metadata"]["name"], call.registry.timestamps.now()
     target = Target(_resource(call.registry), call.target.namespace, name)
-    options = replace(call.options, dry_run=dry_run)
+    options = call.options._replace(dry_run=dry_run)
     await rewrite(call.registry, target, lambda old: _decremented(old, pod["metadata"]["name"], now), options)
     return True
 
