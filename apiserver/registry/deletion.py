@@ -17,6 +17,10 @@ from apiserver.registry.strategy import Strategy, strategy_of
 from etcd.store import Conflict, KeyValue
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+JOBS_LEAVE_PODS = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
 PAGE = 10_000
 """How many objects deletecollection reads at once (store.go's deleteCollectionPageSize)."""
 
@@ -39,12 +43,7 @@ def deletion_warnings(target: Target, options: DeleteOptions) -> tuple[str, ...]
     resource = target.resource
     if options.propagation or (resource.group, resource.kind) != ("batch", "Job"):
         return ()
-    return (
-        (
-            "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
-            "set propagationPolicy=Orphan to suppress this warning"
-        ),
-    )
+    return (JOBS_LEAVE_PODS,)
 
 
 async def delete(registry: Registry, target: Target, options: DeleteOptions) -> Deleted:
