@@ -18,6 +18,8 @@ from apiserver.endpoints.watch import Watches
 BACKLOG = 1024
 KEEP_ALIVE = 3600.0
 """Seconds that a silent connection is kept."""
+LONGEST_LINE = 128 * 1024
+"""Bytes that a request line may have: selectors of a thousand values stand in it (aiohttp's default is 8 KiB)."""
 
 
 def _tls(config: Config) -> ssl.SSLContext | None:
@@ -38,7 +40,13 @@ def _tls(config: Config) -> ssl.SSLContext | None:
 @asynccontextmanager
 async def listening(config: Config, server: Server, watches: Watches) -> AsyncIterator[int]:
     """A socket that is served; at the end watches are ended first, then requests under way are finished."""
-    listener = Listener(server.handle, handler_cancellation=True, access_log=None, keepalive_timeout=KEEP_ALIVE)
+    listener = Listener(
+        server.handle,
+        handler_cancellation=True,
+        access_log=None,
+        keepalive_timeout=KEEP_ALIVE,
+        max_line_size=LONGEST_LINE,
+    )
     runner = web.ServerRunner(listener, shutdown_timeout=5.0)
     await runner.setup()
     site = web.TCPSite(

@@ -43,10 +43,10 @@ def shape_of(form: Form, query: Query) -> Shape:
     Raises:
         ApiError: 400, includeObject is none of its values.
     """
-    if not form.transform and not query:
+    if form.transform != "Table":
         return _PLAIN if form == _PLAIN.form else Shape(form)
     include = query.get("includeObject", "")
-    if form.transform == "Table" and include not in INCLUDE:
+    if include not in INCLUDE:
         raise errors.bad_request(
             "Unable to convert to Table as requested: includeObject: Invalid value: "
             f"{orjson.dumps(include).decode()}: must be 'Metadata', 'Object', 'None', or empty"

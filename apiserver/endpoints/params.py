@@ -22,14 +22,22 @@ Query = Mapping[str, str]
 
 COMMON_FIELDS = frozenset(("metadata.name", "metadata.namespace"))
 FALSE = frozenset(("", "0", "false"))
-
-
+REMEMBERED = 512
+"""How long a query string may be to be worth its memory."""
 NO_QUERY: Query = MappingProxyType({})
 
 
-@lru_cache(maxsize=4096)
 def parse_query(text: str) -> Query:
     """The parameters of a raw query string."""
+    return _remembered(text) if len(text) <= REMEMBERED else _parsed(text)
+
+
+@lru_cache(maxsize=4096)
+def _remembered(text: str) -> Query:
+    return _parsed(text)
+
+
+def _parsed(text: str) -> Query:
     found: dict[str, str] = {}
     for name, value in parse_qsl(text, keep_blank_values=True):
         found.setdefault(name, value)

@@ -11,7 +11,9 @@ from apiserver.registry.options import Target
 NAMESPACE_PARTS = frozenset(("status", "finalize"))
 """What may follow /namespaces/NAME and is a subresource of it, not a resource in it."""
 CACHE = 8192
-"""How many paths are remembered; a path is under 300 bytes."""
+"""How many paths are remembered."""
+LONGEST = 512
+"""How long a path may be to be worth its memory; those of objects whose names are not made up are shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +61,10 @@ class Router:
         except KeyError:
             pass
         found = self._resolve(path)
-        if len(self._known) >= CACHE:
-            self._known.clear()
-        self._known[path] = found
+        if len(path) <= LONGEST:
+            if len(self._known) >= CACHE:
+                self._known.clear()
+            self._known[path] = found
         return found
 
     def _resolve(self, path: str) -> Route | None:

@@ -21,7 +21,7 @@ from apiserver.endpoints.negotiation import answer_form
 from apiserver.endpoints.pages import BAD_REQUEST, Page, Pages
 from apiserver.endpoints.params import NO_QUERY, Query, parse_query
 from apiserver.endpoints.responses import compressed, is_pretty, response, shaped, status_response, warn
-from apiserver.endpoints.routes import CACHE, Route, Router, well_escaped
+from apiserver.endpoints.routes import CACHE, LONGEST, Route, Router, well_escaped
 from apiserver.endpoints.watch import Watches
 from apiserver.metrics import Labels, Metrics
 from apiserver.registry.clock import Ids
@@ -90,9 +90,11 @@ class Dispatch:
         if method not in METHODS or (route.watch and method != "GET"):
             raise errors.method_not_allowed()
         action = action_of(method, route.target)
-        if len(self._known) >= CACHE:
-            self._known.clear()
-        bound = self._known[method, path] = Bound(route, action, _labels(action.verb, route.target))
+        bound = Bound(route, action, _labels(action.verb, route.target))
+        if len(path) <= LONGEST:
+            if len(self._known) >= CACHE:
+                self._known.clear()
+            self._known[method, path] = bound
         return bound
 
 

@@ -84,9 +84,8 @@ class Watches:
         place = (resource.group, resource.version, resource.plural)
         sent = self._metrics.watch_events
         sent.setdefault(place, 0)
-        if asked.request.headers.get("Upgrade", "").lower() == "websocket":
-            socket = web.WebSocketResponse(protocols=("base64.binary.k8s.io", "binary.k8s.io"))
-            await socket.prepare(asked.request)
+        if _wants_websocket(asked.request):
+            socket = await _shaken(asked.request)
             await _send_frames(socket, stream)
             return socket
         answer = _begin(asked)
@@ -96,6 +95,25 @@ class Watches:
             await answer.write(data)
         await answer.write_eof()
         return answer
+
+
+def _wants_websocket(request: web.BaseRequest) -> bool:
+    headers = request.headers
+    return headers.get("Upgrade", "").lower() == "websocket" and "upgrade" in headers.get("Connection", "").lower()
+
+
+async def _shaken(request: web.BaseRequest) -> web.WebSocketResponse:
+    """The socket that the request becomes.
+
+    Raises:
+        ApiError: 400, what the client says of the protocol is not right.
+    """
+    socket = web.WebSocketResponse(protocols=("base64.binary.k8s.io", "binary.k8s.io"))
+    try:
+        await socket.prepare(request)
+    except web.HTTPException as error:
+        raise errors.bad_request(error.text or error.reason) from error
+    return socket
 
 
 async def _send_frames(socket: web.WebSocketResponse, stream: Stream) -> None:

@@ -1,5 +1,6 @@
 """Allocation as a step of every write of a Service: given out before validation, and taken back if the write fails."""
 
+from asyncio import CancelledError
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
@@ -32,6 +33,11 @@ def _addresses(addresses: ServiceAddresses, new: Obj, old: Obj | None, *, dry_ru
     allocation = addresses.allocate(new, old, dry_run=dry_run)
     try:
         yield allocation.service
+    except (
+        CancelledError
+    ):  # the client went away, and what is under way may yet be stored: better kept than given twice
+        addresses.commit(allocation)
+        raise
     except BaseException:
         addresses.revert(allocation)
         raise

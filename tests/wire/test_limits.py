@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -204,3 +206,63 @@ async def test_no_limit_is_no_limit(opened) -> None:
     async with opened(Config(limits=Limits(reading=0, mutating=0))) as api:
         replies = await asyncio.gather(*(api.get(CONFIG_MAPS) for _ in range(500)))
         assert {reply.code for reply in replies} == {200}
+
+
+async def test_a_selector_of_a_thousand_values_is_read(api) -> None:
+    await api.post(CONFIG_MAPS, {"metadata": {"name": "a", "labels": {"x": "value-999"}}})
+    values = ",".join(f"value-{number}" for number in range(3000))
+    reply = await api.get(f"{CONFIG_MAPS}?labelSelector=x%20in%20({values})")
+    assert (reply.code, len(reply.json["items"])) == (200, 1)
+
+
+# Clients that break off.
+
+
+async def test_who_waits_to_be_asked_for_the_body_is_asked(api) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port)
+    body = b'{"metadata":{"name":"a"}}'
+    head = f"POST {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: {len(body)}\r\n"
+    writer.write(f"{head}Content-Type: application/json\r\nAuthorization: Bearer of-the-administrator\r\n\r\n".encode())
+    assert await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 20) == b"HTTP/1.1 100 Continue\r\n\r\n"
+    writer.write(body)
+    assert (await asyncio.wait_for(reader.readline(), 20)).startswith(b"HTTP/1.1 201 ")
+    writer.close()
+
+
+async def test_half_a_body_leaves_nothing_behind(api, caplog) -> None:
+    _, writer = await asyncio.open_connection("127.0.0.1", api.running.port)
+    head = f"POST {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n"
+    writer.write(f"{head}Authorization: Bearer of-the-administrator\r\n\r\n{{".encode())
+    while await api.metrics("apiserver_current_inflight_requests", "mutating") < 1:
+        pass
+    writer.transport.abort()
+    while await api.metrics("apiserver_current_inflight_requests", "mutating") > 0:
+        pass
+    assert not caplog.records
+    assert (await api.get(CONFIG_MAPS)).json["items"] == []
+
+
+async def test_an_address_is_not_given_twice_when_a_client_breaks_off(opened, tmp_path: Path) -> None:
+    """Its Service is being stored when the client goes away, and is there in the end."""
+    services = "/api/v1/namespaces/default/services"
+    body = {"metadata": {"name": "a"}, "spec": {"clusterIP": "10.96.7.7", "ports": [{"port": 1}]}}
+    async with opened(Config(store=f"sqlite://{tmp_path / 'store'}")) as api:
+        going_on = threading.Event()
+        api.running.registry.storage.store._worker.submit(going_on.wait, lambda _: None)
+        text = json.dumps(body)
+        _, writer = await asyncio.open_connection("127.0.0.1", api.running.port)
+        head = (
+            f"POST {services} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n"
+        )
+        writer.write(f"{head}Authorization: Bearer of-the-administrator\r\n\r\n{text}".encode())
+        while await api.metrics("apiserver_current_inflight_requests", "mutating") < 1:
+            pass
+        writer.transport.abort()
+        while await api.metrics("apiserver_current_inflight_requests", "mutating") > 0:
+            pass
+        going_on.set()
+        while (await api.get(f"{services}/a")).code == 404:
+            pass
+        other = await api.post(services, body | {"metadata": {"name": "b"}})
+        assert other.code == 422
+        assert "provided IP is already allocated" in other.message

@@ -335,3 +335,24 @@ async def test_compaction_that_overtakes_a_slow_reader_ends_its_watch_with_410(a
     versions = [event["object"]["metadata"]["resourceVersion"] for event in events[:-1]]
     assert versions == [each.version for each in made[: len(versions)]]
     assert len(versions) < len(made)
+
+
+@pytest.mark.parametrize(
+    "missing", ["Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Connection: Upgrade"]
+)
+async def test_half_a_websocket_request_has_an_answer(api, missing: str, caplog) -> None:
+    lines = [
+        f"GET {WATCH}&timeoutSeconds=1 HTTP/1.1",
+        "Host: a",
+        "Authorization: Bearer of-the-administrator",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    ]
+    reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port)
+    writer.write(("\r\n".join(line for line in lines if line != missing) + "\r\n\r\n").encode())
+    code = (await asyncio.wait_for(reader.readline(), 20)).split()[1]
+    writer.close()
+    assert code == (b"200" if missing.startswith("Connection") else b"400")
+    assert not caplog.records
