@@ -24,6 +24,7 @@ class Page(NamedTuple):
         etag: the header, "" for none.
         cache: Cache-Control, "" for that of all answers.
         negotiated: whether a client may have the body as YAML or with line breaks.
+        location: where the document is instead, "" if it is here.
     """
 
     body: bytes
@@ -32,6 +33,7 @@ class Page(NamedTuple):
     etag: str = ""
     cache: str = ""
     negotiated: bool = False
+    location: str = ""
 
 
 NOT_FOUND = Page(b"404 page not found\n", TEXT, 404)
@@ -146,8 +148,10 @@ class Pages:
         document = self._openapi.v3(rest.removeprefix("v3/")) if rest.startswith("v3/") else None
         if document is None:
             return NOT_FOUND
-        cache = "public, immutable" if query.get("hash") else ""
-        return Page(document.body, JSON, etag=document.etag, cache=cache)
+        wanted = query.get("hash")
+        if wanted and wanted != document.hash:  # what is kept for ever under an old hash would be wrong for ever
+            return Page(b"", "", 301, location=f"/openapi/{rest}?hash={document.hash}")
+        return Page(document.body, JSON, etag=document.etag, cache="public, immutable" if wanted else "")
 
 
 def _negotiated(document: Document) -> Page:

@@ -259,11 +259,13 @@ class Server:
             raise errors.method_not_allowed()
         if found.negotiated:
             found = _as_wished(found, request, query)
-        if found.etag and request.headers.get("If-None-Match") == found.etag:
+        if found.etag and found.etag in request.headers.get("If-None-Match", ""):  # a list of tags, each in quotes
             found = found._replace(body=b"", code=304)
         answer = _sent(found, audit_id)
         if found.etag:
             answer.headers += [("ETag", found.etag), ("Vary", "Accept")]
+        if found.location:
+            answer.headers.append(("Location", found.location))
         if found.cache:
             answer.cache = found.cache
         return answer

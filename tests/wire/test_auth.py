@@ -4,11 +4,16 @@ import asyncio
 import json
 import logging
 import ssl
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from apiserver.app import serving
 from apiserver.config import Config, ConfigError, check
@@ -179,3 +184,61 @@ async def test_log_and_metrics_hold_neither_tokens_nor_secrets(api, caplog) -> N
     assert "/api/v1/namespaces/default/secrets" in told  # requests are told of
     for secret in ("open-sesame", "b3Blbi1zZXNhbWU", "of-the-administrator", "of-jane"):
         assert secret not in told
+
+
+# Client certificates.
+
+
+def holder(cluster, directory: Path, *subject: x509.NameAttribute) -> ssl.SSLContext:
+    """A context that shows a certificate of the cluster's authority for a subject."""
+    found = cluster.ca_file
+    authority = x509.load_pem_x509_certificate(found.read_bytes())
+    signing = serialization.load_pem_private_key(found.with_suffix(".key").read_bytes(), None)
+    assert isinstance(signing, ec.EllipticCurvePrivateKey)
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(authority.subject, x509.Name(subject), key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(minutes=5))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        .sign(signing, hashes.SHA256())
+    )
+    path = directory / "holder.pem"
+    plain = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    path.write_bytes(key.private_bytes(*plain) + certificate.public_bytes(serialization.Encoding.PEM))
+    context = trusting(cluster)
+    context.load_cert_chain(path)
+    return context
+
+
+async def who(cluster, context: ssl.SSLContext, **headers: str) -> tuple[int, Any]:
+    """Who the server takes the client for."""
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    url = f"{cluster.url}/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    connector = aiohttp.TCPConnector(ssl=context)
+    async with (
+        aiohttp.ClientSession(connector=connector) as session,
+        session.post(url, json=review, headers=headers) as response,
+    ):
+        answer = await response.json()
+        return response.status, answer["status"]["userInfo"] if response.status == 201 else None
+
+
+async def test_a_certificate_names_a_user_and_its_groups(cluster, tmp_path: Path) -> None:
+    organizations = (x509.NameAttribute(NameOID.ORGANIZATION_NAME, name) for name in ("dev", "ops"))
+    context = holder(cluster, tmp_path, *organizations, x509.NameAttribute(NameOID.COMMON_NAME, "joe"))
+    code, user = await who(cluster, context)
+    assert (code, user["username"]) == (201, "joe")
+    assert sorted(user["groups"]) == ["dev", "ops", "system:authenticated"]
+    assert (await who(cluster, context, Authorization="Bearer nonsense"))[1]["username"] == "joe"
+
+
+async def test_a_certificate_without_a_name_is_nobodys(cluster, tmp_path: Path) -> None:
+    context = holder(cluster, tmp_path, x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:masters"))
+    assert (await who(cluster, context))[0] == 401
+
+
+async def test_without_a_certificate_a_token_will_do(cluster) -> None:
+    assert (await who(cluster, trusting(cluster)))[0] == 401
+    code, user = await who(cluster, trusting(cluster), Authorization=f"Bearer {cluster.token}")
+    assert (code, "system:masters" in user["groups"]) == (201, True)
