@@ -80,6 +80,8 @@ class Router:
         found = self._place(group, version, rest[1:] if watch else rest)
         if found is None or not watch:
             return found
+        if found.target.subresource:  # those cannot be watched
+            return None
         return Route(found.target, found.rest, watch=True)
 
     def _place(self, group: str, version: str, parts: list[str]) -> Route | None:

@@ -198,6 +198,10 @@ async def test_the_prefix_takes_get_alone(api) -> None:
     assert (await api.post("/api/v1/watch/configmaps", {})).code == 405
 
 
+async def test_the_prefix_leads_to_no_subresource(api) -> None:
+    assert (await api.get("/api/v1/watch/namespaces/default/pods/a/status")).code == 404
+
+
 async def test_a_websocket_watch_sends_one_message_for_each_event(api, eventually) -> None:
     await api.make("a")
     async with api.session.ws_connect(f"{api.url}{WATCH}") as socket:
