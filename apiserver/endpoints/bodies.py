@@ -1,5 +1,6 @@
 """Request bodies: read up to the limit, parsed from JSON, YAML or protobuf, refused with upstream's words."""
 
+import asyncio
 from typing import Any
 
 import orjson
@@ -16,13 +17,15 @@ from apiserver.registry.decoding import Body
 
 LIMIT = 3 * 1024 * 1024
 """Bytes that a body may have (kube-apiserver's MaxRequestBodyBytes)."""
+PATIENCE = 60.0
+"""Seconds that a body may take (kube-apiserver's --request-timeout): while it comes it holds one of the places."""
 
 
 async def read(request: web.BaseRequest) -> bytes:
     """The body.
 
     Raises:
-        ApiError: 413, it is too large.
+        ApiError: 413, it is too large; 504, it does not come.
     """
     if (request.content_length or 0) > LIMIT:
         raise _too_large()
@@ -33,8 +36,16 @@ async def read(request: web.BaseRequest) -> bytes:
         return _within_limit(content.read_nowait())
     if request.headers.get("Expect", "").lower() == "100-continue":  # curl waits a second for this
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await _gathered(request)
+    except TimeoutError as error:
+        raise errors.timeout("Timeout: request did not complete within the allotted timeout") from error
+
+
+async def _gathered(request: web.BaseRequest) -> bytes:
     chunks, size = [], 0
-    while chunk := await content.readany():
+    while chunk := await request.content.readany():
         size += len(chunk)
         if size > LIMIT:
             raise _too_large()

@@ -266,3 +266,14 @@ async def test_an_address_is_not_given_twice_when_a_client_breaks_off(opened, tm
         other = await api.post(services, body | {"metadata": {"name": "b"}})
         assert other.code == 422
         assert "provided IP is already allocated" in other.message
+
+
+@pytest.mark.looptime
+async def test_a_body_that_does_not_come_gives_its_place_up(opened) -> None:
+    async with opened(Config(limits=Limits(reading=1, mutating=1))) as api:
+        reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port)
+        head = f"POST {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 99\r\n"
+        writer.write(f"{head}Authorization: Bearer of-the-administrator\r\n\r\n{{".encode())
+        assert b" 504 " in await reader.readline()
+        writer.close()
+        await api.make("a")
