@@ -1,7 +1,8 @@
 """The watch verb over HTTP: chunked lines of JSON, or WebSocket frames, from one Stream."""
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 from aiohttp import web
 from multidict import CIMultiDict
@@ -86,7 +87,11 @@ class Watches:
         sent.setdefault(place, 0)
         if _wants_websocket(asked.request):
             socket = await _shaken(asked.request)
-            await _send_frames(socket, stream)
+            async with _conversation(socket, stream):
+                async for data in stream.frames():
+                    sent[place] += data.count(b"\n")
+                    for line in data.splitlines():
+                        await socket.send_str(line.decode())
             return socket
         answer = _begin(asked)
         await answer.prepare(asked.request)
@@ -116,8 +121,9 @@ async def _shaken(request: web.BaseRequest) -> web.WebSocketResponse:
     return socket
 
 
-async def _send_frames(socket: web.WebSocketResponse, stream: Stream) -> None:
-    """One message per event, until the stream is over or the client closes."""
+@asynccontextmanager
+async def _conversation(socket: web.WebSocketResponse, stream: Stream) -> AsyncIterator[None]:
+    """A socket for as long as something is sent, which ends the stream when the client closes or goes away."""
 
     async def watch_for_close() -> None:
         async for _ in socket:
@@ -127,9 +133,7 @@ async def _send_frames(socket: web.WebSocketResponse, stream: Stream) -> None:
     async with asyncio.TaskGroup() as group:
         closing = group.create_task(watch_for_close())
         with suppress(ConnectionError):  # the client is gone
-            async for data in stream.frames():
-                for line in data.splitlines():
-                    await socket.send_str(line.decode())
+            yield
         await socket.close()
         closing.cancel()
 

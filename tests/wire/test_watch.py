@@ -2,10 +2,13 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+
+from apiserver.config import Config
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 WATCH = f"{CONFIG_MAPS}?watch=1"
@@ -209,6 +212,7 @@ async def test_a_websocket_watch_sends_one_message_for_each_event(api, eventuall
         await api.make("b", "c")
         found = [json.loads((await socket.receive()).data) for _ in range(2)]
         assert told(found) == [("ADDED", "b"), ("ADDED", "c")]
+    assert await api.metrics("apiserver_watch_events_total", 'resource="configmaps"') == 3
     await eventually(lambda: watches(api, 0))
 
 
@@ -270,9 +274,11 @@ async def test_a_timeout_that_is_no_number_is_refused(api, seconds: str) -> None
 # Nothing is lost, doubled or out of order.
 
 
-async def test_whoever_connects_while_others_write_misses_nothing(api) -> None:
+@pytest.mark.parametrize("store", ["memory://", "sqlite://{}"])
+async def test_whoever_connects_while_others_write_misses_nothing(opened, tmp_path: Path, store: str) -> None:
     """Lists and goes on from the list's version, or begins with the state: each key's story is whole."""
-    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+    config = Config(store=store.format(tmp_path))
+    async with opened(config) as api, asyncio.timeout(60), asyncio.TaskGroup() as group:
         for key in range(KEYS):
             group.create_task(write(api, f"{CONFIG_MAPS}/k{key}"))
         followers = []
