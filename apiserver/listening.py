@@ -46,6 +46,7 @@ async def listening(config: Config, server: Server, watches: Watches) -> AsyncIt
         access_log=None,
         keepalive_timeout=KEEP_ALIVE,
         max_line_size=LONGEST_LINE,
+        auto_decompress=False,  # nor does kube-apiserver: a packed body is no JSON
     )
     runner = web.ServerRunner(listener, shutdown_timeout=5.0)
     await runner.setup()

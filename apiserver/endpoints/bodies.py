@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 from aiohttp import web
+from aiohttp.web_protocol import RequestPayloadError
 
 from apiserver.api import errors, json_syntax
 from apiserver.api.errors import ApiError
@@ -25,7 +26,7 @@ async def read(request: web.BaseRequest) -> bytes:
     """The body.
 
     Raises:
-        ApiError: 413, it is too large; 504, it does not come.
+        ApiError: 400, its chunks are none; 413, it is too large; 504, it does not come.
     """
     if (request.content_length or 0) > LIMIT:
         raise _too_large()
@@ -41,6 +42,8 @@ async def read(request: web.BaseRequest) -> bytes:
             return await _gathered(request)
     except TimeoutError as error:
         raise errors.timeout("Timeout: request did not complete within the allotted timeout") from error
+    except RequestPayloadError as error:
+        raise errors.bad_request("the body of the request cannot be read: malformed chunked encoding") from error
 
 
 async def _gathered(request: web.BaseRequest) -> bytes:

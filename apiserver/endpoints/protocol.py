@@ -1,12 +1,13 @@
 """HTTP below the requests: what is answered to bytes that are no request, in the words of Go's net/http."""
 
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 import orjson
 from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMethod
-from aiohttp.web_protocol import RequestHandler
+from aiohttp.web_protocol import RequestHandler, RequestPayloadError
 
 from apiserver.api import errors
 from apiserver.endpoints.answers import Answer
@@ -36,6 +37,11 @@ class Connection(RequestHandler):
             return super().handle_error(request, status, exc)
         answer.force_close()
         return answer
+
+    def log_exception(self, *args: Any, **kwargs: Any) -> None:
+        """Log what went wrong, but for bodies that clients broke: they were answered."""
+        if not isinstance(sys.exception(), RequestPayloadError):
+            super().log_exception(*args, **kwargs)
 
     @staticmethod
     def _is_http(exc: BadHttpMethod) -> bool:

@@ -1,6 +1,7 @@
 """wire.md, section 7: limits and bad input."""
 
 import asyncio
+import gzip
 import json
 import threading
 from pathlib import Path
@@ -277,3 +278,28 @@ async def test_a_body_that_does_not_come_gives_its_place_up(opened) -> None:
         assert b" 504 " in await reader.readline()
         writer.close()
         await api.make("a")
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
+        b"Content-Encoding: deflate\r\nContent-Length: 3\r\n\r\nabc",
+        b"Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+        b"Content-Length: -5\r\n\r\n",
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ],
+)
+async def test_a_body_that_is_wrongly_packed_is_400(api, rest: bytes, caplog) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port)
+    head = f"POST {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer of-the-administrator\r\n"
+    writer.write(head.encode() + b"Content-Type: application/json\r\n" + rest)
+    assert b" 400 " in await asyncio.wait_for(reader.readline(), 20)
+    writer.close()
+    assert await lives(api)
+    assert not caplog.records
+
+
+async def test_a_packed_body_does_not_grow(api) -> None:
+    reply = await api.post(CONFIG_MAPS, gzip.compress(sized(100 * MiB)), Content_Encoding="gzip")
+    assert (reply.code, reply.json["reason"]) == (400, "BadRequest")
