@@ -1,6 +1,5 @@
 """The server put together: settings in, a listening socket out, and everything in between made once and handed down."""
 
-import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -43,11 +42,6 @@ from apiserver.release import Release, load_release
 from etcd.backends import open_store
 from etcd.store import Store, StoreError
 
-log = logging.getLogger("apiserver")
-
-BACKLOG = 1024
-RESTART = 5.0
-"""Seconds until work in the background that failed is started again."""
 CONFIGURATION, KEY_SET = "/.well-known/openid-configuration", "/openid/v1/jwks"
 PAGES = (CONFIGURATION, KEY_SET, "/healthz", "/livez", "/readyz", "/metrics", "/openapi/v2", "/openapi/v3", "/version")
 

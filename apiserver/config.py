@@ -43,7 +43,6 @@ class Config:
     service_account_key_file: Path | None = None
     service_account_issuer: str = "https://kubernetes.default.svc.cluster.local"
     authorization_mode: str = "AlwaysAllow"
-    anonymous_auth: bool = False
     service_cluster_ip_range: str = "10.96.0.0/12"
     service_node_port_range: tuple[int, int] = (30000, 32767)
     kubernetes_version: str = ""

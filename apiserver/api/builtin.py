@@ -214,7 +214,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {
         Kind("LeaseCandidate", creates_on_update=True),
         Kind("Lease", creates_on_update=True),
     ),
-    "node.k8s.io": (Kind("RuntimeClass", namespaced=False),),
+    "node.k8s.io": (Kind("RuntimeClass", namespaced=False, creates_on_update=True),),
     "discovery.k8s.io": (Kind("EndpointSlice"),),
     "flowcontrol.apiserver.k8s.io": (
         Kind("FlowSchema", namespaced=False),

@@ -104,13 +104,3 @@ def too_long(path: str, limit: int) -> FieldError:
 def too_many(path: str, actual: int, limit: int) -> FieldError:
     """The list or map has more than `limit` items."""
     return _error("FieldValueTooMany", path, actual, f"must have at most {limit} item{'' if limit == 1 else 's'}")
-
-
-def type_invalid(path: str, value: Any, detail: str) -> FieldError:
-    """The value is of the wrong type."""
-    return _error("FieldValueTypeInvalid", path, value, detail)
-
-
-def internal(path: str, detail: str) -> FieldError:
-    """The check itself failed."""
-    return _error("InternalError", path, None, detail)

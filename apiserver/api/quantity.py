@@ -64,11 +64,6 @@ class Quantity:
         """Thousandths, rounded away from zero (MilliValue)."""
         return _away_from_zero(self.nanos, _UNIT // 1000)
 
-    def rounded_to_milli(self) -> Self:
-        """The amount with nothing finer than thousandths, which is how resource lists are stored (RoundUp)."""
-        finest = _UNIT // 1000
-        return self if self.nanos % finest == 0 else type(self)(self.milli_value * finest, self.format)
-
 
 def _away_from_zero(nanos: int, unit: int) -> int:
     return -(-nanos // unit) if nanos > 0 else nanos // unit

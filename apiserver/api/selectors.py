@@ -12,7 +12,6 @@ from apiserver.api.meta import Obj
 Labels = Mapping[str, str]
 Test = Callable[[Labels], bool]
 
-NONE = "<none>"
 """What tables show in place of an empty selector."""
 
 _TOKEN = re.compile(r"==|!=|[=!(),<>]|[^=!(),<> \t\r\n]+")
@@ -274,19 +273,6 @@ def label_selector_of(selector: Obj | None) -> LabelSelector:
     return LabelSelector(tuple(sorted(found, key=lambda r: r.key)))
 
 
-def format_label_selector(selector: Obj | None) -> str:
-    """A metav1.LabelSelector as tables show it (metav1.FormatLabelSelector)."""
-    try:
-        return str(label_selector_of(selector)) or NONE
-    except SelectorError:
-        return "<error>"
-
-
-def format_labels(found: Labels | None) -> str:
-    """Labels, or a selector that is a plain map, as tables show them (labels.FormatLabels)."""
-    return ",".join(f"{key}={value}" for key, value in sorted((found or {}).items())) or NONE
-
-
 @dataclass(frozen=True, slots=True)
 class FieldTerm:
     """One condition on one field.
@@ -316,10 +302,6 @@ class FieldSelector:
     def matches(self, fields: Labels) -> bool:
         """Whether an object with these fields is selected; a field that is not there counts as ""."""
         return all((fields.get(term.path, "") == term.value) is term.equal for term in self.terms)
-
-    def exact(self, path: str) -> str | None:
-        """The value that the selector demands of a field, None if it demands none (RequiresExactMatch)."""
-        return next((term.value for term in self.terms if term.equal and term.path == path), None)
 
 
 @lru_cache(maxsize=4096)

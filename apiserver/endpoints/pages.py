@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from apiserver.api import errors
-from apiserver.endpoints.discovery import Discovery, Document
+from apiserver.endpoints.discovery import AGGREGATED_VERSIONS, Discovery, Document
 from apiserver.endpoints.negotiation import JSON, TEXT, clauses
 from apiserver.endpoints.openapi.documents import OpenAPI
 from apiserver.endpoints.openapi.gnostic import ACCEPTED, CONTENT_TYPE
 from apiserver.endpoints.params import Query
 
-HEALTH = ("/healthz", "/livez", "/readyz")
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
 
 
@@ -166,6 +165,6 @@ def _aggregated_version(accept: str) -> str:
             return ""
         if wishes.get("as") == "APIGroupDiscoveryList" and wishes.get("g") == "apidiscovery.k8s.io":
             version = wishes.get("v", "")
-            if version in ("v2", "v2beta1"):
+            if version in AGGREGATED_VERSIONS:
                 return version
     return ""

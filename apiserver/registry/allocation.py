@@ -74,11 +74,6 @@ class ServiceAddresses:
         self._reserved = (reserved.pool, reserved.first)
         reserved.pool.take(reserved.first)
 
-    @property
-    def server_address(self) -> str:
-        """The address that is kept for the Service default/kubernetes."""
-        return str(ip_address(self._reserved[1]))
-
     def load(self, services: Iterable[Obj]) -> None:
         """Mark as taken what stored Services have."""
         for service in services:

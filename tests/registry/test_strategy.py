@@ -12,7 +12,7 @@ import pytest
 from apiserver.api.builtin import builtin_rows
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource, Subresource
-from apiserver.registry.strategy import CUSTOM, CUSTOM_WITH_STATUS, STRATEGIES, SUBRESOURCES, strategy_for, strategy_of
+from apiserver.registry.strategy import CUSTOM, CUSTOM_WITH_STATUS, STRATEGIES, strategy_of
 
 STATUS_OF_ITS_OWN = {("", "Node"), ("networking.k8s.io", "ServiceCIDR")}
 """Kinds whose status a creation may set."""
@@ -44,13 +44,13 @@ def test_every_kind_that_is_written_has_a_strategy(row: Resource):
 
 
 @pytest.mark.parametrize("row", written_rows(), ids=named)
-def test_creation_discards_the_status_of_every_kind_that_serves_it_apart(row: Resource):
+def test_creation_discards_the_status_of_every_kind_that_serves_it_apart(strategy, row: Resource):
     guarded = "status" in row.subresources and (row.group, row.kind) not in STATUS_OF_ITS_OWN
-    assert strategy_for(row.group, row.kind).has_status == guarded
+    assert strategy(row.group, row.kind).has_status == guarded
 
 
 def test_the_kinds_that_a_put_creates():
-    assert {kind for (_, kind), strategy in STRATEGIES.items() if strategy.allow_create_on_update} == {
+    assert {row.kind for row in rows() if row.create_on_update} == {
         "ClusterRole",
         "ClusterRoleBinding",
         "Endpoints",
@@ -89,13 +89,6 @@ def test_the_kinds_whose_updates_name_the_version():
         "ValidatingWebhookConfiguration",
         "VolumeAttachment",
     }
-
-
-def created(group: str, kind: str, obj: Obj) -> Obj:
-    found = copy.deepcopy(obj)
-    found.setdefault("metadata", {})
-    strategy_for(group, kind).prepare_create(found)
-    return found
 
 
 @pytest.mark.parametrize(
@@ -173,7 +166,7 @@ def created(group: str, kind: str, obj: Obj) -> Obj:
         ("example.com", "Custom", {"status": {"a": 1}}, None),
     ],
 )
-def test_creation_sets_the_status(group: str, kind: str, obj: Obj, status: Obj | None):
+def test_creation_sets_the_status(created, group: str, kind: str, obj: Obj, status: Obj | None):
     assert created(group, kind, obj).get("status") == status
 
 
@@ -198,19 +191,8 @@ def test_creation_sets_the_status(group: str, kind: str, obj: Obj, status: Obj |
         ("example.com", "Custom", 1),
     ],
 )
-def test_the_generation_starts_at_1_where_the_kind_has_one(group: str, kind: str, generation: int):
+def test_the_generation_starts_at_1_where_the_kind_has_one(created, group: str, kind: str, generation: int):
     assert created(group, kind, {"metadata": {"generation": 9}, "spec": {}})["metadata"]["generation"] == generation
-
-
-def updated(group: str, kind: str, new: Obj, old: Obj) -> Obj:
-    """The new object as operations hand it over: with the old one's generation."""
-    found, before = copy.deepcopy(new), copy.deepcopy(old)
-    found.setdefault("metadata", {})
-    before.setdefault("metadata", {})["generation"] = found["metadata"]["generation"] = 4
-    unspoilt = copy.deepcopy(before)
-    strategy_for(group, kind).prepare_update(found, before)
-    assert before == unspoilt
-    return found
 
 
 @pytest.mark.parametrize(
@@ -238,7 +220,7 @@ def updated(group: str, kind: str, new: Obj, old: Obj) -> Obj:
         ("example.com", "Custom", {"status": 1}, {}, 0),
     ],
 )
-def test_the_generation_moves_with_the_desired_state(group: str, kind: str, new: Obj, old: Obj, moves: int):
+def test_the_generation_moves_with_the_desired_state(updated, group: str, kind: str, new: Obj, old: Obj, moves: int):
     assert updated(group, kind, new, old)["metadata"]["generation"] == 4 + moves
 
 
@@ -278,7 +260,7 @@ def test_a_custom_kind_guards_its_status_where_it_serves_it(subresources: tuple[
         ("example.com", "Custom"),
     ],
 )
-def test_an_update_leaves_the_status(group: str, kind: str):
+def test_an_update_leaves_the_status(updated, group: str, kind: str):
     assert updated(group, kind, {"spec": {}, "status": {"a": 2}}, {"spec": {}, "status": {"a": 1}})["status"] == {
         "a": 1
     }
@@ -316,10 +298,10 @@ NEW_META = {
         ("example.com", "Custom", {"labels", "annotations", "finalizers", "ownerReferences"}),
     ],
 )
-def test_a_status_update_changes_the_status_and_some_metadata(group: str, kind: str, kept: set[str]):
+def test_a_status_update_changes_the_status_and_some_metadata(strategy, group: str, kind: str, kept: set[str]):
     old: Obj = {"kind": kind, "spec": {"a": 1}, "status": {"x": 1}, "metadata": copy.deepcopy(META)}
     new: Obj = {"kind": kind, "spec": {"a": 2}, "status": {"x": 2}, "metadata": copy.deepcopy(NEW_META)}
-    strategy_for(group, kind).prepare_status_update(new, old)
+    strategy(group, kind).prepare_status_update(new, old)
     assert (new["spec"], new["status"]) == ({"a": 1}, {"x": 2})
     assert new["metadata"] == NEW_META | {field: META[field] for field in kept}
     assert old == {"kind": kind, "spec": {"a": 1}, "status": {"x": 1}, "metadata": META}
@@ -335,143 +317,9 @@ def test_a_status_update_changes_the_status_and_some_metadata(group: str, kind: 
         ("batch", "CronJob", "Background"),
     ],
 )
-def test_dependents_go_too_unless_they_always_stayed(group: str, kind: str, policy: str):
-    assert strategy_for(group, kind).default_propagation == policy
+def test_dependents_go_too_unless_they_always_stayed(strategy, group: str, kind: str, policy: str):
+    assert strategy(group, kind).default_propagation == policy
 
 
 def test_only_pods_are_given_time_to_end():
     assert [key for key, strategy in STRATEGIES.items() if strategy.graceful] == [("", "Pod")]
-
-
-@pytest.mark.parametrize(
-    ("given", "finalizers"),
-    [
-        ({}, ["kubernetes"]),
-        ({"finalizers": ["x"]}, ["x", "kubernetes"]),
-        ({"finalizers": ["kubernetes"]}, ["kubernetes"]),
-    ],
-)
-def test_a_namespace_starts_with_its_finalizer(given: Obj, finalizers: list[str]):
-    assert created("", "Namespace", {"spec": given})["spec"]["finalizers"] == finalizers
-
-
-def test_a_namespace_is_labelled_once_its_name_is_generated():
-    namespace: Obj = {"metadata": {"name": "n-x7b2c", "generateName": "n-", "labels": {"a": "b"}}}
-    strategy_for("", "Namespace").canonicalize(namespace)
-    assert namespace["metadata"]["labels"] == {"a": "b", "kubernetes.io/metadata.name": "n-x7b2c"}
-
-
-def test_only_finalize_changes_the_finalizers_of_a_namespace():
-    old = {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Terminating"}}
-    assert updated("", "Namespace", {"spec": {}, "status": {}}, old) == old | {"metadata": {"generation": 4}}
-    new: Obj = {"metadata": {}, "spec": {}, "status": {}}
-    SUBRESOURCES["", "Namespace", "finalize"].prepare_update(new, {"metadata": {}, **old})
-    assert new == {"metadata": {}, "spec": {}, "status": {"phase": "Terminating"}}
-
-
-SNAPSHOT = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "s"}
-POPULATOR = {"apiGroup": "example.com", "kind": "Populator", "name": "p"}
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({"dataSource": SNAPSHOT}, {"dataSource": SNAPSHOT, "dataSourceRef": SNAPSHOT}),
-        ({"dataSource": POPULATOR}, {}),
-        ({"dataSourceRef": POPULATOR}, {"dataSource": POPULATOR, "dataSourceRef": POPULATOR}),
-        ({"dataSourceRef": SNAPSHOT | {"namespace": "n"}}, {"dataSourceRef": SNAPSHOT | {"namespace": "n"}}),
-    ],
-)
-def test_a_claims_source_and_reference_agree(given: Obj, expected: Obj):
-    assert created("", "PersistentVolumeClaim", {"spec": given})["spec"] == expected
-
-
-def test_an_account_keeps_the_names_of_its_secrets():
-    assert created("", "ServiceAccount", {"secrets": [{"name": "s", "uid": "u"}]})["secrets"] == [{"name": "s"}]
-
-
-def job(spec: Obj, **metadata: Any) -> Obj:
-    return created("batch", "Job", {"metadata": {"name": "j", "uid": "u", **metadata}, "spec": spec})
-
-
-JOB_LABELS = {
-    "batch.kubernetes.io/controller-uid": "u",
-    "batch.kubernetes.io/job-name": "j",
-    "controller-uid": "u",
-    "job-name": "j",
-}
-
-
-def test_a_job_selects_its_own_pods():
-    found = job({"template": {"metadata": {"labels": {"a": "b"}}}}, labels={"a": "b"})
-    assert found["spec"] == {
-        "selector": {"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}},
-        "template": {"metadata": {"labels": {"a": "b", **JOB_LABELS}}},
-    }
-    assert found["metadata"]["labels"] == {"a": "b"}
-
-
-def test_a_job_without_labels_is_labelled_like_its_pods():
-    assert job({})["metadata"]["labels"] == JOB_LABELS
-
-
-def test_a_job_with_a_manual_selector_stays_as_it_is():
-    spec = {"manualSelector": True, "selector": {"matchLabels": {"a": "b"}}, "template": {}}
-    assert job(spec)["spec"] == spec
-
-
-TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
-
-
-@pytest.mark.parametrize(("annotation", "expected"), [(None, "1"), ("0", "1"), ("7", "7"), ("x", "1")])
-def test_the_generation_of_a_daemon_sets_template_is_an_annotation(annotation: str | None, expected: str):
-    annotations = {} if annotation is None else {TEMPLATE_GENERATION: annotation}
-    found = created("apps", "DaemonSet", {"spec": {}, "metadata": {"annotations": annotations}})
-    assert found["metadata"]["annotations"] == {TEMPLATE_GENERATION: expected}
-
-
-@pytest.mark.parametrize(("template", "expected"), [({}, "3"), ({"a": 1}, "4")])
-def test_the_generation_of_a_daemon_sets_template_moves_with_it(template: Obj, expected: str):
-    old = {"spec": {"template": {}}, "metadata": {"annotations": {TEMPLATE_GENERATION: "3"}}}
-    new = {"spec": {"template": template}, "metadata": {"annotations": {TEMPLATE_GENERATION: "99", "a": "b"}}}
-    found = updated("apps", "DaemonSet", new, old)
-    assert found["metadata"]["annotations"] == {TEMPLATE_GENERATION: expected, "a": "b"}
-
-
-def test_a_definition_remembers_every_version_that_stored_something():
-    old = {"spec": {"versions": [{"name": "v1", "storage": True}]}, "status": {"storedVersions": ["v1"]}}
-    new = {"spec": {"versions": [{"name": "v1"}, {"name": "v2", "storage": True}]}}
-    found = updated("apiextensions.k8s.io", "CustomResourceDefinition", new, old)
-    assert found["status"] == {"storedVersions": ["v1", "v2"]}
-
-
-def conditions(*types: str, reason: str) -> Obj:
-    return {"conditions": [{"type": kind, "reason": reason} for kind in types]}
-
-
-@pytest.mark.parametrize(
-    ("given", "before", "reasons"),
-    [
-        (("Approved",), ("Approved",), ["old"]),
-        (("Failed", "Approved"), ("Approved",), ["new", "old"]),
-        (("Approved",), (), ["new"]),
-        ((), ("Approved",), []),
-    ],
-)
-def test_a_signer_neither_approves_nor_denies(given: tuple[str, ...], before: tuple[str, ...], reasons: list[str]):
-    new: Obj = {"metadata": {}, "status": conditions(*given, reason="new")}
-    old: Obj = {"metadata": {}, "status": conditions(*before, reason="old")}
-    strategy_for("certificates.k8s.io", "CertificateSigningRequest").prepare_status_update(new, old)
-    assert [condition["reason"] for condition in new["status"]["conditions"]] == reasons
-
-
-def test_an_approver_writes_nothing_but_conditions():
-    new: Obj = {
-        "metadata": {},
-        "spec": {"a": 2},
-        "status": {"certificate": "mine", "conditions": [{"type": "Approved"}]},
-    }
-    old: Obj = {"metadata": {}, "spec": {"a": 1}, "status": {"certificate": "x"}}
-    SUBRESOURCES["certificates.k8s.io", "CertificateSigningRequest", "approval"].prepare_update(new, old)
-    assert new["spec"] == {"a": 1}
-    assert new["status"] == {"certificate": "x", "conditions": [{"type": "Approved"}]}

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from apiserver.api.meta import Obj
-from apiserver.registry.strategy import SUBRESOURCES, strategy_for
+from apiserver.registry.strategy import STRATEGIES, SUBRESOURCES
 
-POD = strategy_for("", "Pod")
+POD = STRATEGIES["", "Pod"]
 
 
 def created(spec: Obj, **metadata: Any) -> Obj:

@@ -5,9 +5,9 @@ import copy
 import pytest
 
 from apiserver.api.meta import Obj
-from apiserver.registry.strategy import strategy_for
+from apiserver.registry.strategy import STRATEGIES
 
-SERVICE = strategy_for("", "Service")
+SERVICE = STRATEGIES["", "Service"]
 ADDRESS = {"type": "ClusterIP", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"]}
 NODE_PORT = {"externalTrafficPolicy": "Cluster", **ADDRESS, "type": "NodePort"}
 BALANCER = {

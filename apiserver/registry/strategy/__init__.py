@@ -20,14 +20,12 @@ from apiserver.registry.strategy.contract import (
     updating,
 )
 
-__all__ = ["CUSTOM", "CUSTOM_WITH_STATUS", "STRATEGIES", "SUBRESOURCES", "Strategy", "strategy_for", "strategy_of"]
+__all__ = ["CUSTOM", "CUSTOM_WITH_STATUS", "STRATEGIES", "SUBRESOURCES", "Strategy", "strategy_of"]
 
 CUSTOM, CUSTOM_WITH_STATUS = extension.CUSTOM, extension.CUSTOM_WITH_STATUS
 
 _PLAIN = Strategy(nothing, unchanged, unchanged)
-_PLAIN_PUT = Strategy(nothing, unchanged, unchanged, allow_create_on_update=True)
 _PINNED = Strategy(nothing, unchanged, unchanged, allow_unconditional_update=False)
-_PINNED_PUT = Strategy(nothing, unchanged, unchanged, allow_create_on_update=True, allow_unconditional_update=False)
 _COUNTED = Strategy(creation(), updating("spec", status=False), unchanged)
 _COUNTED_PINNED = Strategy(creation(), updating("spec", status=False), unchanged, allow_unconditional_update=False)
 _WEBHOOKS = Strategy(creation(), updating("webhooks", status=False), unchanged, allow_unconditional_update=False)
@@ -51,9 +49,9 @@ _OWN_STATUS = Strategy(nothing, unchanged, status_updating(*METADATA_OF_STATUS))
 STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     ("", "ComponentStatus"): _PLAIN,
     ("", "ConfigMap"): _PLAIN,
-    ("", "Endpoints"): _PLAIN_PUT,
-    ("", "Event"): _PLAIN_PUT,
-    ("", "LimitRange"): _PLAIN_PUT,
+    ("", "Endpoints"): _PLAIN,
+    ("", "Event"): _PLAIN,
+    ("", "LimitRange"): _PLAIN,
     ("", "Namespace"): cluster.NAMESPACE,
     ("", "Node"): Strategy(nothing, updating(), status_updating()),
     ("", "PersistentVolume"): cluster.PERSISTENT_VOLUME,
@@ -90,10 +88,10 @@ STRATEGIES: Mapping[tuple[str, str], Strategy] = {
         has_status=True,
         allow_unconditional_update=False,
     ),
-    ("coordination.k8s.io", "Lease"): _PINNED_PUT,
-    ("coordination.k8s.io", "LeaseCandidate"): _PINNED_PUT,
+    ("coordination.k8s.io", "Lease"): _PINNED,
+    ("coordination.k8s.io", "LeaseCandidate"): _PINNED,
     ("discovery.k8s.io", "EndpointSlice"): Strategy(creation(), extension.update_endpoint_slice, unchanged),
-    ("events.k8s.io", "Event"): _PLAIN_PUT,
+    ("events.k8s.io", "Event"): _PLAIN,
     ("flowcontrol.apiserver.k8s.io", "FlowSchema"): _COUNTED_STATUS,
     ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"): _COUNTED_STATUS,
     ("internal.apiserver.k8s.io", "StorageVersion"): Strategy(
@@ -112,7 +110,7 @@ STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     ("networking.k8s.io", "IngressClass"): _COUNTED,
     ("networking.k8s.io", "NetworkPolicy"): _COUNTED,
     ("networking.k8s.io", "ServiceCIDR"): _OWN_STATUS,
-    ("node.k8s.io", "RuntimeClass"): _PINNED_PUT,
+    ("node.k8s.io", "RuntimeClass"): _PINNED,
     ("policy", "PodDisruptionBudget"): Strategy(
         creation(status=lambda: {"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0}),
         updating("spec"),
@@ -120,10 +118,10 @@ STRATEGIES: Mapping[tuple[str, str], Strategy] = {
         has_status=True,
         allow_unconditional_update=False,
     ),
-    ("rbac.authorization.k8s.io", "ClusterRole"): _PLAIN_PUT,
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _PLAIN_PUT,
-    ("rbac.authorization.k8s.io", "Role"): _PLAIN_PUT,
-    ("rbac.authorization.k8s.io", "RoleBinding"): _PLAIN_PUT,
+    ("rbac.authorization.k8s.io", "ClusterRole"): _PLAIN,
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _PLAIN,
+    ("rbac.authorization.k8s.io", "Role"): _PLAIN,
+    ("rbac.authorization.k8s.io", "RoleBinding"): _PLAIN,
     ("resource.k8s.io", "DeviceClass"): _COUNTED,
     ("resource.k8s.io", "DeviceTaintRule"): _COUNTED_STATUS,
     ("resource.k8s.io", "ResourceClaim"): _GUARDED_STATUS,
@@ -161,11 +159,6 @@ SUBRESOURCES: Mapping[tuple[str, str, str], Strategy] = {
     ("certificates.k8s.io", "CertificateSigningRequest", "approval"): extension.CERTIFICATE_SIGNING_REQUEST_APPROVAL,
 }
 """(group, kind, subresource) -> the strategy whose prepare_update serves it; all but /status and /scale."""
-
-
-def strategy_for(group: str, kind: str) -> Strategy:
-    """The strategy of a built-in kind; that of a custom kind with a status subresource for any other."""
-    return STRATEGIES.get((group, kind), CUSTOM_WITH_STATUS)
 
 
 def strategy_of(resource: Resource) -> Strategy:

@@ -32,7 +32,6 @@ class Strategy:
         prepare_update: takes the status from the old object, and moves the generation with the spec.
         prepare_status_update: takes all but the status from the old object.
         has_status: creation discards the status that the client sent.
-        allow_create_on_update: PUT of an absent name creates it.
         allow_unconditional_update: an update need not name the resourceVersion.
         default_propagation: what becomes of dependents when a deletion does not say.
         graceful: deletion gives the object time to end.
@@ -43,7 +42,6 @@ class Strategy:
     prepare_update: Update
     prepare_status_update: Update
     has_status: bool = False
-    allow_create_on_update: bool = False
     allow_unconditional_update: bool = True
     default_propagation: str = "Background"
     graceful: bool = False

@@ -106,4 +106,4 @@ def _drop_dependent(spec: Obj, before: Obj) -> None:
                 spec.pop(field, None)
 
 
-SERVICE = Strategy(prepare_create, prepare_update, status_updating(), has_status=True, allow_create_on_update=True)
+SERVICE = Strategy(prepare_create, prepare_update, status_updating(), has_status=True)
