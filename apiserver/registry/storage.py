@@ -140,7 +140,11 @@ class Storage:
         Raises:
             ApiError: 504 if it does not come.
         """
-        if revision > self.store.revision and not await self.store.wait_for(revision, FUTURE_WAIT):
+        if revision <= self.store.revision:
+            return
+        with translated():
+            has_come = await self.store.wait_for(revision, FUTURE_WAIT)
+        if not has_come:
             raise errors.timeout(
                 f"Timeout: Too large resource version: {revision}, current: {self.store.revision}",
                 seconds=1,

@@ -1,5 +1,6 @@
 """wire.md, sections 1.3 and 7.3: health, and a store that fails."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,23 @@ async def test_a_watch_of_a_closed_store_ends(opened) -> None:
     async with opened() as api, api.watch(f"{CONFIG_MAPS}?watch=1") as watched:
         await api.running.registry.storage.store.close()
         assert await watched.rest() == []
+
+
+@pytest.mark.parametrize("query", ["", "&watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"])
+async def test_a_closed_store_waits_for_no_version(opened, query: str, caplog) -> None:
+    async with opened() as api:
+        await api.running.registry.storage.store.close()
+        reply = await api.get(f"{CONFIG_MAPS}?resourceVersion=99999{query}")
+        status = reply.json["object"] if query else reply.json
+        assert (status["kind"], status["code"], status["reason"]) == ("Status", 500, "InternalError")
+        assert not caplog.records
+
+
+async def test_a_store_that_closes_ends_the_waiting(opened, caplog) -> None:
+    async with opened() as api, asyncio.TaskGroup() as group:
+        waiting = group.create_task(api.get(f"{CONFIG_MAPS}?resourceVersion=99999"))
+        while await api.metrics("apiserver_current_inflight_requests", "readOnly") < 1:
+            pass
+        await api.running.registry.storage.store.close()
+        assert (await waiting).code == 500
+        assert not caplog.records
