@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+import threading
 import time
 import tracemalloc
 from contextlib import AsyncExitStack
@@ -201,3 +202,24 @@ async def test_what_was_compacted_before_a_restart_stays_so(opened, tmp_path: Pa
     async with opened(config) as api, api.watch(f"{WATCH}&resourceVersion={made[0].version}") as watched:
         (event,) = await watched.rest()
     assert json.loads(json.dumps(event["object"]))["code"] == 410
+
+
+async def test_a_write_under_way_is_answered_before_the_server_stops(opened, tmp_path: Path, caplog) -> None:
+    config, going_on = Config(store=f"sqlite://{tmp_path / 'store'}"), threading.Event()
+    async with AsyncExitStack() as stack:
+        api = await stack.enter_async_context(opened(config))
+        api.running.registry.storage.store._worker.submit(going_on.wait, lambda _: None)
+        reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port)
+        body = '{"metadata":{"name":"last"}}'
+        head = f"POST {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer of-the-administrator\r\n"
+        kind = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        writer.write(f"{head}{kind}\r\n{body}".encode())
+        while await api.metrics("apiserver_current_inflight_requests", "mutating") < 1:
+            pass
+        asyncio.get_running_loop().call_later(0.1, going_on.set)
+        await stack.aclose()
+    assert b" 201 " in await reader.readline()
+    writer.close()
+    assert not caplog.records
+    async with opened(config) as api:
+        assert (await api.get(f"{CONFIG_MAPS}/last")).code == 200
