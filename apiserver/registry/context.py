@@ -15,7 +15,7 @@ from apiserver.registry.admission.chain import Chain
 from apiserver.registry.allocation import ServiceAddresses
 from apiserver.registry.clock import Clock, Ids, Timestamps
 from apiserver.registry.codec import Attached, Codec
-from apiserver.registry.conversion import CONVERSIONS
+from apiserver.registry.conversion import conversion_of
 from apiserver.registry.fields import selectable_fields
 from apiserver.registry.moulds import Moulds, moulds_by_kind
 from apiserver.registry.security import Security
@@ -34,9 +34,7 @@ class Codecs:
         place = (resource.group, resource.version, resource.plural)
         codec = self._made.get(place)
         if codec is None:
-            pair = CONVERSIONS.get((resource.group, resource.version, resource.kind))
-            codec = Codec(resource, pair)
-            self._made[place] = codec
+            codec = self._made[place] = Codec(resource, conversion_of(resource))
         return codec
 
 

@@ -60,6 +60,7 @@ DEFAULTS: Mapping[tuple[str, str], Default] = {
 VERSION_DEFAULTS: Mapping[tuple[str, str, str], Default] = {
     ("autoscaling", "v1", "HorizontalPodAutoscaler"): autoscaling.default_autoscaler_v1,
     ("autoscaling", "v2", "HorizontalPodAutoscaler"): autoscaling.default_autoscaler_v2,
+    ("autoscaling", "v2beta2", "HorizontalPodAutoscaler"): autoscaling.default_autoscaler_v2,
 }
 """(group, version, kind) -> the function of a kind whose versions differ."""
 

@@ -98,7 +98,8 @@ def _default_stored_versions(status: Obj, spec: Obj) -> None:
 
 
 def _default_limited(limited: Obj) -> None:
-    if limited.get("nominalConcurrencyShares") is None:
+    given = ("nominalConcurrencyShares", "assuredConcurrencyShares")  # the latter is what v1beta2 calls them
+    if all(limited.get(name) is None for name in given):
         limited["nominalConcurrencyShares"] = 30
     limited.setdefault("lendablePercent", 0)
     queuing = (limited.get("limitResponse") or {}).get("queuing")
