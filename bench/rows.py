@@ -95,12 +95,32 @@ class Bench:
         return self.directory / "answers"
 
 
+def cluster(bench: Bench) -> Row:
+    """How long a fresh embedded cluster takes, after the first of its process."""
+    command = [sys.executable, str(HERE / "embedded.py"), str(10 * bench.effort.starts)]
+    taken = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    median = statistics.median(taken)
+    return Row(
+        "a fresh Cluster in one process",
+        f"{median:.1f} ms",
+        "",
+        median,
+        20,
+        at_most=True,
+        unit=" ms",
+        samples={"milliseconds": taken},
+    )
+
+
 def measure(bench: Bench, wanted: frozenset[str]) -> Iterator[Row]:
     """All rows whose names are wanted, as they come."""
     bench.say(f"a server with {STORED:,} pods")
     yield from _only(wanted, memory(bench))
     if "start" in wanted:
         yield from starts(bench)
+    if "cluster" in wanted:
+        bench.say("cluster")
+        yield cluster(bench)
     with ExitStack() as stack:
         ready = stack.enter_context(ours(bench.directory / "full"))
         _prepare_answers(bench, ready)

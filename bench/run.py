@@ -16,7 +16,7 @@ import wrk
 from machine import facts
 from rows import Bench, Effort, Row, measure
 
-NAMES = ("memory", "start", "get", "list", "list-all", "table", "post", "watch")
+NAMES = ("memory", "start", "cluster", "get", "list", "list-all", "table", "post", "watch")
 RESULTS = Path(__file__).with_name("results") / "latest.json"
 QUICK = Effort(rounds=1, seconds=2.0, starts=2)
 
