@@ -144,10 +144,10 @@ class Stream:
         assert self._watcher is not None
         loop = asyncio.get_running_loop()
         end = loop.time() + self._options.seconds
-        for chunk in self._initial_chunks():
-            yield chunk
-        due = self._next_bookmark(loop.time(), end)
         try:
+            for chunk in self._initial_chunks():
+                yield chunk
+            due = self._next_bookmark(loop.time(), end)
             while (now := loop.time()) < end:
                 if now >= due:
                     yield self._frames.bookmark(self._watcher.position)
@@ -158,6 +158,8 @@ class Stream:
                     yield chunk
         except Compacted as gone:
             yield error_frame(too_old(self._watcher.position, gone))
+        except ApiError as refused:  # an object cannot be had in the form that is asked for
+            yield error_frame(refused)
         except Unavailable:
             return  # the watch is closed: the server stops
 
