@@ -1,6 +1,9 @@
+import time
 from typing import Any
 
 import pytest
+
+from mockube import authority
 
 CREATED: list[tuple[str, str]] = [
     (
@@ -90,6 +93,12 @@ REFUSED: list[tuple[str, str]] = [
 @pytest.mark.parametrize(("line", "says"), REFUSED)
 def test_what_is_wrong_with_an_object_is_said(kubectl: Any, line: str, says: str) -> None:
     kubectl.refuses(line, says)
+
+
+def test_a_certificate_is_kept_with_its_key(kubectl: Any) -> None:
+    authority.make(kubectl.directory, ["a"], now=time.time(), write=lambda n, text: kubectl.file(n, text.decode()))
+    kubectl.says("create secret tls cert --cert=ca.crt --key=ca.key", "secret/cert created")
+    kubectl.says("get secret cert", r"NAME .*\ncert +kubernetes.io/tls +2 +\d+s")
 
 
 def test_a_token_is_made_for_an_account(kubectl: Any) -> None:

@@ -20,6 +20,7 @@ import lightkube.resources.core_v1
 import pytest
 
 import mockube
+from apiserver.api.schema import available_versions
 from apiserver.config import ConfigError
 from apiserver.release import load_release
 from mockube import Cluster
@@ -133,6 +134,18 @@ def test_another_release(version: str) -> None:
     with Cluster(kubernetes_version=version) as cluster:
         assert cluster.kubernetes_version == "1.30"
         assert ask(cluster, "/version")[1]["gitVersion"] == "v1.30.0"
+
+
+@pytest.mark.parametrize("version", available_versions())
+def test_every_release_serves_its_kinds(version: str) -> None:
+    with Cluster(kubernetes_version=version) as cluster:
+        for group in ask(cluster, "/apis")[1]["groups"]:
+            for each in group["versions"]:
+                code, found = ask(cluster, f"/apis/{each['groupVersion']}")
+                assert (code, found["kind"]) == (200, "APIResourceList")
+        with core(kubernetes.client.Configuration(**cluster.client_settings)) as api:
+            pod = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "nginx"}]}}
+            assert api.create_namespaced_pod("default", pod).status.phase == "Pending"
 
 
 def test_an_unknown_release_is_refused_at_once() -> None:

@@ -209,20 +209,18 @@ async def test_warnings_are_quoted(api) -> None:
     assert reply.headers["Warning"] == '299 - "unknown field \\"nonsense\\""'
 
 
-async def test_head_answers_as_get_does_without_a_body(api) -> None:
-    await api.make("a")
-    for path in (f"{CONFIG_MAPS}/a", "/version", "/healthz"):
-        got, head = await api.get(path), await api.ask("HEAD", path)
-        assert head.raw == b""
-        assert head.code in (200, 405)
-        if head.code == 200:
-            assert head.headers["Content-Length"] == str(len(got.raw))
+@pytest.mark.parametrize("path", ["/version", "/healthz", "/apis", "/openapi/v3"])
+async def test_head_answers_as_get_does_without_a_body(api, path: str) -> None:
+    got, head = await api.get(path), await api.ask("HEAD", path)
+    assert (head.code, head.raw) == (200, b"")
+    assert head.headers["Content-Length"] == str(len(got.raw))
 
 
-@pytest.mark.parametrize("method", ["OPTIONS", "TRACE", "PUT"])
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "TRACE", "PUT"])
 async def test_a_method_that_a_path_does_not_take_is_405(api, method: str) -> None:
     reply = await api.ask(method, CONFIG_MAPS)
-    assert (reply.code, reply.json["reason"]) == (405, "MethodNotAllowed")
+    assert reply.code == 405
+    assert reply.raw == b"" if method == "HEAD" else reply.json["reason"] == "MethodNotAllowed"
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,7 @@ async def test_another_uid_is_409(api) -> None:
             {"metadata": {"name": "a"}, "spec": {"holderIdentity": "x", "leaseDurationSeconds": 1}},
             201,
         ),
+        ("/apis/node.k8s.io/v1/runtimeclasses/a", {"metadata": {"name": "a"}, "handler": "x"}, 201),
     ],
 )
 async def test_an_update_makes_what_is_not_there_only_where_upstream_allows_it(
