@@ -72,7 +72,7 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
         del rest["spec"]
         told = body.raw and validation != "Ignore"
         if not (told and may_repeat_fields(body.raw, rest, left_out=mould.colons + 1)):
-            return _cast(registry, resource, body._replace(obj=rest, raw=b""), mould, validation)
+            return _cast(registry, resource, Body(rest, repeated=body.repeated), mould, validation)
     decoded = _worked_out(registry, resource, body, validation)
     if not key or decoded.warnings or validation == "Ignore":  # where nobody looked there may be unknown fields
         return decoded

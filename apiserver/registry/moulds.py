@@ -1,7 +1,7 @@
 """Specs that repeat: what decoding, defaults and field sets made of one serves the next that is alike.
 
 Pods are made from templates, so thousands of them differ in their metadata alone. The spec of the first two is worked
-out; from then on its outcome is copied. A key is the JSON of a spec as clients send it.
+out; from then on its outcome is shared. A key is the JSON of a spec as clients send it.
 """
 
 from collections.abc import Mapping
@@ -22,19 +22,28 @@ class Mould(NamedTuple):
     """The outcome of a spec.
 
     Attributes:
-        spec: it, decoded and with its defaults, as JSON.
+        spec: it, decoded and with its defaults; shared, so never changed.
         colons: how many the spec had as it was sent, by which repeated fields are found.
         fields: the set of its fields, as managedFields has it below f:spec; shared, so never changed.
+        written: the same as JSON, for objects that only write it.
     """
 
-    spec: bytes
+    spec: Obj
     colons: int
     fields: FieldSet
+    written: orjson.Fragment
+
+    @classmethod
+    def of(cls, spec: bytes, key: bytes, fields: FieldSet) -> "Mould":
+        """The mould of a spec as JSON that came as `key`."""
+        return cls(orjson.loads(spec), key.count(b":"), fields, orjson.Fragment(orjson.dumps(fields)))
 
     def cast(self) -> Obj:
-        """A copy of the spec, which the caller may change."""
-        found: Obj = orjson.loads(self.spec)
-        return found
+        """The spec for one more object, whose fields may be set; what is below them is shared: copy what you change.
+
+        A copy in depth would be as much work as all admission is.
+        """
+        return self.spec.copy()
 
 
 class Moulds:

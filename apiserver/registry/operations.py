@@ -316,6 +316,7 @@ def own_new_fields(registry: Registry, target: Target, decoded: Decoded, options
     resource = target.resource
     kind, now = registry.field_schema.root(resource.definition), registry.timestamps.now()
     owner, meta = _owner(target, options), obj["metadata"]
+    tracked = meta.get("managedFields")
     if mould is None and draft is None:
         emptied = {f"f:{name}": MEMBER for name in decoded.emptied}
         _set_owners(meta, created(obj, kind, owner=owner, time=now, known=emptied))
@@ -323,14 +324,14 @@ def own_new_fields(registry: Registry, target: Target, decoded: Decoded, options
     if mould is not None:
         rest = obj.copy()
         del rest["spec"]
-        _set_owners(meta, created(rest, kind, owner=owner, time=now, known={"f:spec": mould.fields}))
+        fields = mould.fields if tracked else mould.written  # nothing to compare with: it will only be written
+        _set_owners(meta, created(rest, kind, owner=owner, time=now, known={"f:spec": fields}))
         return
-    tracked = meta.get("managedFields")
     entries = created(obj, kind, owner=owner, time=now)
     if draft is not None and entries and not tracked:
         key, spec = draft
         place = (resource.group, resource.version, resource.kind)
-        registry.moulds[place].keep(key, Mould(spec, key.count(b":"), entries[0]["fieldsV1"]["f:spec"]))
+        registry.moulds[place].keep(key, Mould.of(spec, key, entries[0]["fieldsV1"]["f:spec"]))
     _set_owners(meta, entries)
 
 

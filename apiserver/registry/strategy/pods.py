@@ -1,5 +1,6 @@
 """Pods: the status they start with, what creation settles in their spec, and updates of their parts."""
 
+from copy import deepcopy
 from typing import Any
 
 from apiserver.api.meta import Obj
@@ -30,9 +31,16 @@ def prepare_create(pod: Obj) -> None:
         status["conditions"] = [_GATED | {"lastTransitionTime": meta.get("creationTimestamp")}]
     _take_over_profiles(spec, meta.get("annotations") or {})
     if "affinity" in spec:
-        _merge_into_affinity(spec["affinity"], meta.get("labels") or {})
-    for constraint in spec.get("topologySpreadConstraints") or ():
-        _merge_keys(constraint, "matchLabelKeys", operator="In", labels=meta.get("labels") or {})
+        _merge_into_affinity(_unshared(spec, "affinity"), meta.get("labels") or {})
+    if spec.get("topologySpreadConstraints"):
+        for constraint in _unshared(spec, "topologySpreadConstraints"):
+            _merge_keys(constraint, "matchLabelKeys", operator="In", labels=meta.get("labels") or {})
+
+
+def _unshared(spec: Obj, field: str) -> Any:
+    """A part of the spec that may be changed in depth: pods of one template share what is below their specs' fields."""
+    spec[field] = deepcopy(spec[field])
+    return spec[field]
 
 
 def prepare_update(new: Obj, old: Obj) -> None:
@@ -78,7 +86,7 @@ def _take_over_profiles(spec: Obj, annotations: dict[str, str]) -> None:
         return
     whole = (spec.get("securityContext") or {}).get("appArmorProfile")
     for field in _CONTAINERS:
-        for container in spec.get(field) or ():
+        for container in _unshared(spec, field) if spec.get(field) else ():
             profile = _profile(annotations.get(_PROFILE_ANNOTATION + container.get("name", ""), ""))
             if profile and profile != whole:
                 container.setdefault("securityContext", {}).setdefault("appArmorProfile", profile)

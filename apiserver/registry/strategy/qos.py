@@ -1,11 +1,15 @@
 """A pod's quality of service, computed from what its containers request and limit (pkg/apis/core/helper/qos)."""
 
-from collections.abc import Iterable
+from functools import lru_cache
+
+import orjson
 
 from apiserver.api.meta import Obj
 from apiserver.api.quantity import parse
 
 _COMPUTED = ("cpu", "memory")
+_REMEMBERED = 1024
+"""How much JSON of resources may be worth its memory: pods of one template have the same."""
 
 
 def qos_class(pod: Obj) -> str:
@@ -16,21 +20,26 @@ def qos_class(pod: Obj) -> str:
     spec = pod["spec"]
     whole = spec.get("resources")
     if whole:
-        return _class_of([whole])
+        return _class_of(orjson.dumps([whole]))
     containers = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
-    return _class_of([container.get("resources") or {} for container in containers])
+    resources = orjson.dumps([container.get("resources") for container in containers])
+    return _known_class_of(resources) if len(resources) <= _REMEMBERED else _class_of(resources)
 
 
-def _class_of(parts: Iterable[Obj]) -> str:
+def _class_of(resources: bytes) -> str:
     requests: dict[str, int] = {}
     limits: dict[str, int] = {}
     every_limit = True
-    for part in parts:
-        _add(requests, part.get("requests"))
-        every_limit &= _add(limits, part.get("limits")) == len(_COMPUTED)
+    for part in orjson.loads(resources):
+        given = part or {}
+        _add(requests, given.get("requests"))
+        every_limit &= _add(limits, given.get("limits")) == len(_COMPUTED)
     if not requests and not limits:
         return "BestEffort"
     return "Guaranteed" if every_limit and requests == limits else "Burstable"
+
+
+_known_class_of = lru_cache(maxsize=1024)(_class_of)
 
 
 def _add(total: dict[str, int], resources: Obj | None) -> int:

@@ -1,0 +1,118 @@
+"""Pods of one template share the parts of their specs: nobody may find in one what was meant for another."""
+
+from copy import deepcopy
+from typing import Any
+
+import orjson
+import pytest
+
+from apiserver.api.user import User
+from apiserver.app import serving
+from apiserver.config import Config
+from apiserver.registry.decoding import Body
+from apiserver.registry.moulds import Moulds
+from apiserver.registry.operations import create
+from apiserver.registry.options import Target, WriteOptions
+
+CONTAINER = {"name": "c", "image": "nginx:1.25", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
+TERM = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}, "matchLabelKeys": ["color"]}
+PROFILE = "container.apparmor.security.beta.kubernetes.io/c"
+
+
+class Frozen(dict[str, Any]):
+    """A mapping that must stay as it is."""
+
+    def _refuse(self, *_args: Any, **_named: Any) -> Any:
+        raise AssertionError("what a mould has below its fields is shared")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
+        return {key: deepcopy(value, memo) for key, value in self.items()}
+
+    __setitem__ = __delitem__ = setdefault = pop = popitem = update = clear = __ior__ = _refuse
+
+
+def frozen(value: Any) -> Any:
+    """A value of which no part can change: lists have become tuples."""
+    if isinstance(value, dict):
+        return Frozen({key: frozen(inner) for key, inner in value.items()})
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+
+@pytest.fixture
+async def make():
+    """Creates a pod of a spec and some metadata, and tells what was stored; moulds are frozen once they are made."""
+    async with serving(Config(secure_port=0)) as running:
+        registry = running.registry
+        moulds = registry.moulds["", "v1", "Pod"]
+        target = Target(registry.table.find("", "v1", "pods"), "default")
+
+        async def made(spec, **meta):
+            raw = orjson.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+            options = WriteOptions(User("u"), manager="m")
+            written = await create(registry, target, Body(orjson.loads(raw), raw), options)
+            _freeze(moulds)
+            return orjson.loads(written.kv.value)
+
+        yield made
+
+
+def _freeze(moulds: Moulds) -> None:
+    for key, mould in list(moulds._moulds.items()):
+        below = {field: frozen(value) for field, value in mould.spec.items()}
+        moulds._moulds[key] = mould._replace(spec=below)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"containers": [CONTAINER]},
+        {
+            "containers": [CONTAINER | {"securityContext": {"privileged": False}}],
+            "initContainers": [CONTAINER | {"name": "i"}],
+        },
+        {"containers": [CONTAINER], "volumes": [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]},
+        {
+            "containers": [CONTAINER],
+            "affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}},
+        },
+    ],
+)
+async def test_the_fourth_pod_of_a_template_is_what_the_first_would_be(make, spec):
+    if "volumes" in spec:
+        claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        spec = spec | {"volumes": [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": claim}}}]}
+    for name, color in (("b", "red"), ("c", "green"), ("d", "blue"), ("e", "red")):
+        await make(spec, name=name, labels={"color": color})
+    labels, annotations = {"color": "black"}, {PROFILE: "runtime/default"}
+    moulded = await make(spec, name="f", labels=labels, annotations=annotations)
+    async with serving(Config(secure_port=0)) as running:
+        target = Target(running.registry.table.find("", "v1", "pods"), "default")
+        raw = orjson.dumps({"metadata": {"name": "f", "labels": labels, "annotations": annotations}, "spec": spec})
+        written = await create(running.registry, target, Body(orjson.loads(raw), raw), WriteOptions(User("u")))
+    first = orjson.loads(written.kv.value)
+    assert moulded["spec"] == first["spec"]
+    assert moulded["status"] == first["status"]
+    assert _owned(moulded) == _owned(first)
+    assert "securityContext" not in (await make(spec, name="g", labels=labels))["spec"]["containers"][0] or (
+        "securityContext" in spec["containers"][0]
+    )
+
+
+async def test_fields_that_were_owned_before_are_owned_as_those_of_any_pod(make):
+    entry = {"manager": "before", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+    fields = {"f:spec": {"f:dnsPolicy": {}, "f:nodeName": {}}}
+    for name in "abc":
+        made = await make({"containers": [CONTAINER]}, name=name, managedFields=[entry | {"fieldsV1": fields}])
+        assert {entry["manager"]: entry["fieldsV1"]["f:spec"].get("f:dnsPolicy") for entry in _entries(made)} == {
+            "m": {},
+            "before": None,
+        }
+        await make({"containers": [CONTAINER]}, name=f"{name}-plain")
+
+
+def _entries(pod):
+    return pod["metadata"]["managedFields"]
+
+
+def _owned(pod):
+    return [entry["fieldsV1"] for entry in _entries(pod)]
