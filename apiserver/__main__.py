@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import json
 import logging
 import signal
 import sys
@@ -30,11 +31,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+class Lines(logging.Formatter):
+    """A record as one line of key="value" pairs (logfmt), whatever it says; a traceback is one of them."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        told = {"msg": record.getMessage()}
+        if record.exc_info:
+            told["error"] = self.formatException(record.exc_info)
+        quoted = " ".join(f"{key}={json.dumps(value)}" for key, value in told.items())
+        return f'time="{self.formatTime(record)}" level={record.levelname} logger={record.name} {quoted}'
+
+
 def set_up_logging(verbosity: int) -> None:
     """Structured lines to stderr; from verbosity 1 on one for every request."""
-    logging.basicConfig(
-        level=logging.INFO, format='time="%(asctime)s" level=%(levelname)s logger=%(name)s msg="%(message)s"'
-    )
+    handler = logging.StreamHandler()
+    handler.setFormatter(Lines())
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
     logging.getLogger("apiserver.access").setLevel(logging.INFO if verbosity > 0 else logging.WARNING)
 
 

@@ -84,15 +84,16 @@ async def _up(given: argparse.Namespace, began: float) -> None:
     set_up_logging(given.verbose)
     stop = stop_signal()
     directory = (given.data_dir or default_data_dir()).expanduser().absolute()
+    store = _STORES[given.store].format(directory) if given.store in _STORES else given.store
     config = Config(
-        store=_STORES.get(given.store, given.store).format(directory),
+        store=store,
         bind_address=given.bind,
         secure_port=given.port,
         kubernetes_version=given.kubernetes_version.removeprefix("v"),
     )
     async with control_plane(check(config), directory, kubeconfig=given.kubeconfig) as running:
         spare_collector()
-        greeting = _greeting(running, kept=given.store != "memory", seconds=time.perf_counter() - began)
+        greeting = _greeting(running, kept=not store.startswith("memory://"), seconds=time.perf_counter() - began)
         print(greeting, end="", flush=True)
         await stop.wait()
 

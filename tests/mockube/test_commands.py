@@ -19,6 +19,8 @@ from apiserver.api.schema import available_versions
 
 Refused = Callable[..., str]
 NEWEST = available_versions()[-1]
+LOGGED = re.compile(r'time="[^"]+" level=[A-Z]+ logger=[a-z.]+ msg="(?:[^"\\]|\\.)*"(?: error="(?:[^"\\]|\\.)*")?')
+"""A line of the log, in logfmt."""
 
 
 class Client:
@@ -111,8 +113,9 @@ def test_a_killed_server_can_be_started_again_at_once(up: Any, tmp_path: Path) -
     assert Client(second.kubeconfig).ask("GET", f"{CONFIG_MAPS}/kept") == made
 
 
-def test_a_store_in_memory_is_forgotten(up: Any, tmp_path: Path) -> None:
-    server = up("--data-dir", tmp_path, "--store", "memory")
+@pytest.mark.parametrize("store", ["memory", "memory://"])
+def test_a_store_in_memory_is_forgotten(up: Any, tmp_path: Path, store: str) -> None:
+    server = up("--data-dir", tmp_path, "--store", store)
     assert server.greeting.endswith("\nNothing is kept. Ctrl-C stops the cluster.\n")
     server.stop()
     assert {path.name for path in tmp_path.iterdir()} == {"kubeconfig", "lock", "pki"}
@@ -143,7 +146,8 @@ def test_verbose_tells_every_request_and_no_token(up: Any) -> None:
     Client(server.kubeconfig).ask("GET", "/api/v1/namespaces/default")
     token = yaml.safe_load(Path(server.kubeconfig).read_text())["users"][0]["user"]["token"]
     _, _, log = server.stop()
-    assert '"GET /api/v1/namespaces/default" 200' in log
+    assert '\\"GET /api/v1/namespaces/default\\" 200' in log
+    assert all(LOGGED.fullmatch(line) for line in log.splitlines())
     assert token not in log
 
 
