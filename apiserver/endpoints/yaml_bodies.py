@@ -13,6 +13,7 @@ MAX_NODES = 1_000_000
 """How much a document may grow into: aliases can make a small text enormous."""
 MAX_DEPTH = 1_000
 """How deep a document may be nested: its loader recurses in C, where too deep is the end of the process."""
+_EXCESSIVE = "document contains excessive aliasing"
 
 
 class YamlText(NamedTuple):
@@ -33,6 +34,14 @@ class _Loader(yaml.CSafeLoader):
     def __init__(self, stream: bytes) -> None:
         super().__init__(stream)
         self.repeated: list[tuple[int, str]] = []
+        self._left = MAX_NODES
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Take over what an object merges (<<), which multiplies where what is merged merges as well."""
+        super().flatten_mapping(node)  # it comes here first for each object that is merged, as often as it is
+        self._left -= len(node.value)
+        if self._left < 0:
+            raise yaml.constructor.ConstructorError(problem=_EXCESSIVE)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
         """An object, after a look for keys that it has twice."""
@@ -114,7 +123,7 @@ def _count(value: Any, left: int) -> int:
     """
     left -= 1
     if left < 0:
-        raise ValueError("yaml: document contains excessive aliasing")
+        raise ValueError(f"yaml: {_EXCESSIVE}")
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     try:
         for child in children:

@@ -46,3 +46,16 @@ def test_a_document_that_aliases_blow_up_is_refused():
     )
     with pytest.raises(ValueError, match="excessive aliasing"):
         load_yaml(bomb)
+
+
+def test_a_document_that_merges_blow_up_is_refused_at_once():
+    bomb = b"a0: &a0 {x: 1}\n" + b"".join(
+        b"a%d: &a%d {<<: [%s]}\n" % (i, i, b"*a%d, " % (i - 1) * 9) for i in range(1, 9)
+    )
+    with pytest.raises(ValueError, match="excessive aliasing"):
+        load_yaml(bomb)
+
+
+def test_merges_that_stay_small_are_followed():
+    text = b"a: &a {x: 1}\nb: &b {<<: *a, y: 2}\nc: {<<: [*b, *a], x: 3}"
+    assert load_yaml(text).value == {"a": {"x": 1}, "b": {"x": 1, "y": 2}, "c": {"x": 3, "y": 2}}
