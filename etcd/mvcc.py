@@ -88,7 +88,7 @@ class Cursor:
 
     def take(self) -> Sequence[Event]:
         """The next events, at most a batch of them; raises Compacted if some are gone."""
-        while self._position < self._engine.revision:
+        while self.position < self._engine.revision:
             if self._position < self.slice.dropped:
                 raise Compacted(self._engine.compacted)
             batch = self._advance()

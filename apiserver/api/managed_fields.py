@@ -122,19 +122,23 @@ def decode(entries: Iterable[Obj]) -> Managed:
 
 def encode(managed: Managed) -> list[Obj]:
     """The entries as they stand in an object: Apply before Update, then by time (encodeManagedFields)."""
-    return [_entry(owner, managed[owner]) for owner in sorted(managed, key=lambda owner: _rank(owner, managed[owner]))]
+    ranked = sorted(managed.items(), key=lambda entry: _rank(*entry))
+    return [_entry(owner, owned.fields, owned.time, owned.api_version) for owner, owned in ranked]
 
 
 def _rank(owner: Owner, owned: Owned) -> tuple[str, ...]:
     return owner.operation, owned.time, owner.manager, owned.api_version, owner.subresource
 
 
-def _entry(owner: Owner, owned: Owned) -> Obj:
-    entry: Obj = {"manager": owner.manager, "operation": owner.operation, "apiVersion": owned.api_version}
-    if owned.time:
-        entry["time"] = owned.time
-    entry |= {"fieldsType": "FieldsV1", "fieldsV1": owned.fields}
-    return entry | {"subresource": owner.subresource} if owner.subresource else entry
+def _entry(owner: Owner, fields: FieldSet, time: str, api_version: str) -> Obj:
+    entry: Obj = {"manager": owner.manager, "operation": owner.operation, "apiVersion": api_version}
+    if time:
+        entry["time"] = time
+    entry["fieldsType"] = "FieldsV1"
+    entry["fieldsV1"] = fields
+    if owner.subresource:
+        entry["subresource"] = owner.subresource
+    return entry
 
 
 def created(obj: Obj, kind: Struct, *, owner: Owner, time: str, known: FieldSet = MEMBER) -> list[Obj]:
@@ -153,7 +157,7 @@ def created(obj: Obj, kind: Struct, *, owner: Owner, time: str, known: FieldSet 
     sent = metadata(obj).get("managedFields")
     managed = _decoded(sent) if sent else {}
     if not managed:
-        return [_entry(owner, Owned(fields, time, owner.api_version))] if fields else []
+        return [_entry(owner, fields, time, owner.api_version)] if fields else []
     changes = Changes()
     changes.changed = fields
     return encode(_taken(managed, changes, owner=owner, time=time))

@@ -28,13 +28,13 @@ async def read(request: web.BaseRequest) -> bytes:
     Raises:
         ApiError: 400, its chunks are none; 413, it is too large; 504, it does not come.
     """
-    if (request.content_length or 0) > LIMIT:
-        raise _too_large()
     if not request.body_exists:
         return b""
     content = request.content
     if content.is_eof():  # all of it came together with the headers, as small bodies do: there is nothing to wait for
         return _within_limit(content.read_nowait())
+    if (request.content_length or 0) > LIMIT:
+        raise _too_large()
     if request.headers.get("Expect", "").lower() == "100-continue":  # curl waits a second for this
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     try:

@@ -218,10 +218,9 @@ class Handlers:
     def _finished(
         self, asked: Asked, shape: Shape, body: bytes, *, code: int = 200, warnings: tuple[str, ...] = ()
     ) -> Answer:
-        media, pretty = shape.form.media, shape.form.pretty or is_pretty(asked.query, asked.agent)
-        return response(
-            shaped(body, media, pretty=pretty), code=code, media=media, warnings=warnings, audit_id=asked.audit_id
-        )
+        form = shape.form
+        told = shaped(body, form.media, pretty=form.pretty or is_pretty(asked.query, asked.agent))
+        return response(told, code=code, media=form.media, warnings=warnings, audit_id=asked.audit_id)
 
     def _json(self, asked: Asked, obj: Any, *, code: int = 200) -> Answer:
         media = answer_form(asked.request.headers.get("Accept", "")).media

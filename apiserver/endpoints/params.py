@@ -176,6 +176,8 @@ def write_options(query: Query, *, user: User, agent: str, kind: str) -> WriteOp
     Raises:
         ApiError: 422.
     """
+    if not query:
+        return WriteOptions(user, manager=manager_name("", agent))
     manager = query.get("fieldManager", "")
     validation = query.get("fieldValidation") or "Warn"
     dry_run = query.get("dryRun")

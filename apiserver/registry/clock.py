@@ -45,7 +45,7 @@ class RandomIds:
 
     def uid(self) -> str:
         """A new UUID as text."""
-        h = self._random.randbytes(16).hex()
+        h = f"{self._random.getrandbits(128):032x}"
         return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:]}"
 
     def suffix(self) -> str:

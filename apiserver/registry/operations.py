@@ -1,5 +1,7 @@
 """The verbs that write an object whole: create, update, patch; each a short pipeline of the registry's modules."""
 
+from functools import lru_cache
+
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
 from apiserver.api.field import FieldError
@@ -41,9 +43,9 @@ async def create(registry: Registry, target: Target, body: Body, options: WriteO
     """
     decoded = decode(registry, target.resource, body, validation=options.validation)
     _check_place(target, decoded.obj)
-    repeated = deduplicate_owners(decoded.obj["metadata"])
+    warnings = decoded.warnings + deduplicate_owners(decoded.obj["metadata"])
     written = await insert(registry, target, decoded, options)
-    return Written(written.kv, created=True, warnings=decoded.warnings + repeated)
+    return Written(written.kv, created=True, warnings=warnings) if warnings else written
 
 
 async def insert(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> Written:
@@ -336,7 +338,12 @@ def own_new_fields(registry: Registry, target: Target, decoded: Decoded, options
 
 
 def _owner(target: Target, options: WriteOptions) -> Owner:
-    return Owner(options.manager, "Update", target.resource.api_version, target.subresource)
+    return _updater(options.manager, target.resource.api_version, target.subresource)
+
+
+@lru_cache(maxsize=1024)
+def _updater(manager: str, api_version: str, subresource: str) -> Owner:
+    return Owner(manager, "Update", api_version, subresource)
 
 
 def _set_owners(meta: Obj, entries: list[Obj]) -> None:

@@ -68,10 +68,13 @@ def _pattern(pattern: str, words: str, *examples: str, limit: int | None = None)
     wrong = (regex_error(words, pattern, *examples),)
 
     def check(value: str) -> Messages:
+        fits = matches(value)
+        if fits and (limit is None or len(value) <= limit):  # what fits is ASCII, so a character is a byte
+            return ()
         long = _too_long(value, limit) if limit else ()
-        return long if matches(value) else long + wrong
+        return long if fits else long + wrong
 
-    return _remembered(check)
+    return check
 
 
 dns1123_subdomain = _pattern(

@@ -173,9 +173,9 @@ def pod(obj: Obj) -> list[FieldError]:
     errors: list[FieldError] = []
     if pairs := meta.get("annotations"):
         errors += at("metadata.annotations", pod_annotations(pairs, spec))
-    named = any("ephemeral" in volume for volume in spec.get("volumes") or ())
+    named = [volume for volume in spec.get("volumes") or () if "ephemeral" in volume]
     found = _own_spec(spec, meta.get("name") or "") if named else _nameless_spec(spec)
-    return [*errors, *at("spec", found)]
+    return [*errors, *at("spec", found)] if found else errors
 
 
 def _tokens_of_nobody(listed: list[Obj]) -> list[FieldError]:
