@@ -26,11 +26,15 @@ class Config:
         tls_cert_file, tls_private_key_file: of the server; None serves plain HTTP (embedding and tests).
         client_ca_file: who signs client certificates, None for none.
         token_auth_file: the static tokens, None for none.
+        service_account_key_file: signs tokens of service accounts; made if absent, None for a key that is not kept.
+        service_account_issuer: who those tokens say they are from.
+        authorization_mode: a key of MODES.
         service_cluster_ip_range: where Services get their addresses.
         service_node_port_range: first and last port for NodePort Services.
         event_ttl: seconds that Events are kept after their last write.
         empties_namespaces: the server itself deletes what is in a deleted namespace; False where a controller does.
-        kubernetes_version: the release whose kinds are served, such as "1.34".
+        kubernetes_version: the release whose kinds are served, such as "1.34"; "" for the newest.
+        limits: how many requests may be under way.
     """
 
     store: str = "memory://"
