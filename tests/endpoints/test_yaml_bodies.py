@@ -57,5 +57,5 @@ def test_a_document_that_merges_blow_up_is_refused_at_once():
 
 
 def test_merges_that_stay_small_are_followed():
-    text = b"a: &a {x: 1}\nb: &b {<<: *a, y: 2}\nc: {<<: [*b, *a], x: 3}"
-    assert load_yaml(text).value == {"a": {"x": 1}, "b": {"x": 1, "y": 2}, "c": {"x": 3, "y": 2}}
+    text = b"a: &a {x: 1}\nb: &b {<<: *a, z: 2}\nc: {<<: [*b, *a], x: 3}"
+    assert load_yaml(text).value == {"a": {"x": 1}, "b": {"x": 1, "z": 2}, "c": {"x": 3, "z": 2}}
