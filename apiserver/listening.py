@@ -1,6 +1,7 @@
 """The socket: TLS, the port, and an end in which watches are ended first and requests under way are finished."""
 
 import asyncio
+import errno
 import ipaddress
 import os
 import socket
@@ -18,6 +19,8 @@ from apiserver.endpoints.watch import Watches
 BACKLOG = 1024
 KEEP_ALIVE = 3600.0
 """Seconds that a silent connection is kept."""
+_OF_PORTS = frozenset((errno.EADDRINUSE, errno.EACCES))
+"""Errors that another port is the remedy for."""
 LONGEST_LINE = 128 * 1024
 """Bytes that a request line may have: selectors of a thousand values stand in it (aiohttp's default is 8 KiB)."""
 
@@ -73,7 +76,8 @@ def _why_not(config: Config, error: OSError) -> str:
     place = f"{config.bind_address}:{config.secure_port}"
     # asyncio's words repeat the place, and an unknown host has no error number of the system's.
     reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-    return f"cannot listen on {place}: {reason}; choose another port, or 0 for any free one"
+    remedy = "choose another port, or 0 for any free one" if error.errno in _OF_PORTS else "choose another address"
+    return f"cannot listen on {place}: {reason}; {remedy}"
 
 
 def reachable(bind: str) -> str:

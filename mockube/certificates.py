@@ -12,6 +12,7 @@ All of them are readable to their owner alone; the directory is closed to everyb
 
 import hashlib
 import json
+import re
 import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ _SERVICE = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kuber
 _SIGNED = ("ca", "apiserver", "admin")
 _FILES = (*(f"{name}{suffix}" for name in _SIGNED for suffix in (".crt", ".key")), "sa.key", "sa.pub")
 _RECORD = "made.json"
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+"""What a bearer token may be (RFC 6750); a kubeconfig holds it as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +142,14 @@ def _write(directory: Path, name: str, content: bytes) -> None:
 
 
 def _token(path: Path) -> str:
-    """The administrator's token, which is the first in the file."""
-    if not path.exists():
+    """The administrator's token, which is the first in the file; where none is that can be used, a new one."""
+    try:
+        token = path.read_text().partition(",")[0]
+    except (FileNotFoundError, UnicodeDecodeError):
+        token = ""
+    if not _TOKEN.fullmatch(token):
         from secrets import token_urlsafe
 
-        write_private(path, f'{token_urlsafe(32)},{USER},{USER},"{GROUP}"\n')
-    return path.read_text().partition(",")[0]
+        token = token_urlsafe(32)
+        write_private(path, f'{token},{USER},{USER},"{GROUP}"\n')
+    return token

@@ -68,6 +68,8 @@ def write_kubeconfig(path: Path, access: Access) -> None:
     except FileNotFoundError:
         make_private_directory(path.parent)
         present = ""
+    except (IsADirectoryError, UnicodeDecodeError) as error:
+        raise _refusal(path, "it is no text file") from error
     if not present.strip():
         write_private(path, alone)
     elif present != alone:
@@ -93,12 +95,16 @@ def _merged(path: Path, present: str, alone: str) -> str:
     ours = yaml.safe_load(alone)
     for part, field in (("clusters", "cluster"), ("contexts", "context"), ("users", "user")):
         entries = config.get(part) or []
-        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        if not isinstance(entries, list) or not all(_is_entry(entry, field) for entry in entries):
             raise _refusal(path, f"its {part} are no list of entries")
         config[part] = _with(entries, ours[part][0], keep=part == "contexts", field=field)
     config["current-context"] = NAME
     text: str = yaml.safe_dump(ours | config, sort_keys=False)
     return text
+
+
+def _is_entry(entry: object, field: str) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get(field) or {}, dict)
 
 
 def _with(entries: list[dict[str, Any]], entry: dict[str, Any], *, keep: bool, field: str) -> list[dict[str, Any]]:

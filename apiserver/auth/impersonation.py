@@ -6,7 +6,7 @@ from multidict import CIMultiDictProxy
 
 from apiserver.api import errors
 from apiserver.api.user import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
-from apiserver.auth.authorization import Authorizer, Request
+from apiserver.auth.authorization import Authorizer, Request, is_anonymous
 from apiserver.auth.tokens import GROUP, PREFIX
 
 USER, GROUPS, UID = "Impersonate-User", "Impersonate-Group", "Impersonate-Uid"
@@ -22,12 +22,16 @@ def impersonated(user: User, headers: CIMultiDictProxy[str], authorizer: Authori
         authorizer: decides whether the sender may.
 
     Raises:
-        ApiError: 403, the sender may not.
+        ApiError: 401, the sender is nobody known; 403, the sender may not.
     """
-    name = headers[USER]
+    if is_anonymous(user):
+        raise errors.unauthorized()
+    name = _text(headers[USER])
+    if not name:  # an empty header names nobody
+        return user
     account = _account(name)
-    groups = tuple(headers.getall(GROUPS, ()))
-    uid, extra = headers.get(UID, ""), _extra(headers)
+    groups = tuple(map(_text, headers.getall(GROUPS, ())))
+    uid, extra = _text(headers.get(UID, "")), _extra(headers)
     wanted = [Request(user, "impersonate", "", "", *account)]
     wanted += [Request(user, "impersonate", "", "", "groups", "", "", group) for group in groups]
     about = "authentication.k8s.io"
@@ -61,8 +65,13 @@ def _extra(headers: CIMultiDictProxy[str]) -> dict[str, tuple[str, ...]]:
     for name, value in headers.items():
         if name.lower().startswith(EXTRA):
             key = unquote(name.lower().removeprefix(EXTRA))
-            found[key] = (*found.get(key, ()), value)
+            found[key] = (*found.get(key, ()), _text(value))
     return found
+
+
+def _text(value: str) -> str:
+    """A header as JSON can hold it: bytes that are no UTF-8 are replaced, as Go does."""
+    return value if value.isascii() else value.encode(errors="surrogateescape").decode(errors="replace")
 
 
 def _forbidden(request: Request) -> errors.ApiError:

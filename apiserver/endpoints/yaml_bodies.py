@@ -29,7 +29,7 @@ class YamlText(NamedTuple):
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML 1.1 as sigs.k8s.io/yaml reads it: y and n are booleans too, and what looks like a date stays text."""
+    """YAML 1.1 as sigs.k8s.io/yaml reads it: y and n are booleans too; a date or 1:30 stays text."""
 
     def __init__(self, stream: bytes) -> None:
         super().__init__(stream)
@@ -59,9 +59,14 @@ _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
     for first, found in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
-_BOOLEANS = re.compile(r"^(?:y|Y|n|N)$")
-for _first in "yYnN":
-    _Loader.yaml_implicit_resolvers.setdefault(_first, []).insert(0, ("tag:yaml.org,2002:bool", _BOOLEANS))
+_OWN = (
+    ("yYnN", "tag:yaml.org,2002:bool", re.compile(r"^(?:y|Y|n|N)$")),
+    ("+-0123456789", "tag:yaml.org,2002:str", re.compile(r"^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$")),
+)
+"""What a plain scalar is besides, by its first letter: a boolean, or text where YAML 1.1 has a number to base 60."""
+for _letters, _tag, _pattern in _OWN:
+    for _letter in _letters:
+        _Loader.yaml_implicit_resolvers.setdefault(_letter, []).insert(0, (_tag, _pattern))
 _Loader.bool_values = yaml.CSafeLoader.bool_values | {"y": True, "n": False}
 
 

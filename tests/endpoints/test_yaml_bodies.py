@@ -11,6 +11,7 @@ from apiserver.endpoints.yaml_bodies import load_yaml
         (b"a: 1\n---\nb: [\n", {"a": 1}),
         (b"{a: y, b: N, c: yes}", {"a": True, "b": False, "c": True}),
         (b"a: 2020-01-01", {"a": "2020-01-01"}),
+        (b"[1:30, 190:20:30.15, -1:00, 1_000]", ["1:30", "190:20:30.15", "-1:00", 1000]),
         (b"1: x", {"1": "x"}),
         (b"a: &x {b: c}\nd: *x", {"a": {"b": "c"}, "d": {"b": "c"}}),
     ],

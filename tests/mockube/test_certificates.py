@@ -139,6 +139,15 @@ def test_an_authority_near_its_end_is_replaced(directory: Path) -> None:
     assert changed(before, contents(directory)) == SIGNED | {"ca.crt", "ca.key"}
 
 
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe,u,u\n", b"# nothing\n", b"a: b,u,u\n"])
+def test_a_token_that_no_client_could_send_is_made_again(directory: Path, content: bytes) -> None:
+    (directory / "tokens.csv").parent.mkdir(parents=True, exist_ok=True)
+    (directory / "tokens.csv").write_bytes(content)
+    token = made(directory).token
+    assert len(token) == 43
+    assert (directory / "tokens.csv").read_text().startswith(f"{token},")
+
+
 @pytest.mark.parametrize(
     ("name", "also"),
     [

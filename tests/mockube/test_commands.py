@@ -170,7 +170,9 @@ def test_a_taken_port(refused: Refused) -> None:
 
 def test_an_address_that_is_not_of_this_machine(refused: Refused) -> None:
     said = refused("up", "--store", "memory", "--port", "0", "--bind", "192.0.2.1")
-    assert said.startswith("mockube: cannot listen on 192.0.2.1:0: Cannot assign requested address;")
+    assert said.startswith(
+        "mockube: cannot listen on 192.0.2.1:0: Cannot assign requested address; choose another address"
+    )
 
 
 def test_a_second_server_in_the_same_directory(up: Any, refused: Refused, tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
 from base64 import b64encode
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,7 @@ def test_an_empty_file_is_filled(path: Path, config: str) -> None:
         ("kind: Pod\n", "it is no kubeconfig"),
         ("clusters: 5\n", "its clusters are no list of entries"),
         ("users: [5]\n", "its users are no list of entries"),
+        ("contexts: [{name: mockube, context: x}]\n", "its contexts are no list of entries"),
     ],
 )
 def test_a_file_that_is_something_else_is_refused_and_not_touched(path: Path, config: str, why: str) -> None:
@@ -123,6 +125,13 @@ def test_a_file_that_is_something_else_is_refused_and_not_touched(path: Path, co
         write_kubeconfig(path, ACCESS)
     assert str(refusal.value) == f"{path} cannot be added to: {why}; name another file with --kubeconfig"
     assert path.read_text() == config
+
+
+@pytest.mark.parametrize("harm", [Path.mkdir, lambda path: path.write_bytes(b"\xff\xfe\x00")], ids=["folder", "noise"])
+def test_what_is_no_text_file_is_refused(tmp_path: Path, harm: Callable[[Path], object]) -> None:
+    harm(tmp_path / "config")
+    with pytest.raises(KubeconfigError, match=r"config cannot be added to: it is no text file; name another file"):
+        write_kubeconfig(tmp_path / "config", ACCESS)
 
 
 def test_no_draft_is_left_behind(path: Path) -> None:

@@ -14,8 +14,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from multidict import CIMultiDict, CIMultiDictProxy
 
+from apiserver.api.user import User
 from apiserver.app import serving
+from apiserver.auth.authorization import MODES
+from apiserver.auth.impersonation import impersonated
 from apiserver.config import Config, ConfigError, check
 from mockube import Cluster
 
@@ -242,3 +246,13 @@ async def test_without_a_certificate_a_token_will_do(cluster) -> None:
     assert (await who(cluster, trusting(cluster)))[0] == 401
     code, user = await who(cluster, trusting(cluster), Authorization=f"Bearer {cluster.token}")
     assert (code, "system:masters" in user["groups"]) == (201, True)
+
+
+def test_a_name_to_act_as_that_is_no_utf_8_can_be_told() -> None:
+    headers = CIMultiDictProxy(CIMultiDict({"Impersonate-User": "a\udcff"}))
+    assert impersonated(User("admin"), headers, MODES["AlwaysAllow"]()).name == "a\ufffd"
+
+
+async def test_nobody_known_acts_as_nobody_else(api) -> None:
+    status, _, _ = await ask(api, "/api/v1/pods", **{"Impersonate-User": "kubernetes-admin"})
+    assert status == 401

@@ -129,7 +129,8 @@ def _delete_from(merged: Obj, key: str, doomed: Any, kind: MergeKind) -> None:
         if _check_types(current, doomed) is dict:
             merged[key] = _merged_list(current, doomed, field)  # a deletion in name only
         else:
-            merged[key] = [item for item in current if item not in doomed]
+            gone = set(doomed)
+            merged[key] = [item for item in current if item not in gone]
 
 
 def _merge_field(merged: Obj, key: str, value: Any, kind: MergeKind) -> None:
@@ -191,21 +192,23 @@ def _check_types(*lists: list[Any]) -> type:
 def _without_directives(original: list[Obj], patch: list[Obj], key: str) -> tuple[list[Obj], list[Obj]]:
     """The lists after the items that are directives: some delete an item, one replaces the whole list."""
     plain: list[Obj] = []
+    doomed: set[Any] = set()
     replace = False
     for item in patch:
         match item.get(_PATCH):
             case None if _PATCH not in item:
                 plain.append(item)
             case "delete":
-                doomed = _key_of(item, key)
-                original = [kept for kept in original if kept.get(key) != doomed]
+                doomed.add(_key_of(item, key))
             case "replace":
                 replace = True
             case "merge":
                 raise failed("merging lists cannot yet be specified in the patch")
             case unknown:
                 raise failed(f"unknown patch type: {go_text(unknown)} in map: {go_text(item)}")
-    return ([], plain) if replace else (original, plain)
+    if replace:
+        return [], plain
+    return [kept for kept in original if _hashable(kept.get(key)) not in doomed] if doomed else original, plain
 
 
 def _merged_items(original: list[Obj], patch: list[Obj], field: MergeField) -> list[Obj]:

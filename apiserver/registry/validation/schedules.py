@@ -6,7 +6,7 @@ from typing import NamedTuple
 from zoneinfo import available_timezones
 
 _DESCRIPTORS = frozenset({"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
-_DURATION = re.compile(r"[+-]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
+_DURATION = re.compile(r"[+-]?(?:0|(?:(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:ns|us|µs|μs|ms|s|m|h))+)")
 _INTEGER = re.compile("[+-]?[0-9]+")
 _JAN_TO_DEC = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTHS = dict(zip(_JAN_TO_DEC, range(1, 13), strict=True))

@@ -182,7 +182,8 @@ tolerations = remembered(items(_toleration))
 def _doubled_constraints(constraints: list[Obj]) -> dict[int, str]:
     """Index → what stands there again further down."""
     pairs = [f"{{{c.get('topologyKey', '')}, {c.get('whenUnsatisfiable', '')}}}" for c in constraints]
-    return {i: pair for i, pair in enumerate(pairs) if pair in pairs[i + 1 :]}
+    last = {pair: i for i, pair in enumerate(pairs)}
+    return {i: pair for i, pair in enumerate(pairs) if last[pair] > i}
 
 
 def _min_domains(constraint: Obj) -> Found:
