@@ -1,5 +1,6 @@
 """The verbs that write an object whole: create, update, patch; each a short pipeline of the registry's modules."""
 
+from collections.abc import Awaitable
 from functools import lru_cache
 
 from apiserver.api import errors, field
@@ -353,13 +354,11 @@ def _set_owners(meta: Obj, entries: list[Obj]) -> None:
         meta.pop("managedFields", None)
 
 
-async def admit(
+def admit(
     registry: Registry, operation: Operation, target: Target, options: WriteOptions, *, obj: Obj, old: Obj | None = None
-) -> None:
+) -> Awaitable[None]:
     """Ask admission whether the write may pass."""
-    await registry.admission.admit(
-        Attributes(operation, target, options.user, obj=obj, old=old, dry_run=options.dry_run)
-    )
+    return registry.admission.admit(Attributes(operation, target, options.user, obj, old, options.dry_run))
 
 
 def _refuse_invalid(target: Target, obj: Obj, found: list[FieldError]) -> None:

@@ -93,7 +93,7 @@ def _contents(meta: Obj, *, finalizers: bool = False) -> list[FieldError]:
     if (pairs := meta.get("labels")) and (wrong := labels(pairs)):
         errors += checks.within("metadata.labels", wrong)
     if pairs := meta.get("annotations"):
-        errors += _annotations(pairs)
+        errors += validate_annotations("metadata.annotations", pairs)
     if (owners := meta.get("ownerReferences")) and not (len(owners) == 1 and _is_plain(owners[0])):
         errors += _owners(owners)
     if finalizers and (listed := meta.get("finalizers")):
@@ -115,10 +115,6 @@ def validate_annotations(path: str, pairs: Mapping[str, str]) -> list[FieldError
     ):
         errors.append(field.too_long(path, ANNOTATIONS_LIMIT))
     return errors
-
-
-def _annotations(pairs: Mapping[str, str]) -> list[FieldError]:
-    return validate_annotations("metadata.annotations", pairs)
 
 
 def _bytes(pairs: Mapping[str, str]) -> int:
@@ -184,10 +180,12 @@ def _finalizer_standards(resource: Resource, meta: Obj) -> list[FieldError]:
     ]
 
 
-def _managed_fields(entries: list[Obj]) -> Iterator[FieldError]:
+def _managed_fields(entries: list[Obj]) -> list[FieldError]:
+    errors: list[FieldError] = []
     for index, entry in enumerate(entries):
         if entry.get("operation") not in _OPERATIONS or entry.get("fieldsType", "FieldsV1") != "FieldsV1":
-            yield from checks.within(f"metadata.managedFields[{index}]", _managed_entry(entry))
+            errors += checks.within(f"metadata.managedFields[{index}]", _managed_entry(entry))
+    return errors
 
 
 def _managed_entry(entry: Obj) -> Iterator[FieldError]:
