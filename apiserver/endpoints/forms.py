@@ -10,7 +10,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.endpoints.negotiation import Form
 from apiserver.endpoints.params import Query
-from apiserver.endpoints.tables import Row, columns, compile_row
+from apiserver.endpoints.tables import Row, columns, compile_row, row_order
 from apiserver.registry.clock import Clock
 from apiserver.registry.codec import Buffer, Codec
 from apiserver.registry.storage import Selected
@@ -111,7 +111,7 @@ class Renderer:
                 head = {"kind": codec.resource.list_kind, "apiVersion": codec.resource.api_version}
                 return _list(head, metadata, codec.items(selected.items))
             case "Table":
-                return self._table(codec, selected.items, shape, metadata=metadata)
+                return self._table(codec, _in_row_order(codec, selected.items), shape, metadata=metadata)
             case "PartialObjectMetadataList":
                 head = {"kind": shape.form.transform, "apiVersion": f"meta.k8s.io/{shape.form.version}"}
                 if not selected.items:  # upstream's list begins as nil here
@@ -192,6 +192,12 @@ def _partial(version: str, metadata: bytes) -> bytes:
         version.encode(),
         metadata,
     )
+
+
+def _in_row_order(codec: Codec, items: Sequence[KeyValue]) -> Sequence[KeyValue]:
+    """The objects in the order in which a Table shows them."""
+    order = row_order(codec.resource.group, codec.resource.kind)
+    return items if order is None else sorted(items, key=lambda kv: order(codec.decode(kv)))
 
 
 def _list(head: Obj, metadata: Obj, items: Iterable[Buffer]) -> bytes:

@@ -27,6 +27,10 @@ REMEMBERED = 512
 NO_QUERY: Query = MappingProxyType({})
 
 
+DRY_RUN, AND = "dryRun", "\n"
+"""The one parameter that is a list, and what stands between its values."""
+
+
 def parse_query(text: str) -> Query:
     """The parameters of a raw query string."""
     return _remembered(text) if len(text) <= REMEMBERED else _parsed(text)
@@ -40,6 +44,8 @@ def _remembered(text: str) -> Query:
 def _parsed(text: str) -> Query:
     found: dict[str, str] = {}
     for name, value in parse_qsl(text, keep_blank_values=True):
+        if name == DRY_RUN and name in found:
+            found[name] += f"{AND}{value}"
         found.setdefault(name, value)
     return MappingProxyType(found)
 
@@ -197,7 +203,7 @@ def write_options(query: Query, *, user: User, agent: str, kind: str) -> WriteOp
 
 def _dry_run_errors(value: object) -> list[FieldError]:
     """What is wrong with dryRun, a list of which "All" is the one value."""
-    given = [] if value is None else value if isinstance(value, list) else [value]
+    given = [] if value is None else value if isinstance(value, list) else str(value).split(AND)
     if all(v == "All" for v in given):
         return []
     return [field.not_supported("dryRun", given, ("All",))]

@@ -150,6 +150,8 @@ class Server:
             raise
         except Exception:
             log.exception("%s %s failed (audit %s)", request.method, request.path, audit_id)
+            if request.writer.output_size and request.transport is not None:
+                request.transport.abort()  # a stream that has begun can be broken off, but not answered anew
             answer = status_response(errors.internal("the request could not be served"), request, audit_id=audit_id)
         seconds = time.perf_counter() - began
         self._metrics.tally(outcome.labels or Labels(request.method if request.method in KNOWN else "other")).add(

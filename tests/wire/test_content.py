@@ -228,3 +228,12 @@ async def test_a_method_that_a_path_does_not_take_is_405(api, method: str) -> No
 )
 async def test_an_unknown_path_is_404(api, path: str) -> None:
     assert (await api.get(path)).code == 404
+
+
+async def test_flow_schemas_stand_in_a_table_by_precedence(api) -> None:
+    path = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas"
+    table = (await api.get(path, Accept=TABLE)).json
+    names = [column["name"] for column in table["columnDefinitions"]]
+    precedence = [row["cells"][names.index("MatchingPrecedence")] for row in table["rows"]]
+    assert precedence == sorted(precedence)
+    assert len(precedence) > 5

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from apiserver.config import Config
+from apiserver.endpoints.streams import Frames
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 WATCH = f"{CONFIG_MAPS}?watch=1"
@@ -223,3 +224,22 @@ async def test_a_write_under_way_is_answered_before_the_server_stops(opened, tmp
     assert not caplog.records
     async with opened(config) as api:
         assert (await api.get(f"{CONFIG_MAPS}/last")).code == 200
+
+
+async def test_a_stream_that_fails_is_broken_off_and_not_answered_anew(api, monkeypatch, caplog) -> None:
+    reader, writer = await raw_watch(api, "&timeoutSeconds=60")
+    await api.make("first")
+    assert b"ADDED" in await asyncio.wait_for(reader.readuntil(b"}\n"), 20)
+
+    def fails(*_: Any) -> bytes:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Frames, "shared", fails)
+    await api.make("second")
+    rest = await asyncio.wait_for(reader.read(), 20)
+    writer.close()
+    assert b"HTTP/1.1" not in rest
+    assert not rest.endswith(b"0\r\n\r\n")  # a chunked body without its end: the client sees that it is not whole
+    assert "ZeroDivisionError" in caplog.text  # a fault of the server is told where its keeper looks
+    monkeypatch.undo()
+    assert (await api.get("/readyz")).code == 200

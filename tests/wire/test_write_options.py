@@ -61,7 +61,12 @@ async def test_a_dry_run_keeps_no_address(api) -> None:
 )
 @pytest.mark.parametrize(
     ("query", "field"),
-    [("dryRun=Some", "dryRun"), ("fieldValidation=Maybe", "fieldValidation"), ("fieldManager=a%07", "fieldManager")],
+    [
+        ("dryRun=Some", "dryRun"),
+        ("dryRun=All&dryRun=Some", "dryRun"),
+        ("fieldValidation=Maybe", "fieldValidation"),
+        ("fieldManager=a%07", "fieldManager"),
+    ],
 )
 async def test_options_that_are_none_are_422(api, method: str, path: str, kind: str, query: str, field: str) -> None:
     await api.make("a")

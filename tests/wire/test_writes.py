@@ -286,3 +286,17 @@ async def test_nothing_is_made_in_a_namespace_that_ends(api) -> None:
             "field": "metadata.namespace",
         }
     ]
+
+
+async def test_a_label_key_becomes_a_part_of_the_spread_s_selector(api) -> None:
+    spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "matchLabelKeys": ["v"]}
+    pod = {
+        "metadata": {"name": "p", "labels": {"v": "1"}},
+        "spec": {
+            "containers": [{"name": "c", "image": "i"}],
+            "topologySpreadConstraints": [spread | {"labelSelector": {"matchLabels": {"a": "b"}}}],
+        },
+    }
+    made = (await api.post("/api/v1/namespaces/default/pods", pod)).json
+    (stored,) = made["spec"]["topologySpreadConstraints"]
+    assert stored["labelSelector"]["matchExpressions"] == [{"key": "v", "operator": "In", "values": ["1"]}]

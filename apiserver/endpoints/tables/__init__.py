@@ -6,7 +6,7 @@ has and how its cells are computed. Kinds without a printer show their name and 
 What wraps the rows (the Table itself, includeObject, the list's metadata) is the caller's; so are custom columns.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -88,7 +88,6 @@ def compile_row(group: str, kind: str, *, obj: Obj) -> Row:
     return Row(cells, moving, printer.conditions(obj) if printer.conditions else [])
 
 
-def ordered(group: str, kind: str, *, items: Iterable[Obj]) -> Iterable[Obj]:
-    """The objects of one list in the order of its rows: as they come, but for flow schemas, which go by precedence."""
-    order = _PRINTERS.get((group, kind), _DEFAULT).order
-    return sorted(items, key=order) if order else items
+def row_order(group: str, kind: str) -> Callable[[Obj], Any] | None:
+    """By what the objects of a list are sorted for its rows; None for most, whose rows stand as the list has them."""
+    return _PRINTERS.get((group, kind), _DEFAULT).order

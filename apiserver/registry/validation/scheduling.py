@@ -205,13 +205,19 @@ def _spread_label_keys(constraint: Obj) -> Found:
     if selector is None:
         errors.append(field.forbidden("matchLabelKeys", "must not be specified when labelSelector is not set"))
     selector = selector or {}
-    chosen = {*(selector.get("matchLabels") or ()), *(e.get("key") for e in selector.get("matchExpressions") or ())}
+    expressions = [e for e in selector.get("matchExpressions") or () if not _is_merged(e)]
+    chosen = {*(selector.get("matchLabels") or ()), *(e.get("key") for e in expressions)}
     for index, name in enumerate(keys):
         path = f"matchLabelKeys[{index}]"
         errors += checks.wrong(path, name, names.qualified_name(name))
         if name in chosen:
             errors.append(field.invalid(path, name, "exists in both matchLabelKeys and labelSelector"))
     return errors
+
+
+def _is_merged(expression: Obj) -> bool:
+    """Whether it is what the strategy makes of a label key: one value of the pod's own."""
+    return expression.get("operator") == "In" and len(expression.get("values") or ()) == 1
 
 
 _node_policy = one_of("Honor", "Ignore")
