@@ -263,3 +263,8 @@ DONE = {
 )
 def test_the_status_of_a_job_goes_forward_only(old: Obj, new: Obj, wrong: list[str]) -> None:
     assert told(JOB.status_update(job() | {"status": new}, job() | {"status": old})) == wrong
+
+
+def test_a_duration_of_very_many_digits_is_refused_in_no_time() -> None:
+    duration = f"{'1' * 500_000}x"
+    assert schedule_error(f"@every {duration}").endswith(f'time: invalid duration "{duration}"')
