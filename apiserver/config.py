@@ -10,6 +10,9 @@ from apiserver.api.schema import available_versions
 from apiserver.auth.authorization import MODES
 from apiserver.endpoints.server import Limits
 
+FEWEST_ADDRESSES = 8
+"""What a range of Service addresses has at least (kube-apiserver's limit on the size of its mask)."""
+
 
 class ConfigError(Exception):
     """A setting that cannot be used; the message says which, why, and what to do."""
@@ -71,18 +74,36 @@ def check(config: Config) -> Config:
         raise ConfigError(f"Kubernetes {config.version} is not known here: choose one of {known[0]} to {known[-1]}")
     try:
         for cidr in config.service_cluster_ip_range.split(","):
-            ipaddress.ip_network(cidr)
+            if ipaddress.ip_network(cidr).num_addresses < FEWEST_ADDRESSES:
+                raise ConfigError(
+                    f"--service-cluster-ip-range: {cidr} has no room for Services: give a network of at least "
+                    f"{FEWEST_ADDRESSES} addresses"
+                )
     except ValueError as error:
         raise ConfigError(f"--service-cluster-ip-range: {error}") from error
     for name in ("tls_cert_file", "tls_private_key_file", "client_ca_file", "token_auth_file"):
         path: Path | None = getattr(config, name)
         if path is not None and not path.is_file():
             raise ConfigError(f"--{name.replace('_', '-')}: {path} is not a file")
+    for name in ("tls_cert_file", "tls_private_key_file", "client_ca_file"):
+        path = getattr(config, name)
+        if path is not None and not _is_pem(path):
+            raise ConfigError(f"--{name.replace('_', '-')}: {path} cannot be read as PEM: name a file of that form")
+    if min(config.limits.reading, config.limits.mutating) < 0:
+        raise ConfigError("--max-requests-inflight and --max-mutating-requests-inflight: give 0 or more")
     if not _is_host(config.bind_address):
         raise ConfigError(f"cannot listen on {config.bind_address!r}: it is neither an IP address nor a host name")
     if not 0 <= config.secure_port <= 65535:
         raise ConfigError(f"--secure-port: {config.secure_port} is no port: give a number from 0 to 65535")
     return replace(config, kubernetes_version=config.version)
+
+
+def _is_pem(path: Path) -> bool:
+    try:
+        text = path.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return "-----BEGIN " in text
 
 
 def _is_host(bind: str) -> bool:
@@ -179,7 +200,7 @@ def _duration(text: str) -> float:
     for letter in text:
         if letter.isdigit() or letter == ".":
             number += letter
-        elif letter in _UNITS and number:
+        elif letter in _UNITS and number and number.count(".") < 2 and number != ".":
             total, number = total + float(number) * _UNITS[letter], ""
         else:
             raise argparse.ArgumentTypeError(f"{text} is no duration such as 1h0m0s")

@@ -66,6 +66,17 @@ def _too_large() -> ApiError:
     return errors.too_large(f"Request entity too large: limit is {LIMIT}")
 
 
+HEAVY = 64 * 1024
+"""Bytes from which a YAML text is parsed in a thread: a megabyte takes half a second, and others want to be served."""
+
+
+async def parsed(raw: bytes, content_type: str, kind: str) -> Body:
+    """What `parse` makes of a body, without holding up others where that takes long."""
+    if len(raw) >= HEAVY and body_media(content_type) == YAML:
+        return await asyncio.to_thread(parse, raw, content_type, kind)
+    return parse(raw, content_type, kind)
+
+
 def parse(raw: bytes, content_type: str, kind: str) -> Body:
     """The object that a body holds.
 

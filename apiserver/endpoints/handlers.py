@@ -170,13 +170,14 @@ class Handlers:
 
     async def _body(self, asked: Asked, kind: str = "") -> Body:
         raw = await bodies.read(asked.request)
-        return bodies.parse(raw, asked.request.headers.get("Content-Type", ""), kind or asked.target.resource.kind)
+        media = asked.request.headers.get("Content-Type", "")
+        return await bodies.parsed(raw, media, kind or asked.target.resource.kind)
 
     async def _delete_body(self, asked: Asked) -> Obj | None:
         raw = await bodies.read(asked.request)
         if not raw:
             return None
-        given = bodies.parse(raw, asked.request.headers.get("Content-Type", ""), "DeleteOptions").obj
+        given = (await bodies.parsed(raw, asked.request.headers.get("Content-Type", ""), "DeleteOptions")).obj
         if given.get("kind", "DeleteOptions") != "DeleteOptions":
             raise errors.bad_request("decoded object cannot be converted to DeleteOptions")
         try:

@@ -193,12 +193,13 @@ class ServiceAddresses:
     def _give_node_ports(self, attempt: "_Attempt", spec: Obj) -> None:
         """A node port for each port; ports of one number share it across protocols."""
         given: dict[int, int] = {}
+        wished = _wished(spec["ports"])
         for index, port in enumerate(spec["ports"]):
             wish, number = port.get("nodePort") or 0, port.get("port") or 0
             if not wish and not _needs_node_ports(spec):
                 continue
             if number not in given:
-                wish = wish or _wished(spec["ports"], number)
+                wish = wish or wished.get(number, 0)
                 given[number] = port["nodePort"] = self._give_node_port(attempt, index, wish)
             elif not wish:
                 port["nodePort"] = given[number]
@@ -280,9 +281,9 @@ def _needs_node_ports(spec: Obj) -> bool:
     return spec.get("type") == "NodePort" or bool(spec.get("allocateLoadBalancerNodePorts", True))
 
 
-def _wished(ports: list[Obj], number: int) -> int:
-    """The node port that any of the Service's ports of this number asks for, 0 if none does."""
-    return next((port["nodePort"] for port in ports if port.get("port") == number and port.get("nodePort")), 0)
+def _wished(ports: list[Obj]) -> dict[int, int]:
+    """Number of a port → the node port that the first of the Service's ports of this number asks for."""
+    return {port.get("port") or 0: port["nodePort"] for port in reversed(ports) if port.get("nodePort")}
 
 
 class _Attempt:
@@ -291,7 +292,8 @@ class _Attempt:
     def __init__(self, allocation: Allocation, *, dry_run: bool) -> None:
         self._allocation = allocation
         self._name = name_of(allocation.service)
-        self._dry_ports: list[int] = []
+        self._dry_ports: set[int] = set()
+        self._next_dry_port = _FIRST_DRY_PORT
         self.dry_run = dry_run
         self.is_server = (namespace_of(allocation.service), self._name) == ("default", "kubernetes")
 
@@ -302,7 +304,8 @@ class _Attempt:
 
     def take(self, pool: NumberPool, number: int) -> None:
         if self.dry_run:
-            self._dry_ports.append(number)
+            self._dry_ports.add(number)
+            self._next_dry_port = max(self._next_dry_port, number + 1)
         else:
             pool.take(number)
             self._allocation.taken.append((pool, number))
@@ -317,8 +320,9 @@ class _Attempt:
         return number in self._dry_ports
 
     def dry_port(self) -> int:
-        number = max((*self._dry_ports, _FIRST_DRY_PORT - 1)) + 1
-        self._dry_ports.append(number)
+        number = self._next_dry_port
+        self._dry_ports.add(number)
+        self._next_dry_port += 1
         return number
 
     def drop(self, holds: Iterable[_Hold]) -> None:

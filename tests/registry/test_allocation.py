@@ -1,5 +1,6 @@
 """Which addresses and ports Services get, keep and give back."""
 
+import time
 from typing import Any
 
 import pytest
@@ -260,3 +261,11 @@ def test_a_second_family_comes_and_goes_with_the_policy(both: ServiceAddresses) 
 )
 def test_families_that_the_cluster_lacks_are_refused(addresses: ServiceAddresses, spec: Obj, words: str) -> None:
     assert problem(addresses, service(**spec)) == f'Service "s" is invalid: {words}'
+
+
+def test_thousands_of_ports_are_given_in_linear_time(addresses: ServiceAddresses) -> None:
+    ports = [{"port": number} for number in range(1, 60_001)]
+    began = time.process_time()
+    allocation = addresses.allocate(service(type="NodePort", ports=ports), dry_run=True)
+    assert time.process_time() - began < 5  # a minute, as long as each port looked at all others
+    assert len({port["nodePort"] for port in allocation.service["spec"]["ports"]}) == 60_000

@@ -237,3 +237,9 @@ async def test_flow_schemas_stand_in_a_table_by_precedence(api) -> None:
     precedence = [row["cells"][names.index("MatchingPrecedence")] for row in table["rows"]]
     assert precedence == sorted(precedence)
     assert len(precedence) > 5
+
+
+async def test_a_large_yaml_body_is_read_beside_other_requests(api) -> None:
+    text = "metadata: {name: large}\ndata:\n" + "".join(f"  k{i}: v{i}\n" for i in range(20_000))
+    reply = await api.post(CONFIG_MAPS, text.encode(), Content_Type="application/yaml")
+    assert (reply.code, len(reply.json["data"])) == (201, 20_000)

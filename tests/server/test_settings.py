@@ -1,0 +1,49 @@
+"""The command line of the service: what cannot be used is one line that says what is wrong and what to do."""
+
+from pathlib import Path
+
+import pytest
+
+from apiserver.__main__ import main
+from apiserver.config import from_arguments
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--kubernetes-version", "1.2"], "Kubernetes 1.2 is not known here: choose one of 1.25 to "),
+        (["--service-cluster-ip-range", "10.0.0.0/32"], "10.0.0.0/32 has no room for Services: give a network of"),
+        (["--service-cluster-ip-range", "services"], "'services' does not appear to be an IPv4 or IPv6 network"),
+        (["--secure-port", "70000"], "70000 is no port: give a number from 0 to 65535"),
+        (["--max-requests-inflight", "-1"], "give 0 or more"),
+        (["--bind-address", "1.2.3"], "it is neither an IP address nor a host name"),
+        (["--token-auth-file", "none"], "--token-auth-file: none is not a file"),
+        (["--etcd-servers", "http://127.0.0.1:2379"], "etcd cluster"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line_and_exit_code_2(arguments: list[str], told: str, capsys) -> None:
+    assert main([*arguments, "--secure-port", "0"] if "--secure-port" not in arguments else arguments) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("apiserver: ")
+    assert told in line
+
+
+@pytest.mark.parametrize("flag", ["--client-ca-file", "--tls-cert-file", "--tls-private-key-file"])
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"hello\n", b""])
+def test_a_file_that_is_no_pem_is_named(flag: str, content: bytes, tmp_path: Path, capsys) -> None:
+    (tmp_path / "file").write_bytes(content)
+    assert main([flag, str(tmp_path / "file")]) == 2
+    assert f"{flag}: {tmp_path / 'file'} cannot be read as PEM" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["1.2.3s", "5", "h", ".s", "-1s", "1 h"])
+def test_a_duration_that_is_none_is_refused(text: str, capsys) -> None:
+    with pytest.raises(SystemExit):
+        from_arguments([f"--event-ttl={text}"])
+    assert "argument --event-ttl: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("1h30m", 5400), ("1.5s", 1.5), ("0s", 0)])
+def test_durations_are_go_s(text: str, seconds: float) -> None:
+    config, _ = from_arguments([f"--event-ttl={text}"])
+    assert config.event_ttl == seconds
