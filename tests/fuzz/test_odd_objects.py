@@ -21,7 +21,7 @@ from apiserver.api.resources import Resource
 from apiserver.release import load_release
 
 SEED = int(os.environ.get("FUZZ_SEED", "2"))
-REQUESTS = int(os.environ.get("FUZZ_REQUESTS", "3500"))
+REQUESTS = int(os.environ.get("FUZZ_REQUESTS", "4000"))
 RELEASE = load_release("1.37")
 ROWS = RELEASE.rows
 SAMPLES = yaml.safe_load((Path(__file__).parents[1] / "server" / "minimal.yaml").read_text())

@@ -1,11 +1,21 @@
 """The command line of the service: what cannot be used is one line that says what is wrong and what to do."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from apiserver.__main__ import main
 from apiserver.config import from_arguments
+
+
+def refusal(directory: Path, *arguments: str) -> str:
+    """What the service says of these arguments, in a process of its own: a start sets logging and collector up for all."""
+    command = [sys.executable, "-m", "apiserver", *arguments]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert not done.stdout
+    return done.stderr
 
 
 @pytest.mark.parametrize(
@@ -21,19 +31,18 @@ from apiserver.config import from_arguments
         (["--etcd-servers", "http://127.0.0.1:2379"], "etcd cluster"),
     ],
 )
-def test_what_cannot_be_used_is_one_line_and_exit_code_2(arguments: list[str], told: str, capsys) -> None:
-    assert main([*arguments, "--secure-port", "0"] if "--secure-port" not in arguments else arguments) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+def test_what_cannot_be_used_is_one_line_and_exit_code_2(arguments: list[str], told: str, tmp_path: Path) -> None:
+    (line,) = refusal(tmp_path, "--secure-port", "0", *arguments).splitlines()
     assert line.startswith("apiserver: ")
     assert told in line
 
 
 @pytest.mark.parametrize("flag", ["--client-ca-file", "--tls-cert-file", "--tls-private-key-file"])
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"hello\n", b""])
-def test_a_file_that_is_no_pem_is_named(flag: str, content: bytes, tmp_path: Path, capsys) -> None:
+def test_a_file_that_is_no_pem_is_named(flag: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(content)
-    assert main([flag, str(tmp_path / "file")]) == 2
-    assert f"{flag}: {tmp_path / 'file'} cannot be read as PEM" in capsys.readouterr().err
+    told = refusal(tmp_path, "--secure-port", "0", flag, str(tmp_path / "file"))
+    assert f"{flag}: {tmp_path / 'file'} cannot be read as PEM" in told
 
 
 @pytest.mark.parametrize("text", ["1.2.3s", "5", "h", ".s", "-1s", "1 h"])
