@@ -10,7 +10,7 @@ from apiserver.config import from_arguments
 
 
 def refusal(directory: Path, *arguments: str) -> str:
-    """What the service says of these arguments, in a process of its own: a start sets logging and collector up for all."""
+    """What the service says of these arguments, in a process of its own: a start sets up logging and collector."""
     command = [sys.executable, "-m", "apiserver", *arguments]
     done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
