@@ -4,7 +4,7 @@ import asyncio
 import calendar
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -12,7 +12,8 @@ import orjson
 
 from apiserver.api.meta import Obj
 from apiserver.registry.context import Registry
-from etcd.store import Compacted, Conflict, KeyValue, Unavailable, Watcher
+from apiserver.registry.following import follow
+from etcd.store import Conflict, KeyValue, Watcher
 
 PREFIX = "/registry/events/"
 LONGEST_PAUSE = 30.0
@@ -46,19 +47,10 @@ class EventSweeper:
 
     async def run(self) -> None:
         """Sweep until cancelled or the store is closed."""
-        while True:
-            watcher = self._store.watch(PREFIX, after=self._store.revision)
-            found = sorted(Written(_seconds(kv), kv.key, kv.mod_revision) for kv in self._store.range(PREFIX).items)
-            try:
-                await self._sweep(watcher, deque(found))
-            except Compacted:
-                continue  # overtaken: look at everything anew
-            except Unavailable:
-                return
-            finally:
-                watcher.close()
+        await follow(self._store, PREFIX, self._sweep)
 
-    async def _sweep(self, watcher: Watcher, known: deque[Written]) -> None:
+    async def _sweep(self, watcher: Watcher, found: Sequence[KeyValue]) -> None:
+        known = deque(sorted(Written(_seconds(kv), kv.key, kv.mod_revision) for kv in found))
         while True:
             now = self._clock.now()
             while events := watcher.take():

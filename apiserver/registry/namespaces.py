@@ -17,11 +17,12 @@ from apiserver.api.resources import Resource
 from apiserver.api.user import User
 from apiserver.registry import deletion
 from apiserver.registry.context import Registry
+from apiserver.registry.following import follow
 from apiserver.registry.operations import modify
 from apiserver.registry.options import DeleteOptions, Target, WriteOptions
 from apiserver.registry.storage import prefix_of
 from apiserver.registry.strategy.cluster import KUBERNETES_FINALIZER
-from etcd.store import Compacted, Event, KeyValue, Unavailable, Watcher
+from etcd.store import Event, KeyValue, Watcher
 
 log = logging.getLogger("apiserver")
 
@@ -58,20 +59,10 @@ class NamespaceDeleter:
 
     async def run(self) -> None:
         """Empty every namespace that terminates, until cancelled or the store is closed."""
-        store = self._registry.storage.store
-        while True:
-            watcher = store.watch(PREFIX, after=store.revision)
-            try:
-                await self._follow(watcher, {kv.key for kv in store.range(PREFIX).items if _terminates(kv)})
-            except Compacted:
-                continue  # overtaken: look at everything anew
-            except Unavailable:
-                return
-            finally:
-                watcher.close()
+        await follow(self._registry.storage.store, PREFIX, self._finish_each)
 
-    async def _follow(self, watcher: Watcher, waiting: set[str]) -> None:
-        wait = FIRST_WAIT
+    async def _finish_each(self, watcher: Watcher, found: Sequence[KeyValue]) -> None:
+        waiting, wait = {kv.key for kv in found if _terminates(kv)}, FIRST_WAIT
         while True:
             waiting = {key for key in waiting if not await self._try(key.removeprefix(PREFIX))}
             events = await _next(watcher, wait if waiting else None)

@@ -155,13 +155,17 @@ class _Walk:
         if isinstance(value, _Fields):
             seen: set[str] = set()
             for key, each in value:
-                if key in seen:
-                    self._note("duplicate", place.below(key))
-                seen.add(key)
+                self._note_repeated(key, seen, place)
                 self.visit_anything(each, place.of_key(key))
         elif isinstance(value, list):
             for index, each in enumerate(value):
                 self.visit_anything(each, place.of_index(index))
+
+    def _note_repeated(self, key: str, seen: set[str], place: _Place) -> None:
+        """Note a key that its object has had before, and add it to what has been seen there."""
+        if key in seen:
+            self._note("duplicate", place.below(key))
+        seen.add(key)
 
     def _struct(self, shape: Struct, value: _Fields, place: _Place) -> None:
         seen: set[str] = set()
@@ -169,17 +173,13 @@ class _Walk:
             if key not in shape.fields:
                 self._note("unknown", place.below(key))
                 continue
-            if key in seen:
-                self._note("duplicate", place.below(key))
-            seen.add(key)
+            self._note_repeated(key, seen, place)
             self.visit(shape.fields[key], each, place.of_field(shape.name, key))
 
     def _map(self, shape: Map, value: _Fields, place: _Place) -> None:
         seen: set[str] = set()
         for key, each in value:
-            if key in seen:
-                self._note("duplicate", place.below(key))
-            seen.add(key)
+            self._note_repeated(key, seen, place)
             self.visit(shape.item, each, place.of_key(key))
 
     def _scalar(self, shape: Scalar, value: Any, place: _Place) -> None:
