@@ -123,27 +123,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.kubectl)
 
 
-@pytest.fixture(scope="session")
-def on_path() -> str:
-    """The path of kubectl; a machine without it skips the test, unless it is the one that decides."""
-    found = shutil.which("kubectl")
-    if found is None and os.environ.get("CI"):
-        pytest.fail("kubectl is not on PATH")
-    return found or pytest.skip("kubectl is not on PATH")
-
-
 Make = Callable[..., Kubectl]
 
 
 @pytest.fixture(scope="session")
 def kubectl_in(
-    on_path: str, kube_cluster_session: Cluster, tmp_path_factory: pytest.TempPathFactory
+    kubectl_path: str, kube_cluster_session: Cluster, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Kubectl]:
     """Makes a kubectl of a binary (that of the PATH if none is named) in a fresh namespace of the shared cluster."""
     home, numbers = tmp_path_factory.mktemp("home"), count(1)
     trust = ssl.create_default_context(cafile=str(kube_cluster_session.ca_file))
 
-    def make(binary: str = on_path) -> Kubectl:
+    def make(binary: str = kubectl_path) -> Kubectl:
         namespace = f"test-{next(numbers)}"
         _create_namespace(kube_cluster_session, trust, namespace)
         directory = tmp_path_factory.mktemp(namespace)

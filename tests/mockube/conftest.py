@@ -1,6 +1,5 @@
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -102,12 +101,3 @@ def refused(environment: dict[str, str]) -> Callable[..., str]:
         return ended.stderr[:-1]
 
     return run
-
-
-@pytest.fixture(scope="session")
-def kubectl() -> str:
-    """The path of kubectl; a machine without it skips the test, unless it is the one that decides."""
-    found = shutil.which("kubectl")
-    if found is None and os.environ.get("CI"):
-        pytest.fail("kubectl is not on PATH")
-    return found or pytest.skip("kubectl is not on PATH")

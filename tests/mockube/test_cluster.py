@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPSConnection
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -232,10 +231,10 @@ async def test_the_client_lightkube() -> None:
 
 
 @pytest.mark.kubectl
-def test_the_client_kubectl(kubectl: Path) -> None:
+def test_the_client_kubectl(kubectl_path: str) -> None:
     with Cluster() as cluster:
         said = subprocess.run(
-            [kubectl, "--kubeconfig", cluster.kubeconfig, "get", "namespaces", "-o", "name"],
+            [kubectl_path, "--kubeconfig", cluster.kubeconfig, "get", "namespaces", "-o", "name"],
             capture_output=True, text=True, check=True,
         ).stdout  # fmt: skip
     assert {line.removeprefix("namespace/") for line in said.split()} == NAMESPACES

@@ -50,13 +50,13 @@ def test_make_up_does_what_the_transcript_does() -> None:
 
 @pytest.mark.kubectl
 def test_what_the_readme_shows_is_what_a_person_sees(
-    up: Callable[..., Any], environment: dict[str, str], kubectl: str, tmp_path: Path
+    up: Callable[..., Any], environment: dict[str, str], kubectl_path: str, tmp_path: Path
 ) -> None:
     (start, greeting), *rest = transcript()
     assert start == "make up"
     server = up("--data-dir", tmp_path / ".mockube")
     assert steady(server.greeting.replace(str(tmp_path), "$PWD")) == steady(greeting.rstrip("\n") + "\n")
-    shell = environment | {"PATH": f"{Path(kubectl).parent}:{os.environ['PATH']}"}
+    shell = environment | {"PATH": f"{Path(kubectl_path).parent}:{os.environ['PATH']}"}
     shell["KUBECONFIG"] = str(tmp_path / ".mockube" / "kubeconfig")
     assert len(rest) > 5
     for command, output in rest:
