@@ -1,1 +1,5 @@
-"""Pure arithmetic of rollouts, pods, revisions and placement: no I/O, no clock."""
+"""Arithmetic of rollouts, revisions, placement and stages: pure functions from what is to what should be.
+
+No I/O, no clock, no actions: time is an argument (seconds since 1970), and what comes out is numbers and objects. What
+to do about them is the controllers' business.
+"""

@@ -1,1 +1,5 @@
-"""Machinery that knows no kind: client, watcher, cache, work queue, controller, events, leader election."""
+"""The machinery under every controller, which knows no kind: client, watchers, caches, queues, events, election.
+
+Controllers see `contract`, `kinds` and `claims` alone, which are pure; all that waits, asks or tells the time is here
+and nowhere else. Time comes from one Clock that the manager hands down.
+"""

@@ -1,0 +1,58 @@
+"""The compatibility profile: where releases behave differently, said once."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How a release behaves; the defaults are the newest release's.
+
+    Attributes:
+        scale_from: scaling events of Deployments end in "from M" (1.26 and newer).
+        recreates_failed_at_once: StatefulSets delete and remake a failed pod in one pass, with an event (1.20).
+        deletion_cost: ReplicaSets heed controller.kubernetes.io/pod-deletion-cost (1.22 and newer).
+        logarithmic_ages: ReplicaSets compare ages by powers of two when they choose what to delete (1.22 and newer).
+        terminating_replicas: status.terminatingReplicas is kept (1.35 and newer).
+        cleanup_by_revision: old ReplicaSets go by revision, then age; before, by age alone.
+        max_unavailable: StatefulSets heed rollingUpdate.maxUnavailable (1.35 and newer).
+        ordinals: StatefulSets heed ordinals.start and label pods with their index (1.27 and newer).
+        retention: StatefulSets heed persistentVolumeClaimRetentionPolicy (1.27 and newer).
+        min_ready_stateful: StatefulSets heed minReadySeconds (1.25 and newer).
+        bounded_history: the revision-history annotation drops its oldest beyond 2000 characters.
+        strict_ready_time: a pod is available only strictly after its minimum time (1.20).
+    """
+
+    scale_from: bool = True
+    recreates_failed_at_once: bool = False
+    deletion_cost: bool = True
+    logarithmic_ages: bool = True
+    terminating_replicas: bool = True
+    cleanup_by_revision: bool = True
+    max_unavailable: bool = True
+    ordinals: bool = True
+    retention: bool = True
+    min_ready_stateful: bool = True
+    bounded_history: bool = True
+    strict_ready_time: bool = False
+
+
+NEWEST = Profile()
+PROFILES = {
+    "1.20": Profile(
+        scale_from=False,
+        recreates_failed_at_once=True,
+        deletion_cost=False,
+        logarithmic_ages=False,
+        terminating_replicas=False,
+        cleanup_by_revision=False,
+        max_unavailable=False,
+        ordinals=False,
+        retention=False,
+        min_ready_stateful=False,
+        bounded_history=False,
+        strict_ready_time=True,
+    ),
+    "1.30": Profile(terminating_replicas=False, max_unavailable=False),
+    "1.35": NEWEST,
+}
+"""What --compatibility may name."""

@@ -1,0 +1,210 @@
+"""Caches: what the server said last of each kind, indexed, with one writer; and the world of all of them."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
+
+from apiserver.api.meta import Obj, namespace_of
+from controller_manager.planning.profile import NEWEST, Profile
+from controller_manager.runtime.claims import controller_of
+from controller_manager.runtime.contract import (
+    NAMESPACE_INDEX,
+    ORPHANS,
+    OWNER,
+    Change,
+    Index,
+    Key,
+    Settings,
+    Spec,
+    View,
+    key_of,
+)
+from controller_manager.runtime.kinds import Kind
+
+Values = Callable[[Obj], Iterable[str]]
+Listener = Callable[[Change], None]
+
+_NONE: Mapping[Key, Obj] = {}
+
+
+def _owner(obj: Obj) -> Iterable[str]:
+    owner = controller_of(obj)
+    return (owner["uid"],) if owner else ()
+
+
+def _orphaned(obj: Obj) -> Iterable[str]:
+    return () if controller_of(obj) else (namespace_of(obj),)
+
+
+BUILT_IN: Mapping[str, Values] = {
+    OWNER: _owner,
+    ORPHANS: _orphaned,
+    NAMESPACE_INDEX: lambda obj: (namespace_of(obj),),
+}
+
+
+def revision_of(obj: Obj) -> int:
+    """The revision at which an object was stored, 0 where it tells none that is a number."""
+    text = obj["metadata"].get("resourceVersion") or ""
+    return int(text) if text.isdecimal() else 0
+
+
+class KindCache:
+    """All objects of a kind; written by its watcher alone, read by everybody, listened to by controllers.
+
+    Attributes:
+        revision: up to which everything is in here, 0 before the first list.
+        synced: whether the first list is complete.
+    """
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.revision = 0
+        self.synced = False
+        self._objects: dict[Key, Obj] = {}
+        self._filed: dict[str, dict[str, dict[Key, Obj]]] = {}
+        self._values: list[tuple[Values, dict[str, dict[Key, Obj]]]] = []
+        self._listeners: list[Listener] = []
+        self._waiting: list[tuple[int, int, Callable[[], None]]] = []
+        self._ticket = count()
+        for name, values in BUILT_IN.items():
+            self.index(name, values)
+
+    def index(self, name: str, values: Values) -> None:
+        """File objects under values as well; before any is in here."""
+        assert not self._objects, "indexes come before objects"
+        if name not in self._filed:
+            self._filed[name] = {}
+            self._values.append((values, self._filed[name]))
+
+    def listen(self, listener: Listener) -> None:
+        """Hear of every change from now on, after it can be read here."""
+        self._listeners.append(listener)
+
+    def get(self, key: Key) -> Obj | None:
+        """The object, None where there is none."""
+        return self._objects.get(key)
+
+    def by(self, index: str, value: str) -> Collection[Obj]:
+        """The objects that an index files under a value."""
+        return self._filed[index].get(value, _NONE).values()
+
+    def __iter__(self) -> Iterator[Obj]:
+        return iter(self._objects.values())
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    # -- the writer's side
+
+    def put(self, obj: Obj) -> None:
+        """An object came or changed."""
+        key = key_of(obj)
+        old = self._objects.get(key)
+        if old is not None:
+            self._withdraw(key, old)
+            if old["metadata"].get("uid") != obj["metadata"].get("uid"):  # its deletion was not seen
+                del self._objects[key]
+                self._tell(Change(old, None))
+                old = None
+        self._objects[key] = obj
+        for values, filed in self._values:
+            for value in values(obj):
+                filed.setdefault(value, {})[key] = obj
+        self._tell(Change(old, obj))
+        self.advance(revision_of(obj))
+
+    def remove(self, obj: Obj) -> None:
+        """An object went; its last state may come with the event."""
+        key = key_of(obj)
+        old = self._objects.pop(key, None)
+        if old is not None:
+            self._withdraw(key, old)
+            self._tell(Change(obj, None))
+        self.advance(revision_of(obj))
+
+    def replace(self, objects: Iterable[Obj], revision: int) -> None:
+        """All that there is, as of a revision: what is missing has gone (as a tombstone: with its last known state)."""
+        found = {key_of(obj): obj for obj in objects}
+        for key in [key for key in self._objects if key not in found]:
+            self.remove(self._objects[key])
+        for key, obj in found.items():
+            old = self._objects.get(key)
+            if old is None or old["metadata"].get("resourceVersion") != obj["metadata"].get("resourceVersion"):
+                self.put(obj)
+        self.revision = 0  # a server that lost its data starts again from a lower one
+        self.synced = True
+        self.advance(revision)
+
+    def resync(self) -> None:
+        """Tell listeners of everything again, as unchanged."""
+        for obj in list(self._objects.values()):
+            self._tell(Change(obj, obj))
+
+    def advance(self, revision: int) -> None:
+        """Everything up to a revision is in here: wake who waited for it."""
+        if revision > self.revision:
+            self.revision = revision
+            while self._waiting and self._waiting[0][0] <= revision:
+                heappop(self._waiting)[2]()
+
+    def when(self, revision: int, then: Callable[[], None]) -> None:
+        """Call once everything up to a revision is in here."""
+        heappush(self._waiting, (revision, next(self._ticket), then))
+
+    def _withdraw(self, key: Key, old: Obj) -> None:
+        for values, filed in self._values:
+            for value in values(old):
+                place = filed[value]
+                del place[key]
+                if not place:
+                    del filed[value]
+
+    def _tell(self, change: Change) -> None:
+        for listener in self._listeners:
+            listener(change)
+
+
+@dataclass(slots=True)
+class Caches:
+    """The world as controllers see it: a cache for every kind that a SPEC names, and the views."""
+
+    profile: Profile = NEWEST
+    settings: Settings = field(default_factory=Settings)
+    kinds: dict[Kind, KindCache] = field(default_factory=dict)
+    views: dict[str, View] = field(default_factory=dict)
+
+    def __getitem__(self, kind: Kind) -> KindCache:
+        return self.kinds[kind]
+
+    def view(self, name: str) -> Any:
+        """The view of that name."""
+        return self.views[name]
+
+    def provide(self, spec: Spec) -> None:
+        """Make the caches, indexes and views that a controller needs; before anything is in them."""
+        for watch in spec.watches:
+            self.cache(watch.kind)
+        for index in spec.indexes:
+            self.add_index(index)
+        for name, make in spec.views.items():
+            if name not in self.views:
+                self.views[name] = make()
+                for kind in spec.feeds.get(name, ()):
+                    self.cache(kind).listen(_feeder(self.views[name], kind))
+
+    def cache(self, kind: Kind) -> KindCache:
+        """The cache of a kind, made if need be."""
+        if kind not in self.kinds:
+            self.kinds[kind] = KindCache(kind)
+        return self.kinds[kind]
+
+    def add_index(self, index: Index) -> None:
+        """File a kind's objects under more values."""
+        self.cache(index.kind).index(index.name, index.values)
+
+
+def _feeder(view: View, kind: Kind) -> Listener:
+    return lambda change: view.change(kind, change.old, change.new)

@@ -1,0 +1,59 @@
+"""The kinds that controllers name: a row each, with what a path and an owner reference need."""
+
+from dataclasses import dataclass, field
+
+from apiserver.api.meta import api_version
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind in the version that the controllers speak.
+
+    Attributes:
+        plural: the name in paths: "pods".
+        kind: the name in objects: "Pod".
+        api_version: of its objects: "v1", "apps/v1".
+    """
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool = True
+    api_version: str = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "api_version", api_version(self.group, self.version))
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """Where its collection, an object or a part of an object is; "" as namespace is all of them."""
+        parts = ["", "apis", self.group, self.version] if self.group else ["", "api", self.version]
+        if namespace:
+            parts += ["namespaces", namespace]
+        return "/".join([*parts, self.plural, *filter(None, (name, subresource))])
+
+    def __str__(self) -> str:
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+POD = Kind("", "v1", "Pod", "pods")
+NODE = Kind("", "v1", "Node", "nodes", namespaced=False)
+NAMESPACE = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
+SERVICE = Kind("", "v1", "Service", "services")
+ENDPOINTS = Kind("", "v1", "Endpoints", "endpoints")
+CONFIG_MAP = Kind("", "v1", "ConfigMap", "configmaps")
+SERVICE_ACCOUNT = Kind("", "v1", "ServiceAccount", "serviceaccounts")
+CLAIM = Kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+VOLUME = Kind("", "v1", "PersistentVolume", "persistentvolumes", namespaced=False)
+REPLICATION_CONTROLLER = Kind("", "v1", "ReplicationController", "replicationcontrollers")
+DEPLOYMENT = Kind("apps", "v1", "Deployment", "deployments")
+REPLICA_SET = Kind("apps", "v1", "ReplicaSet", "replicasets")
+STATEFUL_SET = Kind("apps", "v1", "StatefulSet", "statefulsets")
+CONTROLLER_REVISION = Kind("apps", "v1", "ControllerRevision", "controllerrevisions")
+DISRUPTION_BUDGET = Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
+ENDPOINT_SLICE = Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices")
+STORAGE_CLASS = Kind("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
+PRIORITY_CLASS = Kind("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)
+LEASE = Kind("coordination.k8s.io", "v1", "Lease", "leases")
+EVENT = Kind("", "v1", "Event", "events")
+SCHEDULER_EVENT = Kind("events.k8s.io", "v1", "Event", "events")

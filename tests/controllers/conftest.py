@@ -1,0 +1,163 @@
+"""Controllers without a server: a world of real caches filled by hand, and a stage on which plans are rehearsed."""
+
+import copy
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from apiserver.api.errors import ApiError
+from controller_manager.planning.profile import NEWEST
+from controller_manager.runtime import contract
+from controller_manager.runtime.cache import Caches
+from controller_manager.runtime.contract import (
+    Batch,
+    Create,
+    Delete,
+    DeleteAll,
+    Emit,
+    Get,
+    Later,
+    ListAll,
+    Patch,
+    Settings,
+    Update,
+)
+
+NOW = 1_800_000_000.0
+"""2027-01-15T08:00:00Z: the time on the stage."""
+
+
+@dataclass
+class Rehearsal:
+    """What a plan did.
+
+    Attributes:
+        actions: everything that it yielded, in order; of a batch, the batch and not its requests.
+        error: the ApiError that it ended with, None if it ended well.
+    """
+
+    actions: list[Any] = field(default_factory=list)
+    error: ApiError | None = None
+
+    def requests(self) -> list[Any]:
+        """All requests, those in batches too."""
+        found = []
+        for action in self.actions:
+            if isinstance(action, Batch):
+                found.extend(action.requests)
+            elif not isinstance(action, (Emit, Later, contract.Again)):
+                found.append(action)
+        return found
+
+    def of(self, kind: type) -> list[Any]:
+        """The requests (or Emit, Later, Again, Batch) of a type."""
+        if kind in (Emit, Later, contract.Again, Batch):
+            return [action for action in self.actions if isinstance(action, kind)]
+        return [request for request in self.requests() if isinstance(request, kind)]
+
+    @property
+    def events(self) -> list[str]:
+        """Events as "Reason: message"."""
+        return [f"{event.reason}: {event.message}" for event in self.of(Emit)]
+
+
+Answers = Callable[[Any], Any]
+"""What the server says to a request: an object, an ApiError (raised in the plan), or None for a calm server's words."""
+
+
+def rehearse(plan: Generator[Any, Any, None], answers: Answers = lambda _: None) -> Rehearsal:
+    """Run a plan to its end on a stage where nothing is stored."""
+    done = Rehearsal()
+    names = iter(range(1, 1_000_000))
+
+    def answer(request: Any) -> Any:
+        told = answers(request)
+        return told if told is not None else _calm(request, names)
+
+    reply: Any = None
+    try:
+        while True:
+            action = plan.throw(reply) if isinstance(reply, ApiError) else plan.send(reply)
+            done.actions.append(action)
+            reply = None
+            if isinstance(action, Batch):
+                reply = _batch(action, answer)
+            elif isinstance(action, (Create, Update, Patch, Delete, DeleteAll, Get, ListAll)):
+                reply = answer(action)
+    except StopIteration:
+        pass
+    except ApiError as error:
+        done.error = error
+    return done
+
+
+def _batch(batch: Batch, answer: Answers) -> list[Any]:
+    """Answers as the manager gives them: a slow start stops after the first round with an error."""
+    replies: list[Any] = []
+    size = 1 if batch.slow_start else len(batch.requests)
+    while len(replies) < len(batch.requests):
+        found = [answer(request) for request in batch.requests[len(replies) : len(replies) + size]]
+        replies += found
+        if batch.slow_start and any(isinstance(reply, ApiError) for reply in found):
+            break
+        size *= 2
+    return replies + [None] * (len(batch.requests) - len(replies))
+
+
+def _calm(request: Any, names: Iterable[int]) -> Any:
+    match request:
+        case Create(obj=obj):
+            made = copy.deepcopy(obj)
+            meta = made.setdefault("metadata", {})
+            number = next(iter(names))
+            if not meta.get("name"):
+                meta["name"] = f"{meta.get('generateName', 'x-')}{number:05d}"
+            return made | {"metadata": meta | {"uid": f"uid-{number}", "resourceVersion": str(1000 + number)}}
+        case Update(obj=obj):
+            return obj
+        case ListAll():
+            return []
+        case Get(kind=kind, key=key) | Patch(kind=kind, key=key):
+            raise AssertionError(f"the test must say what the server answers for {kind} {key}")
+        case _:
+            return {}
+
+
+@pytest.fixture(name="rehearse")
+def _rehearse() -> Callable[..., Rehearsal]:
+    return rehearse
+
+
+@pytest.fixture
+def now() -> float:
+    return NOW
+
+
+@pytest.fixture
+def make_world() -> Callable[..., Caches]:
+    """make_world(SPEC, {POD: [pod, …], …}, profile=…, settings=…): the caches that a SPEC asks for, filled."""
+
+    def make(spec: Any, objects: dict[Any, Iterable[Any]] | None = None, *, profile=NEWEST, settings=None) -> Caches:
+        world = Caches(profile, settings or Settings())
+        world.provide(spec)
+        for kind, found in (objects or {}).items():
+            world.cache(kind).replace(({"apiVersion": kind.api_version, "kind": kind.kind} | obj for obj in found), 1)
+        return world
+
+    return make
+
+
+@pytest.fixture
+def reconcile(make_world, now):
+    """reconcile(SPEC, key, objects, answers): what a controller does about a key in a world of these objects."""
+
+    def run(
+        spec: Any, key: str, objects: Any, answers: Answers = lambda _: None, *, at: float | None = None, **more: Any
+    ):
+        world = objects if isinstance(objects, Caches) else make_world(spec, objects, **more)
+        seen = spec.observe(world, key)
+        return Rehearsal() if seen is None else rehearse(spec.plan(seen, now if at is None else at), answers)
+
+    return run
