@@ -69,6 +69,7 @@ class KindCache:
         self._listeners: list[Listener] = []
         self._waiting: list[tuple[int, int, Callable[[], None]]] = []
         self._ticket = count()
+        self._changing: dict[Key, list[Callable[[], None]]] = {}
         for name, values in BUILT_IN.items():
             self.index(name, values)
 
@@ -154,6 +155,10 @@ class KindCache:
         """Call once everything up to a revision is in here."""
         heappush(self._waiting, (revision, next(self._ticket), then))
 
+    def when_changed(self, key: Key, then: Callable[[], None]) -> None:
+        """Call at the next change of an object, or when it goes."""
+        self._changing.setdefault(key, []).append(then)
+
     def _withdraw(self, key: Key, old: Obj) -> None:
         for values, filed in self._values:
             for value in values(old):
@@ -165,6 +170,9 @@ class KindCache:
     def _tell(self, change: Change) -> None:
         for listener in self._listeners:
             listener(change)
+        if self._changing:
+            for then in self._changing.pop(key_of(change.obj), ()):
+                then()
 
 
 @dataclass(slots=True)

@@ -292,6 +292,7 @@ class Spec:
         workers: how many keys at a time; the flag --concurrent-NAME-syncs where `flag` says so.
         flag: the word in that flag: "deployment", "" for none.
         retries: how often a failing key is tried again before it waits for the next event, None for ever.
+        pace: the least seconds between two runs of one key, so that a burst of changes is one run.
         every: seconds after which `periodic` keys run again and again, 0 for never.
         periodic: the keys that run at start and after every such time.
         indexes: what the controller looks up in caches.
@@ -308,6 +309,7 @@ class Spec:
     workers: int = 5
     flag: str = ""
     retries: int | None = None
+    pace: float = 0.0
     every: float = 0.0
     periodic: tuple[Key, ...] = ()
     indexes: tuple[Index, ...] = ()

@@ -1,1 +1,214 @@
-"""To be written."""
+"""The one loop under all controllers: take a key, observe, plan, carry the plan out, and decide what errors mean."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from apiserver.api.errors import ApiError
+from controller_manager.runtime.awaited import Awaited
+from controller_manager.runtime.cache import Caches
+from controller_manager.runtime.clock import Clock
+from controller_manager.runtime.contract import (
+    Action,
+    Again,
+    Answer,
+    Batch,
+    Change,
+    Delayed,
+    Emit,
+    Key,
+    Later,
+    Plan,
+    Request,
+    Spec,
+    Trigger,
+    is_namespace_terminating,
+)
+from controller_manager.runtime.workqueue import WorkQueue
+
+log = logging.getLogger("controller_manager")
+
+
+class Performs(Protocol):
+    """Who asks the server."""
+
+    async def perform(self, request: Request) -> Any:
+        """The answer to a request.
+
+        Raises:
+            ApiError: it was refused, or there was no answer.
+        """
+
+
+class Records(Protocol):
+    """Who sends Events."""
+
+    def record(self, emit: Emit, source: str) -> None:
+        """Have an Event sent in the background."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What all controllers of a manager share."""
+
+    caches: Caches
+    server: Performs
+    recorder: Records
+    clock: Clock
+
+
+class Controller:
+    """A SPEC at work.
+
+    Attributes:
+        spec: what it does.
+        queue: the keys that wait for it.
+    """
+
+    def __init__(self, spec: Spec, queue: WorkQueue, means: Means, *, workers: int = 0) -> None:
+        self.spec = spec
+        self.queue = queue
+        self._means = means
+        self._workers = workers or spec.workers
+        self._awaited = Awaited(means.caches)
+        self._ran: dict[Key, float] = {}
+        for watch in spec.watches:
+            if watch.trigger is not None:
+                means.caches.cache(watch.kind).listen(self._listener(watch.trigger))
+
+    async def run(self) -> None:
+        """Work until cancelled; the caches are filled before this begins."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._workers):
+                    group.create_task(self._work())
+                if self.spec.periodic:
+                    group.create_task(self._tick())
+        finally:
+            self.queue.close()
+
+    def _listener(self, trigger: Trigger) -> Any:
+        caches, queue = self._means.caches, self.queue
+
+        def listen(change: Change) -> None:
+            for key in trigger(caches, change):
+                if isinstance(key, Delayed):
+                    queue.add_after(key.key, key.seconds)
+                else:
+                    queue.add(key)
+
+        return listen
+
+    async def _tick(self) -> None:
+        while True:
+            for key in self.spec.periodic:
+                self.queue.add(key)
+            if not self.spec.every:
+                return
+            await self._means.clock.sleep(self.spec.every)
+
+    async def _work(self) -> None:
+        while True:
+            key = await self.queue.get()
+            try:
+                await self._process(key)
+            finally:
+                self.queue.done(key)
+
+    async def _process(self, key: Key) -> None:
+        now = self._means.clock.monotonic()
+        wait = self._awaited.blocked(key, lambda: self.queue.add(key), now=now)
+        if wait or (wait := self._ran.get(key, 0.0) + self.spec.pace - now) > 0:
+            self.queue.add_after(key, wait)
+            return
+        if self.spec.pace:
+            self._ran[key] = now
+        try:
+            await self._run(key)
+        except Exception as error:  # noqa: BLE001 - whatever it is, other keys go on
+            self._judge(key, error)
+        else:
+            self.queue.forget(key)
+
+    async def _run(self, key: Key) -> None:
+        seen = self.spec.observe(self._means.caches, key)
+        if seen is None:
+            self._awaited.forget(key)
+            self._ran.pop(key, None)
+            return
+        await self._carry_out(self.spec.plan(seen, self._means.clock.now()), key)
+
+    def _judge(self, key: Key, error: Exception) -> None:
+        """What becomes of a key whose plan failed: the whole policy of retries."""
+        match error:
+            case ApiError() if is_namespace_terminating(error):
+                self.queue.forget(key)  # nothing can be made there any more
+            case ApiError(code=429) if seconds := (error.details or {}).get("retryAfterSeconds"):
+                self.queue.add_after(key, seconds)
+            case ApiError() if self.spec.retries is not None and self.queue.failures(key) >= self.spec.retries:
+                log.warning("%s %s failed %d times and waits for a change: %s", self.spec.name, key, self.spec.retries, error)
+                self.queue.forget(key)
+            case ApiError():
+                level = logging.DEBUG if error.code in (404, 409) else logging.WARNING
+                log.log(level, "%s %s failed and is tried again: %s", self.spec.name, key, error)
+                self.queue.retry(key)
+            case _:
+                log.error("%s %s failed and is tried again", self.spec.name, key, exc_info=error)
+                self.queue.retry(key)
+
+    async def _carry_out(self, plan: Plan, key: Key) -> None:
+        """Do what a plan yields, one action after the other, and tell it how each went."""
+        try:
+            action = next(plan)
+            while True:
+                try:
+                    answer = await self._do(action, key)
+                except ApiError as error:
+                    action = plan.throw(error)
+                else:
+                    action = plan.send(answer)
+        except StopIteration:
+            pass
+        finally:
+            plan.close()
+
+    async def _do(self, action: Action, key: Key) -> Any:
+        match action:
+            case Emit():
+                self._means.recorder.record(action, self.spec.source)
+            case Later(seconds=seconds):
+                self.queue.add_after(key, seconds)
+            case Again():
+                self.queue.retry(key)
+            case Batch(requests=requests, slow_start=slow):
+                return await self._ask_all(requests, key, slow_start=slow)
+            case _:
+                return await self._ask(action, key)
+        return None
+
+    async def _ask(self, request: Request, key: Key) -> Any:
+        answer = await self._means.server.perform(request)
+        self._awaited.wrote(key, request, answer, now=self._means.clock.monotonic())
+        return answer
+
+    async def _ask_all(self, requests: Sequence[Request], key: Key, *, slow_start: bool) -> list[Answer]:
+        """Ask everything at once, or in rounds of one, two, four … that end after the first round with an error."""
+        answers: list[Answer] = []
+        size = 1 if slow_start else len(requests)
+        while len(answers) < len(requests):
+            part = requests[len(answers) : len(answers) + size]
+            found = await asyncio.gather(*(self._answer(request, key) for request in part))
+            answers += found
+            if slow_start and any(isinstance(answer, ApiError) for answer in found):
+                break
+            size *= 2
+        return answers + [None] * (len(requests) - len(answers))
+
+    async def _answer(self, request: Request, key: Key) -> Answer:
+        try:
+            answer: Answer = await self._ask(request, key)
+        except ApiError as error:
+            return error
+        return answer
