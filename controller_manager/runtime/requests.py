@@ -1,0 +1,148 @@
+"""The contract's requests as HTTP, and HTTP's refusals as ApiError."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj, name_of, namespace_of
+from controller_manager.runtime.contract import Create, Delete, DeleteAll, Get, Patch, Request, Update, split_key
+
+JSON = "application/json"
+METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+LOST = "ConnectionLost"
+"""The reason of an ApiError, its code being 0, where no answer came."""
+
+_REASONS: Mapping[int, tuple[str, str]] = {
+    400: ("BadRequest", "the server rejected our request for an unknown reason"),
+    401: ("Unauthorized", "the server has asked for the client to provide credentials"),
+    403: ("Forbidden", "the server does not allow this request"),
+    404: ("NotFound", "the server could not find the requested resource"),
+    405: ("MethodNotAllowed", "the server does not allow this method on the requested resource"),
+    406: ("NotAcceptable", "the server was unable to respond with a content type that the client supports"),
+    409: ("Conflict", "the server reported a conflict"),
+    410: ("Expired", "the server no longer has what was asked for"),
+    413: ("RequestEntityTooLarge", "the request is too large for the server"),
+    415: ("UnsupportedMediaType", "the body of the request was in an unknown format"),
+    422: ("Invalid", "the server rejected our request due to an error in our request"),
+    429: ("TooManyRequests", "the server has received too many requests and has asked us to try again later"),
+    503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
+    504: ("Timeout", "the server was unable to return a response in the time allotted"),
+}
+"""What a code means where the body is no Status (NewGenericServerResponse)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request as HTTP has it.
+
+    Attributes:
+        target: path and query, percent-encoded.
+        content_type: of the body.
+    """
+
+    method: str
+    target: str
+    body: bytes = b""
+    content_type: str = JSON
+    accept: str = JSON
+
+
+def call_of(request: Request) -> Call:
+    """The HTTP of a request; a ListAll, which takes many, has none."""
+    match request:
+        case Create(kind, obj, name, subresource):
+            return Call("POST", _target(kind.path(namespace_of(obj), name, subresource)), orjson.dumps(obj))
+        case Update(kind, obj, subresource):
+            path = kind.path(namespace_of(obj), name_of(obj), subresource)
+            return Call("PUT", _target(path), orjson.dumps(obj))
+        case Patch(kind, key, body, subresource, content_type):
+            path = kind.path(*split_key(key), subresource)
+            return Call("PATCH", _target(path), orjson.dumps(body), content_type)
+        case Delete(kind, key):
+            return Call("DELETE", _target(kind.path(*split_key(key))), _delete_options(request))
+        case DeleteAll(kind, namespace, grace):
+            return Call("DELETE", _target(kind.path(namespace)), _options(gracePeriodSeconds=grace))
+        case Get(kind, key):
+            return Call("GET", _target(kind.path(*split_key(key))))
+        case _:
+            raise TypeError(f"{type(request).__name__} is no single request")
+
+
+def with_query(path: str, query: Mapping[str, str]) -> str:
+    """A path with a query, percent-encoded."""
+    pairs = "&".join(f"{name}={quote(value, safe='')}" for name, value in query.items())
+    return f"{_target(path)}?{pairs}" if pairs else _target(path)
+
+
+def refusal(code: int, body: bytes, retry_after: str = "") -> ApiError:
+    """What an answer that is no success says.
+
+    Args:
+        code: the HTTP status.
+        body: a Status, or whatever a proxy has to say.
+        retry_after: the header of that name.
+    """
+    status = _status(body)
+    if status is None:
+        return _generic(code, body, retry_after)
+    details = status.get("details")
+    return ApiError(
+        int(status.get("code") or code),
+        str(status.get("reason") or ""),
+        str(status.get("message") or ""),
+        details=details if isinstance(details, dict) else None,
+    )
+
+
+def status_error(status: Obj) -> ApiError:
+    """The error that a Status tells within a stream."""
+    return refusal(int(status.get("code") or 500), orjson.dumps(status))
+
+
+def lost(why: str) -> ApiError:
+    """No answer came: the connection could not be made, broke, or took too long."""
+    return ApiError(0, LOST, why)
+
+
+def _target(path: str) -> str:
+    return quote(path, safe="/:@-._~$&()*+,;=")
+
+
+def _delete_options(request: Delete) -> bytes:
+    guards = {"uid": request.uid, "resourceVersion": request.resource_version}
+    return _options(
+        preconditions={name: value for name, value in guards.items() if value} or None,
+        propagationPolicy=request.propagation or None,
+        gracePeriodSeconds=request.grace,
+    )
+
+
+def _options(**given: Any) -> bytes:
+    options = {name: value for name, value in given.items() if value is not None}
+    return orjson.dumps({"kind": "DeleteOptions", "apiVersion": "v1"} | options) if options else b""
+
+
+def _status(body: bytes) -> Obj | None:
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) and found.get("kind") == "Status" else None
+
+
+def _generic(code: int, body: bytes, retry_after: str) -> ApiError:
+    told = body[:2048].decode(errors="replace").strip()
+    reason, message = _REASONS.get(code, ("", f"the server responded with the status code {code} but did not say more"))
+    if code >= 500 and not reason:
+        reason = "InternalError"
+        message = f"an error on the server ({told!r}) has prevented the request from succeeding"
+    details: Obj = {"causes": [{"reason": "UnexpectedServerResponse", "message": told or "unknown"}]}
+    if retry_after.isdecimal():
+        details["retryAfterSeconds"] = int(retry_after)
+    return ApiError(code, reason, message, details=details)
