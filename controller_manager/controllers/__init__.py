@@ -2,3 +2,12 @@
 
 A controller knows neither the client nor the queue nor another controller: it reads caches, and yields actions.
 """
+
+from collections.abc import Mapping
+
+from controller_manager.runtime.contract import Spec
+
+_SPECS: tuple[Spec, ...] = ()
+
+CONTROLLERS: Mapping[str, Spec] = {spec.name: spec for spec in _SPECS}
+"""Name → controller, as --controllers knows them."""

@@ -1,5 +1,6 @@
 """Caches: what the server said last of each kind, indexed, with one writer; and the world of all of them."""
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -56,13 +57,12 @@ class KindCache:
 
     Attributes:
         revision: up to which everything is in here, 0 before the first list.
-        synced: whether the first list is complete.
     """
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
         self.revision = 0
-        self.synced = False
+        self._synced = asyncio.Event()
         self._objects: dict[Key, Obj] = {}
         self._filed: dict[str, dict[str, dict[Key, Obj]]] = {}
         self._values: list[tuple[Values, dict[str, dict[Key, Obj]]]] = []
@@ -91,6 +91,15 @@ class KindCache:
     def by(self, index: str, value: str) -> Collection[Obj]:
         """The objects that an index files under a value."""
         return self._filed[index].get(value, _NONE).values()
+
+    @property
+    def synced(self) -> bool:
+        """Whether the first list is complete."""
+        return self._synced.is_set()
+
+    async def wait_until_synced(self) -> None:
+        """Return when the first list is complete."""
+        await self._synced.wait()
 
     def __iter__(self) -> Iterator[Obj]:
         return iter(self._objects.values())
@@ -136,7 +145,7 @@ class KindCache:
             if old is None or old["metadata"].get("resourceVersion") != obj["metadata"].get("resourceVersion"):
                 self.put(obj)
         self.revision = 0  # a server that lost its data starts again from a lower one
-        self.synced = True
+        self._synced.set()
         self.advance(revision)
 
     def resync(self) -> None:

@@ -1,0 +1,116 @@
+"""The manager's settings, and whether they can be used."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from controller_manager.controllers import CONTROLLERS
+from controller_manager.planning.profile import PROFILES
+from controller_manager.runtime.contract import Settings, Spec
+
+
+class ConfigError(Exception):
+    """A setting that cannot be used; the message says which, why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Election:
+    """How one manager of several becomes the one that works (client-go's leaderelection).
+
+    Attributes:
+        enabled: False works at once.
+        namespace, name: of the Lease.
+        lease, renew, retry: seconds that a lease lasts, that its holder tries to renew it, and between two tries.
+    """
+
+    enabled: bool = True
+    namespace: str = "kube-system"
+    name: str = "kube-controller-manager"
+    lease: float = 15.0
+    renew: float = 10.0
+    retry: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Where the simulated kubelets answer logs and exec, and to whom.
+
+    Attributes:
+        certificate, key: of the kubelets; without them nothing is answered.
+        client_authority: who signs the server's client certificate.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    certificate: Path | None = None
+    key: Path | None = None
+    client_authority: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings of one controller manager.
+
+    Attributes:
+        kubeconfig: how to reach the server; None for the credentials that a pod has.
+        context: the context in it, "" for its current one.
+        controllers: as --controllers says: "*", names, and names with "-" before them.
+        workers: controller → how many keys at a time, where it differs from the controller's own number.
+        resync: controller → seconds after which everything is looked at again, 0 for never.
+        qps, burst: how many requests a second, and at once; below 0 without limit.
+        metrics_host, metrics_port: where /metrics, /healthz and /readyz are; port 0 is any free one, None is nowhere.
+        settings: what controllers are told.
+        compatibility: a key of PROFILES.
+    """
+
+    kubeconfig: Path | None = None
+    context: str = ""
+    controllers: tuple[str, ...] = ("*",)
+    workers: Mapping[str, int] = field(default_factory=dict)
+    resync: Mapping[str, float] = field(default_factory=dict)
+    qps: float = -1.0
+    burst: int = 0
+    metrics_host: str = "127.0.0.1"
+    metrics_port: int | None = 10252
+    election: Election = field(default_factory=Election)
+    streams: Streams = field(default_factory=Streams)
+    settings: Settings = field(default_factory=Settings)
+    compatibility: str = "1.35"
+
+    def chosen(self) -> list[Spec]:
+        """The controllers to run."""
+        return [spec for name, spec in CONTROLLERS.items() if is_chosen(name, self.controllers, default=spec.default)]
+
+
+def is_chosen(name: str, said: Iterable[str], *, default: bool = True) -> bool:
+    """Whether a controller runs (IsControllerEnabled): named, not named with "-", or one of "*"."""
+    words = list(said)
+    if name in words or f"-{name}" in words:
+        return name in words
+    return "*" in words and default
+
+
+def check(config: Config) -> Config:
+    """The same settings, if they can be used.
+
+    Raises:
+        ConfigError: one cannot.
+    """
+    for word in config.controllers:
+        if word.removeprefix("-") not in {"*", *CONTROLLERS}:
+            known = ", ".join(sorted(CONTROLLERS))
+            raise ConfigError(f'--controllers: "{word}" is no controller; these are: {known}')
+    for name, count in config.workers.items():
+        if count < 1:
+            raise ConfigError(f"--concurrent-{name}-syncs: {count} workers do nothing: give 1 or more")
+    election = config.election
+    if election.enabled and not election.lease > election.renew > election.retry > 0:
+        raise ConfigError(
+            "--leader-elect-lease-duration must be greater than --leader-elect-renew-deadline, "
+            "and that greater than --leader-elect-retry-period"
+        )
+    if config.compatibility not in PROFILES:
+        raise ConfigError(f"--compatibility: {config.compatibility} is not one of {', '.join(PROFILES)}")
+    if config.kubeconfig is not None and not config.kubeconfig.is_file():
+        raise ConfigError(f"--kubeconfig: {config.kubeconfig} is not a file")
+    return config

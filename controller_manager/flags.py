@@ -1,0 +1,201 @@
+"""kube-controller-manager's flags for the manager's settings, and those of the simulation."""
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from controller_manager.config import Config, ConfigError, Election, Streams, check
+from controller_manager.controllers import CONTROLLERS
+from controller_manager.planning.profile import PROFILES
+from controller_manager.runtime.contract import Settings, Spec
+
+
+def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]:
+    """The settings that a command line gives, and how much to log; argparse exits where it cannot be read.
+
+    Raises:
+        ConfigError: a setting cannot be used.
+    """
+    given = parser().parse_args(arguments)
+    defaults = Config()
+    config = replace(
+        defaults,
+        kubeconfig=given.kubeconfig,
+        context=given.context,
+        controllers=tuple(given.controllers),
+        workers={spec.name: getattr(given, _workers(spec)) for spec in CONTROLLERS.values() if spec.flag},
+        resync={"deployment": given.deployment_controller_sync_period},
+        qps=given.kube_api_qps,
+        burst=given.kube_api_burst,
+        metrics_host=given.metrics_bind_address.host,
+        metrics_port=given.metrics_bind_address.port,
+        election=Election(
+            enabled=given.leader_elect,
+            namespace=given.leader_elect_resource_namespace,
+            name=given.leader_elect_resource_name,
+            lease=given.leader_elect_lease_duration,
+            renew=given.leader_elect_renew_deadline,
+            retry=given.leader_elect_retry_period,
+        ),
+        streams=Streams(
+            host=given.kubelet_bind_address,
+            port=given.kubelet_port,
+            certificate=given.kubelet_tls_cert_file,
+            key=given.kubelet_tls_private_key_file,
+            client_authority=given.kubelet_client_ca_file,
+        ),
+        settings=_settings(given),
+        compatibility=given.compatibility,
+    )
+    return check(config), given.v
+
+
+def _settings(given: argparse.Namespace) -> Settings:
+    return Settings(root_ca=_text(given.root_ca_file), nodes=given.nodes)
+
+
+def _text(path: Path | None) -> str:
+    if path is None:
+        return ""
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--root-ca-file: {path} cannot be read: {error}") from error
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags, grouped as people look for them."""
+    found = argparse.ArgumentParser(
+        prog="python -m controller_manager",
+        description="Run the controllers, the scheduler and the simulated nodes against any Kubernetes API server.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    _server_flags(found.add_argument_group("the server"))
+    _controller_flags(found.add_argument_group("controllers"))
+    _election_flags(found.add_argument_group("leader election"))
+    _simulation_flags(found.add_argument_group("simulated nodes"))
+    return found
+
+
+def _server_flags(group: "argparse._ArgumentGroup") -> None:
+    add = group.add_argument
+    add("--kubeconfig", type=Path, metavar="FILE", help="how to reach the server; without it, as pods do")
+    add("--context", default="", help="the context in the kubeconfig, its current one if not given")
+    add("--kube-api-qps", type=float, default=-1.0, metavar="N", help="requests per second, below 0 without limit")
+    add("--kube-api-burst", type=int, default=0, metavar="N", help="requests at once where --kube-api-qps is a limit")
+    add(
+        "--metrics-bind-address",
+        type=_address,
+        default="127.0.0.1:10252",
+        metavar="HOST:PORT",
+        help="where /metrics, /healthz and /readyz are; port 0 is any free one, 0 alone is nowhere",
+    )
+    add("-v", "--v", type=int, default=0, metavar="LEVEL", help="how much to log")
+
+
+def _controller_flags(group: "argparse._ArgumentGroup") -> None:
+    add = group.add_argument
+    add(
+        "--controllers",
+        type=lambda text: text.split(","),
+        default="*",
+        metavar="NAMES",
+        help=f"* for all, NAME for one, -NAME for all but one: {', '.join(sorted(CONTROLLERS))}",
+    )
+    for spec in CONTROLLERS.values():
+        if spec.flag:
+            flag = f"--concurrent-{spec.flag}-syncs"
+            add(flag, dest=_workers(spec), type=int, default=spec.workers, metavar="N", help="how many at a time")
+    add(
+        "--deployment-controller-sync-period",
+        type=duration,
+        default="0s",
+        metavar="TIME",
+        help="after which all Deployments are looked at again, 0s for never",
+    )
+    add("--root-ca-file", type=Path, metavar="FILE", help="what kube-root-ca.crt publishes in each namespace")
+    add("--compatibility", default="1.35", metavar="RELEASE", help=f"whose behaviour: {', '.join(PROFILES)}")
+
+
+def _election_flags(group: "argparse._ArgumentGroup") -> None:
+    add = group.add_argument
+    add(
+        "--leader-elect",
+        type=_boolean,
+        nargs="?",
+        const=True,
+        default=True,
+        metavar="BOOL",
+        help="of several managers one works",
+    )
+    add("--leader-elect-lease-duration", type=duration, default="15s", metavar="TIME", help="how long a lease lasts")
+    add(
+        "--leader-elect-renew-deadline",
+        type=duration,
+        default="10s",
+        metavar="TIME",
+        help="how long a leader tries to renew",
+    )
+    add("--leader-elect-retry-period", type=duration, default="2s", metavar="TIME", help="the time between two tries")
+    add("--leader-elect-resource-namespace", default="kube-system", metavar="NAME", help="where the Lease is")
+    add("--leader-elect-resource-name", default="kube-controller-manager", metavar="NAME", help="the Lease's name")
+
+
+def _simulation_flags(group: "argparse._ArgumentGroup") -> None:
+    add = group.add_argument
+    add("--nodes", type=int, default=0, metavar="N", help="how many nodes to simulate")
+    add(
+        "--kubelet-bind-address",
+        default="127.0.0.1",
+        metavar="HOST",
+        help="where simulated kubelets answer logs and exec",
+    )
+    add("--kubelet-port", type=int, default=0, metavar="PORT", help="their port, 0 for any free one")
+    add("--kubelet-tls-cert-file", type=Path, metavar="FILE", help="their certificate; without it nothing is answered")
+    add("--kubelet-tls-private-key-file", type=Path, metavar="FILE", help="its key")
+    add("--kubelet-client-ca-file", type=Path, metavar="FILE", help="who signs the server's client certificate")
+
+
+def _workers(spec: Spec) -> str:
+    return f"workers_{spec.name.replace('-', '_')}"
+
+
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:h|ms|m|s))+")
+_PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
+
+
+def duration(text: str) -> float:
+    """Seconds of a duration in Go's words: "1m30s", "250ms".
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    if not _DURATION.fullmatch(text):
+        raise argparse.ArgumentTypeError(f'"{text}" is no duration: give one such as 30s, 5m or 1h30m')
+    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise argparse.ArgumentTypeError(f'"{text}" is neither true nor false')
+    return text.lower() == "true"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen; port None is nowhere."""
+
+    host: str
+    port: int | None
+
+
+def _address(text: str) -> Address:
+    if text == "0":
+        return Address("", None)
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise argparse.ArgumentTypeError(f'"{text}" is no address: give HOST:PORT, such as 127.0.0.1:10252, or 0')
+    return Address(host.strip("[]") or "0.0.0.0", int(port))  # noqa: S104 - as kube-controller-manager takes ":8080"
