@@ -1,0 +1,45 @@
+"""Conditions of a status: a list with one entry for each type, and two times of which one follows the status alone."""
+
+from collections.abc import Sequence
+
+from apiserver.api.meta import Obj
+from controller_manager.planning.times import stamp
+
+TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
+
+
+def find(conditions: Sequence[Obj], type_: str) -> Obj | None:
+    """The condition of a type, None where there is none."""
+    return next((condition for condition in conditions if condition["type"] == type_), None)
+
+
+def without(conditions: Sequence[Obj], type_: str) -> list[Obj]:
+    """The conditions less those of a type."""
+    return [condition for condition in conditions if condition["type"] != type_]
+
+
+def put(conditions: Sequence[Obj], condition: Obj) -> list[Obj]:
+    """The conditions with this one in place of its type's; nothing changes where status and reason stay.
+
+    The last transition stays where the status does (deployment_util.go SetDeploymentCondition, and its likes).
+    """
+    current = find(conditions, condition["type"])
+    if current is not None and current["status"] == condition["status"]:
+        if current.get("reason", "") == condition.get("reason", ""):
+            return list(conditions)
+        if "lastTransitionTime" in current:
+            condition = condition | {"lastTransitionTime": current["lastTransitionTime"]}
+    return [*without(conditions, condition["type"]), condition]
+
+
+def deployment_condition(type_: str, status: str, now: float, *, reason: str, message: str) -> Obj:
+    """A new condition of a Deployment (NewDeploymentCondition)."""
+    time = stamp(now)
+    return {
+        "type": type_,
+        "status": status,
+        "lastUpdateTime": time,
+        "lastTransitionTime": time,
+        "reason": reason,
+        "message": message,
+    }
