@@ -1,0 +1,60 @@
+"""What the manager tells of itself over HTTP: /metrics, /healthz, /livez and /readyz."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from controller_manager.config import ConfigError
+from controller_manager.metrics import Metrics
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+Missing = Callable[[], Sequence[str]]
+"""What the manager still waits for before it works; nothing where it is ready."""
+
+
+@asynccontextmanager
+async def answering(host: str, port: int | None, metrics: Metrics, missing: Missing) -> AsyncIterator[int]:
+    """Answer for as long as the context lasts; gives the port, 0 where nothing is to be answered.
+
+    Raises:
+        ConfigError: the address cannot be had.
+    """
+    if port is None:
+        yield 0
+        return
+    runner = web.AppRunner(_pages(metrics, missing), access_log=None, handle_signals=False)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port)
+        try:
+            await site.start()
+        except OSError as error:
+            raise ConfigError(
+                f"--metrics-bind-address: {host}:{port} cannot be had: {error.strerror or error}; give another port, or 0"
+            ) from error
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+
+
+def _pages(metrics: Metrics, missing: Missing) -> web.Application:
+    async def exposition(_: web.Request) -> web.Response:
+        return web.Response(body=metrics.exposition(), headers={"Content-Type": METRICS_TYPE})
+
+    async def healthy(_: web.Request) -> web.Response:
+        return web.Response(text="ok")
+
+    async def ready(_: web.Request) -> web.Response:
+        found = missing()
+        if found:
+            return web.Response(status=503, text=f"not ready: the first list is not complete of {', '.join(found)}\n")
+        return web.Response(text="ok")
+
+    pages = web.Application()
+    pages.router.add_get("/metrics", exposition)
+    pages.router.add_get("/healthz", healthy)
+    pages.router.add_get("/livez", healthy)
+    pages.router.add_get("/readyz", ready)
+    return pages

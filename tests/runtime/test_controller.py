@@ -1,0 +1,251 @@
+"""The loop under all controllers: what errors mean for a key and for others, pace, periods, and a key's own writes."""
+
+import asyncio
+import logging
+
+import pytest
+
+from apiserver.api import errors
+from controller_manager.metrics import QueueTally
+from controller_manager.runtime.awaited import EXPIRES, Awaited
+from controller_manager.runtime.cache import Caches
+from controller_manager.runtime.clock import Clock
+from controller_manager.runtime.contract import Again, Create, Delayed, Delete, Later, Spec, Update, Watch, itself
+from controller_manager.runtime.controller import Controller, Means
+from controller_manager.runtime.kinds import POD
+from controller_manager.runtime.ratelimit import ItemBackoff
+from controller_manager.runtime.workqueue import WorkQueue
+
+pytestmark = pytest.mark.looptime
+
+
+class LoopClock(Clock):
+    """The loop's time, which looptime makes pass."""
+
+    def now(self) -> float:
+        return 1.8e9 + self.monotonic()
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+
+def pod(name: str, *, revision: int = 1, **meta):
+    return {"metadata": {"namespace": "a", "name": name, "uid": f"uid-{name}", "resourceVersion": str(revision)} | meta}
+
+
+class Stage:
+    """A controller of pods whose plan a test gives; it tells which keys ran when."""
+
+    def __init__(self, plan, **spec) -> None:
+        self.ran: list[tuple[str, float]] = []
+        self.caches = Caches()
+
+        def wrapped(key, now):
+            self.ran.append((key, round(now - 1.8e9, 3)))
+            yield from plan(key)
+
+        self.spec = Spec(
+            name="stage",
+            watches=spec.pop("watches", (Watch(POD, itself),)),
+            observe=spec.pop("observe", lambda world, key: key),
+            plan=wrapped,
+            **spec,
+        )
+        self.caches.provide(self.spec)
+        self.queue = WorkQueue(ItemBackoff(), QueueTally())
+        means = Means(self.caches, server=None, recorder=None, clock=LoopClock())
+        self.controller = Controller(self.spec, self.queue, means)
+
+    async def run(self, seconds: float) -> list[tuple[str, float]]:
+        task = asyncio.ensure_future(self.controller.run())
+        await asyncio.sleep(seconds)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return self.ran
+
+    def times(self, key: str) -> list[float]:
+        return [at for name, at in self.ran if name == key]
+
+
+def nothing(_key):
+    yield from ()
+
+
+def failing(error):
+    def plan(key):
+        yield from ()
+        if key.startswith("a/bad"):
+            raise error
+
+    return plan
+
+
+async def test_what_comes_changes_or_goes_runs_its_key():
+    stage = Stage(nothing)
+    cache = stage.caches[POD]
+    cache.put(pod("x"))
+    asyncio.get_running_loop().call_later(5, cache.put, pod("x", revision=2))
+    asyncio.get_running_loop().call_later(9, cache.remove, pod("x", revision=3))
+    assert await stage.run(20) == [("a/x", 0), ("a/x", 5), ("a/x", 9)]
+
+
+async def test_a_trigger_may_ask_for_later():
+    stage = Stage(nothing, watches=(Watch(POD, lambda world, change: [Delayed("k", 7.0)]),))
+    stage.caches[POD].put(pod("x"))
+    assert await stage.run(20) == [("k", 7)]
+
+
+async def test_a_failing_key_backs_off_alone_for_ever():
+    stage = Stage(failing(errors.unavailable("away")), workers=1)
+    stage.queue.add("a/bad")
+    loop = asyncio.get_running_loop()
+    for at in (1, 2, 3):
+        loop.call_later(at, stage.queue.add, "a/good")
+    await stage.run(4000)
+    assert stage.times("a/good") == [1, 2, 3]
+    gaps = [round(b - a, 3) for a, b in zip(stage.times("a/bad"), stage.times("a/bad")[1:], strict=False)]
+    assert gaps[:4] == [0.005, 0.01, 0.02, 0.04]
+    assert max(gaps) == 1000
+
+
+async def test_a_plan_that_breaks_is_logged_and_stops_nobody(caplog):
+    def plan(key):
+        yield from ()
+        if key == "a/bad":
+            raise KeyError("spec")
+
+    stage = Stage(plan, workers=1)
+    stage.queue.add("a/bad")
+    stage.queue.add("a/good")
+    await stage.run(0.001)
+    assert [key for key, _ in stage.ran] == ["a/bad", "a/good"]
+    assert any(record.levelno == logging.ERROR and record.exc_info for record in caplog.records)
+
+
+async def test_after_so_many_retries_a_key_waits_for_the_next_change(caplog):
+    stage = Stage(failing(errors.unavailable("away")), retries=3)
+    stage.queue.add("a/bad")
+    asyncio.get_running_loop().call_later(100, stage.queue.add, "a/bad")
+    await stage.run(1000)
+    assert len(stage.times("a/bad")) == 8
+    assert "failed 3 times and waits for a change" in caplog.text
+
+
+async def test_a_refusal_since_the_namespace_goes_is_forgotten():
+    refusal = errors.forbidden("", "pods", name="x", why="it goes", causes=[{"reason": "NamespaceTerminating"}])
+    stage = Stage(failing(refusal))
+    stage.queue.add("a/bad")
+    await stage.run(1000)
+    assert len(stage.ran) == 1
+
+
+async def test_a_server_that_says_when_to_come_back_is_obeyed():
+    stage = Stage(failing(errors.too_many_requests("slow down", 17)))
+    stage.queue.add("a/bad")
+    assert await stage.run(40) == [("a/bad", 0), ("a/bad", 17), ("a/bad", 34)]
+
+
+async def test_later_and_again_run_a_key_once_more():
+    def plan(key):
+        if key == "later":
+            yield Later(50)
+            yield Later(30)
+        else:
+            yield Again()
+
+    stage = Stage(plan)
+    stage.queue.add("later")
+    await stage.run(65)
+    assert stage.times("later") == [0, 30, 60]
+    again = Stage(plan)
+    again.queue.add("again")
+    await again.run(0.02)
+    assert again.times("again")[:2] == [pytest.approx(65), pytest.approx(65.005)]
+
+
+async def test_a_burst_of_changes_is_one_run_where_a_controller_has_a_pace():
+    stage = Stage(nothing, pace=1.0)
+    loop = asyncio.get_running_loop()
+    for at in range(20):
+        loop.call_later(10 + at / 10, stage.queue.add, "k")
+    await stage.run(30)
+    assert stage.times("k") == [10, 11, 12]
+
+
+async def test_periodic_keys_run_at_the_start_and_after_every_period():
+    stage = Stage(nothing, every=20.0, periodic=("tick",))
+    await stage.run(50)
+    assert stage.times("tick") == [0, 20, 40]
+
+
+async def test_what_is_not_there_is_not_planned():
+    stage = Stage(nothing, observe=lambda world, key: None)
+    stage.queue.add("k")
+    assert await stage.run(10) == []
+
+
+# -- a key's own writes
+
+
+@pytest.fixture
+def caches():
+    found = Caches()
+    found.cache(POD).replace([pod("x")], 10)
+    return found
+
+
+@pytest.mark.parametrize("request_", [Create(POD, {}), Update(POD, {})])
+def test_a_key_waits_until_the_cache_has_seen_what_it_wrote(caches, request_):
+    awaited, woken = Awaited(caches), []
+    awaited.wrote("k", request_, pod("y", revision=12), now=0)
+    awaited.wrote("k", request_, pod("z", revision=14), now=0)
+    assert awaited.blocked("k", lambda: woken.append("k"), now=1) == EXPIRES - 1
+    caches[POD].put(pod("y", revision=12))
+    assert not woken
+    assert awaited.blocked("k", lambda: woken.append("k"), now=2)
+    caches[POD].put(pod("z", revision=14))
+    assert woken == ["k"]
+    assert not awaited.blocked("k", lambda: woken.append("k"), now=3)
+
+
+def test_other_keys_do_not_wait(caches):
+    awaited = Awaited(caches)
+    awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
+    assert not awaited.blocked("other", lambda: None, now=1)
+
+
+def test_what_the_cache_has_seen_before_the_answer_came_is_not_awaited(caches):
+    awaited = Awaited(caches)
+    awaited.wrote("k", Create(POD, {}), pod("x", revision=10), now=0)
+    assert not awaited.blocked("k", lambda: None, now=0)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        lambda cache: cache.remove(pod("x", revision=11)),
+        lambda cache: cache.put(pod("x", revision=11, deletionTimestamp="2027-01-01T00:00:00Z")),
+        lambda cache: cache.put(pod("x", revision=11, uid="another")),
+    ],
+    ids=["gone", "going", "another of its name"],
+)
+def test_a_deletion_is_seen_when_the_object_is_gone_or_going(caches, seen):
+    awaited, woken = Awaited(caches), []
+    awaited.wrote("k", Delete(POD, "a/x"), {"kind": "Status", "details": {"uid": "uid-x"}}, now=0)
+    assert awaited.blocked("k", lambda: woken.append("k"), now=1)
+    seen(caches[POD])
+    assert woken == ["k"]
+    assert not awaited.blocked("k", lambda: None, now=1)
+
+
+def test_after_five_minutes_a_key_runs_whatever_it_has_seen(caches):
+    awaited = Awaited(caches)
+    awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
+    assert awaited.blocked("k", lambda: None, now=299)
+    assert not awaited.blocked("k", lambda: None, now=300)
+
+
+def test_a_kind_that_nobody_follows_is_not_awaited():
+    awaited = Awaited(Caches())
+    awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
+    assert not awaited.blocked("k", lambda: None, now=0)
