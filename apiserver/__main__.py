@@ -2,13 +2,13 @@
 
 import asyncio
 import gc
-import json
 import logging
 import signal
 import sys
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
+from apiserver.api.logfmt import Lines
 from apiserver.app import serving
 from apiserver.config import Config, ConfigError, from_arguments
 
@@ -29,18 +29,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"apiserver: {error}", file=sys.stderr)  # noqa: T201 - a person reads this
         return 2
     return 0
-
-
-class Lines(logging.Formatter):
-    """A record as one line of key="value" pairs (logfmt), whatever it says; a traceback is one of them."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The line."""
-        told = {"msg": record.getMessage()}
-        if record.exc_info:
-            told["error"] = self.formatException(record.exc_info)
-        quoted = " ".join(f"{key}={json.dumps(value)}" for key, value in told.items())
-        return f'time="{self.formatTime(record)}" level={record.levelname} logger={record.name} {quoted}'
 
 
 def set_up_logging(verbosity: int) -> None:

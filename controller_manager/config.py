@@ -61,6 +61,7 @@ class Config:
         metrics_host, metrics_port: where /metrics, /healthz and /readyz are; port 0 is any free one, None is nowhere.
         settings: what controllers are told.
         compatibility: a key of PROFILES.
+        until_stdin_ends: stop when standard input does, as it does when a keeper dies.
     """
 
     kubeconfig: Path | None = None
@@ -76,6 +77,7 @@ class Config:
     streams: Streams = field(default_factory=Streams)
     settings: Settings = field(default_factory=Settings)
     compatibility: str = "1.35"
+    until_stdin_ends: bool = False
 
     def chosen(self) -> list[Spec]:
         """The controllers to run."""

@@ -48,6 +48,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
         ),
         settings=_settings(given),
         compatibility=given.compatibility,
+        until_stdin_ends=given.until_stdin_ends,
     )
     return check(config), given.v
 
@@ -92,6 +93,7 @@ def _server_flags(group: "argparse._ArgumentGroup") -> None:
         metavar="HOST:PORT",
         help="where /metrics, /healthz and /readyz are; port 0 is any free one, 0 alone is nowhere",
     )
+    add("--until-stdin-ends", action="store_true", help="stop when standard input ends: for keepers that may die")
     add("-v", "--v", type=int, default=0, metavar="LEVEL", help="how much to log")
 
 

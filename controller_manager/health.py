@@ -15,14 +15,14 @@ Missing = Callable[[], Sequence[str]]
 
 
 @asynccontextmanager
-async def answering(host: str, port: int | None, metrics: Metrics, missing: Missing) -> AsyncIterator[int]:
-    """Answer for as long as the context lasts; gives the port, 0 where nothing is to be answered.
+async def answering(host: str, port: int | None, metrics: Metrics, missing: Missing) -> AsyncIterator[str]:
+    """Answer for as long as the context lasts; gives the URL of the metrics, "" for none.
 
     Raises:
         ConfigError: the address cannot be had.
     """
     if port is None:
-        yield 0
+        yield ""
         return
     runner = web.AppRunner(_pages(metrics, missing), access_log=None, handle_signals=False)
     await runner.setup()
@@ -32,9 +32,10 @@ async def answering(host: str, port: int | None, metrics: Metrics, missing: Miss
             await site.start()
         except OSError as error:
             raise ConfigError(
-                f"--metrics-bind-address: {host}:{port} cannot be had: {error.strerror or error}; give another port, or 0"
+                f"--metrics-bind-address: {host}:{port} cannot be had: {error.strerror or error}; "
+                "give another port, or 0"
             ) from error
-        yield runner.addresses[0][1]
+        yield f"http://{host}:{runner.addresses[0][1]}/metrics"
     finally:
         await runner.cleanup()
 

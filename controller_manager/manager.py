@@ -2,9 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
 
 from controller_manager.config import Config
+from controller_manager.health import answering
 from controller_manager.metrics import Metrics
 from controller_manager.planning.profile import PROFILES
 from controller_manager.runtime.cache import Caches
@@ -21,23 +24,30 @@ from controller_manager.runtime.workqueue import WorkQueue
 log = logging.getLogger("controller_manager")
 
 
+class LeadershipLostError(Exception):
+    """This manager does not lead any more; the message says who does."""
+
+
 class Manager:
     """Controllers over one server.
 
     Attributes:
         caches: what they see.
         controllers: those that run.
+        metrics_url: where the metrics are, "" where they are nowhere.
     """
 
     def __init__(self, config: Config, client: Client, *, clock: Clock, metrics: Metrics) -> None:
         self.caches = Caches(PROFILES[config.compatibility], config.settings)
+        self.metrics_url = ""
         self._config = config
         self._client = client
         self._clock = clock
+        self._ready = asyncio.Event()
         self._recorder = Recorder(client, clock)
         means = Means(self.caches, client, self._recorder, clock)
         specs = config.chosen()
-        for spec in specs:  # all indexes and views come before the first listener, so that listeners find them filled
+        for spec in specs:  # indexes and views come before listeners, which are to find them filled
             self.caches.provide(spec)
         self.controllers = [self._controller(spec, means, metrics) for spec in specs]
 
@@ -46,12 +56,12 @@ class Manager:
         """The kinds whose first list is not complete: nothing is done before."""
         return [str(kind) for kind, cache in self.caches.kinds.items() if not cache.synced]
 
-    async def run(self) -> None:
-        """Work until cancelled.
+    async def until_ready(self) -> None:
+        """Return when the controllers work."""
+        await self._ready.wait()
 
-        Raises:
-            BaseExceptionGroup: something failed that is not a request.
-        """
+    async def run(self) -> None:
+        """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._recorder.run())
             for kind, cache in self.caches.kinds.items():
@@ -63,6 +73,7 @@ class Manager:
                 group.create_task(controller.run())
                 if seconds := self._config.resync.get(controller.spec.name):
                     group.create_task(self._resync(controller.spec, seconds))
+            self._ready.set()
 
     def _controller(self, spec: Spec, means: Means, metrics: Metrics) -> Controller:
         queue = WorkQueue(QueueLimiter(self._clock), metrics.tally(spec.name))
@@ -75,8 +86,44 @@ class Manager:
             self.caches[spec.watches[0].kind].resync()
 
 
-def client_of(config: Config, access: Access, *, clock: Clock, metrics: Metrics) -> Client:
-    """A client that is counted."""
+@asynccontextmanager
+async def managing(config: Config, access: Access, *, clock: Clock | None = None) -> AsyncIterator[Manager]:
+    """A manager at work, or waiting for the lead, for as long as the context lasts.
+
+    Raises:
+        ConfigError: an address to listen at cannot be had.
+        LeadershipLostError: another manager has taken the lead.
+    """
+    clock = clock or Clock()
+    metrics = Metrics(clock)
+    async with _client(config, access, clock=clock, metrics=metrics) as client:
+        manager = Manager(config, client, clock=clock, metrics=metrics)
+        async with answering(config.metrics_host, config.metrics_port, metrics, lambda: manager.waits_for) as url:
+            manager.metrics_url = url
+            async with _working(manager.run()):
+                yield manager
+
+
+@asynccontextmanager
+async def _working(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """The work beside the context: what it raises ends both, and it is cancelled at the end."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(work)
+            yield
+            task.cancel()
+    except BaseExceptionGroup as group:
+        raise _first(group) from None
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """What a group is about, in the end."""
+    found = group.exceptions[0]
+    return _first(found) if isinstance(found, BaseExceptionGroup) else found
+
+
+def _client(config: Config, access: Access, *, clock: Clock, metrics: Metrics) -> Client:
+    """A client whose requests are counted."""
     host = access.server.removeprefix("https://").removeprefix("http://")
 
     def observe(method: str, code: int, seconds: float) -> None:

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from apiserver.__main__ import Lines
+from apiserver.api.logfmt import Lines
 
 
 def line(message: str, **more: object) -> str:

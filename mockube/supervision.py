@@ -1,0 +1,83 @@
+"""A process that is kept alive: started again with growing patience when it dies, and stopped with its keeper."""
+
+import asyncio
+import contextlib
+import logging
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+log = logging.getLogger("mockube")
+
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
+"""Seconds until a process that died is started again; each time twice as long."""
+CALM = 60.0
+"""Seconds of life after which the waits begin anew."""
+PATIENCE = 10.0
+"""Seconds that a process may take to stop before it is killed."""
+UNUSABLE = 2
+"""The exit code of a program that cannot do what its arguments ask: starting it again would not help."""
+
+Ready = Callable[[str], None]
+"""Told the first line that a process prints, which it does when it is ready; again after each start."""
+
+
+@asynccontextmanager
+async def supervised(command: Sequence[str], ready: Ready) -> AsyncIterator[None]:
+    """A process for as long as the context lasts; its standard input ends when its keeper does, however that ends."""
+    keeper = asyncio.ensure_future(_keep(command, ready))
+    try:
+        yield
+    finally:
+        keeper.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeper
+
+
+async def _keep(command: Sequence[str], ready: Ready) -> None:
+    loop, wait = asyncio.get_running_loop(), FIRST_WAIT
+    while True:
+        began = loop.time()
+        code = await _run(command, ready)
+        if code == UNUSABLE:
+            log.error("%s cannot run as asked, so it is not started again", _name(command))
+            return
+        if loop.time() - began > CALM:
+            wait = FIRST_WAIT
+        log.warning("%s ended with exit code %d and is started again in %.1f s", _name(command), code, wait)
+        await asyncio.sleep(wait)
+        wait = min(wait * 2, LONGEST_WAIT)
+
+
+async def _run(command: Sequence[str], ready: Ready) -> int:
+    """Start the process and see it end: its exit code, below 0 for a signal."""
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
+    assert process.stdout is not None
+    try:
+        if line := await process.stdout.readline():
+            ready(line.decode(errors="replace").strip())
+        return await process.wait()
+    finally:
+        await asyncio.shield(_stop(process))
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is not None:
+        return
+    process.terminate()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+
+
+def _name(command: Sequence[str]) -> str:
+    return command[command.index("-m") + 1] if "-m" in command else command[0]
+
+
+def python(module: str, *arguments: str) -> list[str]:
+    """The command that runs a module of this installation."""
+    return [sys.executable, "-m", module, *arguments]
