@@ -1,0 +1,124 @@
+"""Ordinals: which pods are a StatefulSet's by their names, which of them are wanted, and in what health they are."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from apiserver.api.meta import Obj, name_of
+from controller_manager.planning.pods import is_available, is_ready
+from controller_manager.planning.profile import Profile
+
+_ORDINAL = re.compile(r"0|[1-9][0-9]*")
+_MOST = 2**31 - 1
+
+
+def ordinal_of(parent: str, name: str) -> int | None:
+    """The ordinal that a pod's name gives it in the StatefulSet of a name, None where it is none of that set.
+
+    What stands before the last dash is the set's name, so "web-1-0" is of "web-1" and not of "web"
+    (stateful_set_utils.go getParentNameAndOrdinal). A number with leading zeros would be an ordinal's second name, and
+    one over int32 no ordinal at all: unlike upstream these are no names of the set.
+    """
+    owner, _, number = name.rpartition("-")
+    if owner != parent or len(number) > 10 or not _ORDINAL.fullmatch(number):
+        return None
+    return found if (found := int(number)) <= _MOST else None
+
+
+def pod_name(parent: str, ordinal: int) -> str:
+    """The name of the pod with an ordinal (getPodName)."""
+    return f"{parent}-{ordinal}"
+
+
+def wanted_ordinals(parent: Obj, profile: Profile) -> range:
+    """The ordinals that a StatefulSet asks for: spec.replicas of them, from spec.ordinals.start (KEP-3335)."""
+    spec = parent["spec"]
+    start = (spec.get("ordinals") or {}).get("start") or 0 if profile.ordinals else 0
+    return range(start, start + spec.get("replicas", 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """An ordinal and its pod, None where there is none."""
+
+    ordinal: int
+    pod: Obj | None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a pod, in whatever state."""
+        return self.pod is not None
+
+    @property
+    def created(self) -> Obj:
+        """The pod, which must be there."""
+        assert self.pod is not None
+        return self.pod
+
+    @property
+    def phase(self) -> str:
+        """The pod's phase, "" where there is no pod."""
+        return (self.pod.get("status") or {}).get("phase") or "" if self.pod is not None else ""
+
+    @property
+    def terminating(self) -> bool:
+        """Whether somebody asked for the pod's deletion."""
+        return self.pod is not None and bool(self.pod["metadata"].get("deletionTimestamp"))
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """The pods of a StatefulSet by ordinal.
+
+    Attributes:
+        replicas: every wanted ordinal, ascending.
+        condemned: the pods that nobody asks for any more, from the highest ordinal down.
+    """
+
+    replicas: tuple[Replica, ...]
+    condemned: tuple[Replica, ...]
+
+
+def arrange(parent: str, pods: Iterable[Obj], wanted: range) -> Arrangement:
+    """The pods of a StatefulSet of a name in the order of their ordinals."""
+    found: dict[int, Obj] = {}
+    for pod in pods:
+        if (ordinal := ordinal_of(parent, name_of(pod))) is not None:
+            found[ordinal] = pod
+    return Arrangement(
+        tuple(Replica(ordinal, found.get(ordinal)) for ordinal in wanted),
+        tuple(Replica(ordinal, found[ordinal]) for ordinal in sorted(found, reverse=True) if ordinal not in wanted),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How pods are judged at a time.
+
+    Attributes:
+        now: the time.
+        minimum: spec.minReadySeconds.
+        strict: Profile.strict_ready_time.
+    """
+
+    now: float
+    minimum: int = 0
+    strict: bool = False
+
+    def ready(self, pod: Obj) -> bool:
+        """Whether the pod runs and is ready (isRunningAndReady)."""
+        return (pod.get("status") or {}).get("phase") == "Running" and is_ready(pod)
+
+    def available(self, pod: Obj) -> bool:
+        """Whether the pod runs and has been ready for long enough (isRunningAndAvailable)."""
+        return self.ready(pod) and is_available(pod, self.now, minimum=self.minimum, strict=self.strict)
+
+    def unavailable(self, replica: Replica) -> bool:
+        """Whether the replica is missing, on its way out, or not available (isUnavailable)."""
+        return replica.pod is None or replica.terminating or not self.available(replica.pod)
+
+
+def health_of(parent: Obj, now: float, profile: Profile) -> Health:
+    """How the pods of a StatefulSet are judged."""
+    minimum = parent["spec"].get("minReadySeconds") or 0 if profile.min_ready_stateful else 0
+    return Health(now, minimum, profile.strict_ready_time)

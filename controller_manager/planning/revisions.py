@@ -1,0 +1,134 @@
+"""ControllerRevisions: the states that a workload was in, numbered, named by a hash, and kept up to a limit."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+import orjson
+
+from apiserver.api.meta import Obj, labels_of, name_of
+from controller_manager.planning.hashing import fnv32, safe_encoded
+from controller_manager.planning.templates import is_same
+from controller_manager.planning.times import seconds
+
+HASH_LABEL = "controller.kubernetes.io/hash"
+"""The label of a revision with the hash that its name ends in."""
+
+_LONGEST_PREFIX = 223  # a name has 253 characters, a hash ten; upstream leaves room for 29
+_GO_ESCAPES = (
+    (b"<", b"\\u003c"),
+    (b">", b"\\u003e"),
+    (b"&", b"\\u0026"),
+    ("\u2028".encode(), b"\\u2028"),
+    ("\u2029".encode(), b"\\u2029"),
+)
+
+
+def template_data(template: Obj) -> Obj:
+    """What a revision holds of a StatefulSet: a strategic merge patch that puts its template back (getPatch)."""
+    return {"spec": {"template": template | {"$patch": "replace"}}}
+
+
+def template_of(revision: Obj) -> Obj | None:
+    """The template that a revision puts into its workload (ApplyRevision), None where it holds none.
+
+    The patch replaces the template as a whole, so nothing of the workload's own is needed to merge it with.
+    """
+    template = ((revision.get("data") or {}).get("spec") or {}).get("template")
+    if not isinstance(template, dict):
+        return None
+    return {key: value for key, value in template.items() if key != "$patch"}
+
+
+def data_bytes(data: Obj) -> bytes:
+    """The data as Go's encoding/json writes a map: keys in order, and what HTML would read escaped."""
+    found = orjson.dumps(data, option=orjson.OPT_SORT_KEYS)
+    for character, escape in _GO_ESCAPES:
+        found = found.replace(character, escape)
+    return found
+
+
+def revision_hash(data: Obj, collisions: int | None) -> str:
+    """The hash of a revision's data (controller_history.go HashControllerRevision).
+
+    Args:
+        data: what the revision holds.
+        collisions: how many names were found taken, which makes another hash of the same data; None leaves it out.
+    """
+    probe = b"" if collisions is None else str(collisions).encode()
+    return safe_encoded(str(fnv32(data_bytes(data) + probe)))
+
+
+def revision_name(parent: str, hashed: str) -> str:
+    """The name of a workload's revision (ControllerRevisionName)."""
+    return f"{parent[:_LONGEST_PREFIX]}-{hashed}"
+
+
+def new_revision(parent: Obj, data: Obj, *, reference: Obj, number: int, collisions: int) -> Obj:
+    """A ControllerRevision of a workload as it is now (NewControllerRevision).
+
+    Args:
+        parent: the workload, whose annotations and template's labels the revision takes.
+        data: what it holds.
+        reference: the controlling owner reference to the workload.
+        number: its place in the history.
+        collisions: how many names were found taken.
+    """
+    hashed = revision_hash(data, collisions)
+    meta = parent["metadata"]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {
+            "name": revision_name(meta["name"], hashed),
+            "namespace": meta["namespace"],
+            "labels": labels_of(parent["spec"]["template"]) | {HASH_LABEL: hashed},
+            "annotations": dict(meta.get("annotations") or {}),
+            "ownerReferences": [reference],
+        },
+        "data": data,
+        "revision": number,
+    }
+
+
+def number_of(revision: Obj) -> int:
+    """The revision's place in its history."""
+    return int(revision.get("revision") or 0)
+
+
+def in_order(revisions: Iterable[Obj]) -> list[Obj]:
+    """Revisions from the oldest on: by number, then by age, then by name (SortControllerRevisions)."""
+
+    def rank(revision: Obj) -> tuple[object, ...]:
+        created = revision["metadata"].get("creationTimestamp")
+        return number_of(revision), seconds(created) if created else 0.0, name_of(revision)
+
+    return sorted(revisions, key=rank)
+
+
+def next_number(revisions: Sequence[Obj]) -> int:
+    """The number of the revision after these, which are in order."""
+    return number_of(revisions[-1]) + 1 if revisions else 1
+
+
+def equal_revision(revisions: Sequence[Obj], data: Obj) -> Obj | None:
+    """The newest of revisions in order that holds the same, None where none does (FindEqualRevisions).
+
+    Hashes are never compared, since they depend on how many names were taken; and since 1.34 what defaults or spelling
+    tell apart is the same (gate StatefulSetSemanticRevisionComparison).
+    """
+    for revision in reversed(revisions):
+        found = revision.get("data") or {}
+        if found == data or is_same(found, data):
+            return revision
+    return None
+
+
+def excess(revisions: Sequence[Obj], live: Collection[str], limit: int) -> list[Obj]:
+    """The revisions to be deleted, oldest first (stateful_set_control.go truncateHistory).
+
+    Args:
+        revisions: in order.
+        live: names of those in use, which neither count nor go.
+        limit: how many of the others stay; below 0 all do.
+    """
+    idle = [revision for revision in revisions if name_of(revision) not in live]
+    return idle[: len(idle) - limit] if 0 <= limit < len(idle) else []
