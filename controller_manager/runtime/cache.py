@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
@@ -22,7 +23,7 @@ from controller_manager.runtime.contract import (
     View,
     key_of,
 )
-from controller_manager.runtime.kinds import Kind
+from controller_manager.runtime.kinds import EVERYTHING, Kind, Served
 
 Values = Callable[[Obj], Iterable[str]]
 Listener = Callable[[Change], None]
@@ -186,12 +187,18 @@ class KindCache:
 
 @dataclass(slots=True)
 class Caches:
-    """The world as controllers see it: a cache for every kind that a SPEC names, and the views."""
+    """The world as controllers see it: a cache for every kind that a SPEC names, and the views.
+
+    Attributes:
+        served: what discovery found last; nothing where no controller follows EVERYTHING.
+    """
 
     profile: Profile = NEWEST
     settings: Settings = field(default_factory=Settings)
+    served: Served = field(default_factory=Served)
     kinds: dict[Kind, KindCache] = field(default_factory=dict)
     views: dict[str, View] = field(default_factory=dict)
+    _everywhere: list[Callable[[Kind], Listener]] = field(default_factory=list)
 
     def __getitem__(self, kind: Kind) -> KindCache:
         return self.kinds[kind]
@@ -203,20 +210,37 @@ class Caches:
     def provide(self, spec: Spec) -> None:
         """Make the caches, indexes and views that a controller needs; before anything is in them."""
         for watch in spec.watches:
-            self.cache(watch.kind)
+            if watch.kind != EVERYTHING:
+                self.cache(watch.kind)
         for index in spec.indexes:
             self.add_index(index)
         for name, make in spec.views.items():
             if name not in self.views:
                 self.views[name] = make()
                 for kind in spec.feeds.get(name, ()):
-                    self.cache(kind).listen(_feeder(self.views[name], kind))
+                    self.listen(kind, partial(_feeder, self.views[name]))
 
     def cache(self, kind: Kind) -> KindCache:
         """The cache of a kind, made if need be."""
         if kind not in self.kinds:
-            self.kinds[kind] = KindCache(kind)
+            made = self.kinds[kind] = KindCache(kind)
+            for listener in self._everywhere:
+                made.listen(listener(kind))
         return self.kinds[kind]
+
+    def listen(self, kind: Kind, listener: Callable[[Kind], Listener]) -> None:
+        """Hear of every change of a kind from now on, of EVERYTHING of all kinds, also of those that come later.
+
+        Args:
+            kind: whose changes.
+            listener: makes the one who hears of a kind.
+        """
+        if kind != EVERYTHING:
+            self.cache(kind).listen(listener(kind))
+            return
+        self._everywhere.append(listener)
+        for known, cache in self.kinds.items():
+            cache.listen(listener(known))
 
     def add_index(self, index: Index) -> None:
         """File a kind's objects under more values."""

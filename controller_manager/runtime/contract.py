@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, metadata
 from controller_manager.planning.profile import Profile
-from controller_manager.runtime.kinds import Kind
+from controller_manager.runtime.kinds import Kind, Served
 
 Key: TypeAlias = str
 """What a queue holds: "namespace/name", or "name" where there are no namespaces."""
@@ -93,11 +93,12 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class DeleteAll:
-    """DELETE a collection; gives the answer."""
+    """DELETE a collection; gives the answer. `propagation` and `grace` are as in Delete."""
 
     kind: Kind
     namespace: str
     grace: int | None = None
+    propagation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,14 @@ class Again:
     """Run this key again, rate limited as after an error, with nothing to complain about."""
 
 
-Action: TypeAlias = Request | Batch | Emit | Later | Again
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """Run other keys of the same controller, as a trigger would have it."""
+
+    keys: Collection[Key]
+
+
+Action: TypeAlias = Request | Batch | Emit | Later | Again | Wake
 Answer: TypeAlias = Obj | ApiError | None
 Plan: TypeAlias = Generator[Action, Any, None]
 
@@ -207,6 +215,7 @@ class World(Protocol):
 
     profile: Profile
     settings: "Settings"
+    served: Served
 
     def __getitem__(self, kind: Kind) -> Cache:
         """The cache of a kind that some controller's SPEC names."""

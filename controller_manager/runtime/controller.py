@@ -4,11 +4,12 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from apiserver.api.errors import ApiError
 from controller_manager.runtime.awaited import Awaited
-from controller_manager.runtime.cache import Caches
+from controller_manager.runtime.cache import Caches, Listener
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.contract import (
     Action,
@@ -24,8 +25,10 @@ from controller_manager.runtime.contract import (
     Request,
     Spec,
     Trigger,
+    Wake,
     is_namespace_terminating,
 )
+from controller_manager.runtime.kinds import Kind
 from controller_manager.runtime.workqueue import WorkQueue
 
 log = logging.getLogger("controller_manager")
@@ -76,7 +79,7 @@ class Controller:
         self._ran: dict[Key, float] = {}
         for watch in spec.watches:
             if watch.trigger is not None:
-                means.caches.cache(watch.kind).listen(self._listener(watch.trigger))
+                means.caches.listen(watch.kind, partial(self._listener, watch.trigger))
 
     async def run(self) -> None:
         """Work until cancelled; the caches are filled before this begins."""
@@ -89,7 +92,7 @@ class Controller:
         finally:
             self.queue.close()
 
-    def _listener(self, trigger: Trigger) -> Any:
+    def _listener(self, trigger: Trigger, _: Kind) -> Listener:
         caches, queue = self._means.caches, self.queue
 
         def listen(change: Change) -> None:
@@ -126,19 +129,21 @@ class Controller:
         if self.spec.pace:
             self._ran[key] = now
         try:
-            await self._run(key)
+            again = await self._run(key)
         except Exception as error:  # noqa: BLE001 - whatever it is, other keys go on
             self._judge(key, error)
         else:
-            self.queue.forget(key)
+            if not again:
+                self.queue.forget(key)
 
-    async def _run(self, key: Key) -> None:
+    async def _run(self, key: Key) -> bool:
+        """Whether the plan asked to be run again, which is no success yet."""
         seen = self.spec.observe(self._means.caches, key)
         if seen is None:
             self._awaited.forget(key)
             self._ran.pop(key, None)
-            return
-        await self._carry_out(self.spec.plan(seen, self._means.clock.now()), key)
+            return False
+        return await self._carry_out(self.spec.plan(seen, self._means.clock.now()), key)
 
     def _judge(self, key: Key, error: Exception) -> None:
         """What becomes of a key whose plan failed: the whole policy of retries."""
@@ -158,11 +163,13 @@ class Controller:
                 log.error("%s %s failed and is tried again", self.spec.name, key, exc_info=error)
                 self.queue.retry(key)
 
-    async def _carry_out(self, plan: Plan, key: Key) -> None:
-        """Do what a plan yields, one action after the other, and tell it how each went."""
+    async def _carry_out(self, plan: Plan, key: Key) -> bool:
+        """Do what a plan yields, one action after the other, and tell it how each went; True if it yields Again."""
+        again = False
         try:
             action = next(plan)
             while True:
+                again = again or isinstance(action, Again)
                 try:
                     answer = await self._do(action, key)
                 except ApiError as error:
@@ -173,6 +180,7 @@ class Controller:
             pass
         finally:
             plan.close()
+        return again
 
     async def _do(self, action: Action, key: Key) -> Any:
         match action:
@@ -182,6 +190,9 @@ class Controller:
                 self.queue.add_after(key, seconds)
             case Again():
                 self.queue.retry(key)
+            case Wake(keys=keys):
+                for other in keys:
+                    self.queue.add(other)
             case Batch(requests=requests, slow_start=slow):
                 return await self._ask_all(requests, key, slow_start=slow)
             case _:

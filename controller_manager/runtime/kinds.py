@@ -1,5 +1,6 @@
 """The kinds that controllers name: a row each, with what a path and an owner reference need."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from apiserver.api.meta import api_version
@@ -57,3 +58,34 @@ PRIORITY_CLASS = Kind("scheduling.k8s.io", "v1", "PriorityClass", "priorityclass
 LEASE = Kind("coordination.k8s.io", "v1", "Lease", "leases")
 EVENT = Kind("", "v1", "Event", "events")
 SCHEDULER_EVENT = Kind("events.k8s.io", "v1", "Event", "events")
+
+EVERYTHING = Kind("*", "*", "*", "*")
+"""In a Watch, or among the feeds of a view: every kind that can be listed, watched and deleted, those included that the
+server begins to serve later; what no SPEC names is followed as metadata alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What the server serves, as its discovery tells.
+
+    Attributes:
+        verbs: kind → what can be done with it, in the order of discovery; a kind once for each of its versions.
+        preferred: each kind in the version that the server prefers.
+        failures: "group/version" → why its kinds could not be asked for.
+    """
+
+    verbs: Mapping[Kind, frozenset[str]] = field(default_factory=dict)
+    preferred: tuple[Kind, ...] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
+    _named: dict[str, Kind] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._named.update((f"{kind.api_version}/{kind.kind}", kind) for kind in self.verbs)
+
+    def named(self, api_version: str, kind: str) -> Kind | None:
+        """The kind that an object or an owner reference names, None where it is not served."""
+        return self._named.get(f"{api_version}/{kind}")
+
+    def able_to(self, *verbs: str) -> Iterator[Kind]:
+        """The preferred kinds with which all of that can be done (discovery.SupportsAllVerbs)."""
+        return (kind for kind in self.preferred if self.verbs[kind].issuperset(verbs))

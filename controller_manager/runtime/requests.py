@@ -66,8 +66,9 @@ def call_of(request: Request) -> Call:
             return Call("PATCH", _target(path), orjson.dumps(body), content_type)
         case Delete(kind, key):
             return Call("DELETE", _target(kind.path(*split_key(key))), _delete_options(request))
-        case DeleteAll(kind, namespace, grace):
-            return Call("DELETE", _target(kind.path(namespace)), _options(gracePeriodSeconds=grace))
+        case DeleteAll(kind, namespace, grace, propagation):
+            options = _options(propagationPolicy=propagation or None, gracePeriodSeconds=grace)
+            return Call("DELETE", _target(kind.path(namespace)), options)
         case Get(kind, key):
             return Call("GET", _target(kind.path(*split_key(key))))
         case _:

@@ -47,13 +47,13 @@ class Rehearsal:
         for action in self.actions:
             if isinstance(action, Batch):
                 found.extend(action.requests)
-            elif not isinstance(action, (Emit, Later, contract.Again)):
+            elif not isinstance(action, (Emit, Later, contract.Again, contract.Wake)):
                 found.append(action)
         return found
 
     def of(self, kind: type) -> list[Any]:
-        """The requests (or Emit, Later, Again, Batch) of a type."""
-        if kind in (Emit, Later, contract.Again, Batch):
+        """The requests (or Emit, Later, Again, Wake, Batch) of a type."""
+        if kind in (Emit, Later, contract.Again, contract.Wake, Batch):
             return [action for action in self.actions if isinstance(action, kind)]
         return [request for request in self.requests() if isinstance(request, kind)]
 

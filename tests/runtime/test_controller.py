@@ -10,9 +10,20 @@ from controller_manager.metrics import QueueTally
 from controller_manager.runtime.awaited import EXPIRES, Awaited
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.contract import Again, Create, Delayed, Delete, Later, Spec, Update, Watch, itself
+from controller_manager.runtime.contract import (
+    Again,
+    Create,
+    Delayed,
+    Delete,
+    Later,
+    Spec,
+    Update,
+    Wake,
+    Watch,
+    itself,
+)
 from controller_manager.runtime.controller import Controller, Means
-from controller_manager.runtime.kinds import POD
+from controller_manager.runtime.kinds import EVERYTHING, POD
 from controller_manager.runtime.ratelimit import ItemBackoff
 from controller_manager.runtime.workqueue import WorkQueue
 
@@ -160,7 +171,23 @@ async def test_later_and_again_run_a_key_once_more():
     again = Stage(plan)
     again.queue.add("again")
     await again.run(0.02)
-    assert again.times("again")[:2] == [pytest.approx(65), pytest.approx(65.005)]
+    assert again.times("again")[:3] == [pytest.approx(65), pytest.approx(65.005), pytest.approx(65.015)]
+
+
+async def test_a_plan_may_have_other_keys_run():
+    def plan(key):
+        if key == "owner":
+            yield Wake(["one", "two"])
+
+    stage = Stage(plan)
+    stage.queue.add("owner")
+    assert [key for key, _ in await stage.run(1)] == ["owner", "one", "two"]
+
+
+async def test_what_follows_everything_hears_of_kinds_that_come_later():
+    stage = Stage(nothing, watches=(Watch(EVERYTHING, itself),))
+    stage.caches.cache(POD).put(pod("x"))
+    assert await stage.run(1) == [("a/x", 0)]
 
 
 async def test_a_burst_of_changes_is_one_run_where_a_controller_has_a_pace():
