@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, labels_of, name_of
@@ -117,33 +117,42 @@ def in_deletion_order(
         related: all pods that count when a node is called crowded: those of every ReplicaSet of the same Deployment.
         profile: what the release heeds.
     """
-    crowds = Counter(pod["spec"].get("nodeName") or "" for pod in related if is_active(pod))
+    crowds = Counter(_node(pod) for pod in related if is_active(pod))
     ages = _Ages(now, profile.logarithmic_ages)
-    leaders: dict[float, str] = {}
-    for pod in pods:
-        since, uid = ready_since(pod), pod["metadata"]["uid"]
-        if since and uid <= leaders.get(since, uid):
-            leaders[since] = uid
+    since = {pod["metadata"]["uid"]: ready_since(pod) for pod in pods}
+    leaders = _leaders(since) if profile.logarithmic_ages else {}
 
     def rank(pod: Obj) -> tuple[object, ...]:
-        node, since = pod["spec"].get("nodeName") or "", ready_since(pod)
-        created, uid = pod["metadata"].get("creationTimestamp"), pod["metadata"]["uid"]
-        restarts = _restarts(pod)
+        meta, node = pod["metadata"], _node(pod)
+        ready, created, restarts = since[meta["uid"]], meta.get("creationTimestamp"), _restarts(pod)
         return (
             bool(node),
             _PHASES.get((pod.get("status") or {}).get("phase") or "", 0),
-            since is not None,
+            ready is not None,
             deletion_cost(pod) if profile.deletion_cost else 0,
             -crowds[node],
-            ages.rank(since),
-            leaders.get(since, "") if since and profile.logarithmic_ages else "",
+            ages.rank(ready),
+            leaders.get(ready, ""),
             -restarts.containers,
             -restarts.sidecars,
             ages.rank(seconds(created) if created else None),
-            uid,
+            meta["uid"],
         )
 
     return sorted(pods, key=rank)
+
+
+def _node(pod: Obj) -> str:
+    return pod["spec"].get("nodeName") or ""
+
+
+def _leaders(since: Mapping[str, float | None]) -> dict[float | None, str]:
+    """The smallest uid of each time since when pods are ready; times that are none have none."""
+    found: dict[float | None, str] = {}
+    for uid, time in since.items():
+        if time and uid <= found.get(time, uid):
+            found[time] = uid
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,17 +178,14 @@ class _Restarts:
 
 def _restarts(pod: Obj) -> _Restarts:
     """How often its most restarted container and sidecar were restarted (maxContainerRestarts)."""
-    status, always = pod.get("status") or {}, set()
-    for container in pod["spec"].get("initContainers") or ():
-        if container.get("restartPolicy") == "Always":
-            always.add(container["name"])
-    return _Restarts(
-        max((c.get("restartCount") or 0 for c in status.get("containerStatuses") or ()), default=0),
-        max(
-            (c.get("restartCount") or 0 for c in status.get("initContainerStatuses") or () if c["name"] in always),
-            default=0,
-        ),
-    )
+    status, initial = pod.get("status") or {}, pod["spec"].get("initContainers")
+    always = {c["name"] for c in initial if c.get("restartPolicy") == "Always"} if initial else frozenset()
+    sidecars = [c for c in status.get("initContainerStatuses") or () if c["name"] in always] if always else ()
+    return _Restarts(_most(status.get("containerStatuses") or ()), _most(sidecars))
+
+
+def _most(statuses: Iterable[Obj]) -> int:
+    return max((c.get("restartCount") or 0 for c in statuses), default=0)
 
 
 # -- pods that are made ------------------------------------------------------------------------------------------------

@@ -1,0 +1,296 @@
+"""ReplicaSets, and what else keeps a number of equal pods: missing ones are made, others go, the status counts them."""
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver.api.errors import ApiError, bad_request
+from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
+from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
+from controller_manager.planning.pods import condition_of, in_deletion_order, is_active, is_terminal, pod_from_template
+from controller_manager.planning.profile import Profile
+from controller_manager.planning.replicas import Counts, Failure, count, status_of
+from controller_manager.runtime.claims import Parent, claim, controller_of, is_deleting, owner_reference
+from controller_manager.runtime.contract import (
+    NAMESPACE_INDEX,
+    ORPHANS,
+    OWNER,
+    WARNING,
+    Action,
+    Batch,
+    Change,
+    Create,
+    Delete,
+    Emit,
+    Get,
+    Key,
+    Later,
+    Plan,
+    Spec,
+    Update,
+    Watch,
+    World,
+    is_namespace_terminating,
+    itself,
+    key_of,
+)
+from controller_manager.runtime.kinds import POD, REPLICA_SET, Kind
+
+BURST = 500
+"""How many pods are made or deleted at a time (BurstReplicas)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A kind that keeps a number of pods.
+
+    Attributes:
+        selector: of its objects, as a metav1.LabelSelector.
+        name: of the controller.
+        source: of its events.
+        flag: as in Spec.
+        counts_terminating: whether its status has terminatingReplicas.
+    """
+
+    kind: Kind
+    selector: Callable[[Obj], Obj | None]
+    name: str
+    source: str
+    flag: str
+    counts_terminating: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """An owner and its pods.
+
+    Attributes:
+        selector: of its pods, or why it is none.
+        pods: active pods that it owns and selects.
+        odd: active pods that it owns and no longer selects, and those it selects that nobody owns.
+        terminating: how many pods that it owns are on their way out, None where that is not counted.
+        related: the pods that crowd nodes, where some must go.
+    """
+
+    row: Row
+    owner: Obj
+    selector: LabelSelector | SelectorError
+    pods: Sequence[Obj]
+    odd: Sequence[Obj]
+    terminating: int | None
+    related: Sequence[Obj]
+    profile: Profile
+
+
+# -- what is seen ------------------------------------------------------------------------------------------------------
+
+
+def observe(row: Row, world: World, key: Key) -> Observed | None:
+    """The owner of that key and its pods, None where it is gone."""
+    owner = world[row.kind].get(key)
+    if owner is None:
+        return None
+    counting = row.counts_terminating and world.profile.terminating_replicas
+    try:
+        selector = label_selector_of(row.selector(owner))
+    except SelectorError as error:
+        return Observed(row, owner, error, (), (), None, (), world.profile)
+    pods: list[Obj] = []
+    odd: list[Obj] = []
+    terminating = 0
+    for pod in world[POD].by(OWNER, owner["metadata"]["uid"]):
+        matches = selector.matches(labels_of(pod))
+        if is_active(pod):
+            (pods if matches else odd).append(pod)
+        elif matches and is_deleting(pod) and not is_terminal(pod):
+            terminating += 1
+    orphans = world[POD].by(ORPHANS, namespace_of(owner))
+    odd.extend(pod for pod in orphans if selector.matches(labels_of(pod)) and is_active(pod))
+    related = _related(world, row.kind, owner) if len(pods) + len(odd) > _replicas(owner) else ()
+    return Observed(row, owner, selector, pods, odd, terminating if counting else None, related, world.profile)
+
+
+def _replicas(owner: Obj) -> int:
+    """How many pods there should be."""
+    found = owner["spec"].get("replicas")
+    return 1 if found is None else int(found)
+
+
+def _related(world: World, kind: Kind, owner: Obj) -> Sequence[Obj]:
+    """The pods of all owners that have the same controller, nothing where it has none (getIndirectlyRelatedPods)."""
+    controller = controller_of(owner)
+    if controller is None:
+        return ()
+    siblings = world[kind].by(OWNER, controller["uid"])
+    return [pod for sibling in siblings for pod in world[POD].by(OWNER, sibling["metadata"]["uid"])]
+
+
+def touched(row: Row, world: World, change: Change) -> Iterable[Key]:
+    """The owners that a change of a pod concerns: its own, its former one, and for an orphan whoever selects it."""
+    old, new = change.old, change.new
+    if old is None or new is None:
+        return _concerned(row, world, change.obj, wanted=new is not None)
+    if old is new or not _matters(old, new):
+        return ()
+    before, after = controller_of(old), controller_of(new)
+    if before == after:
+        return _concerned(row, world, new, wanted=labels_of(old) != labels_of(new))
+    return {*_concerned(row, world, old, wanted=False), *_concerned(row, world, new, wanted=True)}
+
+
+def _matters(old: Obj, new: Obj) -> bool:
+    """Whether a change of a pod may change what is done or counted; where it runs, and its containers, do not."""
+    before, after = old["metadata"], new["metadata"]
+    return (
+        is_terminal(old) != is_terminal(new)
+        or is_deleting(old) != is_deleting(new)
+        or before.get("labels") != after.get("labels")
+        or before.get("ownerReferences") != after.get("ownerReferences")
+        or condition_of(old, "Ready") != condition_of(new, "Ready")
+    )
+
+
+def _concerned(row: Row, world: World, pod: Obj, *, wanted: bool) -> Iterable[Key]:
+    """The key of the owner; of an orphan, those that select it, if anybody may want it."""
+    reference = controller_of(pod)
+    if reference is not None:
+        if reference["kind"] != row.kind.kind:
+            return ()
+        key = f"{pod['metadata']['namespace']}/{reference['name']}"
+        owner = world[row.kind].get(key)
+        return (key,) if owner is not None and owner["metadata"]["uid"] == reference["uid"] else ()
+    if not wanted or is_deleting(pod):
+        return ()
+    owners = world[row.kind].by(NAMESPACE_INDEX, namespace_of(pod))
+    return [key_of(owner) for owner in owners if _may_select(row.selector(owner), pod)]
+
+
+def _may_select(selector: Obj | None, pod: Obj) -> bool:
+    """Whether the equal labels of a selector are those of the pod; expressions are parsed when the owner runs."""
+    return selector is not None and (selector.get("matchLabels") or {}).items() <= labels_of(pod).items()
+
+
+# -- what is done ------------------------------------------------------------------------------------------------------
+
+
+def plan(seen: Observed, now: float) -> Plan:
+    """Adopt and release pods, make or delete some, then tell how many there are (replica_set.go syncReplicaSet).
+
+    Raises:
+        ApiError: the first that stood in the way; the status was written nevertheless.
+    """
+    owner, error = seen.owner, None
+    if isinstance(seen.selector, SelectorError):
+        yield from _complain(seen, str(seen.selector), now)
+        return
+    pods = seen.pods
+    if seen.odd:
+        pods = [*pods, *(yield from claim(Parent(seen.row.kind, owner, seen.selector), POD, seen.odd))]
+    if not is_deleting(owner):
+        error = yield from _manage(seen, pods, now)
+    failure = _failure("FailedCreate" if len(pods) < _replicas(owner) else "FailedDelete", error)
+    counts = count(owner["spec"], pods, now, terminating=seen.terminating, strict=seen.profile.strict_ready_time)
+    yield from _tell(seen, counts, failure, now)
+    if counts.wait is not None:
+        yield Later(counts.wait)
+    if error:
+        raise error
+
+
+def _failure(reason: str, error: ApiError | None) -> Failure | None:
+    return Failure(reason, error.message) if error else None
+
+
+def _manage(seen: Observed, pods: Sequence[Obj], now: float) -> Generator[Action, Any, ApiError | None]:
+    """Make what is missing or delete what is too much; gives the first error."""
+    excess = len(pods) - _replicas(seen.owner)
+    if excess < 0:
+        return (yield from _create(seen, min(-excess, BURST)))
+    if excess == 0:
+        return None
+    chosen = pods
+    if excess < len(pods):
+        chosen = in_deletion_order(pods, now, related=seen.related, profile=seen.profile)
+    return (yield from _delete(seen, chosen[: min(excess, BURST)]))
+
+
+def _create(seen: Observed, number: int) -> Generator[Action, Any, ApiError | None]:
+    pod = pod_from_template(seen.owner["spec"]["template"], seen.owner, owner_reference(seen.row.kind, seen.owner))
+    if not labels_of(pod):
+        return bad_request("unable to create pods, no labels")
+    answers = yield Batch([Create(POD, pod)] * number, slow_start=True)
+    first = None
+    for answer in answers:
+        if isinstance(answer, ApiError):
+            if is_namespace_terminating(answer):
+                continue
+            first = first or answer
+            yield Emit(seen.owner, "FailedCreate", f"Error creating: {answer.message}", WARNING)
+        elif answer is not None:
+            yield Emit(seen.owner, "SuccessfulCreate", f"Created pod: {name_of(answer)}")
+    return first
+
+
+def _delete(seen: Observed, pods: Sequence[Obj]) -> Generator[Action, Any, ApiError | None]:
+    answers = yield Batch([Delete(POD, key_of(pod), uid=pod["metadata"]["uid"]) for pod in pods])
+    first = None
+    for pod, answer in zip(pods, answers, strict=True):
+        if not isinstance(answer, ApiError):
+            yield Emit(seen.owner, "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
+        elif answer.code != 404:
+            first = first or _wrapped(answer)
+            yield Emit(seen.owner, "FailedDelete", f"Error deleting: {answer.message}", WARNING)
+    return first
+
+
+def _wrapped(error: ApiError) -> ApiError:
+    return ApiError(error.code, error.reason, f"unable to delete pods: {error.message}", details=error.details)
+
+
+def _tell(seen: Observed, counts: Counts, failure: Failure | None, now: float) -> Plan:
+    """Write the status if it changes; after a lost race once more (updateReplicaSetStatus)."""
+    owner, kind = seen.owner, seen.row.kind
+    status = status_of(owner, counts, failure, now)
+    if status == owner.get("status"):
+        return
+    try:
+        yield Update(kind, owner | {"status": status}, "status")
+    except ApiError as error:
+        if error.code != 409:
+            raise
+        fresh = yield Get(kind, key_of(owner))
+        yield Update(kind, fresh | {"status": status}, "status")
+
+
+def _complain(seen: Observed, why: str, now: float) -> Plan:
+    """Say that the selector cannot be understood, once: the pods are left alone."""
+    failure = Failure("InvalidSelector", why)
+    if condition_of(seen.owner, "ReplicaFailure") is None:
+        yield Emit(seen.owner, failure.reason, f"Error selecting pods: {why}", WARNING)
+    old = seen.owner.get("status") or {}
+    names = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
+    yield from _tell(seen, Counts(*(old.get(name) or 0 for name in names)), failure, now)
+
+
+def spec_of(row: Row) -> Spec:
+    """The controller of a kind that keeps a number of pods."""
+    return Spec(
+        name=row.name,
+        watches=(Watch(row.kind, itself), Watch(POD, lambda world, change: touched(row, world, change))),
+        observe=lambda world, key: observe(row, world, key),
+        plan=plan,
+        source=row.source,
+        flag=row.flag,
+    )
+
+
+SPEC = spec_of(
+    Row(
+        kind=REPLICA_SET,
+        selector=lambda owner: owner["spec"].get("selector"),
+        name="replicaset",
+        source="replicaset-controller",
+        flag="replicaset",
+        counts_terminating=True,
+    )
+)

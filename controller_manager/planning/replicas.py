@@ -1,0 +1,103 @@
+"""The status of ReplicaSets and ReplicationControllers: their pods counted, and whether managing them failed."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from apiserver.api.meta import Obj, labels_of
+from controller_manager.planning.pods import condition_of, is_available, is_ready, soonest_available
+from controller_manager.planning.times import stamp
+
+FAILURE = "ReplicaFailure"
+"""The condition that pods could not be created or deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many pods there are.
+
+    Attributes:
+        labeled: pods with all labels of the template.
+        available: ready for minReadySeconds.
+        terminating: pods on their way out, None where the release does not count them.
+        wait: seconds until a ready pod becomes available, None where time alone changes nothing.
+    """
+
+    replicas: int
+    labeled: int
+    ready: int
+    available: int
+    terminating: int | None = None
+    wait: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why pods could not be managed: the reason and message of ReplicaFailure."""
+
+    reason: str
+    message: str
+
+
+def count(spec: Obj, pods: Sequence[Obj], now: float, *, terminating: int | None, strict: bool = False) -> Counts:
+    """Count pods (replica_set_utils.go calculateStatus).
+
+    Args:
+        spec: of the owner: minReadySeconds and the template's labels matter.
+        pods: its active pods.
+        now: the time.
+        terminating: how many more are on their way out.
+        strict: as in `is_available`.
+    """
+    minimum, wanted = spec.get("minReadySeconds") or 0, labels_of(spec["template"]).items()
+    labeled = sum(wanted <= labels_of(pod).items() for pod in pods)
+    ready = [pod for pod in pods if is_ready(pod)]
+    if not minimum:
+        return Counts(len(pods), labeled, len(ready), len(ready), terminating)
+    available = sum(is_available(pod, now, minimum=minimum, strict=strict) for pod in ready)
+    wait = soonest_available(ready, now, minimum=minimum) or float(minimum) if available < len(ready) else None
+    return Counts(len(pods), labeled, len(ready), available, terminating, wait)
+
+
+def status_of(owner: Obj, counts: Counts, failure: Failure | None, now: float) -> Obj:
+    """The owner's status as it should be; equal to the one it has where there is nothing to write.
+
+    ReplicaFailure comes when there is none, keeps what it first said, and goes when all went well.
+    """
+    old, meta = owner.get("status") or {}, owner["metadata"]
+    numbers = {
+        "fullyLabeledReplicas": counts.labeled,
+        "readyReplicas": counts.ready,
+        "availableReplicas": counts.available,
+        "observedGeneration": meta.get("generation") or 0,
+    }
+    status: Obj = {key: value for key, value in old.items() if key not in numbers and key != "conditions"}
+    status |= {"replicas": counts.replicas} | {key: value for key, value in numbers.items() if value}
+    if counts.terminating is not None:
+        status["terminatingReplicas"] = counts.terminating
+    if conditions := list(_conditions(old.get("conditions") or (), _failed(owner, failure, now))):
+        status["conditions"] = conditions
+    return status
+
+
+def _failed(owner: Obj, failure: Failure | None, now: float) -> Obj | None:
+    if failure is None:
+        return None
+    return condition_of(owner, FAILURE) or {
+        "type": FAILURE,
+        "status": "True",
+        "lastTransitionTime": stamp(now),
+        "reason": failure.reason,
+        "message": failure.message,
+    }
+
+
+def _conditions(old: Iterable[Obj], failed: Obj | None) -> Iterable[Obj]:
+    seen = False
+    for condition in old:
+        if condition["type"] != FAILURE:
+            yield condition
+        elif failed is not None:
+            seen = True
+            yield failed
+    if failed is not None and not seen:
+        yield failed
