@@ -7,11 +7,14 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from apiserver.config import Config, check
 from mockube.control_plane import Running, control_plane
 from mockube.threads import in_thread
+
+if TYPE_CHECKING:
+    from mockube.manager import Wanted
 
 
 class Cluster:
@@ -21,13 +24,17 @@ class Cluster:
 
     Args:
         kubernetes_version: the release to be, such as "1.34"; the newest known if not given.
+        nodes: how many nodes to simulate; without any no controller runs either, and it is up in no time.
+        controllers: which run where there are nodes, as `mockube up --controllers` takes them.
 
     Raises:
-        ConfigError: the release is not known.
+        ConfigError: the release, or a controller, is not known.
     """
 
-    def __init__(self, *, kubernetes_version: str = "") -> None:
-        self._config = check(Config(secure_port=0, kubernetes_version=kubernetes_version.removeprefix("v")))
+    def __init__(self, *, kubernetes_version: str = "", nodes: int = 0, controllers: str = "*") -> None:
+        version = kubernetes_version.removeprefix("v")
+        self._config = check(Config(secure_port=0, kubernetes_version=version, empties_namespaces=not nodes))
+        self._wanted = _wanted(nodes, controllers) if nodes else None
         self._here = AsyncExitStack()
         self._elsewhere = ExitStack()
         self._running: Running | None = None
@@ -73,7 +80,7 @@ class Cluster:
         return self._running
 
     async def __aenter__(self) -> Self:
-        self._running = await self._here.enter_async_context(_temporary(self._config))
+        self._running = await self._here.enter_async_context(_temporary(self._config, self._wanted))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -81,7 +88,7 @@ class Cluster:
         await self._here.aclose()
 
     def __enter__(self) -> Self:
-        self._running = self._elsewhere.enter_context(in_thread(_temporary(self._config)))
+        self._running = self._elsewhere.enter_context(in_thread(_temporary(self._config, self._wanted)))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -90,8 +97,18 @@ class Cluster:
 
 
 @asynccontextmanager
-async def _temporary(config: Config) -> AsyncIterator[Running]:
-    """A control plane in a directory that goes with it."""
+async def _temporary(config: Config, wanted: "Wanted | None") -> AsyncIterator[Running]:
+    """A control plane in a directory that goes with it, and the controllers that are wanted."""
     with tempfile.TemporaryDirectory(prefix="mockube-") as directory:
-        async with control_plane(config, Path(directory)) as running:
+        async with control_plane(config, Path(directory)) as running, AsyncExitStack() as stack:
+            if wanted is not None:
+                from mockube.manager import manager_here
+
+                await stack.enter_async_context(manager_here(running, wanted))
             yield running
+
+
+def _wanted(nodes: int, controllers: str) -> "Wanted":
+    from mockube.manager import Wanted
+
+    return Wanted(nodes=nodes, controllers=controllers)

@@ -1,6 +1,7 @@
 """`mockube up`: a cluster until Ctrl-C, on a store that outlives it."""
 
 import argparse
+import contextlib
 import gc
 import os
 import shlex
@@ -12,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from mockube.control_plane import Running
+    from mockube.manager import Wanted
 
 _DESCRIPTION: Final = """\
 Start a cluster and keep it until Ctrl-C or SIGTERM. It prints how to reach it.
 What was stored is there again at the next start, unless the store is memory.
 """
+_WORKING: Final = "The controllers and {nodes} simulated node{s} are at work after {seconds:.2f} s; {metrics}."
 _EPILOG: Final = "exit code: 0 after a clean stop, 2 if it cannot start as asked"
 _STORES: Final[Mapping[str, str]] = {"sqlite": "sqlite://{}", "memory": "memory://"}
 """What --store may name, with the data directory for the braces; anything else is a URL."""
@@ -47,6 +50,33 @@ def declare(commands: "argparse._SubParsersAction[Any]") -> None:
     add("--kubeconfig", type=Path, metavar="FILE", help="add the cluster to this file (default: DIR/kubeconfig)")
     add("--kubernetes-version", default="", metavar="1.N", help="the release to be (default: the newest known)")
     add("-v", "--verbose", action="count", default=0, help="log every request to stderr")
+    _declare_manager(command.add_argument_group("controllers and nodes"))
+
+
+def _declare_manager(group: "argparse._ArgumentGroup") -> None:
+    add = group.add_argument
+    add("--nodes", type=_count, default=3, metavar="N", help="how many nodes to simulate (default: %(default)s)")
+    add(
+        "--controllers",
+        default="*",
+        metavar="NAMES",
+        help="which controllers run: * for all (default), NAME for one, -NAME for all but one; "
+        "*,-scheduler,-kubelet leaves pods to others",
+    )
+    add("--api-only", action="store_true", help="run the API server alone: nothing makes pods, or runs them")
+    add(
+        "--metrics-port",
+        type=_port,
+        metavar="PORT",
+        help="where the controllers' metrics are (default: 10252; any free one with --port 0)",
+    )
+    add(
+        "--manager-flag",
+        action="append",
+        default=[],
+        metavar="FLAG",
+        help="a flag for the manager, such as --manager-flag=-v=1; python -m controller_manager --help lists them",
+    )
 
 
 def default_data_dir() -> Path:
@@ -90,12 +120,42 @@ async def _up(given: argparse.Namespace, began: float) -> None:
         bind_address=given.bind,
         secure_port=given.port,
         kubernetes_version=given.kubernetes_version.removeprefix("v"),
+        empties_namespaces=given.api_only,
     )
     async with control_plane(check(config), directory, kubeconfig=given.kubeconfig) as running:
         spare_collector()
         greeting = _greeting(running, kept=not store.startswith("memory://"), seconds=time.perf_counter() - began)
         print(greeting, end="", flush=True)
-        await stop.wait()
+        async with contextlib.nullcontext() if given.api_only else _controllers(given, running, began):
+            await stop.wait()
+
+
+def _controllers(
+    given: argparse.Namespace, running: "Running", began: float
+) -> contextlib.AbstractAsyncContextManager[None]:
+    """The controller manager, which tells when it is at work."""
+    from mockube.manager import METRICS_PORT, Wanted, manager_process
+
+    port = given.metrics_port if given.metrics_port is not None else METRICS_PORT if given.port else 0
+    wanted = Wanted(
+        nodes=given.nodes,
+        controllers=given.controllers,
+        metrics_port=port,
+        more=tuple(given.manager_flag),
+        verbosity=given.verbose,
+    )
+
+    def tell(line: str) -> None:
+        print(_working(line, wanted, seconds=time.perf_counter() - began), flush=True)
+
+    return manager_process(running, wanted, tell)
+
+
+def _working(line: str, wanted: "Wanted", *, seconds: float) -> str:
+    """What a person is told when the manager says that it is ready."""
+    return _WORKING.format(
+        nodes=wanted.nodes, s="" if wanted.nodes == 1 else "s", seconds=seconds, metrics=line.removeprefix("ready, ")
+    )
 
 
 def _greeting(running: "Running", *, kept: bool, seconds: float) -> str:
@@ -106,6 +166,12 @@ def _greeting(running: "Running", *, kept: bool, seconds: float) -> str:
         kubeconfig=shlex.quote(str(running.kubeconfig)),
         kept=f"Data is kept in {running.directory}." if kept else "Nothing is kept.",
     )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} is no number of nodes: give 0 or more")
+    return int(text)
 
 
 def _port(text: str) -> int:

@@ -1,0 +1,74 @@
+"""The controller manager beside a control plane: a process of its own, or a part of this one."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from mockube.control_plane import Running
+from mockube.kubeconfig import Access, write_kubeconfig
+from mockube.supervision import Ready, python, supervised
+
+METRICS_PORT = 10252
+"""Where Prometheus finds the manager, as it found kube-controller-manager."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a person wants of the manager.
+
+    Attributes:
+        nodes: how many nodes to simulate.
+        controllers: as --controllers says.
+        metrics_port: 0 for any free one.
+        more: flags of the manager's that are passed on as they are.
+        verbosity: how much it logs.
+    """
+
+    nodes: int = 3
+    controllers: str = "*"
+    metrics_port: int = METRICS_PORT
+    more: tuple[str, ...] = ()
+    verbosity: int = 0
+
+
+@asynccontextmanager
+async def manager_process(running: Running, wanted: Wanted, ready: Ready) -> AsyncIterator[None]:
+    """A manager in a process of its own, started again when it dies, for as long as the context lasts."""
+    async with supervised(python("controller_manager", *arguments(running, wanted), "--until-stdin-ends"), ready):
+        yield
+
+
+@asynccontextmanager
+async def manager_here(running: Running, wanted: Wanted) -> AsyncIterator[None]:
+    """A manager on this event loop, at work when the context begins."""
+    from controller_manager.flags import from_arguments
+    from controller_manager.manager import managing
+    from controller_manager.runtime.kubeconfig import load
+
+    config, _ = from_arguments([*arguments(running, wanted), "--metrics-bind-address=0"])
+    async with managing(config, load(_own_kubeconfig(running))) as manager:
+        await manager.until_ready()
+        yield
+
+
+def arguments(running: Running, wanted: Wanted) -> list[str]:
+    """The manager's flags."""
+    return [
+        f"--kubeconfig={_own_kubeconfig(running)}",
+        f"--root-ca-file={running.certificates.authority}",
+        f"--controllers={wanted.controllers}",
+        f"--nodes={wanted.nodes}",
+        "--leader-elect=false",  # there is one, and after its death the next need not wait for a lease to end
+        f"--metrics-bind-address=127.0.0.1:{wanted.metrics_port}",
+        f"-v={wanted.verbosity}",
+        *wanted.more,
+    ]
+
+
+def _own_kubeconfig(running: Running) -> Path:
+    """A file that leads to this server alone, whatever else a person's own holds."""
+    path = running.directory / "controller-manager.kubeconfig"
+    certificates = running.certificates
+    write_kubeconfig(path, Access(running.url, certificates.authority.read_bytes(), certificates.token))
+    return path
