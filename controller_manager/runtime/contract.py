@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, metadata
 from controller_manager.planning.profile import Profile
-from controller_manager.runtime.kinds import Kind, Served
+from controller_manager.runtime.kinds import POD, Kind, Served
 
 Key: TypeAlias = str
 """What a queue holds: "namespace/name", or "name" where there are no namespaces."""
@@ -231,10 +231,20 @@ class Settings:
     Attributes:
         root_ca: the certificate, as PEM, that kube-root-ca.crt publishes.
         nodes: how many nodes are simulated.
+        node_cpu, node_memory, node_pods: the capacity of each.
+        node_version: the release of their kubelets.
+        cluster_cidr: where pods get addresses.
+        node_monitor_grace: seconds after which a node that says nothing is lost.
     """
 
     root_ca: str = ""
     nodes: int = 0
+    node_cpu: str = "32"
+    node_memory: str = "256Gi"
+    node_pods: int = 110
+    node_version: str = "v1.35.0"
+    cluster_cidr: str = "10.244.0.0/14"
+    node_monitor_grace: float = 50.0
 
 
 # -- what a controller is ----------------------------------------------------------------------------------------------
@@ -286,6 +296,15 @@ class Index:
     kind: Kind
     name: str
     values: Callable[[Obj], Iterable[str]]
+
+
+def _node_of(pod: Obj) -> Iterable[str]:
+    name = pod["spec"].get("nodeName")
+    return (name,) if name else ()
+
+
+PODS_BY_NODE = Index(POD, "node", _node_of)
+"""Pods by the name of the node that they are bound to, for the controllers that look them up so."""
 
 
 @dataclass(frozen=True, slots=True)
