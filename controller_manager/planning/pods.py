@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from apiserver.api.meta import Obj, labels_of, name_of
+from apiserver.api.meta import Obj, name_of
 from controller_manager.planning.profile import NEWEST, Profile
 from controller_manager.planning.times import seconds
 
@@ -207,8 +207,3 @@ def pod_from_template(template: Obj, owner: Obj, reference: Obj) -> Obj:
     meta["ownerReferences"] = [reference]
     meta["namespace"] = owner["metadata"]["namespace"]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}
-
-
-def has_template_labels(pod: Obj, template: Obj) -> bool:
-    """Whether the pod carries all labels that its owner's template gives by now (status.fullyLabeledReplicas)."""
-    return labels_of(template).items() <= labels_of(pod).items()
