@@ -9,14 +9,16 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 import wrk
 from machine import facts
+from rollouts import rollouts
 from rows import Bench, Effort, Row, measure
 
-NAMES = ("memory", "start", "cluster", "get", "list", "list-all", "table", "post", "watch")
+NAMES = ("memory", "start", "cluster", "get", "list", "list-all", "table", "post", "watch", "rollouts")
 RESULTS = Path(__file__).with_name("results") / "latest.json"
 QUICK = Effort(rounds=1, seconds=2.0, starts=2)
 
@@ -34,7 +36,7 @@ def main() -> int:
     before = facts(given.directory)
     with tempfile.TemporaryDirectory(prefix="mockube-bench-", dir=given.directory) as directory:
         bench = Bench(Path(directory), QUICK if given.quick else Effort(), _say)
-        for row in measure(bench, frozenset(given.only)):
+        for row in _measured(bench, frozenset(given.only)):
             rows.append(row)
             print(_line(row), flush=True)
     seconds = time.monotonic() - began
@@ -44,6 +46,13 @@ def main() -> int:
     short = [row.work for row in asked if not row.passed]
     print(f"\n{len(asked) - len(short)} of {len(asked)} targets reached in {seconds:.0f} s; written to {given.json}")
     return 1 if short else 0
+
+
+def _measured(bench: Bench, wanted: frozenset[str]) -> Iterator[Row]:
+    if wanted != {"rollouts"}:
+        yield from measure(bench, wanted)
+    if "rollouts" in wanted:
+        yield from rollouts(bench)
 
 
 def _parser() -> argparse.ArgumentParser:

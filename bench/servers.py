@@ -27,12 +27,14 @@ class Server:
         port: of 127.0.0.1.
         token: of a user who may do everything.
         ready: seconds from its start until it answered that it is ready.
+        manager: the id of the controller manager's process, 0 where there is none.
     """
 
     process: int
     port: int
     token: str
     ready: float = 0.0
+    manager: int = 0
 
     @property
     def url(self) -> str:
@@ -58,15 +60,22 @@ class Server:
 
     def memory(self) -> int:
         """The bytes of it that are in memory now."""
-        told = subprocess.run(["ps", "-o", "rss=", "-p", str(self.process)], capture_output=True, check=True).stdout
-        return int(told) * 1024
+        return _resident(self.process)
+
+    def manager_memory(self) -> int:
+        """The bytes of its controller manager that are in memory now."""
+        return _resident(self.manager)
+
+    def processor_seconds(self) -> float:
+        """What it and its controller manager have used of processors so far."""
+        return sum(_processor_seconds(process) for process in (self.process, self.manager))
 
 
 @contextmanager
 def ours(directory: Path) -> Iterator[Server]:
     """Our server on a data directory, which may hold the data of an earlier run."""
     port = _free_port()
-    command = [sys.executable, "-m", "mockube", "up", "--port", str(port), "--data-dir", str(directory)]
+    command = [*_up(port, directory), "--api-only"]
     with (directory.parent / "mockube.log").open("ab") as log:
         began = time.perf_counter()
         with _process(command, log) as process:
@@ -74,6 +83,38 @@ def ours(directory: Path) -> Iterator[Server]:
             ready = time.perf_counter() - began
             token = (directory / "pki" / "tokens.csv").read_text().partition(",")[0]
             yield Server(process.pid, port, token, ready)
+
+
+@contextmanager
+def managed(directory: Path, *, nodes: int) -> Iterator[Server]:
+    """Our server with controllers and simulated nodes, when they are at work."""
+    port = _free_port()
+    command = [*_up(port, directory), "--nodes", str(nodes), "--metrics-port", "0"]
+    with (directory.parent / "mockube.log").open("ab") as log, _process(command, log) as process:
+        assert process.stdout is not None
+        if not any(b"at work" in line for line in process.stdout):
+            raise RuntimeError(f"the server ended with exit code {process.wait()}")
+        token = (directory / "pki" / "tokens.csv").read_text().partition(",")[0]
+        yield Server(process.pid, port, token, manager=_child(process.pid))
+
+
+def _up(port: int, directory: Path) -> list[str]:
+    return [sys.executable, "-m", "mockube", "up", "--port", str(port), "--data-dir", str(directory)]
+
+
+def _child(process: int) -> int:
+    told = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, check=True).stdout
+    return int(told.split()[0])
+
+
+def _resident(process: int) -> int:
+    told = subprocess.run(["ps", "-o", "rss=", "-p", str(process)], capture_output=True, check=True).stdout
+    return int(told) * 1024
+
+
+def _processor_seconds(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager

@@ -1,0 +1,170 @@
+"""Rows of the controller manager: Deployments from create to Ready, a rolling update, a scale, and quiet afterwards."""
+
+import json
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rows import Bench, Row, create
+from servers import Server, managed, ours
+
+DEPLOYMENTS, REPLICAS = 10, 500
+PODS = DEPLOYMENTS * REPLICAS
+NODES = 50
+"""Simulated, of 110 pods each, so that 5,000 fit and a surge of a quarter in a tenth of the Deployments does, too."""
+PATH = "/apis/apps/v1/namespaces/default/deployments"
+PATIENCE = 300.0
+"""Seconds that one of the works may take."""
+QUIET = 30.0
+"""Seconds over which a quiet cluster is watched, after as many to come to rest."""
+JSON = {"Content-Type": "application/json"}
+MERGE = {"Content-Type": "application/merge-patch+json"}
+
+
+def rollouts(bench: Bench) -> Iterator[Row]:
+    """All rows, each round on a cluster of its own; the rate of POST is measured in each round, on the server alone."""
+    rounds = []
+    for number in range(bench.effort.rounds):
+        bench.say(f"rollouts {number + 1} of {bench.effort.rounds}")
+        rate = _post_rate(bench.directory / f"alone{number}")
+        rounds.append(_round(bench.directory / f"rollouts{number}", rate, bench))
+    yield from _rows(rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one cluster did.
+
+    Attributes:
+        posts: pods a second that the server alone was given in the same round.
+        created, updated, scaled: seconds from the request until all pods were Ready and everything was observed.
+        memory: bytes of the manager for each pod above idle.
+        quiet: the share of one processor that server and manager use together when nothing happens.
+    """
+
+    posts: float
+    created: float
+    updated: float
+    scaled: float
+    memory: float
+    quiet: float
+
+    @property
+    def rate(self) -> float:
+        """Pods made Ready a second."""
+        return PODS / self.created
+
+
+def _post_rate(directory: Path) -> float:
+    """Pods a second that the server alone takes by 16 connections, over as many pods as the Deployments make."""
+    with ours(directory) as server:
+        create(server, "hot", 500)
+        began = time.monotonic()
+        create(server, "run", PODS)
+        return PODS / (time.monotonic() - began)
+
+
+def _round(directory: Path, posts: float, bench: Bench) -> Round:
+    with managed(directory, nodes=NODES) as server:
+        idle = server.manager_memory()
+        names = [f"web{number}" for number in range(DEPLOYMENTS)]
+        began = time.monotonic()
+        for name in names:
+            server.request("POST", PATH, json.dumps(_deployment(name, REPLICAS)).encode(), **JSON)
+        created = _until_ready(server, names, began)
+        memory = (server.manager_memory() - idle) / PODS
+        bench.say(f"created in {created:.1f} s; the quiet afterwards is measured")
+        time.sleep(QUIET)
+        before = server.processor_seconds()
+        time.sleep(QUIET)
+        quiet = (server.processor_seconds() - before) / QUIET
+        began = time.monotonic()
+        for name in names:
+            server.request("PATCH", f"{PATH}/{name}", json.dumps(_template("2")).encode(), **MERGE)
+        updated = _until_ready(server, names, began)
+        bench.say(f"updated in {updated:.1f} s")
+    with managed(directory.with_name(f"{directory.name}scale"), nodes=NODES) as server:
+        server.request("POST", PATH, json.dumps(_deployment("one", 0)).encode(), **JSON)
+        _until_ready(server, ["one"], time.monotonic())
+        began = time.monotonic()
+        server.request("PATCH", f"{PATH}/one", json.dumps({"spec": {"replicas": PODS}}).encode(), **MERGE)
+        scaled = _until_ready(server, ["one"], began)
+        bench.say(f"scaled in {scaled:.1f} s")
+    return Round(posts, created, updated, scaled, memory, quiet)
+
+
+def _deployment(name: str, replicas: int) -> dict[str, object]:
+    labels = {"app": name}
+    spec = {"replicas": replicas, "selector": {"matchLabels": labels}}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [_container()]}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name},
+        "spec": spec | {"template": template},
+    }
+
+
+def _container() -> dict[str, object]:
+    requests = {"cpu": "100m", "memory": "64Mi"}
+    return {"name": "web", "image": "nginx:1.27", "resources": {"requests": requests}, "ports": [{"containerPort": 80}]}
+
+
+def _template(version: str) -> dict[str, object]:
+    return {"spec": {"template": {"metadata": {"annotations": {"version": version}}}}}
+
+
+def _until_ready(server: Server, names: list[str], began: float) -> float:
+    """Seconds until every Deployment tells of its present generation that all replicas are updated and available."""
+    while time.monotonic() < began + PATIENCE:
+        found = json.loads(server.request("GET", PATH))["items"]
+        if sum(_is_done(each) for each in found if each["metadata"]["name"] in names) == len(names):
+            return time.monotonic() - began
+        time.sleep(0.1)
+    counts = {each["metadata"]["name"]: each.get("status", {}).get("availableReplicas", 0) for each in found}
+    raise RuntimeError(f"after {PATIENCE:.0f} s there are only so many available pods: {counts}")
+
+
+def _is_done(deployment: dict[str, dict[str, object]]) -> bool:
+    spec, status = deployment["spec"], deployment.get("status", {})
+    counts = [status.get(field, 0) for field in ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")]
+    return status.get("observedGeneration") == deployment["metadata"]["generation"] and set(counts) == {
+        spec["replicas"]
+    }
+
+
+def _rows(rounds: list[Round]) -> Iterator[Row]:
+    rates, posts = [each.rate for each in rounds], [each.posts for each in rounds]
+    ratios = [each.rate / each.posts for each in rounds]
+    yield Row(
+        f"{DEPLOYMENTS} Deployments of {REPLICAS}: pods Ready", _per_second(rates), _per_second(posts),
+        statistics.median(ratios), 0.25,
+        samples={"ready per second": rates, "posts per second": posts, "ratio": ratios},
+    )  # fmt: skip
+    memory = [each.memory / 1024 for each in rounds]
+    yield Row(
+        "manager's memory per pod", f"{statistics.median(memory):.1f} KiB", "", statistics.median(memory), 12.0,
+        at_most=True, unit=" KiB", samples={"KiB": memory},
+    )  # fmt: skip
+    created = [each.created for each in rounds]
+    for work, taken in (
+        ("rolling update of them (beside: creation)", [each.updated for each in rounds]),
+        (f"one Deployment from 0 to {PODS:,}", [each.scaled for each in rounds]),
+    ):
+        ratios = [a / b for a, b in zip(taken, created, strict=True)]
+        yield Row(
+            work, f"{statistics.median(taken):.1f} s", f"{statistics.median(created):.1f} s",
+            statistics.median(ratios), 4.0, at_most=True,
+            samples={"seconds": taken, "creation": created, "ratio": ratios},
+        )  # fmt: skip
+    quiet = [100 * each.quiet for each in rounds]
+    yield Row(
+        f"quiet with {PODS:,} pods", f"{statistics.median(quiet):.2f} %", "", statistics.median(quiet), 2.0,
+        at_most=True, unit=" %", samples={"percent of one processor": quiet},
+    )  # fmt: skip
+
+
+def _per_second(samples: list[float]) -> str:
+    return f"{statistics.median(samples):,.0f} /s"
