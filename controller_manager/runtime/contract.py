@@ -103,10 +103,11 @@ class DeleteAll:
 
 @dataclass(frozen=True, slots=True)
 class Get:
-    """GET an object from the server itself, not from a cache."""
+    """GET an object or its subresource from the server itself, not from a cache."""
 
     kind: Kind
     key: Key
+    subresource: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +185,10 @@ Plan: TypeAlias = Generator[Action, Any, None]
 class Cache(Protocol):
     """The objects of a kind as last seen: read-only, and consistent from one `observe` to its plan's first action."""
 
+    @property
+    def kind(self) -> Kind:
+        """Whose objects."""
+
     def get(self, key: Key) -> Obj | None:
         """The object, None where there is none."""
 
@@ -220,6 +225,9 @@ class World(Protocol):
     def __getitem__(self, kind: Kind) -> Cache:
         """The cache of a kind that some controller's SPEC names."""
 
+    def find(self, resource: str) -> Cache | None:
+        """The cache of what str(kind) names, in whichever version it is followed; None where it is not."""
+
     def view(self, name: str) -> Any:
         """The view of that name."""
 
@@ -235,6 +243,7 @@ class Settings:
         node_version: the release of their kubelets.
         cluster_cidr: where pods get addresses.
         node_monitor_grace: seconds after which a node that says nothing is lost.
+        terminated_pod_gc_threshold: how many ended pods may stay, 0 for any number.
     """
 
     root_ca: str = ""
@@ -245,6 +254,7 @@ class Settings:
     node_version: str = "v1.35.0"
     cluster_cidr: str = "10.244.0.0/14"
     node_monitor_grace: float = 50.0
+    terminated_pod_gc_threshold: int = 12500
 
 
 # -- what a controller is ----------------------------------------------------------------------------------------------

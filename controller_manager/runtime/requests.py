@@ -69,8 +69,8 @@ def call_of(request: Request) -> Call:
         case DeleteAll(kind, namespace, grace, propagation):
             options = _options(propagationPolicy=propagation or None, gracePeriodSeconds=grace)
             return Call("DELETE", _target(kind.path(namespace)), options)
-        case Get(kind, key):
-            return Call("GET", _target(kind.path(*split_key(key))))
+        case Get(kind, key, subresource):
+            return Call("GET", _target(kind.path(*split_key(key), subresource)))
         case _:
             raise TypeError(f"{type(request).__name__} is no single request")
 
