@@ -7,7 +7,14 @@ from typing import Any
 from apiserver.api.errors import ApiError, bad_request
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
-from controller_manager.planning.pods import condition_of, in_deletion_order, is_active, is_terminal, pod_from_template
+from controller_manager.planning.pods import (
+    condition_of,
+    counts_differently,
+    in_deletion_order,
+    is_active,
+    is_terminal,
+    pod_from_template,
+)
 from controller_manager.planning.profile import Profile
 from controller_manager.planning.replicas import Counts, Failure, count, status_of
 from controller_manager.runtime.claims import Parent, claim, controller_of, is_deleting, owner_reference
@@ -130,24 +137,12 @@ def touched(row: Row, world: World, change: Change) -> Iterable[Key]:
     old, new = change.old, change.new
     if old is None or new is None:
         return _concerned(row, world, change.obj, wanted=new is not None)
-    if old is new or not _matters(old, new):
+    if old is new or not counts_differently(old, new):
         return ()
     before, after = controller_of(old), controller_of(new)
     if before == after:
         return _concerned(row, world, new, wanted=labels_of(old) != labels_of(new))
     return {*_concerned(row, world, old, wanted=False), *_concerned(row, world, new, wanted=True)}
-
-
-def _matters(old: Obj, new: Obj) -> bool:
-    """Whether a change of a pod may change what is done or counted; where it runs, and its containers, do not."""
-    before, after = old["metadata"], new["metadata"]
-    return (
-        is_terminal(old) != is_terminal(new)
-        or is_deleting(old) != is_deleting(new)
-        or before.get("labels") != after.get("labels")
-        or before.get("ownerReferences") != after.get("ownerReferences")
-        or condition_of(old, "Ready") != condition_of(new, "Ready")
-    )
 
 
 def _concerned(row: Row, world: World, pod: Obj, *, wanted: bool) -> Iterable[Key]:

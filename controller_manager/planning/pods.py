@@ -88,6 +88,18 @@ def soonest_available(pods: Iterable[Obj], now: float, *, minimum: int) -> float
     return min((wait for wait in waits if wait is not None), default=None)
 
 
+def counts_differently(old: Obj, new: Obj) -> bool:
+    """Whether a change of a pod may change how its owners count it; where it runs, and its containers, do not."""
+    before, after = old["metadata"], new["metadata"]
+    return (
+        is_terminal(old) != is_terminal(new)
+        or before.get("deletionTimestamp") != after.get("deletionTimestamp")
+        or before.get("labels") != after.get("labels")
+        or before.get("ownerReferences") != after.get("ownerReferences")
+        or condition_of(old, "Ready") != condition_of(new, "Ready")
+    )
+
+
 # -- which pods go first -----------------------------------------------------------------------------------------------
 
 

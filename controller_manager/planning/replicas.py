@@ -1,10 +1,11 @@
 """The status of ReplicaSets and ReplicationControllers: their pods counted, and whether managing them failed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, labels_of
-from controller_manager.planning.pods import condition_of, is_available, is_ready, soonest_available
+from controller_manager.planning import conditions
+from controller_manager.planning.pods import is_available, is_ready, soonest_available
 from controller_manager.planning.times import stamp
 
 FAILURE = "ReplicaFailure"
@@ -74,30 +75,15 @@ def status_of(owner: Obj, counts: Counts, failure: Failure | None, now: float) -
     status |= {"replicas": counts.replicas} | {key: value for key, value in numbers.items() if value}
     if counts.terminating is not None:
         status["terminatingReplicas"] = counts.terminating
-    if conditions := list(_conditions(old.get("conditions") or (), _failed(owner, failure, now))):
-        status["conditions"] = conditions
+    if told := _conditions(old.get("conditions") or (), failure, now):
+        status["conditions"] = told
     return status
 
 
-def _failed(owner: Obj, failure: Failure | None, now: float) -> Obj | None:
+def _conditions(old: Sequence[Obj], failure: Failure | None, now: float) -> list[Obj]:
     if failure is None:
-        return None
-    return condition_of(owner, FAILURE) or {
-        "type": FAILURE,
-        "status": "True",
-        "lastTransitionTime": stamp(now),
-        "reason": failure.reason,
-        "message": failure.message,
-    }
-
-
-def _conditions(old: Iterable[Obj], failed: Obj | None) -> Iterable[Obj]:
-    seen = False
-    for condition in old:
-        if condition["type"] != FAILURE:
-            yield condition
-        elif failed is not None:
-            seen = True
-            yield failed
-    if failed is not None and not seen:
-        yield failed
+        return conditions.without(old, FAILURE)
+    if conditions.find(old, FAILURE):
+        return list(old)
+    told = {"reason": failure.reason, "message": failure.message}
+    return [*old, {"type": FAILURE, "status": conditions.TRUE, "lastTransitionTime": stamp(now)} | told]
