@@ -9,6 +9,7 @@ class Profile:
 
     Attributes:
         scale_from: scaling events of Deployments end in "from M" (1.26 and newer).
+        scale_from_to: they end in "from M to N", and so for a new ReplicaSet (1.31 and newer).
         recreates_failed_at_once: StatefulSets delete and remake a failed pod in one pass, with an event (1.20).
         deletion_cost: ReplicaSets heed controller.kubernetes.io/pod-deletion-cost (1.22 and newer).
         logarithmic_ages: ReplicaSets compare ages by powers of two when they choose what to delete (1.22 and newer).
@@ -23,6 +24,7 @@ class Profile:
     """
 
     scale_from: bool = True
+    scale_from_to: bool = True
     recreates_failed_at_once: bool = False
     deletion_cost: bool = True
     logarithmic_ages: bool = True
@@ -40,6 +42,7 @@ NEWEST = Profile()
 PROFILES = {
     "1.20": Profile(
         scale_from=False,
+        scale_from_to=False,
         recreates_failed_at_once=True,
         deletion_cost=False,
         logarithmic_ages=False,
@@ -52,7 +55,7 @@ PROFILES = {
         bounded_history=False,
         strict_ready_time=True,
     ),
-    "1.30": Profile(terminating_replicas=False, max_unavailable=False),
+    "1.30": Profile(scale_from_to=False, terminating_replicas=False, max_unavailable=False),
     "1.35": NEWEST,
 }
 """What --compatibility may name."""
