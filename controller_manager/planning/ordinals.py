@@ -30,6 +30,11 @@ def pod_name(parent: str, ordinal: int) -> str:
     return f"{parent}-{ordinal}"
 
 
+def phase_of(pod: Obj) -> str:
+    """status.phase, "" where the pod has none yet."""
+    return (pod.get("status") or {}).get("phase") or ""
+
+
 def wanted_ordinals(parent: Obj, profile: Profile) -> range:
     """The ordinals that a StatefulSet asks for: spec.replicas of them, from spec.ordinals.start (KEP-3335)."""
     spec = parent["spec"]
@@ -45,11 +50,6 @@ class Replica:
     pod: Obj | None
 
     @property
-    def exists(self) -> bool:
-        """Whether there is a pod, in whatever state."""
-        return self.pod is not None
-
-    @property
     def created(self) -> Obj:
         """The pod, which must be there."""
         assert self.pod is not None
@@ -58,7 +58,7 @@ class Replica:
     @property
     def phase(self) -> str:
         """The pod's phase, "" where there is no pod."""
-        return (self.pod.get("status") or {}).get("phase") or "" if self.pod is not None else ""
+        return phase_of(self.pod) if self.pod is not None else ""
 
     @property
     def terminating(self) -> bool:
@@ -107,7 +107,7 @@ class Health:
 
     def ready(self, pod: Obj) -> bool:
         """Whether the pod runs and is ready (isRunningAndReady)."""
-        return (pod.get("status") or {}).get("phase") == "Running" and is_ready(pod)
+        return phase_of(pod) == "Running" and is_ready(pod)
 
     def available(self, pod: Obj) -> bool:
         """Whether the pod runs and has been ready for long enough (isRunningAndAvailable)."""

@@ -75,12 +75,13 @@ def status_of(owner: Obj, counts: Counts, failure: Failure | None, now: float) -
     status |= {"replicas": counts.replicas} | {key: value for key, value in numbers.items() if value}
     if counts.terminating is not None:
         status["terminatingReplicas"] = counts.terminating
-    if told := _conditions(old.get("conditions") or (), failure, now):
+    if told := with_failure(old.get("conditions") or (), failure, now=now):
         status["conditions"] = told
     return status
 
 
-def _conditions(old: Sequence[Obj], failure: Failure | None, now: float) -> list[Obj]:
+def with_failure(old: Sequence[Obj], failure: Failure | None, *, now: float) -> list[Obj]:
+    """The conditions with ReplicaFailure, which keeps what it first said; without it where nothing failed."""
     if failure is None:
         return conditions.without(old, FAILURE)
     if conditions.find(old, FAILURE):

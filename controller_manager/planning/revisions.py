@@ -122,7 +122,7 @@ def equal_revision(revisions: Sequence[Obj], data: Obj) -> Obj | None:
     return None
 
 
-def excess(revisions: Sequence[Obj], live: Collection[str], limit: int) -> list[Obj]:
+def excess(revisions: Sequence[Obj], *, live: Collection[str], limit: int) -> list[Obj]:
     """The revisions to be deleted, oldest first (stateful_set_control.go truncateHistory).
 
     Args:
