@@ -1,0 +1,158 @@
+"""Pods that nobody else clears away: too many ended ones, and those whose node is gone or was never found."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj, name_of
+from controller_manager.planning.pods import condition_of, is_ready, is_terminal
+from controller_manager.planning.times import stamp
+from controller_manager.runtime.claims import is_deleting
+from controller_manager.runtime.contract import (
+    PODS_BY_NODE,
+    STRATEGIC_PATCH,
+    Batch,
+    Change,
+    Delayed,
+    Delete,
+    Get,
+    Key,
+    Later,
+    Patch,
+    Plan,
+    Spec,
+    Watch,
+    World,
+    key_of,
+)
+from controller_manager.runtime.kinds import NODE, POD
+
+SWEEP: Key = ""
+"""The key of the look at all pods; every other key is a node's name."""
+PERIOD = 20.0
+"""Seconds between two sweeps (gcCheckPeriod)."""
+QUARANTINE = 40.0
+"""Seconds after which a missing node is asked for (quarantineTime)."""
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+
+_LIVING = frozenset(("Pending", "Running", "Unknown"))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Pods that should go.
+
+    Attributes:
+        pods: each once.
+        node: the node that is missing, "" where that is not the reason.
+    """
+
+    pods: Sequence[Obj]
+    node: str = ""
+
+
+def observe(world: World, key: Key) -> Found | None:
+    """The pods that a sweep finds, or those of a node that is in no cache."""
+    if key == SWEEP:
+        pods = {key_of(pod): pod for pod in (*_ended(world), *_stranded(world))}
+        return Found(list(pods.values())) if pods else None
+    if world[NODE].get(key) is not None:
+        return None
+    lost = world[POD].by(PODS_BY_NODE.name, key)
+    return Found(list(lost), key) if lost else None
+
+
+def _ended(world: World) -> Iterable[Obj]:
+    """The ended pods beyond the threshold: evicted ones first, then the oldest (gcTerminated)."""
+    threshold = world.settings.terminated_pod_gc_threshold
+    if threshold <= 0:
+        return ()
+    ended = [pod for pod in world[POD] if (pod.get("status") or {}).get("phase") not in _LIVING]
+    return sorted(ended, key=_age)[: len(ended) - threshold] if len(ended) > threshold else ()
+
+
+def _age(pod: Obj) -> tuple[bool, tuple[str, str]]:
+    status = pod.get("status") or {}
+    evicted = status.get("phase") == "Failed" and status.get("reason") == "Evicted"
+    return not evicted, (pod["metadata"].get("creationTimestamp") or "", name_of(pod))
+
+
+def _stranded(world: World) -> Iterable[Obj]:
+    """Pods that are to go and nobody lets go: on no node, or on one that is out of service (gcTerminating)."""
+    for pod in world[POD]:
+        if is_deleting(pod):
+            node = pod["spec"].get("nodeName")
+            if not node or _is_out_of_service(world[NODE].get(node)):
+                yield pod
+
+
+def _is_out_of_service(node: Obj | None) -> bool:
+    """Whether the node is not ready and somebody says that it will not come back."""
+    if node is None or is_ready(node):
+        return False
+    return any(taint["key"] == OUT_OF_SERVICE for taint in node["spec"].get("taints") or ())
+
+
+def pod_changed(world: World, change: Change) -> Iterable[Delayed]:
+    """The node of a pod, to be looked at after the quarantine, if it is missing."""
+    if change.new is not None:
+        node = change.new["spec"].get("nodeName")
+        if node and world[NODE].get(node) is None:
+            yield Delayed(node, QUARANTINE)
+
+
+def node_changed(_: World, change: Change) -> Iterable[Delayed]:
+    """A node that went, to be looked at after the quarantine."""
+    if change.new is None:
+        yield Delayed(name_of(change.obj), QUARANTINE)
+
+
+def plan(seen: Found, now: float) -> Plan:
+    """Have the pods fail, then delete them at once (gc_controller.go).
+
+    Raises:
+        ApiError: the first that stood in the way of one of them.
+    """
+    condition = None
+    if seen.node:
+        try:
+            yield Get(NODE, seen.node)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+        else:
+            yield Later(QUARANTINE)
+            return
+        condition = {"reason": "DeletionByPodGC", "message": "PodGC: node no longer exists"}
+    living = [pod for pod in seen.pods if not is_terminal(pod)]
+    answers = yield Batch([_failing(pod, condition, now) for pod in living])
+    refused = {key_of(pod): answer for pod, answer in zip(living, answers, strict=True) if isinstance(answer, ApiError)}
+    rest = [pod for pod in seen.pods if key_of(pod) not in refused]
+    answers = yield Batch([Delete(POD, key_of(pod), uid=pod["metadata"]["uid"], grace=0) for pod in rest])
+    for answer in (*refused.values(), *answers):
+        if isinstance(answer, ApiError) and answer.code not in (404, 409):  # gone, or another of the same name
+            raise answer
+
+
+def _failing(pod: Obj, condition: Obj | None, now: float) -> Patch:
+    """The patch by which a pod fails, so that whoever counts it sees how it ended."""
+    status: Obj = {"phase": "Failed"}
+    if condition:
+        before = condition_of(pod, "DisruptionTarget") or {}
+        since = before.get("lastTransitionTime") if before.get("status") == "True" else None
+        told = {"type": "DisruptionTarget", "status": "True", "lastProbeTime": None}
+        status["conditions"] = [told | condition | {"lastTransitionTime": since or stamp(now)}]
+    body = {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status}
+    return Patch(POD, key_of(pod), body, "status", STRATEGIC_PATCH)
+
+
+SPEC = Spec(
+    name="podgc",
+    watches=(Watch(POD, pod_changed), Watch(NODE, node_changed)),
+    observe=observe,
+    plan=plan,
+    workers=1,
+    every=PERIOD,
+    periodic=(SWEEP,),
+    indexes=(PODS_BY_NODE,),
+)
