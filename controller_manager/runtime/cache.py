@@ -61,7 +61,7 @@ class KindCache:
     """
 
     def __init__(self, kind: Kind) -> None:
-        self.kind = kind
+        self._kind = kind
         self.revision = 0
         self._synced = asyncio.Event()
         self._objects: dict[Key, Obj] = {}
@@ -73,6 +73,11 @@ class KindCache:
         self._changing: dict[Key, list[Callable[[], None]]] = {}
         for name, values in BUILT_IN.items():
             self.index(name, values)
+
+    @property
+    def kind(self) -> Kind:
+        """Whose objects."""
+        return self._kind
 
     def index(self, name: str, values: Values) -> None:
         """File objects under values as well; before any is in here."""
@@ -198,10 +203,15 @@ class Caches:
     served: Served = field(default_factory=Served)
     kinds: dict[Kind, KindCache] = field(default_factory=dict)
     views: dict[str, View] = field(default_factory=dict)
+    _resources: dict[str, KindCache] = field(default_factory=dict)
     _everywhere: list[Callable[[Kind], Listener]] = field(default_factory=list)
 
     def __getitem__(self, kind: Kind) -> KindCache:
         return self.kinds[kind]
+
+    def find(self, resource: str) -> KindCache | None:
+        """The cache of what str(kind) names, in whichever version it is followed; None where it is not."""
+        return self._resources.get(resource)
 
     def view(self, name: str) -> Any:
         """The view of that name."""
@@ -224,6 +234,7 @@ class Caches:
         """The cache of a kind, made if need be."""
         if kind not in self.kinds:
             made = self.kinds[kind] = KindCache(kind)
+            self._resources.setdefault(str(kind), made)
             for listener in self._everywhere:
                 made.listen(listener(kind))
         return self.kinds[kind]
