@@ -1,17 +1,16 @@
-"""The way to the server: requests of the contract and watch streams over connections that are kept."""
+"""The way to the server: requests of the contract and watch streams, over connections that are kept."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Protocol, Self
+from urllib.parse import urlsplit
 
-import aiohttp
 import orjson
-from yarl import URL
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from controller_manager.runtime.clock import Clock
+from controller_manager.runtime.connection import LostError, Place, Pool, Reply
 from controller_manager.runtime.contract import ListAll, Request
 from controller_manager.runtime.kubeconfig import Access
 from controller_manager.runtime.ratelimit import TokenBucket
@@ -20,11 +19,13 @@ from controller_manager.runtime.requests import JSON, METADATA_LIST, Call, call_
 USER_AGENT = "mockube-controller-manager/0.1"
 CONNECTIONS = 64
 RETRIES = 10
-"""How often a request is tried again that the server asks to come back with (client-go rest.Request maxRetries)."""
+"""How often a request is sent again that the server asks to come back with (client-go rest.Request maxRetries)."""
 SECONDS = 70.0
 """After which an answer does not come any more; the server itself gives up after 60."""
 PAGE = 500
 """Objects a page of a list (client-go tools/pager)."""
+TOKEN_SECONDS = 60.0
+"""After which a token is read again that stands in a file (client-go transport NewCachedFileTokenSource)."""
 
 Feed = Callable[[bytes], None]
 
@@ -33,7 +34,7 @@ class Observer(Protocol):
     """Who counts requests: rest_client_requests_total and rest_client_request_duration_seconds."""
 
     def __call__(self, method: str, code: int, seconds: float) -> None:
-        """An answer came, or none, which is code 0."""
+        """An answer came after so many seconds, or none, which is code 0."""
 
 
 def _nobody(method: str, code: int, seconds: float) -> None:
@@ -49,7 +50,7 @@ class Client:
         qps: requests a second, of which 0 and less is no limit (--kube-api-qps).
         burst: requests at once; at least one (--kube-api-burst).
         user_agent: who the server is told asks.
-        observe: told of every exchange.
+        observe: told of every exchange, not of streams.
     """
 
     def __init__(
@@ -62,29 +63,24 @@ class Client:
         user_agent: str = USER_AGENT,
         observe: Observer = _nobody,
     ) -> None:
-        self.access = access
+        self._access = access
         self._clock = clock
         self._bucket = TokenBucket(clock, rate=qps, burst=max(burst, 1)) if qps > 0 else None
         self._agent = user_agent
         self._observe = observe
-        self._session: aiohttp.ClientSession | None = None
+        self._base = urlsplit(access.server).path.rstrip("/").encode()
+        self._heads: dict[tuple[str, str], bytes] = {}
+        self._heads_end = 0.0
+        self._pool: Pool | None = None
 
     async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ssl=self.access.tls() or True, keepalive_timeout=600),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"User-Agent": self._agent, "Authorization": f"Bearer {self.access.bearer()}"},
-            timeout=aiohttp.ClientTimeout(total=None),
-            auto_decompress=False,
-            read_bufsize=2**20,
-        )
+        self._pool = Pool(_place(self._access), limit=CONNECTIONS)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._session is not None
-        await self._session.close()
+        self._connections.close()
 
     async def perform(self, request: Request) -> Any:
         """Ask the server.
@@ -97,7 +93,7 @@ class Client:
         """
         if isinstance(request, ListAll):
             return await self.list_all(request.kind.path(request.namespace), accept=METADATA_LIST)
-        return orjson.loads(await self._ask(call_of(request)))
+        return await self._ask(call_of(request))
 
     async def get_json(self, path: str, query: Mapping[str, str] | None = None, *, accept: str = JSON) -> Any:
         """The answer to a GET.
@@ -105,7 +101,7 @@ class Client:
         Raises:
             ApiError: it refused, or no answer came.
         """
-        return orjson.loads(await self._ask(Call("GET", with_query(path, query or {}), accept=accept)))
+        return await self._ask(Call("GET", with_query(path, query or {}), accept=accept))
 
     async def list_all(self, path: str, *, accept: str = JSON) -> list[Obj]:
         """All items of a collection, page by page.
@@ -123,50 +119,111 @@ class Client:
                 return items
             query = {"limit": str(PAGE), "continue": token}
 
-    async def stream(self, path: str, query: Mapping[str, str], feed: Feed, *, accept: str = JSON) -> None:
+    async def stream(self, target: str, feed: Feed, *, seconds: float, accept: str = JSON) -> None:
         """Have the bytes of a watch fed to somebody, until the server ends it.
 
+        Args:
+            target: path and query (`requests.with_query`).
+            feed: takes the bytes as they come, in pieces of no meaning; what it raises ends the stream.
+            seconds: after which the stream is broken off, whatever the server thinks.
+            accept: the media type that is wanted.
+
         Raises:
-            ApiError: it refused, or the connection broke.
+            ApiError: the server refused, or the connection broke.
         """
-        assert self._session is not None
-        url = URL(self.access.server + with_query(path, query), encoded=True)
+        message = self._message(Call("GET", target, accept=accept))
         try:
-            async with self._session.get(url, headers={"Accept": accept}) as response:
-                if response.status != 200:
-                    raise refusal(response.status, await response.read())
-                async for chunk in response.content.iter_any():
-                    feed(chunk)
-                    await asyncio.sleep(0)
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise lost(str(error) or type(error).__name__) from error
+            reply = await self._connections.stream(message, feed, seconds=seconds)
+        except LostError as error:
+            raise lost(str(error)) from error
+        if reply.code >= 300:
+            raise refusal(reply.code, reply.body, reply.retry_after)
 
-    async def _ask(self, call: Call) -> bytes:
-        """The body of a success; comes back as often as the server asks for it."""
-        assert self._session is not None
-        url = URL(self.access.server + call.target, encoded=True)
-        headers = {"Accept": call.accept, "Content-Type": call.content_type}
-        for attempt in range(RETRIES + 1):
-            if self._bucket is not None:
-                await self._bucket.wait()
-            began = self._clock.monotonic()
-            try:
-                async with (
-                    asyncio.timeout(SECONDS),
-                    self._session.request(call.method, url, data=call.body or None, headers=headers) as response,
-                ):
-                    body = await response.read()
-            except (aiohttp.ClientError, OSError, TimeoutError) as error:
-                self._observe(call.method, 0, self._clock.monotonic() - began)
-                raise lost(str(error) or type(error).__name__) from error
-            self._observe(call.method, response.status, self._clock.monotonic() - began)
-            if response.status < 300:
-                return body
-            after = response.headers.get("Retry-After", "")
-            if not (response.status == 429 or response.status >= 500) or not after.isdecimal() or attempt == RETRIES:
-                raise refusal(response.status, body, after)
-            await self._clock.sleep(int(after))
-        raise AssertionError("unreachable")
+    @property
+    def _connections(self) -> Pool:
+        assert self._pool is not None, "use it within `async with`"
+        return self._pool
+
+    async def _ask(self, call: Call) -> Any:
+        """The answer; the request is sent as often as the server asks to come back with it."""
+        reply = await self._send(call)
+        for _ in range(RETRIES):
+            if not _is_put_off(reply):
+                break
+            await self._clock.sleep(float(reply.retry_after))
+            reply = await self._send(call)
+        if reply.code >= 300:
+            raise refusal(reply.code, reply.body, reply.retry_after)
+        return _parsed(reply)
+
+    async def _send(self, call: Call) -> Reply:
+        if self._bucket is not None:
+            await self._bucket.wait()
+        began = self._clock.monotonic()
+        code = 0
+        try:
+            reply = await self._exchanged(call)
+            code = reply.code
+        except LostError as error:
+            raise lost(f"{call.method} {call.target}: {error}") from error
+        finally:
+            self._observe(call.method, code, self._clock.monotonic() - began)
+        return reply
+
+    async def _exchanged(self, call: Call) -> Reply:
+        message = self._message(call)
+        try:
+            return await self._connections.exchange(message, seconds=SECONDS)
+        except LostError as error:
+            if not error.unheard or call.method != "GET":
+                raise  # a write may have been heard, and is not safe to repeat
+        return await self._connections.exchange(message, seconds=SECONDS)
+
+    def _message(self, call: Call) -> bytes:
+        body = call.body
+        head = self._head(call.accept, call.content_type if body else "")
+        line = b"%b %b%b" % (call.method.encode(), self._base, call.target.encode())
+        if body or call.method != "GET":
+            return b"%b%bContent-Length: %d\r\n\r\n%b" % (line, head, len(body), body)
+        return b"%b%b\r\n" % (line, head)
+
+    def _head(self, accept: str, content_type: str) -> bytes:
+        """What follows the target, and is the same for many requests."""
+        if self._access.token_file is not None and self._clock.monotonic() >= self._heads_end:
+            self._heads.clear()
+            self._heads_end = self._clock.monotonic() + TOKEN_SECONDS
+        found = self._heads.get((accept, content_type))
+        if found is None:
+            found = self._heads[accept, content_type] = self._made_head(accept, content_type)
+        return found
+
+    def _made_head(self, accept: str, content_type: str) -> bytes:
+        token = self._access.bearer()
+        fields = {
+            "Host": urlsplit(self._access.server).netloc,
+            "User-Agent": self._agent,
+            "Accept": accept,
+            "Authorization": f"Bearer {token}" if token else "",
+            "Content-Type": content_type,
+        }
+        lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items() if value)
+        return f" HTTP/1.1\r\n{lines}".encode("latin-1")
 
 
-__all__ = ["ApiError", "Client"]
+def _place(access: Access) -> Place:
+    parts = urlsplit(access.server)
+    tls = access.tls()
+    return Place(parts.hostname or "", parts.port or (443 if tls else 80), tls, access.server_name)
+
+
+def _is_put_off(reply: Reply) -> bool:
+    """Whether the server asks to come back (client-go rest/with_retry.go)."""
+    return (reply.code == 429 or reply.code >= 500) and reply.retry_after.isdecimal()
+
+
+def _parsed(reply: Reply) -> Any:
+    try:
+        return orjson.loads(reply.body)
+    except orjson.JSONDecodeError as error:
+        told = reply.body[:200].decode(errors="replace")
+        raise ApiError(500, "InternalError", f"the answer is no JSON: {told!r}") from error

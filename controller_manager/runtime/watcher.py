@@ -15,7 +15,7 @@ from controller_manager.runtime.client import PAGE, Client
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.contract import Key, key_of
 from controller_manager.runtime.kinds import Kind
-from controller_manager.runtime.requests import JSON, METADATA, METADATA_LIST, status_error
+from controller_manager.runtime.requests import JSON, METADATA, METADATA_LIST, status_error, with_query
 
 log = logging.getLogger("controller_manager.watcher")
 
@@ -27,6 +27,8 @@ ABSENT = 30.0
 """Seconds after which a kind that is not served is asked for again."""
 SHORTEST_WATCH = 300.0
 """Seconds that a watch lasts at least, and less than twice that (reflector.go minWatchTimeout)."""
+PATIENCE = 30.0
+"""Seconds after its end at which a watch is broken off that the server did not end."""
 INITIAL_END = "k8s.io/initial-events-end"
 
 
@@ -160,7 +162,8 @@ class Follower:
             self._tell(State.WATCHING)
         self._initial = {} if initial else None
         self._rest = b""
-        await self._client.stream(self._path, query, self._feed, accept=self._accept)
+        target = with_query(self._path, query)
+        await self._client.stream(target, self._feed, seconds=seconds + PATIENCE, accept=self._accept)
 
     def _feed(self, chunk: bytes) -> None:
         lines = (self._rest + chunk).split(b"\n")
