@@ -4,17 +4,19 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from controller_manager.config import Config
 from controller_manager.health import answering
 from controller_manager.metrics import Metrics
 from controller_manager.planning.profile import PROFILES
-from controller_manager.runtime.cache import Caches
+from controller_manager.runtime.cache import Caches, KindCache
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.contract import Spec
 from controller_manager.runtime.controller import Controller, Means
+from controller_manager.runtime.discovery import Discoverer
 from controller_manager.runtime.events import Recorder
 from controller_manager.runtime.kubeconfig import Access
 from controller_manager.runtime.ratelimit import QueueLimiter
@@ -64,16 +66,23 @@ class Manager:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._recorder.run())
-            for kind, cache in self.caches.kinds.items():
-                group.create_task(follow(self._client, kind, cache, clock=self._clock))
-            for cache in self.caches.kinds.values():
+            named = list(self.caches.kinds.values())
+            for cache in named:
+                group.create_task(self._follow(cache))
+            discoverer = Discoverer(self._client, self.caches, self._clock, partial(self._follow, metadata_only=True))
+            group.create_task(discoverer.run())
+            for cache in named:
                 await cache.wait_until_synced()
+            await discoverer.until_ready()
             log.info("caches are filled, %d controllers begin", len(self.controllers))
             for controller in self.controllers:
                 group.create_task(controller.run())
                 if seconds := self._config.resync.get(controller.spec.name):
                     group.create_task(self._resync(controller.spec, seconds))
             self._ready.set()
+
+    async def _follow(self, cache: KindCache, *, metadata_only: bool = False) -> None:
+        await follow(self._client, cache.kind, cache, clock=self._clock, metadata_only=metadata_only)
 
     def _controller(self, spec: Spec, means: Means, metrics: Metrics) -> Controller:
         queue = WorkQueue(QueueLimiter(self._clock), metrics.tally(spec.name))

@@ -239,6 +239,11 @@ class Caches:
                 made.listen(listener(kind))
         return self.kinds[kind]
 
+    @property
+    def follows_everything(self) -> bool:
+        """Whether somebody wants to hear of EVERYTHING."""
+        return bool(self._everywhere)
+
     def listen(self, kind: Kind, listener: Callable[[Kind], Listener]) -> None:
         """Hear of every change of a kind from now on, of EVERYTHING of all kinds, also of those that come later.
 
