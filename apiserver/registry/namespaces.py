@@ -5,14 +5,13 @@ The one caller is the app, which starts it only where no controller manager does
 
 import asyncio
 import logging
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 
 import orjson
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
+from apiserver.api.namespace_conditions import Remaining, updated
 from apiserver.api.resources import Resource
 from apiserver.api.user import User
 from apiserver.registry import deletion
@@ -33,21 +32,6 @@ AT_ONCE = 64
 """How many objects are deleted at a time, so that the store commits them together."""
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 """Seconds until a namespace in which something remains is looked at again; each time twice as long."""
-
-
-@dataclass(slots=True)
-class Left:
-    """What remains of a namespace's content.
-
-    Attributes:
-        kinds: "resource.group" → how many objects.
-        finalizers: finalizer → how many objects wait for it.
-        failures: what could not be deleted, and why.
-    """
-
-    kinds: Counter[str] = field(default_factory=Counter)
-    finalizers: Counter[str] = field(default_factory=Counter)
-    failures: list[str] = field(default_factory=list)
 
 
 class NamespaceDeleter:
@@ -93,9 +77,9 @@ class NamespaceDeleter:
         assert self._row is not None
         return self._row
 
-    async def _empty(self, namespace: str) -> Left:
+    async def _empty(self, namespace: str) -> Remaining:
         """Delete all that is in a namespace, and tell what remains."""
-        left, store = Left(), self._registry.storage.store
+        left, store = Remaining(), self._registry.storage.store
         for resource in self._contents():
             prefix = prefix_of(resource, namespace)
             if not store.count(prefix):
@@ -119,7 +103,7 @@ class NamespaceDeleter:
                 seen.add(row.storage_prefix)
                 yield row
 
-    async def _delete(self, resource: Resource, kv: KeyValue, left: Left) -> None:
+    async def _delete(self, resource: Resource, kv: KeyValue, left: Remaining) -> None:
         place = kv.attached.fields
         target = Target(resource, place["metadata.namespace"], place["metadata.name"])
         options = DeleteOptions(SYSTEM, grace_period=0, propagation="Background")
@@ -129,63 +113,11 @@ class NamespaceDeleter:
             if error.code != 404:
                 left.failures.append(str(error))
 
-    def _described(self, old: Obj, left: Left) -> Obj:
+    def _described(self, old: Obj, left: Remaining) -> Obj:
         """The namespace with conditions that tell how far it is."""
-        status, now = old.get("status") or {}, self._registry.timestamps.now()
-        before = {condition["type"]: condition for condition in status.get("conditions") or ()}
-        for condition in conditions(left):
-            was = before.get(condition["type"], {})
-            since = was.get("lastTransitionTime") if was.items() >= condition.items() else now
-            before[condition["type"]] = condition | {"lastTransitionTime": since}
-        return old | {"metadata": dict(old["metadata"]), "status": status | {"conditions": list(before.values())}}
-
-
-def conditions(left: Left) -> Iterator[Obj]:
-    """What the conditions of a terminating namespace say (deletion/status_condition_utils.go)."""
-    yield _condition("NamespaceDeletionDiscoveryFailure", GOOD)
-    yield _condition("NamespaceDeletionGroupVersionParsingFailure", GOOD)
-    failed = f"Failed to delete all resource types, {len(left.failures)} remaining: {', '.join(left.failures)}"
-    yield _condition("NamespaceDeletionContentFailure", left.failures and failed)
-    kinds = f"Some resources are remaining: {_counted(left.kinds, 'has')}"
-    yield _condition("NamespaceContentRemaining", left.kinds and kinds)
-    finalizers = f"Some content in the namespace has finalizers remaining: {_counted(left.finalizers, 'in')}"
-    yield _condition("NamespaceFinalizersRemaining", left.finalizers and finalizers)
-
-
-GOOD = ""
-"""Nothing is wrong, or left."""
-
-WORDS: Mapping[str, tuple[str, str, str]] = {
-    "NamespaceDeletionDiscoveryFailure": ("ResourcesDiscovered", "All resources successfully discovered", ""),
-    "NamespaceDeletionGroupVersionParsingFailure": (
-        "ParsedGroupVersions",
-        "All legacy kube types successfully parsed",
-        "",
-    ),
-    "NamespaceDeletionContentFailure": (
-        "ContentDeleted",
-        "All content successfully deleted, may be waiting on finalization",
-        "ContentDeletionFailed",
-    ),
-    "NamespaceContentRemaining": ("ContentRemoved", "All content successfully removed", "SomeResourcesRemain"),
-    "NamespaceFinalizersRemaining": (
-        "ContentHasNoFinalizers",
-        "All content-preserving finalizers finished",
-        "SomeFinalizersRemain",
-    ),
-}
-"""Type → reason and message where all is well, and the reason where not."""
-
-
-def _condition(kind: str, message: object) -> Obj:
-    reason, well, unwell = WORDS[kind]
-    if not message:
-        return {"type": kind, "status": "False", "reason": reason, "message": well}
-    return {"type": kind, "status": "True", "reason": unwell, "message": message}
-
-
-def _counted(counts: Mapping[str, int], word: str) -> str:
-    return ", ".join(f"{name} {word} {counts[name]} resource instances" for name in sorted(counts))
+        status = old.get("status") or {}
+        conditions = updated(status.get("conditions") or (), left, self._registry.timestamps.now())
+        return old | {"metadata": dict(old["metadata"]), "status": status | {"conditions": conditions}}
 
 
 def _released(old: Obj) -> Obj:

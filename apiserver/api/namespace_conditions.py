@@ -1,0 +1,105 @@
+"""What a terminating namespace says of itself: the conditions by which one sees what it waits for.
+
+The words are those of pkg/controller/namespace/deletion/status_condition_utils.go.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from apiserver.api.meta import Obj
+
+
+@dataclass(slots=True)
+class Remaining:
+    """What remains of a namespace's content.
+
+    Attributes:
+        kinds: "resource.group" → how many objects.
+        finalizers: finalizer → how many objects wait for it.
+        failures: what could not be deleted, and why.
+        undiscovered: "group/version" → why it is not known what it has.
+    """
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    finalizers: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    undiscovered: Mapping[str, str] = field(default_factory=dict)
+
+
+def updated(before: Iterable[Obj], remaining: Remaining, now: str) -> list[Obj]:
+    """The conditions of a namespace; their time is that of the last change of status.
+
+    Args:
+        before: the conditions that it had; those of other types stay.
+        remaining: what they are to tell.
+        now: the time, as objects have it.
+    """
+    found = {condition["type"]: condition for condition in before}
+    for condition in _conditions(remaining):
+        was = found.get(condition["type"], {})
+        since = was.get("lastTransitionTime") if was.get("status") == condition["status"] else None
+        found[condition["type"]] = condition | {"lastTransitionTime": since or now}
+    return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """How a condition says that all is well, and the reason where it is not."""
+
+    reason: str
+    message: str
+    unwell: str
+
+
+_WORDS: Mapping[str, _Words] = {
+    "NamespaceDeletionDiscoveryFailure": _Words(
+        "ResourcesDiscovered", "All resources successfully discovered", "DiscoveryFailed"
+    ),
+    "NamespaceDeletionGroupVersionParsingFailure": _Words(
+        "ParsedGroupVersions", "All legacy kube types successfully parsed", "GroupVersionParsingFailed"
+    ),
+    "NamespaceDeletionContentFailure": _Words(
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+        "ContentDeletionFailed",
+    ),
+    "NamespaceContentRemaining": _Words("ContentRemoved", "All content successfully removed", "SomeResourcesRemain"),
+    "NamespaceFinalizersRemaining": _Words(
+        "ContentHasNoFinalizers", "All content-preserving finalizers finished", "SomeFinalizersRemain"
+    ),
+}
+
+
+def _conditions(remaining: Remaining) -> Iterator[Obj]:
+    yield _condition("NamespaceDeletionDiscoveryFailure", _undiscovered(remaining.undiscovered))
+    yield _condition("NamespaceDeletionGroupVersionParsingFailure", "")
+    failures = sorted(remaining.failures)
+    failed = f"Failed to delete all resource types, {len(failures)} remaining: {', '.join(failures)}"
+    yield _condition("NamespaceDeletionContentFailure", failed if failures else "")
+    kinds = f"Some resources are remaining: {_counted(remaining.kinds, 'has')}"
+    yield _condition("NamespaceContentRemaining", kinds if remaining.kinds else "")
+    finalizers = f"Some content in the namespace has finalizers remaining: {_counted(remaining.finalizers, 'in')}"
+    yield _condition("NamespaceFinalizersRemaining", finalizers if remaining.finalizers else "")
+
+
+def _condition(kind: str, message: str) -> Obj:
+    words = _WORDS[kind]
+    if not message:
+        return {"type": kind, "status": "False", "reason": words.reason, "message": words.message}
+    return {"type": kind, "status": "True", "reason": words.unwell, "message": message}
+
+
+def _undiscovered(failures: Mapping[str, str]) -> str:
+    """As discovery.ErrGroupDiscoveryFailed has it."""
+    if not failures:
+        return ""
+    told = ", ".join(f"{version}: {failures[version]}" for version in sorted(failures))
+    return (
+        f"Discovery failed for some groups, {len(failures)} failing: "
+        f"unable to retrieve the complete list of server APIs: {told}"
+    )
+
+
+def _counted(counts: Mapping[str, int], word: str) -> str:
+    return ", ".join(f"{name} {word} {counts[name]} resource instances" for name in sorted(counts))
