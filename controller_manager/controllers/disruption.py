@@ -39,6 +39,8 @@ from controller_manager.runtime.kinds import (
 
 POD_PREFIX = "pods/"
 """What tells the key of a pod from that of a budget."""
+PACE = 0.1
+"""Seconds between two looks at one budget, each of which is a look at all pods of its namespace."""
 
 _CACHED = {
     ("", "ReplicationController"): REPLICATION_CONTROLLER,
@@ -310,4 +312,5 @@ SPEC = Spec(
     observe=observe,
     plan=plan,
     source="controllermanager",
+    pace=PACE,
 )

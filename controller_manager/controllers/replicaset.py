@@ -45,6 +45,8 @@ from controller_manager.runtime.kinds import POD, REPLICA_SET, Kind
 
 BURST = 500
 """How many pods are made or deleted at a time (BurstReplicas)."""
+PACE = 0.05
+"""Seconds between two looks at one owner: pods that become ready one after another are counted together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +278,7 @@ def spec_of(row: Row) -> Spec:
         plan=plan,
         source=row.source,
         flag=row.flag,
+        pace=PACE,
     )
 
 

@@ -27,6 +27,8 @@ from controller_manager.runtime.contract import (
     Trigger,
     Wake,
     is_namespace_terminating,
+    itself,
+    key_of,
 )
 from controller_manager.runtime.kinds import Kind
 from controller_manager.runtime.workqueue import WorkQueue
@@ -80,6 +82,8 @@ class Controller:
         for watch in spec.watches:
             if watch.trigger is not None:
                 means.caches.listen(watch.kind, partial(self._listener, watch.trigger))
+            if watch.trigger is itself:
+                means.caches.listen(watch.kind, self._forgetter)
 
     async def run(self) -> None:
         """Work until cancelled; the caches are filled before this begins."""
@@ -101,6 +105,15 @@ class Controller:
                     queue.add_after(key.key, key.seconds)
                 else:
                     queue.add(key)
+
+        return listen
+
+    def _forgetter(self, _: Kind) -> Listener:
+        """Lets nothing that was made under a name wait for what its former bearer wrote (DeleteExpectations)."""
+
+        def listen(change: Change) -> None:
+            if change.new is None:
+                self._awaited.forget(key_of(change.obj))
 
         return listen
 
@@ -153,7 +166,9 @@ class Controller:
             case ApiError(code=429) if seconds := (error.details or {}).get("retryAfterSeconds"):
                 self.queue.add_after(key, seconds)
             case ApiError() if self.spec.retries is not None and self.queue.failures(key) >= self.spec.retries:
-                log.warning("%s %s failed %d times and waits for a change: %s", self.spec.name, key, self.spec.retries, error)
+                log.warning(
+                    "%s %s failed %d times and waits for a change: %s", self.spec.name, key, self.spec.retries, error
+                )
                 self.queue.forget(key)
             case ApiError():
                 level = logging.DEBUG if error.code in (404, 409) else logging.WARNING

@@ -1,0 +1,171 @@
+"""ReplicaSets in the manager's loop: what waits for a late watch, for how long, and what is forgotten."""
+
+import asyncio
+from itertools import count
+
+import pytest
+
+from apiserver.api.errors import unavailable
+from controller_manager.controllers import replicaset
+from controller_manager.metrics import QueueTally
+from controller_manager.planning.times import stamp
+from controller_manager.runtime.cache import Caches
+from controller_manager.runtime.clock import Clock
+from controller_manager.runtime.contract import Create, Delete, Update
+from controller_manager.runtime.controller import Controller, Means
+from controller_manager.runtime.kinds import POD, REPLICA_SET
+from controller_manager.runtime.ratelimit import ItemBackoff
+from controller_manager.runtime.workqueue import WorkQueue
+
+pytestmark = pytest.mark.looptime
+START = 1_800_000_000.0
+KEY = "default/web"
+KINDS = {"Pod": POD, "ReplicaSet": REPLICA_SET}
+LABELS = {"app": "web"}
+
+
+class LoopClock(Clock):
+    """The loop's time, which looptime makes pass."""
+
+    def now(self) -> float:
+        return START + self.monotonic()
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+
+class Place:
+    """A store that does what it is asked, and whose news reach the caches at once, or only when they are let through.
+
+    Attributes:
+        late: whether news wait.
+        asked: every request, with the time at which it came.
+        refusal: what is answered instead.
+        news: what the caches have not heard of.
+    """
+
+    def __init__(self) -> None:
+        self.late = False
+        self.asked = []
+        self.refusal = None
+        self.caches = Caches()
+        self.caches.provide(replicaset.SPEC)
+        self._numbers = count(100)
+        self.news = []
+        means = Means(self.caches, self, self, LoopClock())
+        self.controller = Controller(replicaset.SPEC, WorkQueue(ItemBackoff(), QueueTally()), means)
+
+    def record(self, emit, source) -> None:
+        """Events are of no interest here."""
+
+    async def perform(self, request):
+        await asyncio.sleep(0)
+        self.asked.append((type(request), request.kind, LoopClock().monotonic()))
+        if self.refusal:
+            raise self.refusal
+        match request:
+            case Create(kind=kind, obj=obj):
+                meta = obj["metadata"] | {"name": f"web-{next(self._numbers)}", "creationTimestamp": stamp(START)}
+                return self.tell(kind, obj | {"metadata": meta | {"uid": f"uid-{meta['name']}"}})
+            case Update(kind=kind, obj=obj):
+                return self.tell(kind, obj)
+            case Delete(kind=kind, key=key):
+                found = self.caches[kind].get(key)
+                return self.tell(kind, found | {"metadata": found["metadata"] | {"deletionTimestamp": stamp(START)}})
+
+    def tell(self, kind, obj):
+        """Something is stored; the caches hear of it."""
+        number = str(next(self._numbers))
+        obj = obj | {"apiVersion": kind.api_version, "kind": kind.kind}
+        obj |= {"metadata": obj["metadata"] | {"resourceVersion": number}}
+        self.news.append(obj)
+        if not self.late:
+            self.catch_up()
+        return obj
+
+    def catch_up(self) -> None:
+        """The caches hear of everything."""
+        news, self.news = self.news, []
+        for obj in news:
+            self.caches[KINDS[obj["kind"]]].put(obj)
+
+    def made(self) -> list[float]:
+        """When pods were asked for."""
+        return [round(at, 3) for request, kind, at in self.asked if (request, kind) == (Create, POD)]
+
+
+def a_set(replicas):
+    template = {"metadata": {"labels": LABELS}, "spec": {"containers": []}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": LABELS}, "template": template}
+    return {"metadata": {"name": "web", "namespace": "default", "uid": "set", "generation": 1}, "spec": spec}
+
+
+@pytest.fixture
+async def place():
+    place = Place()
+    work = asyncio.ensure_future(place.controller.run())
+    yield place
+    work.cancel()
+    await asyncio.gather(work, return_exceptions=True)
+
+
+async def test_a_set_gets_its_pods_and_then_nothing_is_written_any_more(place):
+    place.tell(REPLICA_SET, a_set(8))
+    await asyncio.sleep(1)
+    asked = len(place.asked)
+    assert len(place.made()) == 8
+    assert place.caches[REPLICA_SET].get(KEY)["status"]["replicas"] == 8
+    place.caches[REPLICA_SET].resync()
+    await asyncio.sleep(1000)
+    assert len(place.asked) == asked
+
+
+async def test_r2_the_second_five_hundred_are_made_when_the_first_were_seen(place):
+    place.tell(REPLICA_SET, a_set(1000))
+    place.late = True
+    await asyncio.sleep(10)
+    assert len(place.made()) == 500
+    place.late = False
+    place.catch_up()
+    await asyncio.sleep(1)
+    assert len(place.made()) == 1000
+
+
+async def test_r3_while_its_pods_were_not_seen_a_set_makes_no_more_for_five_minutes(place):
+    place.tell(REPLICA_SET, a_set(3))
+    place.late = True
+    for _ in range(29):
+        await asyncio.sleep(10)
+        place.controller.queue.add(KEY)
+    assert len(place.made()) == 3
+    await asyncio.sleep(11)
+    assert len(place.made()) == 6
+    assert place.made()[3] == pytest.approx(300, abs=1)
+
+
+async def test_r4_a_set_that_was_remade_under_its_name_has_pods_of_its_own_at_once(place):
+    place.tell(REPLICA_SET, a_set(2))
+    await asyncio.sleep(1)
+    place.tell(REPLICA_SET, a_set(1))
+    place.late = True
+    await asyncio.sleep(1)
+    deleted = [kind for request, kind, _ in place.asked if request is Delete]
+    assert deleted == [POD]
+    old = place.caches[REPLICA_SET].get(KEY)
+    place.caches[REPLICA_SET].remove(old)
+    place.caches[REPLICA_SET].put(old | {"metadata": old["metadata"] | {"uid": "new"}, "spec": a_set(3)["spec"]})
+    await asyncio.sleep(1)
+    owners = [obj["metadata"]["ownerReferences"][0]["uid"] for obj in place.news if obj["kind"] == "Pod"]
+    assert owners == ["set", "new", "new", "new"]
+
+
+async def test_a_creation_that_fails_is_tried_again_with_growing_patience(place):
+    place.refusal = unavailable("away")
+    place.tell(REPLICA_SET, a_set(8))
+    await asyncio.sleep(3)
+    tried = place.made()
+    assert 3 < len(tried) < 12
+    assert tried[-1] - tried[-2] > tried[2] - tried[1]
+    place.refusal = None
+    await asyncio.sleep(5)
+    assert len(place.caches[POD]) == 8
