@@ -1,0 +1,127 @@
+"""Pods that do not tolerate a NoExecute taint of their node are deleted, in time (pkg/controller/tainteviction)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj, namespace_of
+from controller_manager.planning.pods import TERMINAL
+from controller_manager.planning.taints import Since, no_execute, taints_of, tolerated_for
+from controller_manager.planning.times import stamp
+from controller_manager.runtime.contract import (
+    PODS_BY_NODE,
+    STRATEGIC_PATCH,
+    Change,
+    Delete,
+    Emit,
+    Key,
+    Later,
+    Patch,
+    Plan,
+    Spec,
+    Watch,
+    World,
+    key_of,
+)
+from controller_manager.runtime.kinds import NODE, POD
+
+SINCE = "taints-since"
+"""The view that remembers since when nodes have taints that do not say so themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A pod, and the taints that throw it out."""
+
+    pod: Obj
+    node: Obj
+    taints: Sequence[Obj]
+    since: Since
+
+
+def _of_pod(world: World, change: Change) -> Iterable[Key]:
+    """A pod that came to a tainted node, or whose tolerations changed."""
+    pod = change.new
+    if pod is None or not (name := pod["spec"].get("nodeName")):
+        return ()
+    node = world[NODE].get(name)
+    if node is None or not taints_of(node) or not no_execute(node):
+        return ()
+    old = change.old
+    if old is not None and old["spec"].get("nodeName") == name and _tolerations(old) == _tolerations(pod):
+        return ()
+    return (key_of(pod),)
+
+
+def _of_node(world: World, change: Change) -> Iterable[Key]:
+    """All pods of a node that gets a taint; of one that loses it, so that nothing is waited for."""
+    new, old = change.new, change.old
+    if new is None or no_execute(new) == (no_execute(old) if old is not None else []):
+        return ()
+    return [key_of(pod) for pod in world[POD].by(PODS_BY_NODE.name, new["metadata"]["name"])]
+
+
+def _tolerations(pod: Obj) -> Sequence[Obj]:
+    return pod["spec"].get("tolerations") or ()
+
+
+def observe(world: World, key: Key) -> Observed | None:
+    """The pod and its node's taints, None where nothing throws it out."""
+    pod = world[POD].get(key)
+    if pod is None or pod["metadata"].get("deletionTimestamp"):
+        return None
+    node = world[NODE].get(pod["spec"].get("nodeName") or "")
+    taints = no_execute(node) if node is not None else []
+    if node is None or not taints or (pod.get("status") or {}).get("phase") in TERMINAL:
+        return None
+    return Observed(pod, node, taints, world.view(SINCE))
+
+
+def plan(seen: Observed, now: float) -> Plan:
+    """Delete the pod when it has tolerated its node's taints for long enough."""
+    pod = seen.pod
+    patience = tolerated_for(_tolerations(pod), seen.taints)
+    if patience is None:
+        return
+    due = seen.since.of(seen.node, seen.taints, pod, now) + patience if patience else now
+    if now < due:
+        yield Later(due - now)
+        return
+    yield Emit(
+        pod,
+        reason="TaintManagerEviction",
+        message=f"Marking for deletion Pod {namespace_of(pod)}/{pod['metadata']['name']}",
+    )
+    yield from _evict(pod, now)
+
+
+def _evict(pod: Obj, now: float) -> Plan:
+    """Note in the pod why, and delete it (addConditionAndDeletePod)."""
+    meta = pod["metadata"]
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "DeletionByTaintManager",
+        "message": "Taint manager: deleting due to NoExecute taint",
+        "lastTransitionTime": stamp(now),
+    }
+    body = {"metadata": {"uid": meta["uid"]}, "status": {"conditions": [condition]}}
+    try:
+        yield Patch(POD, key_of(pod), body, subresource="status", content_type=STRATEGIC_PATCH)
+        yield Delete(POD, key_of(pod), uid=meta["uid"])
+    except ApiError as error:
+        if error.code not in (404, 409):  # gone, or another of its name
+            raise
+
+
+SPEC = Spec(
+    name="taint-eviction-controller",
+    watches=(Watch(POD, _of_pod), Watch(NODE, _of_node)),
+    observe=observe,
+    plan=plan,
+    source="taint-eviction-controller",
+    workers=8,
+    indexes=(PODS_BY_NODE,),
+    views={SINCE: Since},
+    feeds={SINCE: (NODE,)},
+)

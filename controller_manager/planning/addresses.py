@@ -1,0 +1,113 @@
+"""Addresses of simulated nodes and their pods: who has which, and which are free."""
+
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network
+from itertools import chain
+
+from apiserver.api.meta import Obj
+
+FIRST_HOST = int(IPv4Address("172.18.0.2"))
+"""The address of the node that has the first block."""
+RESERVED = 2
+"""Addresses at the beginning of a block that no pod gets: the network's own and the gateway's."""
+_ENDED = frozenset(("Succeeded", "Failed"))
+
+
+@lru_cache(maxsize=4096)
+def network(cidr: str) -> IPv4Network:
+    """The addresses of a block.
+
+    Raises:
+        ValueError: it is none, or one of IPv6.
+    """
+    return IPv4Network(cidr)
+
+
+def prefix_for(pods: int) -> int:
+    """How long the prefix of a block is that holds so many pods twice, for those that come while others go."""
+    return min(24, 32 - (2 * pods + RESERVED).bit_length())
+
+
+def host_address(block: str, cluster: str) -> str:
+    """The address of the node that has a block."""
+    own, whole = network(block), network(cluster)
+    number = (int(own.network_address) - int(whole.network_address)) // own.num_addresses
+    return str(IPv4Address((FIRST_HOST + number) % 2**32))
+
+
+class Blocks:
+    """Which node has which block of pods' addresses: a view of the nodes (pkg/controller/nodeipam)."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, IPv4Network] = {}
+
+    def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
+        """A node came, changed or went."""
+        del kind
+        node = new or old
+        assert node is not None
+        name, block = node["metadata"]["name"], node["spec"].get("podCIDR") or ""
+        if new is None:
+            self._taken.pop(name, None)
+        elif block and ":" not in block:
+            self._taken[name] = network(block)
+
+    def take(self, name: str, cluster: str, prefix: int) -> str:
+        """A block for a node, the same at every call; "" if there is none left."""
+        if name not in self._taken:
+            taken = set(self._taken.values())
+            whole = network(cluster)
+            blocks = whole.subnets(new_prefix=prefix) if prefix >= whole.prefixlen else iter(())
+            free = next((block for block in blocks if block not in taken), None)
+            if free is None:
+                return ""
+            self._taken[name] = free
+        return str(self._taken[name])
+
+
+class PodAddresses:
+    """Which pod has which address: a view of the pods, that also knows what was given away and not yet written."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, int] = {}
+        self._used: set[int] = set()
+        self._last: dict[str, int] = {}
+
+    def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
+        """A pod came, changed or went."""
+        del kind
+        pod = new or old
+        assert pod is not None
+        uid, status = pod["metadata"]["uid"], pod.get("status") or {}
+        if new is None or status.get("phase") in _ENDED:
+            self._used.discard(self._held.pop(uid, -1))
+        elif uid not in self._held and (address := status.get("podIP")) and ":" not in address:
+            number = int(IPv4Address(address))
+            if number not in self._used:  # pods of the host's network share its address
+                self._held[uid] = number
+                self._used.add(number)
+
+    def take(self, uid: str, block: str) -> str:
+        """An address of the block for a pod, the same at every call; "" if there is none left."""
+        if not block:
+            return ""
+        if uid not in self._held:
+            number = self._next(block)
+            if number is None:
+                return ""
+            self._held[uid] = self._last[block] = number
+            self._used.add(number)
+        return _dotted(self._held[uid])
+
+    def _next(self, block: str) -> int | None:
+        """The next free address after the one that was given last, so that none comes back too soon."""
+        own = network(block)
+        start = int(own.network_address)
+        low, high = start + RESERVED, start + own.num_addresses - 1
+        last = self._last.get(block, low - 1)
+        numbers = chain(range(last + 1, high), range(low, last + 1))
+        return next((number for number in numbers if number not in self._used), None)
+
+
+def _dotted(number: int) -> str:
+    return f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"

@@ -1,0 +1,92 @@
+"""Images: how a name is understood, which cannot be pulled, and what stands in a status instead of a real digest."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+
+HOST = ".mockube.io"
+"""Images of hosts in this domain behave as the host's name says: crash.mockube.io/anything."""
+SHELLS = frozenset(("almalinux", "alpine", "bash", "busybox", "centos", "debian", "fedora", "rockylinux", "ubuntu"))
+"""Images whose own command is a shell: without a terminal it ends at once, and arguments are a command."""
+UNKNOWN = frozenset(("docker.io/library/nginx:1.161",))
+"""Images that the Kubernetes documentation uses as mistakes, and that no registry has."""
+SAYS_MISSING = re.compile(r"no[-_.]?such|not[-_.]?found|(does|do|will)[-_.]?not[-_.]?exist|non[-_.]?exist(ent|ing)")
+
+_DOMAIN = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*(?::\d+)?/)?"
+_COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_REFERENCE = re.compile(
+    rf"{_DOMAIN}{_COMPONENT}(?:/{_COMPONENT})*(?::\w[\w.-]{{0,127}})?(?:@[A-Za-z]\w*:[0-9a-fA-F]{{32,}})?", re.ASCII
+)
+_PARTS = re.compile(r"(?P<name>.+?)(?P<tag>:[^/:@]+)?(?P<digest>@.+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """What a container's image is.
+
+    Attributes:
+        written: as the pod says it.
+        reference: as a status says it: "docker.io/library/nginx:1.27".
+        id: the image that was pulled, by a digest made of its reference.
+        name: the last part of its repository: "nginx".
+        kind: how its host says that it behaves: "crash" of crash.mockube.io, "" for others.
+        invalid: why this is no image at all, "" where it is one.
+        missing: whether its name says that no registry has it.
+    """
+
+    written: str
+    reference: str
+    id: str
+    name: str
+    kind: str
+    invalid: str
+    missing: bool
+
+    @property
+    def pull_error(self) -> str:
+        """What containerd says of an image that is not there."""
+        quoted = f'"{self.reference}"'
+        return (
+            f"rpc error: code = NotFound desc = failed to pull and unpack image {quoted}: "
+            f"failed to resolve reference {quoted}: {self.reference}: not found"
+        )
+
+
+@lru_cache(maxsize=4096)
+def image_of(written: str) -> Image:
+    """The image that a pod names (distribution/reference, as the kubelet's applyDefaultImageTag uses it)."""
+    if not _REFERENCE.fullmatch(written):
+        return Image(written, written, "", "", "", _complaint(written), missing=False)
+    parts = _PARTS.fullmatch(written)
+    assert parts is not None
+    repository, digest = _repository(parts["name"]), parts["digest"]
+    tag = parts["tag"] or ("" if digest else ":latest")
+    reference = f"{repository}{tag}{digest or ''}"
+    host = repository.partition("/")[0]
+    return Image(
+        written,
+        reference,
+        f"{repository}{digest or f'@sha256:{sha256(reference.encode()).hexdigest()}'}",
+        repository.rpartition("/")[2],
+        host.removesuffix(HOST) if host.endswith(HOST) else "",
+        "",
+        missing=reference in UNKNOWN or SAYS_MISSING.search(reference) is not None,
+    )
+
+
+def _repository(name: str) -> str:
+    """The repository with its host; short names are Docker's."""
+    first, slash, _ = name.partition("/")
+    if slash and ("." in first or ":" in first or first == "localhost"):
+        return name
+    return f"docker.io/{name}" if slash else f"docker.io/library/{name}"
+
+
+def _complaint(written: str) -> str:
+    """Why this is no image, as the kubelet has it from the parser."""
+    name = written.partition("@")[0].partition(":")[0]
+    why = "invalid reference format"
+    if name != name.lower() and _REFERENCE.fullmatch(written.replace(name, name.lower())):
+        why += f": repository name ({_repository(name).partition('/')[2]}) must be lowercase"
+    return f'Failed to apply default image tag "{written}": couldn\'t parse image name "{written}": {why}'
