@@ -12,7 +12,7 @@ from apiserver.api.meta import Obj
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.connection import LostError, Place, Pool, Reply
 from controller_manager.runtime.contract import ListAll, Request
-from controller_manager.runtime.kubeconfig import Access
+from controller_manager.runtime.kubeconfig import Access, AccessError
 from controller_manager.runtime.ratelimit import TokenBucket
 from controller_manager.runtime.requests import JSON, METADATA_LIST, Call, call_of, lost, refusal, with_query
 
@@ -198,7 +198,10 @@ class Client:
         return found
 
     def _made_head(self, accept: str, content_type: str) -> bytes:
-        token = self._access.bearer()
+        try:
+            token = self._access.bearer()
+        except AccessError as error:
+            raise lost(str(error)) from error
         fields = {
             "Host": urlsplit(self._access.server).netloc,
             "User-Agent": self._agent,
