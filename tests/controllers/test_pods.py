@@ -1,10 +1,14 @@
 """Pods as controllers count and rank them: tables of given → expected."""
 
+from math import log2
+
 import pytest
+from hypothesis import given as forall
+from hypothesis import strategies as st
 
 from controller_manager.planning import pods
 from controller_manager.planning.profile import NEWEST, PROFILES
-from controller_manager.planning.times import stamp
+from controller_manager.planning.times import seconds, stamp
 
 NOW = 1_800_000_000.0
 OLD = PROFILES["1.20"]
@@ -152,6 +156,69 @@ def test_pods_that_became_ready_together_stand_together():
     calm, other, restarted = a_pod("a", ready=60), a_pod("b", ready=65), a_pod("c", ready=60, restarts=5)
     for given in ([calm, other, restarted], [restarted, calm, other], [other, restarted, calm]):
         assert pods.in_deletion_order(given, NOW, related=[]) == [restarted, calm, other]
+
+
+def goes_before(one, other, crowds):
+    """Upstream's comparison of two pods, criterion after criterion, as controller_utils.go has it."""
+    phases = {"Pending": 0, "Unknown": 1, "Running": 2}
+    node, phase = (lambda pod: pod["spec"]["nodeName"]), (lambda pod: phases[pod["status"]["phase"]])
+    criteria = [
+        lambda pod: bool(node(pod)),
+        phase,
+        pods.is_ready,
+        pods.deletion_cost,
+        lambda pod: -crowds[node(pod)],
+    ]
+    for criterion in criteria:
+        if criterion(one) != criterion(other):
+            return criterion(one) < criterion(other)
+    if pods.is_ready(one) and (told := younger(one, other, pods.ready_since)) is not None:
+        return told
+    restarts = [pod["status"]["containerStatuses"][0]["restartCount"] for pod in (one, other)]
+    if restarts[0] != restarts[1]:
+        return restarts[0] > restarts[1]
+    return younger(one, other, lambda pod: seconds(pod["metadata"].get("creationTimestamp", "1970-01-01T00:00:00Z")))
+
+
+def younger(one, other, time):
+    """Whether one pod is the younger one by powers of two, None where both have the same time."""
+    first, second = time(one), time(other)
+    if first == second:
+        return None
+    if not first or not second:
+        return not first
+    buckets = [int(log2((NOW - at) * 1e9)) if at < NOW else -1 for at in (first, second)]
+    return buckets[0] < buckets[1] if buckets[0] != buckets[1] else one["metadata"]["uid"] < other["metadata"]["uid"]
+
+
+AGES = st.sampled_from([None, -5, 1, 2, 60, 65, 120, 4000])
+SOME_PODS = st.builds(
+    a_pod,
+    phase=st.sampled_from(["Pending", "Unknown", "Running"]),
+    node=st.sampled_from(["", "n1", "n2"]),
+    ready=AGES | st.just(0),
+    age=AGES,
+    restarts=st.integers(0, 2),
+    cost=st.sampled_from([None, "-1", "0", "1", "+1"]),
+)
+
+
+@forall(st.tuples(SOME_PODS, SOME_PODS))
+def test_of_any_two_pods_the_one_goes_first_that_upstream_takes_first(two):
+    two = [pod | {"metadata": pod["metadata"] | {"uid": uid}} for pod, uid in zip(two, "ab", strict=True)]
+    crowds = {"": 0, "n1": 0, "n2": 0}
+    for pod in two:
+        crowds[pod["spec"]["nodeName"]] += 1
+    first, second = pods.in_deletion_order(two, NOW, related=two)
+    assert not goes_before(second, first, crowds)
+
+
+@forall(st.lists(SOME_PODS, max_size=8))
+def test_the_order_does_not_depend_on_the_order_before(some):
+    some = [pod | {"metadata": pod["metadata"] | {"uid": str(i)}} for i, pod in enumerate(some)]
+    ordered = pods.in_deletion_order(some, NOW, related=some)
+    assert pods.in_deletion_order(some[::-1], NOW, related=some) == ordered
+    assert len(ordered) == len(some)
 
 
 REFERENCE = {"kind": "ReplicaSet", "uid": "u", "controller": True}
