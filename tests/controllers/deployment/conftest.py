@@ -1,0 +1,111 @@
+"""Deployments and ReplicaSets to be planned for."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from controller_manager.planning.times import stamp
+from controller_manager.runtime.contract import Create, Update
+from controller_manager.runtime.kinds import REPLICA_SET
+
+DESIRED, MOST = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
+REVISION = "deployment.kubernetes.io/revision"
+CREATED = 1_700_000_000.0
+
+
+def template(image: str, **spec: Any) -> Any:
+    return {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "web", "image": image}], "restartPolicy": "Always"} | spec,
+    }
+
+
+@pytest.fixture
+def make_deployment() -> Callable[..., Any]:
+    """make_deployment(image, replicas=…, surge=…, unavailable=…, annotations=…, status=…, **of the spec)."""
+
+    def make(image="web:1", *, replicas=10, surge="25%", unavailable="25%", annotations=None, status=None, **spec):
+        rolling = {"maxSurge": surge, "maxUnavailable": unavailable}
+        return {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {
+                "name": "web",
+                "namespace": "default",
+                "uid": "uid-web",
+                "resourceVersion": "900",
+                "generation": 3,
+                "creationTimestamp": stamp(CREATED),
+                "annotations": annotations or {},
+            },
+            "spec": {
+                "replicas": replicas,
+                "selector": {"matchLabels": {"app": "web"}},
+                "strategy": {"type": "RollingUpdate", "rollingUpdate": rolling},
+                "template": template(image),
+                "progressDeadlineSeconds": 600,
+                "revisionHistoryLimit": 10,
+            }
+            | spec,
+            "status": status or {},
+        }
+
+    return make
+
+
+@pytest.fixture
+def make_set() -> Callable[..., Any]:
+    """make_set(number, size, available=…, …): the ReplicaSet "web-NUMBER" of image "web:NUMBER", by default all well.
+
+    `told` is spec.replicas and the most pods that there might be, as of its last resizing.
+    """
+
+    def make(
+        number, size, available=None, *, pods=None, revision=None, told=None, owner="uid-web", status=None, **spec
+    ):
+        found = size if available is None else available
+        annotations = {REVISION: str(number if revision is None else revision)}
+        if told:
+            annotations |= {DESIRED: str(told[0]), MOST: str(told[1])}
+        reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": owner, "controller": True}
+        marked = template(f"web:{number}")
+        marked["metadata"]["labels"]["pod-template-hash"] = str(number)
+        counts = {"replicas": size if pods is None else pods, "readyReplicas": found, "availableReplicas": found}
+        return {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {
+                "name": f"web-{number}",
+                "namespace": "default",
+                "uid": f"uid-web-{number}",
+                "resourceVersion": str(number),
+                "generation": 1,
+                "creationTimestamp": stamp(CREATED + number),
+                "labels": marked["metadata"]["labels"],
+                "annotations": annotations,
+                "ownerReferences": [reference | {"blockOwnerDeletion": True}] if owner else [],
+            },
+            "spec": {
+                "replicas": size,
+                "selector": {"matchLabels": {"app": "web", "pod-template-hash": str(number)}},
+                "template": marked,
+            }
+            | spec,
+            "status": counts | {"observedGeneration": 1, "terminatingReplicas": 0} | (status or {}),
+        }
+
+    return make
+
+
+@pytest.fixture
+def sizes() -> Callable[[Any], dict[str, int]]:
+    """sizes(rehearsal): the sizes that ReplicaSets were given by PUT or POST, in order."""
+
+    def of(done: Any) -> dict[str, int]:
+        writes = [
+            found for found in done.requests() if isinstance(found, (Create, Update)) and found.kind is REPLICA_SET
+        ]
+        return {found.obj["metadata"]["name"]: found.obj["spec"]["replicas"] for found in writes}
+
+    return of

@@ -1,0 +1,338 @@
+"""A small cluster in memory: a server, caches that lag behind it, real controllers, and kubelets of few words."""
+
+import copy
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any
+
+import pytest
+
+from apiserver.api.errors import ApiError, already_exists, conflict, not_found
+from controller_manager.controllers import deployment, replicaset
+from controller_manager.planning.profile import NEWEST, Profile
+from controller_manager.planning.times import stamp
+from controller_manager.runtime.awaited import Awaited
+from controller_manager.runtime.cache import Caches
+from controller_manager.runtime.contract import (
+    Again,
+    Batch,
+    Create,
+    Delete,
+    Emit,
+    Get,
+    Later,
+    Patch,
+    Settings,
+    Update,
+    key_of,
+)
+from controller_manager.runtime.kinds import DEPLOYMENT, POD, REPLICA_SET
+
+START = 1_700_000_000.0
+KINDS = (DEPLOYMENT, REPLICA_SET, POD)
+
+
+class Server:
+    """What the API server does with objects of three kinds, as far as controllers can tell."""
+
+    def __init__(self) -> None:
+        self.now = START
+        self.revision = 0
+        self.made = 0
+        self.objects: dict[Any, dict[str, Any]] = {kind: {} for kind in KINDS}
+        self.unseen: dict[Any, deque[Any]] = {kind: deque() for kind in KINDS}
+        self.refuse: Callable[[Any], ApiError | None] = lambda _: None
+
+    def perform(self, request: Any) -> Any:
+        if (error := self.refuse(request)) is not None:
+            raise error
+        match request:
+            case Create(kind=kind, obj=obj):
+                return self.create(kind, obj)
+            case Update(kind=kind, obj=obj, subresource=part):
+                return self.update(kind, obj, part)
+            case Delete(kind=kind, key=key, uid=uid):
+                return self.delete(kind, key, uid)
+            case Get(kind=kind, key=key):
+                return self.get(kind, key)
+            case Patch(kind=kind, key=key, body=body):
+                return self.own(kind, key, body["metadata"])
+        raise AssertionError(f"nobody should ask for {request}")
+
+    def get(self, kind: Any, key: str) -> Any:
+        if key not in self.objects[kind]:
+            raise not_found(kind.group, kind.plural, key)
+        return self.objects[kind][key]
+
+    def create(self, kind: Any, obj: Any) -> Any:
+        made = copy.deepcopy(obj)
+        self.made += 1
+        made["metadata"].setdefault("name", made["metadata"].get("generateName", "") + f"{self.made:05d}")
+        if (key := key_of(made)) in self.objects[kind]:
+            raise already_exists(kind.group, kind.plural, made["metadata"]["name"])
+        made["metadata"] |= {"uid": f"uid-{self.made}", "generation": 1, "creationTimestamp": stamp(self.now)}
+        return self.store(kind, key, made | {"apiVersion": kind.api_version, "kind": kind.kind})
+
+    def update(self, kind: Any, obj: Any, part: str = "") -> Any:
+        key = key_of(obj)
+        old = self.get(kind, key)
+        if obj["metadata"]["resourceVersion"] != old["metadata"]["resourceVersion"]:
+            raise conflict(kind.group, kind.plural, name=key, why="it has been modified")
+        annotations = {"annotations": obj["metadata"].get("annotations", {})}
+        if part == "status":
+            new = old | {"metadata": old["metadata"] | annotations, "status": obj["status"]}
+        else:
+            grown = old["metadata"].get("generation", 0) + (obj["spec"] != old["spec"])
+            new = old | {"metadata": obj["metadata"] | {"generation": grown}, "spec": obj["spec"]}
+        return old if new == old else self.store(kind, key, copy.deepcopy(new))
+
+    def own(self, kind: Any, key: str, patch: Any) -> Any:
+        old = self.get(kind, key)
+        gone = {found["uid"] for found in patch["ownerReferences"] if "$patch" in found}
+        kept = [found for found in old["metadata"].get("ownerReferences", []) if found["uid"] not in gone]
+        added = [found for found in patch["ownerReferences"] if "$patch" not in found]
+        return self.store(kind, key, old | {"metadata": old["metadata"] | {"ownerReferences": kept + added}})
+
+    def delete(self, kind: Any, key: str, uid: str = "") -> Any:
+        old = self.get(kind, key)
+        if uid and uid != old["metadata"]["uid"]:
+            raise conflict(kind.group, kind.plural, name=key, why="the uid is another")
+        if kind is POD:
+            if "deletionTimestamp" in old["metadata"]:
+                return old
+            return self.store(kind, key, old | {"metadata": old["metadata"] | {"deletionTimestamp": stamp(self.now)}})
+        self.remove(kind, key)
+        for child, pod in list(self.objects[POD].items()):  # what the garbage collector would do
+            if kind is REPLICA_SET and pod["metadata"]["ownerReferences"][0]["uid"] == old["metadata"]["uid"]:
+                self.delete(POD, child)
+        return {}
+
+    def store(self, kind: Any, key: str, obj: Any) -> Any:
+        self.revision += 1
+        obj = obj | {"metadata": obj["metadata"] | {"resourceVersion": str(self.revision)}}
+        self.objects[kind][key] = obj
+        self.unseen[kind].append((obj, False))
+        return obj
+
+    def remove(self, kind: Any, key: str) -> None:
+        self.revision += 1
+        old = self.objects[kind].pop(key)
+        gone = old | {"metadata": old["metadata"] | {"resourceVersion": str(self.revision)}}
+        self.unseen[kind].append((gone, True))
+
+
+@dataclass
+class Running:
+    """A controller: its queue and what its keys wait for."""
+
+    spec: Any
+    awaited: Awaited
+    queue: list[str] = field(default_factory=list)
+
+    def add(self, key: str) -> None:
+        if key not in self.queue:
+            self.queue.append(key)
+
+
+class Cluster:
+    """A server, controllers with caches that lag behind it, and somebody who runs pods.
+
+    Attributes:
+        events: messages of events about the Deployment.
+        writes: requests of controllers that changed something, since `writes` was cleared.
+        after: called after each run of a controller, with its name.
+    """
+
+    def __init__(self, profile: Profile = NEWEST) -> None:
+        self.server = Server()
+        self.profile = profile
+        self.events: list[str] = []
+        self.writes: list[Any] = []
+        self.after: Callable[[str], None] = lambda _: None
+        self.start()
+
+    def start(self) -> None:
+        """Start the controllers anew: all they knew is gone."""
+        self.caches = Caches(self.profile, Settings())
+        self.timers: list[tuple[float, str, str]] = []
+        self.running = {spec.name: Running(spec, Awaited(self.caches)) for spec in (deployment.SPEC, replicaset.SPEC)}
+        for found in self.running.values():
+            self.caches.provide(found.spec)
+        for kind in KINDS:
+            self.caches.cache(kind).replace(self.server.objects[kind].values(), self.server.revision)
+            self.server.unseen[kind].clear()
+        for found in self.running.values():
+            for watch in found.spec.watches:
+                if watch.trigger is not None:
+                    self.caches.cache(watch.kind).listen(self._listener(found, watch.trigger))
+        self.caches.cache(DEPLOYMENT).resync()
+        self.caches.cache(REPLICA_SET).resync()
+
+    def _listener(self, running: Running, trigger: Any) -> Any:
+        def listen(change: Any) -> None:
+            for key in trigger(self.caches, change):
+                running.add(getattr(key, "key", key))
+
+        return listen
+
+    def deliver(self, kind: Any, number: int = 1_000_000) -> None:
+        """Let the cache of a kind see so many events that it has not seen yet."""
+        unseen, cache = self.server.unseen[kind], self.caches.cache(kind)
+        for _ in range(min(number, len(unseen))):
+            obj, gone = unseen.popleft()
+            (cache.remove if gone else cache.put)(obj)
+
+    def relist(self, kind: Any) -> None:
+        """Lose the events of a kind that were not seen yet; only what is left of them is."""
+        self.server.unseen[kind].clear()
+        self.caches.cache(kind).replace(self.server.objects[kind].values(), self.server.revision)
+
+    def run(self, name: str) -> bool:
+        """Run one key of a controller; False where none waits."""
+        running = self.running[name]
+        if not running.queue:
+            return False
+        key = running.queue.pop(0)
+        if running.awaited.blocked(key, lambda: running.add(key), now=self.server.now):
+            return True
+        seen = running.spec.observe(self.caches, key)
+        if seen is not None:
+            self._carry_out(running, key, running.spec.plan(seen, self.server.now))
+        self.after(name)
+        return True
+
+    def _carry_out(self, running: Running, key: str, plan: Any) -> None:
+        answer: Any = None
+        try:
+            while True:
+                action = plan.throw(answer) if isinstance(answer, ApiError) else plan.send(answer)
+                answer = self._do(running, key, action)
+        except StopIteration:
+            pass
+        except ApiError:
+            running.add(key)
+
+    def _do(self, running: Running, key: str, action: Any) -> Any:
+        match action:
+            case Emit(message=message):
+                self.events += [message] if running.spec.name == "deployment" else []
+            case Later(seconds=seconds):
+                heappush(self.timers, (self.server.now + seconds, running.spec.name, key))
+            case Again():
+                running.add(key)
+            case Batch(requests=requests):
+                return [self._ask(running, key, request) for request in requests]
+            case _:
+                return self._ask(running, key, action)
+        return None
+
+    def _ask(self, running: Running, key: str, request: Any) -> Any:
+        before = self.server.revision
+        try:
+            answer = self.server.perform(request)
+        except ApiError as error:
+            return error
+        if self.server.revision != before:
+            self.writes.append(request)
+        running.awaited.wrote(key, request, answer, now=self.server.now)
+        return answer
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass, and keys whose time has come be due."""
+        self.server.now += seconds
+        while self.timers and self.timers[0][0] <= self.server.now:
+            _, name, key = heappop(self.timers)
+            self.running[name].add(key)
+
+    # -- pods
+
+    def pods(self, **of: Any) -> list[Any]:
+        """Pods that are not on their way out, of a ReplicaSet by its name as `of`, or all."""
+        found = [pod for pod in self.server.objects[POD].values() if "deletionTimestamp" not in pod["metadata"]]
+        return [pod for pod in found if not of or pod["metadata"]["ownerReferences"][0]["name"] == of["of"]]
+
+    def set_ready(self, pod: Any, ready: str = "True") -> None:
+        """What a kubelet says of a pod."""
+        condition = {"type": "Ready", "status": ready, "lastTransitionTime": stamp(self.server.now)}
+        status = {"phase": "Running", "conditions": [condition]}
+        self.server.update(POD, self.server.get(POD, key_of(pod)) | {"status": status}, "status")
+
+    def work(self, number: int = 1_000_000) -> None:
+        """Let kubelets do so many things: take away a pod that terminates, make one ready unless its image is bad."""
+        for key, pod in list(self.server.objects[POD].items()):
+            if number <= 0:
+                return
+            if "deletionTimestamp" in pod["metadata"]:
+                self.server.remove(POD, key)
+            elif "conditions" in pod.get("status", {}) or "bad" in pod["spec"]["containers"][0]["image"]:
+                continue
+            else:
+                self.set_ready(pod)
+            number -= 1
+
+    def settle(self, *, rounds: int = 500, kubelet: bool = True) -> None:
+        """Let everything happen until nothing does; time stands still."""
+        for _ in range(rounds):
+            before = self.server.revision
+            for kind in KINDS:
+                self.deliver(kind)
+            ran = [name for name in self.running if self.run(name)]
+            if kubelet:
+                self.work()
+            if not ran and self.server.revision == before and not any(self.server.unseen.values()):
+                return
+        raise AssertionError("the cluster does not come to rest")
+
+    # -- what people do
+
+    @property
+    def deployment(self) -> Any:
+        return self.server.objects[DEPLOYMENT]["default/web"]
+
+    @property
+    def sets(self) -> list[Any]:
+        """The ReplicaSets in the order of their making."""
+        found = self.server.objects[REPLICA_SET].values()
+        return sorted(found, key=lambda one: int(one["metadata"]["uid"].rpartition("-")[2]))
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The sizes of ReplicaSets by their images."""
+        return {one["spec"]["template"]["spec"]["containers"][0]["image"]: one["spec"]["replicas"] for one in self.sets}
+
+    @property
+    def progress(self) -> str:
+        """Status and reason of the condition Progressing."""
+        for condition in self.deployment["status"].get("conditions", ()):
+            if condition["type"] == "Progressing":
+                return f"{condition['status']}/{condition['reason']}"
+        return ""
+
+    def edit(self, **spec: Any) -> None:
+        """Change fields of the Deployment's spec."""
+        self.server.update(DEPLOYMENT, self.deployment | {"spec": self.deployment["spec"] | spec})
+
+    def set_image(self, image: str, **spec: Any) -> None:
+        old = self.deployment["spec"]["template"]
+        containers = [old["spec"]["containers"][0] | {"image": image}]
+        self.edit(template=old | {"spec": old["spec"] | {"containers": containers}}, **spec)
+
+    def annotate(self, **annotations: str) -> None:
+        meta = self.deployment["metadata"]
+        self.server.update(
+            DEPLOYMENT, self.deployment | {"metadata": meta | {"annotations": meta["annotations"] | annotations}}
+        )
+
+
+@pytest.fixture
+def make_cluster(make_deployment) -> Callable[..., Cluster]:
+    """make_cluster(image, **of the Deployment): a cluster with that Deployment, just created."""
+
+    def make(image="web:1", *, profile=NEWEST, **spec):
+        cluster = Cluster(profile)
+        cluster.server.create(DEPLOYMENT, make_deployment(image, **spec))
+        return cluster
+
+    return make
