@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from controller_manager.controllers.deployment import SPEC
 from controller_manager.planning.times import stamp
 from controller_manager.runtime.contract import Create, Update
-from controller_manager.runtime.kinds import REPLICA_SET
+from controller_manager.runtime.kinds import DEPLOYMENT, POD, REPLICA_SET
 
 DESIRED, MOST = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
 REVISION = "deployment.kubernetes.io/revision"
@@ -107,5 +108,38 @@ def sizes() -> Callable[[Any], dict[str, int]]:
             found for found in done.requests() if isinstance(found, (Create, Update)) and found.kind is REPLICA_SET
         ]
         return {found.obj["metadata"]["name"]: found.obj["spec"]["replicas"] for found in writes}
+
+    return of
+
+
+@pytest.fixture
+def run(reconcile):
+    """run(deployment, sets, pods, answers, …): what the controller does about that Deployment."""
+
+    def of(deployment, sets=(), pods=(), answers=lambda _: None, **more):
+        return reconcile(SPEC, "default/web", {DEPLOYMENT: [deployment], REPLICA_SET: sets, POD: pods}, answers, **more)
+
+    return of
+
+
+@pytest.fixture
+def statuses() -> Callable[[Any], list[Any]]:
+    """statuses(rehearsal): those of the Deployment that were written, in order."""
+
+    def of(done: Any) -> list[Any]:
+        return [found.obj["status"] for found in done.of(Update) if found.kind is DEPLOYMENT and found.subresource]
+
+    return of
+
+
+@pytest.fixture
+def progress() -> Callable[[Any], str]:
+    """progress(status): "STATUS/REASON: MESSAGE" of a condition, "" where there is none."""
+
+    def of(status: Any, type_: str = "Progressing") -> str:
+        for found in status.get("conditions", ()):
+            if found["type"] == type_:
+                return f"{found['status']}/{found['reason']}: {found['message']}"
+        return ""
 
     return of
