@@ -1,0 +1,55 @@
+"""Keeps the ServiceAccount "default" in every active namespace (pkg/controller/serviceaccount)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import namespace_of
+from controller_manager.runtime.contract import Change, Create, Key, Plan, Spec, Watch, World, is_namespace_terminating
+from controller_manager.runtime.kinds import NAMESPACE, SERVICE_ACCOUNT
+
+ACCOUNT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A namespace without the account."""
+
+    namespace: Key
+
+
+def _namespace(_: World, change: Change) -> Iterable[Key]:
+    return () if change.new is None else (change.new["metadata"]["name"],)
+
+
+def _account(_: World, change: Change) -> Iterable[Key]:
+    """The namespace of an account that went."""
+    return () if change.new is not None else (namespace_of(change.obj),)
+
+
+def observe(world: World, key: Key) -> Observed | None:
+    """What is missing in a namespace, None where nothing is."""
+    namespace = world[NAMESPACE].get(key)
+    if namespace is None or (namespace.get("status") or {}).get("phase") != "Active":
+        return None
+    return None if world[SERVICE_ACCOUNT].get(f"{key}/{ACCOUNT}") else Observed(key)
+
+
+def plan(seen: Observed, _: float) -> Plan:
+    """Make the account."""
+    try:
+        yield Create(SERVICE_ACCOUNT, {"metadata": {"name": ACCOUNT, "namespace": seen.namespace}})
+    except ApiError as error:
+        if error.reason != "AlreadyExists" and not is_namespace_terminating(error):
+            raise
+
+
+SPEC = Spec(
+    name="serviceaccount",
+    watches=(Watch(NAMESPACE, _namespace), Watch(SERVICE_ACCOUNT, _account)),
+    observe=observe,
+    plan=plan,
+    source="service-account-controller",
+    workers=1,
+    flag="serviceaccount",
+)

@@ -1,0 +1,224 @@
+"""The namespace controller: pods first, then the rest, what is told of what remains, and the end."""
+
+import pytest
+
+from apiserver.api import errors
+from controller_manager.controllers.namespace import SPEC
+from controller_manager.runtime.contract import Again, Change, Delete, DeleteAll, Get, Later, ListAll, Patch, Update
+from controller_manager.runtime.kinds import CONFIG_MAP, EVERYTHING, NAMESPACE, NODE, POD, Kind, Served
+
+GIZMO = Kind("example.com", "v1", "Gizmo", "gizmos")
+ALL = frozenset({"delete", "deletecollection", "list", "watch"})
+VERBS = {POD: ALL, CONFIG_MAP: ALL, NODE: ALL, GIZMO: ALL - {"deletecollection"}}
+DELETED_AT = "2027-01-15T07:59:50Z"
+"""Ten seconds before it is the stage's time."""
+
+
+def namespace(name="ns", *, finalizers=("kubernetes",), **meta):
+    head = {"name": name, "uid": "uid-ns", "resourceVersion": "3", "deletionTimestamp": DELETED_AT}
+    return {"metadata": head | meta, "spec": {"finalizers": list(finalizers)}, "status": {"phase": "Terminating"}}
+
+
+def an(name, **meta):
+    return {"metadata": {"namespace": "ns", "name": name} | meta}
+
+
+class Content:
+    """A server with objects, which go when they are deleted unless they are held."""
+
+    def __init__(self, **objects) -> None:
+        self.objects = objects
+        self.refusals = {}
+
+    def __call__(self, request):
+        for kind, error in self.refusals.items():
+            if isinstance(request, kind):
+                return error
+        match request:
+            case ListAll(kind=kind):
+                return list(self.objects.get(kind.plural, ()))
+            case DeleteAll(kind=kind):
+                self.objects[kind.plural] = [obj for obj in self.objects[kind.plural] if self.is_held(obj)]
+            case Delete(kind=kind, key=key):
+                kept = [obj for obj in self.objects[kind.plural] if f"ns/{obj['metadata']['name']}" != key]
+                self.objects[kind.plural] = kept
+            case Patch(body=body):
+                return namespace(resourceVersion="4") | {"status": body["status"]}
+        return None
+
+    @staticmethod
+    def is_held(obj):
+        return bool(obj["metadata"].get("finalizers") or obj["metadata"].get("deletionGracePeriodSeconds"))
+
+
+@pytest.fixture
+def run(make_world, reconcile):
+    def run(content, *, found=None, pods=(), served=None, **how):
+        world = make_world(SPEC, {NAMESPACE: [found or namespace()], POD: pods})
+        world.served = served or Served(VERBS, tuple(VERBS))
+        return reconcile(SPEC, "ns", world, content, **how)
+
+    return run
+
+
+def told(done):
+    [patch] = done.of(Patch)
+    conditions = patch.body["status"]["conditions"]
+    return {condition["type"]: condition["message"] for condition in conditions if condition["status"] == "True"}
+
+
+def test_an_empty_namespace_is_let_go_once_that_is_told(run):
+    done = run(Content())
+    assert [type(request) for request in done.requests()] == [ListAll, ListAll, ListAll, Patch, Update]
+    assert told(done) == {}
+    [update] = done.of(Update)
+    assert update.subresource == "finalize"
+    assert update.obj["spec"] == {"finalizers": []}
+    assert update.obj["metadata"]["resourceVersion"] == "4"
+
+
+def test_everything_goes_in_the_background_and_what_cannot_go_at_once_one_by_one(run):
+    done = run(Content(configmaps=[an("a"), an("b")], gizmos=[an("x"), an("y")]))
+    assert done.of(DeleteAll) == [DeleteAll(CONFIG_MAP, "ns", propagation="Background")]
+    assert done.of(Delete) == [Delete(GIZMO, f"ns/{name}", propagation="Background") for name in "xy"]
+    assert done.of(Update)
+
+
+def test_nothing_else_is_touched_while_a_pod_remains(run):
+    stopping = an("p", deletionGracePeriodSeconds=30)
+    running = stopping | {"spec": {"terminationGracePeriodSeconds": 30}, "status": {"phase": "Running"}}
+    done = run(Content(pods=[stopping], configmaps=[an("a")]), pods=[running])
+    assert done.of(DeleteAll) == [DeleteAll(POD, "ns", propagation="Background")]
+    assert {request.kind for request in done.of(ListAll)} == {POD}
+    assert told(done) == {"NamespaceContentRemaining": "Some resources are remaining: pods. has 1 resource instances"}
+    assert done.of(Later) == [Later(16)]
+    assert done.of(Update) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "status"),
+    [
+        ({"terminationGracePeriodSeconds": 5}, {"phase": "Running"}),
+        ({"terminationGracePeriodSeconds": 30}, {"phase": "Succeeded"}),
+    ],
+    ids=["longer than it may take", "ended"],
+)
+def test_a_pod_that_remains_for_no_reason_is_told_of_and_tried_again(run, spec, status):
+    stuck = an("p", deletionGracePeriodSeconds=30)
+    done = run(Content(pods=[stuck]), pods=[stuck | {"spec": spec, "status": status}])
+    assert told(done)["NamespaceDeletionContentFailure"] == (
+        "Failed to delete all resource types, 1 remaining: "
+        "unexpected items still remain in namespace: ns for gvr: /v1, Resource=pods"
+    )
+    assert done.of(Again)
+    assert done.of(Later) == [Later(60)]
+
+
+def test_what_waits_for_finalizers_is_told_and_looked_at_later(run):
+    held = [an("a", finalizers=["x/y", "a/b"]), an("b", finalizers=["x/y"])]
+    done = run(Content(configmaps=held))
+    assert told(done) == {
+        "NamespaceContentRemaining": "Some resources are remaining: configmaps. has 2 resource instances",
+        "NamespaceFinalizersRemaining": (
+            "Some content in the namespace has finalizers remaining: "
+            "a/b in 1 resource instances, x/y in 2 resource instances"
+        ),
+    }
+    assert done.of(Later) == [Later(8)]
+
+
+def test_a_refusal_is_told_and_others_go_all_the_same(run):
+    content = Content(configmaps=[an("a")], gizmos=[an("x")])
+    content.refusals[DeleteAll] = errors.forbidden("", "configmaps", name="", why="no")
+    done = run(content)
+    assert told(done) == {
+        "NamespaceDeletionContentFailure": (
+            "Failed to delete all resource types, 1 remaining: configmaps is forbidden: no"
+        ),
+    }
+    assert done.of(Delete) == [Delete(GIZMO, "ns/x", propagation="Background")]
+    assert done.of(Again)
+
+
+def test_a_namespace_stays_while_it_is_not_known_what_the_server_serves(run):
+    served = Served(VERBS, tuple(VERBS), {"example.com/v2": "the server is away", "a.com/v1": "no"})
+    done = run(Content(), served=served)
+    assert told(done) == {
+        "NamespaceDeletionDiscoveryFailure": (
+            "Discovery failed for some groups, 2 failing: unable to retrieve the complete list of server APIs: "
+            "a.com/v1: no, example.com/v2: the server is away"
+        )
+    }
+    assert done.of(Update) == []
+    assert run(Content(), served=Served()).actions == [Later(1.0)]
+
+
+def test_a_collection_that_turns_out_to_know_no_such_verb_is_taken_for_empty(run):
+    content = Content()
+    content.refusals[ListAll] = errors.method_not_supported("", "x", "list")
+    assert run(content).of(Update)
+
+
+def test_conditions_keep_the_time_of_their_last_change_and_are_written_only_if_they_change(run):
+    held = Content(configmaps=[an("a", finalizers=["x/y"])])
+    first = run(held).of(Patch)[0].body["status"]["conditions"]
+    found = namespace() | {"status": {"phase": "Terminating", "conditions": first}}
+    assert run(held, found=found, at=1_800_000_060.0).of(Patch) == []
+    after = run(Content(), found=found, at=1_800_000_060.0).of(Patch)[0].body["status"]["conditions"]
+    times = {condition["type"]: condition["lastTransitionTime"] for condition in after}
+    assert times["NamespaceContentRemaining"] == "2027-01-15T08:01:00Z"
+    assert times["NamespaceDeletionDiscoveryFailure"] == "2027-01-15T08:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "found",
+    [namespace(deletionTimestamp=None), namespace(finalizers=["example.com/mine"])],
+    ids=["active", "waiting for others"],
+)
+def test_a_namespace_that_is_not_deleted_or_waits_for_others_is_left_alone(run, found):
+    assert run(Content(), found=found).actions == []
+
+
+def test_the_last_word_is_said_again_when_others_were_faster(run):
+    content, tries = Content(), []
+
+    def answers(request):
+        if isinstance(request, Update):
+            tries.append(request.obj["metadata"]["resourceVersion"])
+            stale = errors.conflict("", "namespaces", name="ns", why=errors.STALE)
+            return stale if len(tries) == 1 else None
+        return namespace(resourceVersion="9") if isinstance(request, Get) else content(request)
+
+    assert run(answers).error is None
+    assert tries == ["4", "9"]
+
+
+# -- triggers
+
+
+def keys(world, kind, change):
+    trigger = next(watch.trigger for watch in SPEC.watches if watch.kind == kind)
+    return list(trigger(world, change))
+
+
+def test_a_deletion_that_begins_is_heard_and_later_changes_are_not():
+    active, going = namespace(deletionTimestamp=None), namespace()
+    assert keys(None, NAMESPACE, Change(None, active)) == []
+    assert keys(None, NAMESPACE, Change(active, going)) == ["ns"]
+    assert keys(None, NAMESPACE, Change(None, going)) == ["ns"]
+    assert keys(None, NAMESPACE, Change(going, namespace())) == []
+    assert keys(None, NAMESPACE, Change(going, None)) == []
+
+
+def test_the_last_object_of_a_kind_that_goes_is_heard_of_in_namespaces_that_go(make_world):
+    pods = [{"apiVersion": "v1", "kind": "Pod"} | an(name, uid=name) for name in "ab"]
+    world = make_world(SPEC, {NAMESPACE: [namespace()], POD: pods})
+    world.served = Served(VERBS, tuple(VERBS))
+    heard = []
+    world.listen(EVERYTHING, lambda _: lambda change: heard.append(keys(world, EVERYTHING, change)))
+    world[POD].remove(pods[0])
+    world[POD].remove(pods[1])
+    world[NAMESPACE].put({"apiVersion": "v1", "kind": "Namespace"} | namespace(deletionTimestamp=None))
+    world[POD].put(pods[0])
+    world[POD].remove(pods[0])
+    assert heard == [[], ["ns"], [], [], []]
