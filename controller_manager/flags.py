@@ -54,7 +54,17 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
 
 
 def _settings(given: argparse.Namespace) -> Settings:
-    return Settings(root_ca=_text(given.root_ca_file), nodes=given.nodes)
+    return Settings(
+        root_ca=_text(given.root_ca_file),
+        nodes=given.nodes,
+        node_cpu=given.node_cpu,
+        node_memory=given.node_memory,
+        node_pods=given.node_pods,
+        node_version=given.node_version,
+        cluster_cidr=given.cluster_cidr,
+        node_monitor_grace=given.node_monitor_grace_period,
+        terminated_pod_gc_threshold=given.terminated_pod_gc_threshold,
+    )
 
 
 def _text(path: Path | None) -> str:
@@ -118,6 +128,20 @@ def _controller_flags(group: "argparse._ArgumentGroup") -> None:
         help="after which all Deployments are looked at again, 0s for never",
     )
     add("--root-ca-file", type=Path, metavar="FILE", help="what kube-root-ca.crt publishes in each namespace")
+    add(
+        "--terminated-pod-gc-threshold",
+        type=int,
+        default=12500,
+        metavar="N",
+        help="how many ended pods may stay, 0 for any number",
+    )
+    add(
+        "--node-monitor-grace-period",
+        type=duration,
+        default="50s",
+        metavar="TIME",
+        help="after which a node that says nothing is lost",
+    )
     add("--compatibility", default="1.35", metavar="RELEASE", help=f"whose behaviour: {', '.join(PROFILES)}")
 
 
@@ -148,6 +172,11 @@ def _election_flags(group: "argparse._ArgumentGroup") -> None:
 def _simulation_flags(group: "argparse._ArgumentGroup") -> None:
     add = group.add_argument
     add("--nodes", type=int, default=0, metavar="N", help="how many nodes to simulate")
+    add("--node-cpu", default="32", metavar="QUANTITY", help="the processors of each")
+    add("--node-memory", default="256Gi", metavar="QUANTITY", help="the memory of each")
+    add("--node-pods", type=int, default=110, metavar="N", help="how many pods fit on each")
+    add("--node-version", default="v1.37.0", metavar="VERSION", help="the release of their kubelets")
+    add("--cluster-cidr", default="10.244.0.0/14", metavar="CIDR", help="where pods get addresses")
     add(
         "--kubelet-bind-address",
         default="127.0.0.1",

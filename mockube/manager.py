@@ -59,6 +59,7 @@ def arguments(running: Running, wanted: Wanted) -> list[str]:
         f"--root-ca-file={running.certificates.authority}",
         f"--controllers={wanted.controllers}",
         f"--nodes={wanted.nodes}",
+        f"--node-version=v{running.version}.0",
         "--leader-elect=false",  # there is one, and after its death the next need not wait for a lease to end
         f"--metrics-bind-address=127.0.0.1:{wanted.metrics_port}",
         f"-v={wanted.verbosity}",

@@ -5,9 +5,36 @@ A controller knows neither the client nor the queue nor another controller: it r
 
 from collections.abc import Mapping
 
+from controller_manager.controllers import (
+    deployment,
+    disruption,
+    garbagecollector,
+    kubelet,
+    namespace,
+    node,
+    nodelifecycle,
+    podgc,
+    replicaset,
+    replicationcontroller,
+    statefulset,
+    tainteviction,
+)
 from controller_manager.runtime.contract import Spec
 
-_SPECS: tuple[Spec, ...] = ()
+_SPECS: tuple[Spec, ...] = (
+    deployment.SPEC,
+    replicaset.SPEC,
+    replicationcontroller.SPEC,
+    statefulset.SPEC,
+    garbagecollector.SPEC,
+    namespace.SPEC,
+    disruption.SPEC,
+    podgc.SPEC,
+    kubelet.SPEC,
+    node.SPEC,
+    nodelifecycle.SPEC,
+    tainteviction.SPEC,
+)
 
 CONTROLLERS: Mapping[str, Spec] = {spec.name: spec for spec in _SPECS}
 """Name → controller, as --controllers knows them."""

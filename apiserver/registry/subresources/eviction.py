@@ -116,7 +116,7 @@ async def _budget(call: Call, pod: Obj) -> Obj | None:
             selector = label_selector_of((budget.get("spec") or {}).get("selector"))
         except SelectorError:
             continue
-        if not selector.empty and selector.matches(labels):
+        if selector.matches(labels):  # an empty selector selects every pod (policy/v1)
             found.append(budget)
     if len(found) > 1:
         why = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
