@@ -1,0 +1,189 @@
+"""Preemption: on which node the fewest and least important pods would have to go (plugins/defaultpreemption)."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
+from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
+from controller_manager.planning.placement.board import Accepts, Board
+from controller_manager.planning.placement.node_info import NodeInfo
+from controller_manager.planning.placement.pod_info import PodInfo
+from controller_manager.planning.placement.status import NO_VICTIMS, NOT_HELPFUL, Status, fit_error
+from controller_manager.planning.times import seconds
+
+_CANDIDATES = 100
+_PERCENT = 10
+_OFFSET = 2**31
+_NO_VICTIMS = Status((NO_VICTIMS,))
+
+TERMINATING = "not eligible due to a terminating pod on the nominated node."
+NEVER = "not eligible due to preemptionPolicy=Never."
+BY_SCHEDULER = "PreemptionByScheduler"
+"""The reason of the condition DisruptionTarget on victims."""
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """A pod that may have to go."""
+
+    pod: Obj
+    info: PodInfo
+
+    @property
+    def importance(self) -> tuple[int, float]:
+        """The most important the smallest: by priority, then by how long it has run (util.MoreImportantPod)."""
+        return -self.info.shape.priority, _started(self.pod)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node, and who has to go there, the most important first.
+
+    Attributes:
+        violations: how many of them no disruption budget allows to go.
+    """
+
+    node: NodeInfo
+    victims: Sequence[Victim]
+    violations: int
+
+    @property
+    def cost(self) -> tuple[int, int, int, int, float]:
+        """The best candidate is the smallest (pickOneNodeForPreemption)."""
+        highest = self.victims[0].info.shape.priority
+        total = sum(victim.info.shape.priority + _OFFSET for victim in self.victims)
+        earliest = min(_started(v.pod) for v in self.victims if v.info.shape.priority == highest)
+        return self.violations, highest, total, len(self.victims), -earliest
+
+
+def _started(pod: Obj) -> float:
+    """When it was started; one that was not counts as the youngest (GetPodStartTime)."""
+    started = (pod.get("status") or {}).get("startTime")
+    return seconds(started) if started else float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What preemption looks at.
+
+    Attributes:
+        info: the pod that wants a place.
+        board: of its kind.
+        nodes: how many there are.
+        victims: the pods on a node, those that are of no concern too.
+        budgets: all PodDisruptionBudgets.
+        accepts: the filter of the pod's own.
+    """
+
+    info: PodInfo
+    board: Board
+    nodes: int
+    victims: Callable[[NodeInfo], Iterable[Victim]]
+    budgets: Sequence[Obj]
+    accepts: Accepts | None = None
+
+
+def preempt(search: Search, potential: Sequence[NodeInfo]) -> Candidate | str:
+    """Who has to go, or why nobody does: "0/3 nodes are available: …".
+
+    Args:
+        search: what is looked at.
+        potential: the nodes that might suit if pods went.
+    """
+    reasons: Counter[str] = Counter()
+    found: list[Candidate] = []
+    enough = max(len(potential) * _PERCENT // 100, _CANDIDATES)
+    for node in potential:
+        tried = _try(search, node)
+        if isinstance(tried, Status):
+            reasons.update(tried.reasons)
+            continue
+        found.append(tried)
+        if len(found) >= enough and any(not candidate.violations for candidate in found):
+            break
+    if found:
+        return min(found, key=lambda candidate: candidate.cost)
+    if others := search.nodes - len(potential):
+        reasons[NOT_HELPFUL] += others
+    return fit_error(search.nodes, reasons)
+
+
+def _try(search: Search, node: NodeInfo) -> Candidate | Status:
+    """Who has to go from a node: the less important pods but those for whom there is room (SelectVictimsOnNode)."""
+    priority = search.info.shape.priority
+    lesser = sorted((v for v in search.victims(node) if v.info.shape.priority < priority), key=lambda v: v.importance)
+    if not lesser:
+        return _NO_VICTIMS
+    left = node.copy()
+    for victim in lesser:
+        left.remove(victim.info)
+    check = partial(search.board.status, left, origin=node, accepts=search.accepts)
+    if (status := check()) is not None:
+        return status
+    violating = _violating(lesser, search.budgets)
+    spared = [v for v in lesser if id(v) in violating] + [v for v in lesser if id(v) not in violating]
+    gone = []
+    for victim in spared:
+        left.add(victim.info)
+        if check() is not None:
+            left.remove(victim.info)
+            gone.append(victim)
+    if not gone:
+        return _NO_VICTIMS
+    gone.sort(key=lambda v: v.importance)
+    return Candidate(node, gone, sum(id(victim) in violating for victim in gone))
+
+
+def _violating(victims: Iterable[Victim], budgets: Sequence[Obj]) -> frozenset[int]:
+    """The victims, by identity, whose going some budget would not allow (filterPodsWithPDBViolation)."""
+    left = [(budget.get("status") or {}).get("disruptionsAllowed") or 0 for budget in budgets]
+    selectors = [_selector(budget) for budget in budgets]
+    found = set()
+    for victim in victims:
+        labels, namespace, name = labels_of(victim.pod), namespace_of(victim.pod), name_of(victim.pod)
+        for index, (budget, selector) in enumerate(zip(budgets, selectors, strict=True)):
+            if not labels or namespace_of(budget) != namespace or selector.empty or not selector.matches(labels):
+                continue
+            if name in ((budget.get("status") or {}).get("disruptedPods") or {}):
+                continue
+            left[index] -= 1
+            if left[index] < 0:
+                found.add(id(victim))
+    return frozenset(found)
+
+
+def _selector(budget: Obj) -> LabelSelector:
+    try:
+        return label_selector_of((budget.get("spec") or {}).get("selector"))
+    except SelectorError:
+        return LabelSelector(nothing=True)
+
+
+def why_not_eligible(pod: Obj, info: PodInfo, nominated: NodeInfo | None, victims: Iterable[Victim]) -> str:
+    """Why a pod may not make others go, "" if it may (PodEligibleToPreemptOthers).
+
+    Args:
+        pod: the pod that wants a place.
+        info: the same.
+        nominated: the node that it is promised, where that might still suit; None for none.
+        victims: the pods there.
+    """
+    if not info.shape.preempts:
+        return NEVER
+    if nominated is not None and (pod.get("status") or {}).get("nominatedNodeName") == nominated.name:
+        for victim in victims:
+            if victim.info.shape.priority < info.shape.priority and _goes_for_another(victim.pod):
+                return TERMINATING
+    return ""
+
+
+def _goes_for_another(pod: Obj) -> bool:
+    """Whether the pod is on its way out because of preemption (podTerminatingByPreemption)."""
+    if not pod["metadata"].get("deletionTimestamp"):
+        return False
+    for condition in (pod.get("status") or {}).get("conditions") or ():
+        if condition["type"] == "DisruptionTarget":
+            return bool(condition["status"] == "True" and condition.get("reason") == BY_SCHEDULER)
+    return False
