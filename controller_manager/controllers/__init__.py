@@ -16,6 +16,8 @@ from controller_manager.controllers import (
     podgc,
     replicaset,
     replicationcontroller,
+    rootca,
+    serviceaccount,
     statefulset,
     tainteviction,
 )
@@ -28,6 +30,8 @@ _SPECS: tuple[Spec, ...] = (
     statefulset.SPEC,
     garbagecollector.SPEC,
     namespace.SPEC,
+    serviceaccount.SPEC,
+    rootca.SPEC,
     disruption.SPEC,
     podgc.SPEC,
     kubelet.SPEC,

@@ -51,5 +51,4 @@ SPEC = Spec(
     plan=plan,
     source="service-account-controller",
     workers=1,
-    flag="serviceaccount",
 )
