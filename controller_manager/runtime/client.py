@@ -1,6 +1,7 @@
 """The way to the server: requests of the contract and watch streams, over connections that are kept."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
 from urllib.parse import urlsplit
@@ -8,7 +9,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from apiserver.api.errors import ApiError
-from apiserver.api.meta import Obj
+from apiserver.api.meta import Obj, metadata
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.connection import LostError, Place, Pool, Reply
 from controller_manager.runtime.contract import ListAll, Request
@@ -28,6 +29,20 @@ TOKEN_SECONDS = 60.0
 """After which a token is read again that stands in a file (client-go transport NewCachedFileTokenSource)."""
 
 Feed = Callable[[bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a collection.
+
+    Attributes:
+        revision: as of which the objects are.
+        token: leads to the next page; "" where there is none.
+    """
+
+    items: list[Obj]
+    revision: str
+    token: str
 
 
 class Observer(Protocol):
@@ -110,14 +125,23 @@ class Client:
             ApiError: it refused, or no answer came.
         """
         items: list[Obj] = []
-        query = {"limit": str(PAGE)}
+        token = ""
         while True:
-            page = await self.get_json(path, query, accept=accept)
-            items += page.get("items") or ()
-            token = page["metadata"].get("continue")
+            page = await self.page(path, token, accept=accept)
+            items += page.items
+            token = page.token
             if not token:
                 return items
-            query = {"limit": str(PAGE), "continue": token}
+
+    async def page(self, path: str, token: str = "", *, field_selector: str = "", accept: str = JSON) -> Page:
+        """A page of a collection: the first, or that to which the page before it leads.
+
+        Raises:
+            ApiError: the server refused, or what it answered is no list.
+        """
+        query = {"limit": str(PAGE), "continue": token, "fieldSelector": field_selector}
+        given = {name: value for name, value in query.items() if value}
+        return _page(await self.get_json(path, given, accept=accept))
 
     async def stream(self, target: str, feed: Feed, *, seconds: float, accept: str = JSON) -> None:
         """Have the bytes of a watch fed to somebody, until the server ends it.
@@ -211,6 +235,18 @@ class Client:
         }
         lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items() if value)
         return f" HTTP/1.1\r\n{lines}".encode("latin-1")
+
+
+def _page(answer: Any) -> Page:
+    meta = metadata(answer) if isinstance(answer, dict) else {}
+    items = answer.get("items") or [] if meta else None
+    if "resourceVersion" not in meta or not isinstance(items, list) or not all(map(_is_object, items)):
+        raise ApiError(500, "InternalError", "the answer is no list")
+    return Page(items, str(meta["resourceVersion"]), str(meta.get("continue") or ""))
+
+
+def _is_object(item: Any) -> bool:
+    return isinstance(item, dict) and "name" in metadata(item)
 
 
 def _place(access: Access) -> Place:

@@ -3,19 +3,17 @@
 import logging
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
-
-import orjson
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from controller_manager.runtime.cache import KindCache
-from controller_manager.runtime.client import PAGE, Client
+from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.contract import Key, key_of
-from controller_manager.runtime.kinds import Kind
-from controller_manager.runtime.requests import JSON, METADATA, METADATA_LIST, status_error, with_query
+from controller_manager.runtime.intake import Intake
+from controller_manager.runtime.kinds import NAMESPACE, Kind
+from controller_manager.runtime.requests import JSON, METADATA, METADATA_LIST, lost, with_query
 
 log = logging.getLogger("controller_manager.watcher")
 
@@ -23,13 +21,14 @@ FIRST_WAIT, LONGEST_WAIT = 0.8, 30.0
 """Seconds before a broken watch is tried again, doubled each time and jittered (reflector.go)."""
 CALM = 120.0
 """Seconds without a failure after which the waits begin anew."""
-ABSENT = 30.0
+ABSENT_SECONDS = 30.0
 """Seconds after which a kind that is not served is asked for again."""
 SHORTEST_WATCH = 300.0
 """Seconds that a watch lasts at least, and less than twice that (reflector.go minWatchTimeout)."""
 PATIENCE = 30.0
 """Seconds after its end at which a watch is broken off that the server did not end."""
-INITIAL_END = "k8s.io/initial-events-end"
+VERY_SHORT = 1.0
+"""Seconds in which a watch that told nothing cannot have ended well (reflector.go VeryShortWatchError)."""
 
 
 class State(StrEnum):
@@ -40,179 +39,168 @@ class State(StrEnum):
     ABSENT = "absent"
 
 
+_KUBE_SYSTEM = "metadata.name=kube-system"
+
 Told = Callable[[Kind, State], None]
 
 
-class _GoneError(Exception):
-    """The revision is too old: everything has to be asked for again."""
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Where objects come from.
+
+    Attributes:
+        cluster: the uid of kube-system, by which clusters are told apart; "" where it cannot be seen.
+        revision: how far the server's store has come.
+    """
+
+    cluster: str
+    revision: int
 
 
 class Follower:
-    """One kind's watcher.
+    """One kind's watcher: what it is told goes through an Intake into the cache.
 
     Args:
         client: the way to the server.
         kind: what is followed.
-        cache: what is kept; this is its one writer.
+        intake: what writes its cache.
         clock: by which it waits.
-        metadata_only: whether objects are wanted without spec and status.
         on_state: told whenever the state changes.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        kind: Kind,
-        cache: KindCache,
-        *,
-        clock: Clock,
-        metadata_only: bool = False,
-        on_state: Told | None = None,
-    ) -> None:
+    def __init__(self, client: Client, kind: Kind, intake: Intake, *, clock: Clock, on_state: Told | None) -> None:
         self._client = client
         self._kind = kind
-        self._cache = cache
+        self._intake = intake
         self._clock = clock
-        self._accept, self._accept_list = (METADATA, METADATA_LIST) if metadata_only else (JSON, JSON)
         self._on_state = on_state
+        self._accept = self._accept_list = JSON
         self._state: State | None = None
-        self._path = kind.path()
-        self._revision = ""
         self._streams_lists = True
-        self._initial: dict[Key, Obj] | None = None
-        self._rest = b""
-        self._wait = FIRST_WAIT
+        self._origin = _Origin("", 0)
+        self._in_doubt = False
+        self._failures = 0
         self._failed_at = 0.0
+
+    def want_metadata_only(self) -> None:
+        """Follow objects without what is particular to their kind."""
+        self._accept, self._accept_list = METADATA, METADATA_LIST
 
     async def run(self) -> None:
         """Follow until cancelled."""
         while True:
             try:
                 await self._step()
-            except _GoneError:
-                self._revision = ""
             except ApiError as error:
                 await self._recover(error)
 
     async def _step(self) -> None:
         """Watch from where the cache is; where it is nowhere, get everything first."""
-        if self._revision:
-            await self._watch(self._revision)
-        elif self._streams_lists:
-            await self._watch("", initial=True)
+        if self._in_doubt and self._intake.revision:
+            await self._verify()
+        if self._intake.revision:
+            await self._watch()
+            return
+        self._origin = await self._asked_origin()
+        if self._streams_lists:
+            await self._watch(initial=True)
         else:
             await self._list()
 
-    async def _recover(self, error: ApiError) -> None:
-        if error.code == 410:
-            self._revision = ""
-            return
-        if error.code == 404:
-            self._cache.replace((), 0)
-            self._revision = ""
-            self._tell(State.ABSENT)
-            await self._clock.sleep(ABSENT)
-            return
-        if self._initial is not None and error.code in (400, 422):
-            self._streams_lists = False  # the server knows no sendInitialEvents
-            self._initial = None
-            return
-        self._tell(State.BROKEN)
-        log.warning("watch of %s: %s; it is tried again", self._kind, error)
-        await self._clock.sleep(self._next_wait())
-        if self._revision and not await self._is_the_same_server():
-            self._revision = ""
-
-    def _next_wait(self) -> float:
-        now = self._clock.monotonic()
-        if now - self._failed_at > CALM:
-            self._wait = FIRST_WAIT
-        self._failed_at = now
-        wait, self._wait = self._wait, min(self._wait * 2, LONGEST_WAIT)
-        return wait * (1 + random.random())  # noqa: S311 - spreads load, protects nothing
-
-    async def _is_the_same_server(self) -> bool:
-        """Whether the server has not gone back behind what the cache has seen."""
-        try:
-            page = await self._client.get_json(self._path, {"limit": "1"}, accept=self._accept_list)
-        except ApiError:
-            return True  # the watch will tell
-        revision = page["metadata"].get("resourceVersion") or ""
-        return not (revision.isdecimal() and self._revision.isdecimal()) or int(revision) >= int(self._revision)
+    # -- what is asked of the server
 
     async def _list(self) -> None:
         objects: list[Obj] = []
-        query = {"limit": str(PAGE)}
+        token = ""
         while True:
-            page = await self._client.get_json(self._path, query, accept=self._accept_list)
-            objects += (self._trimmed(obj) for obj in page.get("items") or ())
-            token = page["metadata"].get("continue")
+            page = await self._client.page(self._kind.path(), token, accept=self._accept_list)
+            objects += map(self._intake.trimmed, page.items)
+            token = page.token
             if not token:
                 break
-            query = {"limit": str(PAGE), "continue": token}
-        self._replace(objects, page["metadata"]["resourceVersion"])
+        self._intake.replace(objects, page.revision)
 
-    async def _watch(self, revision: str, *, initial: bool = False) -> None:
+    async def _watch(self, *, initial: bool = False) -> None:
         seconds = SHORTEST_WATCH * (1 + random.random())  # noqa: S311 - spreads load, protects nothing
         query = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(int(seconds))}
         if initial:
             query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
-        if revision:
-            query["resourceVersion"] = revision
+        else:
+            query["resourceVersion"] = self._intake.revision
             self._tell(State.WATCHING)
-        self._initial = {} if initial else None
-        self._rest = b""
-        target = with_query(self._path, query)
+        self._intake.begin(initial=initial)
+        began = self._clock.monotonic()
+        target = with_query(self._kind.path(), query)
         await self._client.stream(target, self._feed, seconds=seconds + PATIENCE, accept=self._accept)
+        self._judge_end(self._clock.monotonic() - began, seconds)
 
     def _feed(self, chunk: bytes) -> None:
-        lines = (self._rest + chunk).split(b"\n")
-        self._rest = lines.pop()
-        for line in lines:
-            event = orjson.loads(line)
-            self._apply(event["type"], event["object"])
+        self._intake.feed(chunk)
+        if self._state is not State.WATCHING and not self._intake.is_initial:
+            self._tell(State.WATCHING)
 
-    def _apply(self, word: str, obj: Obj) -> None:
-        if word == "ERROR":
-            self._fail(obj)
-        revision = obj["metadata"]["resourceVersion"]
-        if word == "BOOKMARK":
-            self._bookmark(obj["metadata"], revision)
-            return
-        obj = self._trimmed(obj)
-        if self._initial is not None:
-            self._initial[key_of(obj)] = obj
-            return
-        self._revision = revision
-        if word == "DELETED":
-            self._cache.remove(obj)
+    def _judge_end(self, lasted: float, asked: float) -> None:
+        """A watch ended without an error: at its time, or because the server stops, or for no good reason."""
+        if self._intake.is_initial:
+            raise lost("the watch ended before it told what there is")
+        if lasted < VERY_SHORT and not self._intake.received:
+            raise lost("the watch ended within a second and told nothing")
+        self._in_doubt = lasted < int(asked) - 1
+
+    async def _verify(self) -> None:
+        """After a watch that broke: whether the server is still the one that it was, and has lost nothing."""
+        now = await self._asked_origin()
+        if now.cluster != self._origin.cluster or now.revision < self._known:
+            log.warning("%s: the server has other data than before, everything is asked for again", self._kind)
+            self._intake.revision = ""
+        self._in_doubt = False
+
+    @property
+    def _known(self) -> int:
+        revision = self._intake.revision
+        return int(revision) if revision.isdecimal() else 0
+
+    async def _asked_origin(self) -> _Origin:
+        try:
+            page = await self._client.page(NAMESPACE.path(), field_selector=_KUBE_SYSTEM, accept=METADATA_LIST)
+        except ApiError as error:
+            if error.code not in (401, 403, 404):
+                raise
+            return _Origin("", self._known)
+        cluster = page.items[0]["metadata"].get("uid", "") if page.items else ""
+        return _Origin(cluster, int(page.revision) if page.revision.isdecimal() else self._known)
+
+    # -- what becomes of errors
+
+    async def _recover(self, error: ApiError) -> None:
+        if self._intake.is_initial and error.code in (400, 422):
+            self._intake.begin(initial=False)
+            self._streams_lists = False  # the server knows no sendInitialEvents
+        elif error.code == 410:
+            log.info("%s: %s; everything is asked for again", self._kind, error)
+            self._intake.revision = ""
+            wait = self._next_wait()
+            if self._failures > 1:
+                await self._clock.sleep(wait)
+        elif error.code in (404, 405):
+            self._intake.replace((), "")
+            self._tell(State.ABSENT)
+            await self._clock.sleep(ABSENT_SECONDS)
         else:
-            self._cache.put(obj)
+            self._in_doubt = True
+            log.log(logging.DEBUG if self._state is State.BROKEN else logging.WARNING, "%s: %s", self._kind, error)
+            self._tell(State.BROKEN)
+            asked = (error.details or {}).get("retryAfterSeconds") or 0.0
+            await self._clock.sleep(max(self._next_wait(), asked))
 
-    def _bookmark(self, meta: Obj, revision: str) -> None:
-        if self._initial is None:
-            self._revision = revision
-            self._cache.advance(int(revision) if revision.isdecimal() else 0)
-        elif (meta.get("annotations") or {}).get(INITIAL_END) == "true":
-            found, self._initial = self._initial, None
-            self._replace(list(found.values()), revision)
-
-    def _fail(self, status: Obj) -> None:
-        error = status_error(status)
-        if error.code == 410:
-            raise _GoneError
-        raise error
-
-    def _replace(self, objects: list[Obj], revision: str) -> None:
-        self._cache.replace(objects, int(revision) if revision.isdecimal() else 0)
-        self._revision = revision
-        self._tell(State.WATCHING)
-
-    def _trimmed(self, obj: Obj) -> Obj:
-        """The object as caches hold it: it says what it is, and not who wrote which field."""
-        obj["metadata"].pop("managedFields", None)
-        obj["apiVersion"], obj["kind"] = self._kind.api_version, self._kind.kind
-        return obj
+    def _next_wait(self) -> float:
+        now = self._clock.monotonic()
+        if now - self._failed_at > CALM:
+            self._failures = 0
+        wait = min(FIRST_WAIT * 2.0 ** min(self._failures, 16), LONGEST_WAIT)
+        self._failures += 1
+        self._failed_at = now
+        return wait * (1 + random.random())  # noqa: S311 - spreads load, protects nothing
 
     def _tell(self, state: State) -> None:
         if state is not self._state:
@@ -221,6 +209,26 @@ class Follower:
                 self._on_state(self._kind, state)
 
 
-async def follow(client: Client, kind: Kind, cache: KindCache, **how: Any) -> None:
-    """Keep a cache as the server has it, until cancelled; `how` is that of Follower."""
-    await Follower(client, kind, cache, **how).run()
+async def follow(
+    client: Client,
+    kind: Kind,
+    cache: KindCache,
+    *,
+    clock: Clock,
+    metadata_only: bool = False,
+    on_state: Told | None = None,
+) -> None:
+    """Keep a cache as the server has it, until cancelled.
+
+    Args:
+        client: the way to the server.
+        kind: what is followed.
+        cache: what is kept; nobody else writes it.
+        clock: by which it waits.
+        metadata_only: whether objects are wanted without spec and status.
+        on_state: told whenever it begins to watch, breaks, or finds that the kind is not served.
+    """
+    follower = Follower(client, kind, Intake(cache), clock=clock, on_state=on_state)
+    if metadata_only:
+        follower.want_metadata_only()
+    await follower.run()
