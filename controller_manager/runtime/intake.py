@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 
-from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from controller_manager.runtime.cache import KindCache
 from controller_manager.runtime.contract import Key, key_of
