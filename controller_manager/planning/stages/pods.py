@@ -22,6 +22,7 @@ from controller_manager.planning.stages.events import WARNING, Told
 from controller_manager.planning.stages.images import image_of
 from controller_manager.planning.stages.look import DEBUG, INIT, MAIN, SIDECAR, Container, Look, Place
 from controller_manager.planning.stages.phases import FAILED, SUCCEEDED, phase_of
+from controller_manager.planning.times import seconds, stamp
 
 TERMINAL = frozenset((SUCCEEDED, FAILED))
 NO_ADDRESS = (
@@ -117,8 +118,8 @@ EVICTED = End("Evicted", NO_MEMORY, Told("Evicted", NO_MEMORY, WARNING))
 
 def _deadline(look: Look) -> float:
     """Seconds after a pod's start at which it has been active too long (active_deadline.go)."""
-    seconds = look.pod["spec"].get("activeDeadlineSeconds")
-    return inf if seconds is None else float(seconds)
+    limit = look.pod["spec"].get("activeDeadlineSeconds")
+    return inf if limit is None else float(limit)
 
 
 ENDS: Sequence[tuple[End, Callable[[Look], float]]] = (
@@ -249,7 +250,8 @@ def _stop(look: Look) -> Step:
     meta = look.pod["metadata"]
     grace = float(meta.get("deletionGracePeriodSeconds") or 0)
     patience = min(max((_stop_time(each, statuses) for each in containers), default=0.0), grace)
-    if patience and not look.is_due(look.since(meta["deletionTimestamp"]) - grace + patience):
+    asked = stamp(seconds(meta["deletionTimestamp"]) - grace)
+    if patience and not look.is_due(look.since(asked) + patience):
         look.tell(*_stopping(containers, statuses))
         return Step(None, look.told, look.due - look.now)
     if not patience and grace:
