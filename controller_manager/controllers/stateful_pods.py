@@ -49,16 +49,18 @@ def perform(work: Work) -> Generator[Action, Any, int]:
     yield from _remove(work, going.remove)
     if not going.onward:
         return 0
-    updated = _outdated(work)
+    updated = yield from _outdated(work)
     yield from _remove(work, updated)
     return sum(revision_name_of(replica.created) == work.current.name for replica in updated)
 
 
-def _outdated(work: Work) -> Sequence[Replica]:
+def _outdated(work: Work) -> Generator[Action, Any, Sequence[Replica]]:
     try:
         return outdated(work)
     except ValueError as error:
-        raise ApiError(422, "Invalid", f"invalid maxUnavailable: {error}") from None
+        refusal = ApiError(422, "Invalid", f"invalid maxUnavailable: {error}")
+    yield Emit(work.parent, "InvalidMaxUnavailable", refusal.message, WARNING)
+    raise refusal
 
 
 # -- pods --------------------------------------------------------------------------------------------------------------

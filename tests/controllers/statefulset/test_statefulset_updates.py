@@ -1,0 +1,395 @@
+"""Rows S7 to S17, S25, S27 to S29, S34, S35: rolling updates, their partitions and budgets, and the history."""
+
+from dataclasses import replace
+
+import pytest
+
+from apiserver.api.errors import conflict, not_found
+from controller_manager.planning.profile import NEWEST, PROFILES
+from controller_manager.planning.revisions import revision_hash, template_data
+from controller_manager.runtime.contract import Create, Delete, Update
+from controller_manager.runtime.kinds import CONTROLLER_REVISION
+
+PARALLEL = {"podManagementPolicy": "Parallel"}
+
+
+def rolling(**fields):
+    return {"type": "RollingUpdate", "rollingUpdate": {"partition": 0} | fields}
+
+
+def test_an_update_goes_one_by_one_from_the_highest_ordinal_down(cluster, template):
+    found = cluster()
+    found.edit(template=template("v2"))
+
+    deleted = [name for ran in found.settle() for name in ran.deleted]
+
+    assert deleted == ["web-2", "web-1", "web-0"]
+    assert set(found.images().values()) == {"v2"}
+    assert found.status["currentRevision"] == found.status["updateRevision"] == found.revisions[-1]["metadata"]["name"]
+
+
+def test_an_update_waits_until_the_new_pod_is_ready(cluster, template):
+    found = cluster()
+    found.edit(template=template("v2"))
+
+    assert found.run().deleted == ["web-2"]
+    assert (found.status["currentReplicas"], found.status.get("updatedReplicas")) == (2, None)
+    assert found.run().quiet
+    found.gone("web-2")
+    assert found.run().made == ["web-2"]
+    assert found.run().deleted == []
+    found.ready("web-2")
+    assert found.run().deleted == ["web-1"]
+    assert (found.status["currentReplicas"], found.status["updatedReplicas"]) == (1, 1)
+
+
+def test_s7_a_partition_updates_only_what_is_at_or_above_it(cluster, template):
+    found = cluster(updateStrategy=rolling(partition=2))
+    before = found.status["currentRevision"]
+    found.edit(template=template("v2"))
+
+    found.settle()
+
+    assert found.images() == {"web-0": "v1", "web-1": "v1", "web-2": "v2"}
+    assert found.status["currentRevision"] == before != found.status["updateRevision"]
+    assert (found.status["currentReplicas"], found.status["updatedReplicas"]) == (2, 1)
+
+
+def test_s8_a_deleted_pod_comes_back_at_the_revision_of_its_side_of_the_partition(cluster, template):
+    found = cluster(updateStrategy=rolling(partition=2))
+    found.edit(template=template("v2"))
+    found.settle()
+    found.terminate("web-0", "web-2")
+
+    found.settle()
+
+    assert found.images() == {"web-0": "v1", "web-1": "v1", "web-2": "v2"}
+
+
+def test_s9_a_partition_of_all_updates_nothing_and_new_pods_below_it_are_old(cluster, template):
+    found = cluster(updateStrategy=rolling(partition=5))
+    found.edit(template=template("v2"))
+    found.settle()
+    assert set(found.images().values()) == {"v1"}
+
+    found.edit(replicas=6)
+    found.settle()
+
+    assert found.images() == dict.fromkeys([f"web-{n}" for n in range(5)], "v1") | {"web-5": "v2"}
+
+
+def test_s10_a_partition_lowered_in_phases(cluster, template):
+    found = cluster(updateStrategy=rolling(partition=3))
+    found.edit(template=template("v2"))
+    found.settle()
+    order = []
+    for partition in (1, 0):
+        assert found.status["currentRevision"] != found.status["updateRevision"]
+        found.edit(updateStrategy=rolling(partition=partition))
+        order.append([name for ran in found.settle() for name in ran.deleted])
+
+    assert order == [["web-2", "web-1"], ["web-0"]]
+    assert found.status["currentRevision"] == found.status["updateRevision"]
+
+
+def test_s11_on_delete_waits_for_a_person(cluster, template):
+    found = cluster(updateStrategy={"type": "OnDelete"})
+    before = found.status["currentRevision"]
+    found.edit(template=template("v2"))
+    assert [name for ran in found.settle() for name in ran.deleted] == []
+
+    found.terminate("web-1")
+    found.settle()
+
+    assert found.images() == {"web-0": "v1", "web-1": "v2", "web-2": "v1"}
+    assert found.status["currentRevision"] == before
+
+
+def test_the_partition_counts_whatever_the_strategy(cluster, template):
+    found = cluster(updateStrategy={"type": "OnDelete", "rollingUpdate": {"partition": 2}})
+    found.edit(template=template("v2"))
+    found.settle()
+    found.terminate("web-1", "web-2")
+
+    found.settle()
+
+    assert found.images() == {"web-0": "v1", "web-1": "v1", "web-2": "v2"}
+
+
+def test_without_a_rolling_update_block_the_lowest_pods_come_back_at_the_current_revision(cluster, template):
+    found = cluster(updateStrategy={"type": "RollingUpdate"})
+    found.edit(template=template("v2"))
+    assert found.run().deleted == ["web-2"]
+    found.terminate("web-0")
+    found.gone("web-0", "web-2")
+
+    assert found.run().made == ["web-0"]
+    assert found.images()["web-0"] == "v1"
+
+
+@pytest.mark.parametrize("profile", [NEWEST, PROFILES["1.30"]])
+def test_s12_parallel_updates_one_by_one(cluster, template, profile):
+    found = cluster(profile=profile, **PARALLEL)
+    found.edit(template=template("v2"))
+
+    assert found.run().deleted == ["web-2"]
+    found.gone("web-2")
+    assert (ran := found.run()).made == ["web-2"]
+    assert ran.deleted == found.run().deleted == []
+    found.ready("web-2")
+    assert found.run().deleted == ["web-1"]
+
+
+@pytest.mark.parametrize("profile", [NEWEST, PROFILES["1.30"], PROFILES["1.20"]])
+def test_s13_ordered_ready_is_stuck_with_a_broken_pod_until_somebody_deletes_it(cluster, template, profile):
+    found = cluster(profile=profile)
+    found.edit(template=template("bad"))
+    found.settle(broken={"bad"})
+    assert found.images() == {"web-0": "v1", "web-1": "v1", "web-2": "bad"}
+    found.edit(template=template("v1"))
+
+    assert [name for ran in found.settle(broken={"bad"}) for name in ran.deleted] == []
+    found.terminate("web-2")
+    found.settle(broken={"bad"})
+
+    assert set(found.images().values()) == {"v1"}
+    assert found.status["readyReplicas"] == 3
+
+
+@pytest.mark.parametrize("profile", [NEWEST, PROFILES["1.30"], PROFILES["1.20"]])
+def test_s14_parallel_replaces_a_broken_pod_of_another_revision(cluster, template, profile):
+    found = cluster(profile=profile, **PARALLEL)
+    found.edit(template=template("bad"))
+    found.settle(broken={"bad"})
+    assert found.images() == {"web-0": "v1", "web-1": "v1", "web-2": "bad"}
+    found.edit(template=template("v1"))
+
+    deleted = [name for ran in found.settle(broken={"bad"}) for name in ran.deleted]
+
+    assert deleted == ["web-2"]
+    assert found.status["readyReplicas"] == 3
+
+
+def test_s15_going_back_takes_the_old_revision_by_name_and_raises_its_number(cluster, template):
+    found = cluster()
+    [first] = found.revisions
+    found.edit(template=template("v2"))
+    found.settle()
+    found.edit(template=template("v1"))
+    found.settle()
+
+    assert [r["revision"] for r in found.revisions] == [2, 3]
+    assert found.revisions[-1]["metadata"]["name"] == first["metadata"]["name"]
+    assert found.status["updateRevision"] == found.status["currentRevision"] == first["metadata"]["name"]
+
+
+def test_a_revision_is_renumbered_once_more_after_a_lost_race(cluster, template):
+    found = cluster()
+    found.edit(template=template("v2"))
+    found.settle()
+    found.edit(template=template("v1"))
+    lost = []
+
+    def race(request):
+        if isinstance(request, Update) and request.kind is CONTROLLER_REVISION and not lost:
+            lost.append(request)
+            return conflict("apps", "controllerrevisions", name="x", why="the object has been modified")
+        return None
+
+    found.refuse = race
+    found.run()
+
+    assert [r["revision"] for r in found.revisions] == [2, 3]
+
+
+@pytest.mark.parametrize(("limit", "numbers"), [(2, [3, 4, 5]), (0, [5]), (10, [1, 2, 3, 4, 5])])
+def test_s16_history_keeps_what_is_live_and_as_many_others_as_the_limit_says(cluster, template, limit, numbers):
+    found = cluster(revisionHistoryLimit=limit)
+    for image in ("v2", "v3", "v4", "v5"):
+        found.edit(template=template(image))
+        found.settle()
+
+    assert [r["revision"] for r in found.revisions] == numbers
+
+
+def test_s16_a_revision_that_a_pod_is_made_of_stays(cluster, template):
+    found = cluster(revisionHistoryLimit=0, updateStrategy={"type": "OnDelete"})
+    for image, pod in (("v2", "web-1"), ("v3", "web-2")):
+        found.edit(template=template(image))
+        found.settle()
+        found.terminate(pod)
+        found.settle()
+
+    assert found.images() == {"web-0": "v1", "web-1": "v2", "web-2": "v3"}
+    assert [r["revision"] for r in found.revisions] == [1, 2, 3]
+
+
+def test_s17_a_taken_name_with_other_data_raises_the_collision_count(make_cluster, stateful_set, template):
+    cluster = make_cluster(stateful_set(replicas=1))
+    data = template_data(template("v1"))
+    taken = f"web-{revision_hash(data, 0)}"
+    cluster.add({"metadata": {"name": taken, "labels": {"app": "x"}}, "revision": 1, "data": {}}, CONTROLLER_REVISION)
+
+    cluster.settle()
+
+    assert cluster.status["collisionCount"] == 1
+    assert cluster.status["updateRevision"] == f"web-{revision_hash(data, 1)}"
+    assert cluster.run().quiet
+
+
+def test_s17_a_taken_name_with_the_same_data_is_used(make_cluster, stateful_set, template):
+    cluster = make_cluster(stateful_set(replicas=1))
+    data = template_data(template("v1"))
+    name = f"web-{revision_hash(data, 0)}"
+    cluster.add({"metadata": {"name": name}, "revision": 4, "data": data}, CONTROLLER_REVISION)
+
+    cluster.run()
+
+    assert cluster.status["updateRevision"] == name
+    assert cluster.status["collisionCount"] == 0
+
+
+def test_another_refusal_of_a_revision_ends_the_run(make_cluster, stateful_set):
+    cluster = make_cluster(stateful_set())
+    cluster.refuse = lambda r: conflict("apps", "x", name="x", why="no") if isinstance(r, Create) else None
+
+    ran = cluster.run()
+
+    assert (ran.error.reason, len(ran.requests)) == ("Conflict", 1)
+
+
+def test_a_revision_that_is_gone_already_is_no_failure(cluster, template):
+    found = cluster(revisionHistoryLimit=0)
+    found.edit(template=template("v2"))
+    found.refuse = lambda r: (
+        not_found("apps", "controllerrevisions", "x")
+        if isinstance(r, Delete) and r.kind is CONTROLLER_REVISION
+        else None
+    )
+
+    assert not [ran for ran in found.settle() if ran.error]
+
+
+def test_s25_the_partition_counts_from_the_start(cluster, template):
+    found = cluster(ordinals={"start": 5}, updateStrategy=rolling(partition=2))
+    found.edit(template=template("v2"))
+    found.settle()
+    found.terminate("web-6", "web-7")
+    found.settle()
+
+    assert found.images() == {"web-5": "v1", "web-6": "v1", "web-7": "v2"}
+
+
+def test_s27_as_many_go_together_as_may_be_unavailable(cluster, template):
+    found = cluster(replicas=5, updateStrategy=rolling(maxUnavailable=2))
+    found.edit(template=template("v2"))
+
+    assert found.run().deleted == ["web-4", "web-3"]
+    assert found.run().deleted == []
+    found.gone("web-4", "web-3")
+    assert found.run().made == ["web-3"]
+    found.ready("web-3")
+    assert (ran := found.run()).made == ["web-4"]
+    assert ran.deleted == []
+    found.ready("web-4")
+    assert found.run().deleted == ["web-2", "web-1"]
+
+
+def test_s27_parallel_replaces_one_as_soon_as_another_is_ready(cluster, template):
+    found = cluster(replicas=5, updateStrategy=rolling(maxUnavailable=2), **PARALLEL)
+    found.edit(template=template("v2"))
+
+    assert found.run().deleted == ["web-4", "web-3"]
+    found.gone("web-4", "web-3")
+    assert found.run().made == ["web-3", "web-4"]
+    found.ready("web-3")
+    assert found.run().deleted == ["web-2"]
+
+
+def test_before_1_35_max_unavailable_is_not_heeded(cluster, template):
+    found = cluster(replicas=5, updateStrategy=rolling(maxUnavailable=2), profile=PROFILES["1.30"])
+    found.edit(template=template("v2"))
+
+    assert found.run().deleted == ["web-4"]
+
+
+def test_s28_parallel_replaces_broken_old_pods_without_charging_the_budget(cluster, template):
+    found = cluster(replicas=5, updateStrategy=rolling(maxUnavailable=2), **PARALLEL)
+    found.unready("web-0", "web-2")
+    found.edit(template=template("v2"))
+
+    assert found.run().deleted == ["web-2", "web-0"]
+    found.settle()
+    assert set(found.images().values()) == {"v2"}
+
+
+def test_s28_below_the_partition_broken_pods_stay(cluster, template):
+    found = cluster(replicas=5, updateStrategy=rolling(maxUnavailable=2, partition=1), **PARALLEL)
+    found.unready("web-0", "web-2")
+    found.edit(template=template("v2"))
+
+    assert found.run().deleted == ["web-2"]
+
+
+@pytest.mark.parametrize(
+    ("budget", "replicas", "together"),
+    [("10%", 5, 1), ("50%", 5, 2), ("100%", 5, 5), (None, 5, 1), (3, 5, 3), ("39%", 5, 1), (9, 5, 5)],
+)
+def test_s29_percents_are_rounded_down_but_one_may_always_go(cluster, template, budget, replicas, together):
+    found = cluster(replicas=replicas, updateStrategy=rolling(maxUnavailable=budget))
+    found.edit(template=template("v2"))
+
+    assert len(found.run().deleted) == together
+
+
+def test_a_budget_that_is_no_number_is_told_of(cluster, template):
+    found = cluster()
+    found.edit(template=template("v2"), updateStrategy=rolling(maxUnavailable="many"))
+
+    ran = found.run()
+
+    assert ran.deleted == []
+    assert ran.error.code == 422
+    [event] = ran.events
+    assert event.startswith("InvalidMaxUnavailable: invalid maxUnavailable: ")
+    assert found.status["conditions"][0]["reason"] == "FailedUpdate"
+
+
+def test_s34_scaling_up_comes_before_the_update(cluster, template):
+    found = cluster()
+    found.edit(template=template("v2"), replicas=5)
+    runs = found.settle()
+
+    changes = [change for ran in runs for change in (*ran.made, *(f"-{name}" for name in ran.deleted))]
+    assert changes == ["web-3", "web-4", "-web-2", "web-2", "-web-1", "web-1", "-web-0", "web-0"]
+    assert set(found.images().values()) == {"v2"}
+
+
+def test_s35_without_replicas_an_update_is_complete_at_once(cluster, template):
+    found = cluster(replicas=0)
+    found.edit(template=template("v2"))
+    found.run()
+
+    assert found.status["currentRevision"] == found.status["updateRevision"] == found.revisions[-1]["metadata"]["name"]
+    assert found.status["observedGeneration"] == 2
+
+
+def test_an_update_waits_for_min_ready_seconds(cluster, template):
+    found = cluster(replicas=2, minReadySeconds=10)
+    found.edit(template=template("v2"))
+    found.run()
+    found.gone("web-1")
+    found.run()
+    found.ready("web-1")
+
+    ran = found.run()
+    assert (ran.deleted, ran.later) == ([], [10.0])
+    found.now += 10
+    assert found.run().deleted == ["web-0"]
+
+
+def test_a_profile_may_forbid_the_budget_alone(cluster, template):
+    found = cluster(updateStrategy=rolling(maxUnavailable=2), profile=replace(NEWEST, max_unavailable=False))
+    found.edit(template=template("v2"))
+
+    assert found.run().deleted == ["web-2"]
