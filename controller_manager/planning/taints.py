@@ -18,6 +18,9 @@ BY_CONDITION: Mapping[tuple[str, str], str] = {
     ("PIDPressure", "True"): "node.kubernetes.io/pid-pressure",
 }
 """Type and status of a condition → the taint that follows (node_lifecycle_controller.go)."""
+DEFAULT_TOLERATION = 300.0
+"""Seconds for which pods stay on a node that is not ready, where they say nothing of it. Upstream's admission writes it
+into each pod (DefaultTolerationSeconds); a server without that plug-in means the same."""
 _KEPT_OFF = frozenset((*BY_CONDITION.values(), UNSCHEDULABLE))
 _THROWN_OUT = frozenset((NOT_READY, UNREACHABLE))
 
@@ -97,14 +100,14 @@ def tolerated_for(tolerations: Sequence[Obj], taints: Sequence[Obj]) -> float | 
         tolerations: of the pod.
         taints: of the node, those that throw out.
     """
-    used: list[Obj] = []
+    times = []
     for taint in taints:
         matching = next((each for each in tolerations if tolerates(each, taint)), None)
         if matching is None:
-            return 0.0
-        used.append(matching)
-    times = [each["tolerationSeconds"] for each in used if each.get("tolerationSeconds") is not None]
-    return float(max(min(times), 0)) if times else None
+            times.append(DEFAULT_TOLERATION if taint["key"] in _THROWN_OUT else 0.0)
+        elif matching.get("tolerationSeconds") is not None:
+            times.append(max(float(matching["tolerationSeconds"]), 0.0))
+    return min(times, default=None)
 
 
 class Since:

@@ -10,7 +10,8 @@ from controller_manager.runtime.contract import Change, Delete, Later, Patch
 from controller_manager.runtime.kinds import NODE, POD
 
 KEY = "default/web"
-TAINT = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
+TAINT = {"key": "example.com/closed", "effect": "NoExecute"}
+UNREACHABLE = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
 
 
 def toleration(seconds=None, **more):
@@ -50,6 +51,13 @@ def test_a_toleration_is_for_a_taint_or_not(given, tolerated):
 )
 def test_a_pod_stays_as_long_as_its_tolerations_say(tolerations, seconds):
     assert tolerated_for(tolerations, [TAINT]) == seconds
+
+
+def test_a_node_that_is_lost_is_tolerated_for_five_minutes_where_nothing_is_said():
+    assert tolerated_for([], [UNREACHABLE]) == 300
+    assert tolerated_for([toleration(10, key=UNREACHABLE["key"])], [UNREACHABLE]) == 10
+    assert tolerated_for([toleration(key=UNREACHABLE["key"])], [UNREACHABLE]) is None
+    assert tolerated_for([], [UNREACHABLE, TAINT]) == 0
 
 
 def test_of_several_taints_the_least_tolerated_counts():
