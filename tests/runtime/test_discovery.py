@@ -1,0 +1,236 @@
+"""Discovery: both its forms, kinds that come and go, and which of them are followed."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+
+from controller_manager.runtime.cache import Caches
+from controller_manager.runtime.client import Client
+from controller_manager.runtime.clock import Clock
+from controller_manager.runtime.discovery import EVERY, NEVER_COLLECTED, Discoverer, discover
+from controller_manager.runtime.kinds import EVERYTHING, LEASE, NAMESPACE, POD, REPLICA_SET, Kind, Served
+from controller_manager.runtime.kubeconfig import Access
+from mockube.cluster import Cluster
+
+HPA = Kind("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
+GIZMO = Kind("example.com", "v1", "Gizmo", "gizmos")
+OLD_GIZMO = Kind("example.com", "v1beta1", "Gizmo", "gizmos")
+
+
+class OldForm:
+    """A client that asks for no aggregated discovery, as a server may not have it."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def get_json(self, path, query=None, **_):
+        return await self._client.get_json(path, query, accept="application/json")
+
+
+@pytest.fixture
+async def client(kube_cluster_session: Cluster) -> AsyncIterator[Client]:
+    cluster = kube_cluster_session
+    async with Client(Access(cluster.url, cluster.ca_file.read_bytes(), cluster.token), Clock()) as client:
+        yield client
+
+
+class Documents:
+    """A server of documents that a test gives and changes; a number is an answer of that code."""
+
+    def __init__(self) -> None:
+        self.found = {"/api": {"kind": "APIVersions", "versions": []}, "/apis": aggregated(GIZMO)}
+
+    async def answer(self, request: web.Request) -> web.Response:
+        found = self.found.get(request.path, 404)
+        if isinstance(found, int):
+            return web.Response(status=found)
+        return web.json_response(found)
+
+
+@pytest.fixture
+async def documents(aiohttp_server):
+    documents = Documents()
+    app = web.Application()
+    app.router.add_get("/{path:.*}", documents.answer)
+    server = await aiohttp_server(app)
+    async with Client(Access(str(server.make_url("")).rstrip("/")), Clock()) as client:
+        documents.client = client
+        yield documents
+
+
+def aggregated(*kinds: Kind, freshness: str = "Current", verbs=("delete", "list", "watch")):
+    groups: dict[str, list] = {}
+    for kind in kinds:
+        resource = {
+            "resource": kind.plural,
+            "responseKind": {"group": "", "version": "", "kind": kind.kind},
+            "scope": "Namespaced" if kind.namespaced else "Cluster",
+            "verbs": list(verbs),
+        }
+        version = {"version": kind.version, "freshness": freshness, "resources": [resource]}
+        groups.setdefault(kind.group, []).append(version)
+    items = [{"metadata": {"name": group}, "versions": versions} for group, versions in groups.items()]
+    return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "items": items}
+
+
+async def test_both_forms_of_discovery_tell_the_same(client):
+    new, old = await discover(client), await discover(OldForm(client))
+    assert new.verbs == old.verbs
+    assert new.preferred == old.preferred
+    assert new.failures == old.failures == {}
+
+
+async def test_kinds_are_known_by_any_version_and_each_is_preferred_in_one(client):
+    served = await discover(client)
+    assert served.named("v1", "Pod") == POD
+    assert served.named("autoscaling/v1", "HorizontalPodAutoscaler") != HPA
+    assert [kind for kind in served.preferred if kind.plural == HPA.plural] == [HPA]
+    assert served.named("apps/v1", "Pod") is None
+    collected = list(served.able_to("delete", "list", "watch"))
+    assert NAMESPACE in collected
+    assert not {"tokenreviews.authentication.k8s.io", "componentstatuses"} & {str(kind) for kind in collected}
+
+
+async def test_a_version_that_cannot_be_asked_for_is_told_and_others_are_known(documents):
+    entry = {"name": "gizmos", "kind": "Gizmo", "namespaced": True, "verbs": ["list"]}
+    group = {
+        "name": "example.com",
+        "versions": [{"version": "v1beta1"}, {"version": "v1"}],
+        "preferredVersion": {"version": "v1"},
+    }
+    documents.found |= {
+        "/apis": {"kind": "APIGroupList", "groups": [group, {"name": "bad.com", "versions": [{"version": "v1"}]}]},
+        "/apis/example.com/v1": {"resources": [entry, entry | {"name": "gizmos/status"}]},
+        "/apis/example.com/v1beta1": {"resources": [entry]},
+        "/apis/bad.com/v1": 403,
+    }
+    served = await discover(documents.client)
+    assert served == Served(
+        {GIZMO: frozenset({"list"}), OLD_GIZMO: frozenset({"list"})},
+        (GIZMO,),
+        {"bad.com/v1": "the server does not allow this request"},
+    )
+
+
+async def test_a_version_that_is_stale_is_told_and_known(documents):
+    documents.found["/apis"] = aggregated(GIZMO, freshness="Stale")
+    served = await discover(documents.client)
+    assert served.preferred == (GIZMO,)
+    assert served.failures == {"example.com/v1": "stale GroupVersion discovery: example.com/v1"}
+
+
+# -- what is followed
+
+
+class Follows:
+    """Notes which kinds are followed, and fills their caches at once."""
+
+    def __init__(self) -> None:
+        self.now: set[Kind] = set()
+
+    async def __call__(self, cache) -> None:
+        self.now.add(cache.kind)
+        cache.replace((), 1)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.now.discard(cache.kind)
+
+
+class Turns(Clock):
+    """A clock whose sleepers wake when a test says so."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+        self.asleep = asyncio.Event()
+        self._turn = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self._turn.clear()
+        self.asleep.set()
+        await self._turn.wait()
+
+    async def next(self) -> None:
+        """Let the sleeper wake, and work until it sleeps again."""
+        self.asleep.clear()
+        self._turn.set()
+        await self.asleep.wait()
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def at_work():
+    """Starts a discoverer beside the test."""
+    tasks = []
+
+    async def start(client, caches):
+        clock, follows = Turns(), Follows()
+        discoverer = Discoverer(client, caches, clock, follows)
+        tasks.append(asyncio.ensure_future(discoverer.run()))
+        await clock.asleep.wait()
+        await asyncio.sleep(0)
+        return discoverer, clock, follows
+
+    yield start
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@pytest.fixture
+def caches():
+    """Caches of which somebody follows everything."""
+    caches = Caches()
+    caches.cache(REPLICA_SET)
+    caches.listen(EVERYTHING, lambda _: lambda _: None)
+    return caches
+
+
+async def test_every_kind_but_those_that_others_follow_and_events_is_followed(client, caches, at_work):
+    discoverer, _, follows = await at_work(client, caches)
+    await discoverer.until_ready()
+    assert {POD, NAMESPACE, LEASE} <= follows.now
+    assert REPLICA_SET not in follows.now
+    assert not NEVER_COLLECTED & {str(kind) for kind in follows.now}
+
+
+async def test_nothing_is_followed_where_nobody_wants_everything(client, at_work):
+    caches = Caches()
+    discoverer, _, follows = await at_work(client, caches)
+    await discoverer.until_ready()
+    assert caches.served.named("v1", "Pod") == POD
+    assert follows.now == set()
+
+
+async def test_custom_kinds_come_and_go(documents, caches, at_work):
+    _, clock, follows = await at_work(documents.client, caches)
+    assert follows.now == {GIZMO}
+    documents.found["/apis"] = aggregated()
+    await clock.next()
+    assert follows.now == set()
+    assert caches.served.named("example.com/v1", "Gizmo") is None
+    documents.found["/apis"] = aggregated(GIZMO)
+    await clock.next()
+    assert follows.now == {GIZMO}
+    assert set(clock.slept) == {EVERY}
+
+
+async def test_a_kind_whose_server_is_away_is_followed_on(documents, caches, at_work):
+    group = {"name": "example.com", "versions": [{"version": "v1"}], "preferredVersion": {"version": "v1"}}
+    _, clock, follows = await at_work(documents.client, caches)
+    documents.found["/apis"] = {"kind": "APIGroupList", "groups": [group]}
+    documents.found["/apis/example.com/v1"] = 503
+    await clock.next()
+    assert "example.com/v1" in caches.served.failures
+    assert follows.now == {GIZMO}
+
+
+async def test_discovery_that_fails_is_tried_again_and_what_was_known_stays(documents, caches, at_work):
+    _, clock, follows = await at_work(documents.client, caches)
+    documents.found["/apis"] = 403
+    await clock.next()
+    assert follows.now == {GIZMO}
+    assert caches.served.named("example.com/v1", "Gizmo") == GIZMO
