@@ -12,8 +12,9 @@ from typing import Any
 from apiserver.api.logfmt import Lines
 from controller_manager.config import Config, ConfigError
 from controller_manager.flags import from_arguments
-from controller_manager.manager import LeadershipLostError, managing
+from controller_manager.manager import managing
 from controller_manager.runtime.kubeconfig import AccessError, in_cluster, load
+from controller_manager.runtime.leader import LeadLostError
 
 log = logging.getLogger("controller_manager")
 
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ConfigError, AccessError) as error:
         print(f"controller_manager: {error}", file=sys.stderr)  # noqa: T201 - a person reads this
         return 2
-    except LeadershipLostError as error:
+    except LeadLostError as error:
         print(f"controller_manager: {error}; this one ends", file=sys.stderr)  # noqa: T201 - a person reads this
         return 1
     return 0
@@ -45,7 +46,7 @@ async def serve(config: Config) -> None:
     Raises:
         AccessError: the way to the server cannot be understood.
         ConfigError: the address of the metrics, or that of the kubelets, cannot be had.
-        LeadershipLostError: another manager leads.
+        LeadLostError: another manager may lead now.
     """
     stop = _stop_signal(with_input=config.until_stdin_ends)
     access = load(config.kubeconfig, config.context) if config.kubeconfig else in_cluster(os.environ)

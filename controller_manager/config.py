@@ -7,6 +7,7 @@ from pathlib import Path
 from controller_manager.controllers import CONTROLLERS
 from controller_manager.planning.profile import PROFILES
 from controller_manager.runtime.contract import Settings, Spec
+from controller_manager.runtime.leader import Terms
 
 
 class ConfigError(Exception):
@@ -18,17 +19,12 @@ class Election:
     """How one manager of several becomes the one that works (client-go's leaderelection).
 
     Attributes:
-        enabled: False works at once.
         namespace, name: of the Lease.
-        lease, renew, retry: seconds that a lease lasts, that its holder tries to renew it, and between two tries.
     """
 
-    enabled: bool = True
     namespace: str = "kube-system"
     name: str = "kube-controller-manager"
-    lease: float = 15.0
-    renew: float = 10.0
-    retry: float = 2.0
+    terms: Terms = field(default_factory=Terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +55,7 @@ class Config:
         resync: controller → seconds after which everything is looked at again, 0 for never.
         qps, burst: how many requests a second, and at once; below 0 without limit.
         metrics_host, metrics_port: where /metrics, /healthz and /readyz are; port 0 is any free one, None is nowhere.
+        election: None works at once.
         settings: what controllers are told.
         compatibility: a key of PROFILES.
         until_stdin_ends: stop when standard input does, as it does when a keeper dies.
@@ -73,7 +70,7 @@ class Config:
     burst: int = 0
     metrics_host: str = "127.0.0.1"
     metrics_port: int | None = 10252
-    election: Election = field(default_factory=Election)
+    election: Election | None = field(default_factory=Election)
     streams: Streams = field(default_factory=Streams)
     settings: Settings = field(default_factory=Settings)
     compatibility: str = "1.35"
@@ -105,8 +102,8 @@ def check(config: Config) -> Config:
     for name, count in config.workers.items():
         if count < 1:
             raise ConfigError(f"--concurrent-{name}-syncs: {count} workers do nothing: give 1 or more")
-    election = config.election
-    if election.enabled and not election.lease > election.renew > election.retry > 0:
+    terms = config.election.terms if config.election else Terms()
+    if not terms.lease > terms.renew > terms.retry > 0:
         raise ConfigError(
             "--leader-elect-lease-duration must be greater than --leader-elect-renew-deadline, "
             "and that greater than --leader-elect-retry-period"

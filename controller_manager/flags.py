@@ -10,6 +10,7 @@ from controller_manager.config import Config, ConfigError, Election, Streams, ch
 from controller_manager.controllers import CONTROLLERS
 from controller_manager.planning.profile import PROFILES
 from controller_manager.runtime.contract import Settings, Spec
+from controller_manager.runtime.leader import Terms
 
 
 def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]:
@@ -31,14 +32,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
         burst=given.kube_api_burst,
         metrics_host=given.metrics_bind_address.host,
         metrics_port=given.metrics_bind_address.port,
-        election=Election(
-            enabled=given.leader_elect,
-            namespace=given.leader_elect_resource_namespace,
-            name=given.leader_elect_resource_name,
-            lease=given.leader_elect_lease_duration,
-            renew=given.leader_elect_renew_deadline,
-            retry=given.leader_elect_retry_period,
-        ),
+        election=_election(given) if given.leader_elect else None,
         streams=Streams(
             host=given.kubelet_bind_address,
             port=given.kubelet_port,
@@ -51,6 +45,15 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
         until_stdin_ends=given.until_stdin_ends,
     )
     return check(config), given.v
+
+
+def _election(given: argparse.Namespace) -> Election:
+    terms = Terms(
+        lease=given.leader_elect_lease_duration,
+        renew=given.leader_elect_renew_deadline,
+        retry=given.leader_elect_retry_period,
+    )
+    return Election(given.leader_elect_resource_namespace, given.leader_elect_resource_name, terms)
 
 
 def _settings(given: argparse.Namespace) -> Settings:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from controller_manager.config import Config
+from controller_manager.config import Config, Election
 from controller_manager.health import answering
 from controller_manager.metrics import Metrics
 from controller_manager.planning.profile import PROFILES
@@ -19,15 +19,15 @@ from controller_manager.runtime.controller import Controller, Means
 from controller_manager.runtime.discovery import Discoverer
 from controller_manager.runtime.events import Recorder
 from controller_manager.runtime.kubeconfig import Access
+from controller_manager.runtime.leader import Elector, identity
 from controller_manager.runtime.ratelimit import QueueLimiter
 from controller_manager.runtime.watcher import follow
 from controller_manager.runtime.workqueue import WorkQueue
 
 log = logging.getLogger("controller_manager")
 
-
-class LeadershipLostError(Exception):
-    """This manager does not lead any more; the message says who does."""
+RELEASE = 2.0
+"""Seconds that giving up a lease may take at the end."""
 
 
 class Manager:
@@ -45,6 +45,7 @@ class Manager:
         self._config = config
         self._client = client
         self._clock = clock
+        self._metrics = metrics
         self._ready = asyncio.Event()
         self._recorder = Recorder(client, clock)
         means = Means(self.caches, client, self._recorder, clock)
@@ -63,9 +64,35 @@ class Manager:
         await self._ready.wait()
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Work until cancelled, once this manager leads if there is an election.
+
+        Raises:
+            BaseExceptionGroup: of LeadLostError, where another manager may lead now.
+        """
         async with asyncio.TaskGroup() as group:
             group.create_task(self._recorder.run())
+            if self._config.election is None:
+                await self._work()
+            else:
+                await self._lead(self._config.election)
+
+    async def _lead(self, election: Election) -> None:
+        lease = f"{election.namespace}/{election.name}"
+        elector = Elector(self._client, self._recorder, self._clock, lease=lease, name=identity(), terms=election.terms)
+        self._metrics.leading[election.name] = False
+        await elector.acquire()
+        self._metrics.leading[election.name] = True
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(elector.keep())
+                group.create_task(self._work())
+        finally:
+            self._metrics.leading[election.name] = False
+            async with asyncio.timeout(RELEASE):
+                await elector.release()
+
+    async def _work(self) -> None:
+        async with asyncio.TaskGroup() as group:
             named = list(self.caches.kinds.values())
             for cache in named:
                 group.create_task(self._follow(cache))
@@ -101,7 +128,7 @@ async def managing(config: Config, access: Access, *, clock: Clock | None = None
 
     Raises:
         ConfigError: an address to listen at cannot be had.
-        LeadershipLostError: another manager has taken the lead.
+        LeadLostError: another manager may lead now.
     """
     clock = clock or Clock()
     metrics = Metrics(clock)
