@@ -102,10 +102,10 @@ def keep_revision(run: Pass) -> Steps:
     yield from _put(run, deployment)
 
 
-def _make_new(run: Pass) -> Steps:
+def _make_new(run: Pass, *, empty: bool = False) -> Steps:
     """Make the ReplicaSet of the Deployment's template, unless it is there already and the cache was behind."""
     deployment = run.deployment
-    wanted = new_replica_set(deployment, run.sets, owner_reference(DEPLOYMENT, deployment))
+    wanted = new_replica_set(deployment, run.sets, owner_reference(DEPLOYMENT, deployment), empty=empty)
     try:
         new = yield Create(REPLICA_SET, wanted)
     except ApiError as error:
@@ -201,7 +201,7 @@ def roll_back(run: Pass) -> Steps:
     """Put the template of an earlier revision in place of the Deployment's, and take the request away (rollback.go)."""
     yield from keep_revision(run)
     if run.sets.new is None:
-        yield from _make_new(run)
+        yield from _make_new(run, empty=True)  # it has a revision, and will hardly need pods (upstream starts some)
     deployment = run.deployment
     revision = history.rollback_revision(deployment) or history.last_revision(run.sets.all)
     to = history.with_revision(run.sets.all, revision) if revision else None

@@ -15,13 +15,14 @@ from controller_manager.planning.templates import selector_with_hash, with_hash
 _LONGEST_NAME = 253
 
 
-def new_replica_set(deployment: Obj, sets: ReplicaSets, reference: Obj) -> Obj:
+def new_replica_set(deployment: Obj, sets: ReplicaSets, reference: Obj, *, empty: bool = False) -> Obj:
     """The ReplicaSet to be made for a Deployment's template (sync.go getNewReplicaSet).
 
     Args:
         deployment: whose template it is.
         sets: those that it has, without a new one.
         reference: by which the Deployment controls it.
+        empty: whether it starts without pods, or with as many as may be.
     """
     spec = deployment["spec"]
     hash_ = template_hash(spec["template"], (deployment.get("status") or {}).get("collisionCount"))
@@ -36,7 +37,7 @@ def new_replica_set(deployment: Obj, sets: ReplicaSets, reference: Obj) -> Obj:
             "ownerReferences": [reference],
         },
         "spec": {
-            "replicas": first_size(deployment, sets),
+            "replicas": 0 if empty else first_size(deployment, sets),
             "selector": selector_with_hash(spec.get("selector") or {}, hash_),
             "template": template,
         },

@@ -10,7 +10,6 @@ from controller_manager.runtime.contract import Create, Delete, Emit, Get, Later
 from controller_manager.runtime.kinds import DEPLOYMENT, REPLICA_SET
 
 REVISION = "deployment.kubernetes.io/revision"
-ROLLBACK_TO = "deprecated.deployment.rollback.to"
 
 
 def told(deployment):

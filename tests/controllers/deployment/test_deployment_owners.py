@@ -6,9 +6,6 @@ from apiserver.api.errors import conflict, not_found
 from controller_manager.runtime.contract import Create, Get, Patch, Update, key_of
 from controller_manager.runtime.kinds import DEPLOYMENT, REPLICA_SET
 
-REVISION = "deployment.kubernetes.io/revision"
-ROLLBACK_TO = "deprecated.deployment.rollback.to"
-
 
 def refused(error, kind=Create):
     return lambda request: error if isinstance(request, kind) else None

@@ -1,0 +1,250 @@
+"""What holds through any rollout: random edits, pods, lags, lost and repeated events, and restarts of the manager."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from controller_manager.planning.pods import is_ready
+from controller_manager.planning.replica_sets import count, divided, replicas_of
+from controller_manager.planning.rollout import fewest_available, most
+from controller_manager.planning.rollout_history import is_resized, number_in
+from controller_manager.planning.templates import without_hash
+from controller_manager.runtime.contract import key_of
+from controller_manager.runtime.kinds import DEPLOYMENT, POD, REPLICA_SET
+
+KEY = "default/web"
+REVISION = "deployment.kubernetes.io/revision"
+ROLLBACK_TO = "deprecated.deployment.rollback.to"
+KINDS = (DEPLOYMENT, REPLICA_SET, POD)
+
+shapes = st.fixed_dictionaries(
+    {
+        "replicas": st.integers(0, 8),
+        "surge": st.sampled_from([0, 1, 3, "25%", "100%"]),
+        "unavailable": st.sampled_from([0, 1, 2, "25%", "100%"]),
+        "revisionHistoryLimit": st.sampled_from([0, 1, 10]),
+    }
+)
+edits = st.one_of(
+    st.tuples(st.just("image"), st.sampled_from(["web:1", "web:2", "web:3", "web:bad"])),
+    st.tuples(st.just("scale"), st.integers(0, 8)),
+    st.tuples(st.sampled_from(["undo", "go_back"]), st.none()),
+)
+pauses = st.tuples(st.sampled_from(["pause", "resume"]), st.none())
+progress = st.tuples(st.just("work"), st.integers(1, 4))
+trouble = st.one_of(
+    st.tuples(st.sampled_from(["relist", "resync"]), st.sampled_from(KINDS)),
+    st.tuples(st.just("restart"), st.none()),
+    st.tuples(st.sampled_from(["unready", "fail", "delete"]), st.integers(0, 20)),
+    st.tuples(st.just("sleep"), st.integers(1, 700)),
+)
+step = st.tuples(st.just("step"), st.none())
+lag = st.one_of(
+    st.tuples(st.just("deliver"), st.tuples(st.sampled_from(KINDS), st.integers(1, 6))),
+    st.tuples(st.just("run"), st.sampled_from(["deployment", "replicaset"])),
+)
+any_number = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+
+def many(*happenings):
+    """Some of these, in any order: now and then a few, now and then a lot."""
+    few = st.lists(st.one_of(*happenings), max_size=12)
+    return st.one_of(few, st.lists(st.one_of(*happenings), min_size=30, max_size=120))
+
+
+def do(cluster, name, value):
+    """One thing that happens."""
+    deeds = {
+        "image": cluster.set_image,
+        "scale": lambda replicas: cluster.edit(replicas=replicas),
+        "pause": lambda _: cluster.edit(paused=True),
+        "resume": lambda _: cluster.edit(paused=False),
+        "undo": lambda _: undo(cluster),
+        "go_back": lambda _: cluster.annotate(**{ROLLBACK_TO: "0"}),
+        "work": cluster.work,
+        "relist": cluster.relist,
+        "resync": lambda kind: cluster.caches.cache(kind).resync(),
+        "restart": lambda _: cluster.start(),
+        "sleep": cluster.sleep,
+        "deliver": lambda what: cluster.deliver(*what),
+        "run": cluster.run,
+    }
+    deeds.get(name, lambda number: harm(cluster, name, number))(value)
+
+
+def undo(cluster):
+    """What kubectl rollout undo does: the template of the revision before the newest."""
+    known = sorted(cluster.sets, key=lambda found: number_in(found, REVISION))
+    if len(known) > 1:
+        cluster.edit(template=without_hash(known[-2]["spec"]["template"]), paused=False)
+
+
+def harm(cluster, how, number):
+    """Something bad happens to a pod."""
+    if not (pods := cluster.pods()):
+        return
+    pod = pods[number % len(pods)]
+    match how:
+        case "unready":
+            cluster.set_ready(pod, "False")
+        case "fail":
+            cluster.server.update(POD, pod | {"status": {"phase": "Failed"}}, "status")
+        case "delete":
+            cluster.server.delete(POD, key_of(pod))
+
+
+def wanted(cluster):
+    return {found["metadata"]["name"]: replicas_of(found) for found in cluster.sets}
+
+
+def one_set_for_each_template(cluster):
+    templates = [without_hash(found["spec"]["template"]) for found in cluster.sets]
+    return all(one not in templates[:number] for number, one in enumerate(templates))
+
+
+@dataclass
+class Watchman:
+    """Looks at every run of the Deployment's controller and remembers what he has seen."""
+
+    cluster: object
+    sizes: dict = field(default_factory=dict)
+    revisions: dict = field(default_factory=dict)
+    revision: int = 0
+
+    def look(self, name):
+        if name == "deployment" and KEY in self.cluster.caches[DEPLOYMENT]._objects:
+            self.check_ceiling_and_floor()
+            self.check_revisions()
+            assert one_set_for_each_template(self.cluster)
+            self.sizes = wanted(self.cluster)
+
+    def check_ceiling_and_floor(self):
+        """Both as of what the controller could know."""
+        deployment = self.cluster.caches[DEPLOYMENT].get(KEY)
+        seen = list(self.cluster.caches[REPLICA_SET])
+        sizes = wanted(self.cluster)
+        assert sum(sizes.values()) <= max(most(deployment), sum(self.sizes.values()))
+        resizing = is_resized(deployment, divided(deployment, seen)) or deployment["spec"].get("paused")
+        if not resizing:
+            counts = {found["metadata"]["name"]: count(found, "availableReplicas") for found in seen}
+            before, after = (
+                sum(min(number, at.get(name, 0)) for name, number in counts.items()) for at in (self.sizes, sizes)
+            )
+            assert after >= min(before, fewest_available(deployment))
+
+    def check_revisions(self):
+        for found in self.cluster.sets:
+            name, number = found["metadata"]["uid"], number_in(found, REVISION)
+            assert number >= self.revisions.get(name, 0)
+            self.revisions[name] = number
+        revision = number_in(self.cluster.deployment, REVISION) or 0
+        assert revision >= self.revision
+        self.revision = revision
+
+
+def come_to_rest(cluster):
+    """End well: a good template, no pause, healthy pods."""
+    cluster.edit(paused=False)
+    cluster.settle()
+    cluster.set_image("web:end")
+    for _ in range(20):
+        cluster.settle()
+        unready = [pod for pod in cluster.pods() if not is_ready(pod)]
+        for pod in unready:
+            cluster.set_ready(pod)
+        if not unready:
+            break
+    cluster.settle()
+
+
+def check_rest(cluster):
+    """All is new and available, revisions differ, and nobody writes any more."""
+    deployment = cluster.deployment
+    sizes = cluster.sizes
+    assert sizes.pop("web:end") == replicas_of(deployment) == len(cluster.pods())
+    assert not any(sizes.values())
+    assert cluster.progress == "True/NewReplicaSetAvailable"
+    numbers = [number_in(found, REVISION) for found in cluster.sets]
+    assert len(set(numbers)) == len(numbers)
+    assert number_in(deployment, REVISION) == max(numbers)
+    cluster.writes.clear()
+    cluster.start()
+    cluster.sleep(5000)
+    cluster.settle()
+    assert cluster.writes == []
+
+
+@any_number
+@given(shape=shapes, happenings=many(lag, lag, lag, progress, edits, pauses, trouble))
+def test_limits_hold_whatever_happens_and_all_ends_well(make_cluster, shape, happenings):
+    cluster = make_cluster("web:1", **shape)
+    cluster.after = Watchman(cluster).look
+    for name, value in happenings:
+        do(cluster, name, value)
+    come_to_rest(cluster)
+    check_rest(cluster)
+
+
+@any_number
+@given(shape=shapes, happenings=many(progress, progress, edits, pauses, step))
+def test_pods_are_never_fewer_nor_more_than_a_rollout_may_have(make_cluster, shape, happenings):
+    """Where ReplicaSets keep up, pods that are ready stay so, and no size is changed, the floor is that of pods."""
+    cluster = make_cluster("web:1", **shape)
+    held = False
+    for name, value in [*happenings, *[("step", None), ("work", 3)] * 3]:
+        held = held and name != "scale"
+        if name == "step":
+            keep_up(cluster)
+            deployment, ready = cluster.deployment, sum(map(is_ready, cluster.pods()))
+            floor = fewest_available(deployment)
+            held = held or (ready >= floor and not is_resized(deployment, divided(deployment, cluster.sets)))
+            assert not held or ready >= floor
+            assert len(cluster.pods()) == sum(wanted(cluster).values())
+            assert not held or len(cluster.pods()) <= most(deployment)
+            cluster.run("deployment")
+        else:
+            do(cluster, name, value)
+    come_to_rest(cluster)
+    check_rest(cluster)
+
+
+def keep_up(cluster):
+    """Let caches see everything, and ReplicaSets do all that they have to."""
+    running = True
+    while running:
+        for kind in KINDS:
+            cluster.deliver(kind)
+        running = cluster.run("replicaset")
+    cluster.deliver(DEPLOYMENT)
+
+
+@any_number
+@given(replicas=st.integers(0, 5), happenings=many(progress, edits, step))
+def test_to_recreate_never_has_pods_of_two_templates(make_cluster, replicas, happenings):
+    """But for a pause in the middle: it brings the new set to its size at once, as upstream does."""
+    cluster = make_cluster("web:1", replicas=replicas, strategy={"type": "Recreate"})
+    for name, value in [*happenings, *[("step", None), ("work", 3)] * 3]:
+        if name == "step":
+            keep_up(cluster)
+            cluster.run("deployment")
+        else:
+            do(cluster, name, value)
+        owners = {pod["metadata"]["ownerReferences"][0]["uid"] for pod in cluster.server.objects[POD].values()}
+        assert len(owners) <= 1
+    come_to_rest(cluster)
+    check_rest(cluster)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_events_told_twice_change_nothing(make_cluster, kind):
+    cluster = make_cluster("web:1", replicas=3)
+    cluster.settle()
+    cluster.writes.clear()
+    for obj in list(cluster.server.objects[kind].values()):
+        cluster.server.unseen[kind] += [(obj, False), (obj, False)]
+    cluster.settle()
+    assert cluster.writes == []
