@@ -244,6 +244,7 @@ class Settings:
         cluster_cidr: where pods get addresses.
         node_monitor_grace: seconds after which a node that says nothing is lost.
         terminated_pod_gc_threshold: how many ended pods may stay, 0 for any number.
+        scheduler_name: the spec.schedulerName of the pods that the scheduler places.
     """
 
     root_ca: str = ""
@@ -255,6 +256,7 @@ class Settings:
     cluster_cidr: str = "10.244.0.0/14"
     node_monitor_grace: float = 50.0
     terminated_pod_gc_threshold: int = 12500
+    scheduler_name: str = "default-scheduler"
 
 
 # -- what a controller is ----------------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ class Search:
         board: of its kind.
         nodes: how many there are.
         victims: the pods on a node, those that are of no concern too.
-        budgets: all PodDisruptionBudgets.
+        budgets: gives all PodDisruptionBudgets.
         accepts: the filter of the pod's own.
     """
 
@@ -81,7 +81,7 @@ class Search:
     board: Board
     nodes: int
     victims: Callable[[NodeInfo], Iterable[Victim]]
-    budgets: Sequence[Obj]
+    budgets: Callable[[], Sequence[Obj]]
     accepts: Accepts | None = None
 
 
@@ -113,6 +113,8 @@ def preempt(search: Search, potential: Sequence[NodeInfo]) -> Candidate | str:
 def _try(search: Search, node: NodeInfo) -> Candidate | Status:
     """Who has to go from a node: the less important pods but those for whom there is room (SelectVictimsOnNode)."""
     priority = search.info.shape.priority
+    if all(kind.shape.priority >= priority for kind in node.present):
+        return _NO_VICTIMS
     lesser = sorted((v for v in search.victims(node) if v.info.shape.priority < priority), key=lambda v: v.importance)
     if not lesser:
         return _NO_VICTIMS
@@ -122,7 +124,7 @@ def _try(search: Search, node: NodeInfo) -> Candidate | Status:
     check = partial(search.board.status, left, origin=node, accepts=search.accepts)
     if (status := check()) is not None:
         return status
-    violating = _violating(lesser, search.budgets)
+    violating = _violating(lesser, search.budgets())
     spared = [v for v in lesser if id(v) in violating] + [v for v in lesser if id(v) not in violating]
     gone = []
     for victim in spared:
@@ -161,21 +163,18 @@ def _selector(budget: Obj) -> LabelSelector:
         return LabelSelector(nothing=True)
 
 
-def why_not_eligible(pod: Obj, info: PodInfo, nominated: NodeInfo | None, victims: Iterable[Victim]) -> str:
+def why_not_eligible(info: PodInfo, victims: Iterable[Victim]) -> str:
     """Why a pod may not make others go, "" if it may (PodEligibleToPreemptOthers).
 
     Args:
-        pod: the pod that wants a place.
-        info: the same.
-        nominated: the node that it is promised, where that might still suit; None for none.
-        victims: the pods there.
+        info: the pod that wants a place.
+        victims: the pods on the node that it is promised, where that might still suit.
     """
     if not info.shape.preempts:
         return NEVER
-    if nominated is not None and (pod.get("status") or {}).get("nominatedNodeName") == nominated.name:
-        for victim in victims:
-            if victim.info.shape.priority < info.shape.priority and _goes_for_another(victim.pod):
-                return TERMINATING
+    priority = info.shape.priority
+    if any(victim.info.shape.priority < priority and _goes_for_another(victim.pod) for victim in victims):
+        return TERMINATING
     return ""
 
 

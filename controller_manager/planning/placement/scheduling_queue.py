@@ -90,6 +90,11 @@ class SchedulingQueue:
         return uid in self._pods
 
     @property
+    def has_any(self) -> bool:
+        """Whether it is, or will be, some pod's turn without anything happening."""
+        return bool(self._active or self._timed)
+
+    @property
     def has_parked(self) -> bool:
         """Whether pods wait for an event."""
         return bool(self._parked)
@@ -100,8 +105,8 @@ class SchedulingQueue:
         if known is None:
             known = self._pods[uid] = Waiting(key, uid, priority)
             self._activate(known)
-        elif known.part is Part.PARKED:
-            self._retry(known)
+        else:
+            self.retry(uid)
 
     def remove(self, uid: str) -> None:
         """The pod wants no node any more."""
@@ -109,6 +114,15 @@ class SchedulingQueue:
         if known is not None:
             self._unpark(known)
             known.part = Part.GONE
+
+    def retry(self, uid: str) -> str:
+        """A pod that waits for an event is tried again; gives its key, "" for one that wants no node."""
+        known = self._pods.get(uid)
+        if known is None:
+            return ""
+        if known.part is Part.PARKED:
+            self._retry(known)
+        return known.key
 
     # -- who is next
 

@@ -67,6 +67,29 @@ def default_constraints(selector: LabelSelector) -> tuple[SpreadConstraint, ...]
     return (SpreadConstraint(HOSTNAME, 3, False, selector, 1), SpreadConstraint(ZONE, 5, False, selector, 1))
 
 
+def default_selector(pod: Obj, services: Iterable[Obj], owner: Obj | None) -> LabelSelector:
+    """The pods among which one is spread that says nothing of it itself (plugins/helper/spread.go DefaultSelector).
+
+    Args:
+        pod: which it is.
+        services: all of its namespace.
+        owner: the ReplicaSet, StatefulSet or ReplicationController that controls it.
+    """
+    labels = pod["metadata"].get("labels") or {}
+    wanted: dict[str, str] = {}
+    for service in services:
+        selector = (service.get("spec") or {}).get("selector") or {}
+        if all(labels.get(key) == value for key, value in selector.items()):
+            wanted |= selector
+    requirements = [Requirement(key, "=", (value,)) for key, value in wanted.items()]
+    if owner is not None:
+        selector = (owner.get("spec") or {}).get("selector") or {}
+        if owner.get("kind") == "ReplicationController":
+            selector = {"matchLabels": selector}
+        requirements += [r for r in _selector(selector).requirements if r not in requirements]
+    return LabelSelector(tuple(sorted(requirements, key=str)))
+
+
 # -- affinity ----------------------------------------------------------------------------------------------------------
 
 

@@ -177,6 +177,18 @@ def is_bound(claim: Obj) -> bool:
     return bool(claim["spec"].get("volumeName")) and BIND_COMPLETED in _annotations(claim)
 
 
+def is_given_up(claim: Obj, node: str, version: str) -> bool:
+    """Whether whoever makes volumes has given up making one for the claim near that node (checkBindings).
+
+    Args:
+        claim: as it is.
+        node: for which it was asked.
+        version: the claim's resourceVersion before that; "" where nothing was asked.
+    """
+    known = claim["metadata"].get("resourceVersion")
+    return bool(version) and known != version and _annotations(claim).get(SELECTED_NODE) != node
+
+
 def class_of(claim: Obj) -> str:
     """The name of the storage class, "" for none."""
     return str(_annotations(claim).get(_OLD_CLASS) or (claim["spec"].get("storageClassName") or ""))

@@ -1,0 +1,378 @@
+"""The scheduler: pods without a node get one, by priority and then as they came, or are told why they get none.
+
+A key is a turn, not a pod: whichever key runs takes pods from the queue whose turn it is, some at a time, so that
+priority holds in whatever order keys come. Each decision is made at once and counts for the next; what carries them out
+is asked of the server together, while other keys decide on. All decisions of a run come before its first action.
+"""
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeAlias
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj, name_of, namespace_of
+from controller_manager.controllers.scheduling import (
+    FLUSH,
+    FOR_CLAIM,
+    FREE,
+    ON_NODE,
+    OWNERS,
+    VIEW,
+    Claiming,
+    Observed,
+    Placement,
+    claim_changed,
+    claims_of,
+    node_changed,
+    observe,
+    pod_changed,
+    volume_changed,
+    wants_node,
+)
+from controller_manager.planning.placement.decision import Chosen, Refused, decide
+from controller_manager.planning.placement.scheduling_queue import Part, Waiting
+from controller_manager.planning.placement.volumes import Bindings, class_of, is_bound, is_given_up
+from controller_manager.planning.placement.writes import (
+    NO_NOMINATION,
+    SCHEDULER_ERROR,
+    UNSCHEDULABLE,
+    binding,
+    disruption,
+    note,
+    refusal,
+    reservation,
+    selection,
+)
+from controller_manager.runtime.claims import is_deleting
+from controller_manager.runtime.contract import (
+    STRATEGIC_PATCH,
+    WARNING,
+    Action,
+    Answer,
+    Batch,
+    Create,
+    Delete,
+    Emit,
+    Index,
+    Key,
+    Later,
+    Patch,
+    Plan,
+    Request,
+    Spec,
+    Wake,
+    Watch,
+    key_of,
+)
+from controller_manager.runtime.kinds import (
+    CLAIM,
+    DISRUPTION_BUDGET,
+    NAMESPACE,
+    NODE,
+    POD,
+    SERVICE,
+    STORAGE_CLASS,
+    VOLUME,
+)
+
+FLUSH_EVERY = 30.0
+"""Seconds between two such runs (flushUnschedulablePodsLeftover)."""
+TURN = 64
+"""How many pods a run takes at most: their bindings are under way together."""
+BIND_TIMEOUT = 600.0
+"""Seconds that a pod waits for its claims when it has a node (VolumeBindingArgs.bindTimeoutSeconds)."""
+
+Actions: TypeAlias = Generator[Action, Any, None]
+
+_BIND = 'running Bind plugin "DefaultBinder": '
+_PRE_BIND = 'running PreBind plugin "VolumeBinding": binding volumes: '
+
+# -- what is decided ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Something went wrong with a pod, which is tried again.
+
+    Attributes:
+        error: what, where it was not the server's doing.
+    """
+
+    message: str
+    error: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A pod's turn, and what came of it."""
+
+    waiting: Waiting
+    pod: Obj
+    outcome: Chosen | Refused | Failed
+
+    @property
+    def key(self) -> Key:
+        """Of the pod."""
+        return self.waiting.key
+
+    @property
+    def node(self) -> str:
+        """The name of the node that it gets."""
+        assert isinstance(self.outcome, Chosen)
+        return self.outcome.node
+
+    @property
+    def bindings(self) -> Bindings:
+        """What has to be done for its claims first."""
+        assert isinstance(self.outcome, Chosen)
+        return self.outcome.bindings
+
+
+def _attempts(seen: Observed, now: float) -> Iterator[Attempt]:
+    """Decide about whoever has a turn."""
+    queue = seen.view.queue
+    for _ in range(TURN):
+        waiting = queue.take(now)
+        if waiting is None:
+            return
+        pod = seen.pod(waiting.key)
+        if pod is None or pod["metadata"]["uid"] != waiting.uid or not wants_node(pod, seen.scheduler):
+            queue.remove(waiting.uid)
+            continue
+        attempt = Attempt(waiting, pod, _outcome(seen, pod))
+        _account(seen, attempt, now)
+        yield attempt
+
+
+def _outcome(seen: Observed, pod: Obj) -> Chosen | Refused | Failed:
+    try:
+        return decide(seen.view.cluster, pod, seen.around)
+    except Exception as error:  # noqa: BLE001 - an odd pod must not hold up the others; it is raised in the end
+        return Failed(f"{type(error).__name__}: {error}", error)
+
+
+def _account(seen: Observed, attempt: Attempt, now: float) -> None:
+    """Give the pod back to the queue, or have it wait for its claims."""
+    view, waiting = seen.view, attempt.waiting
+    match attempt.outcome:
+        case Refused(info=info, plugins=plugins):
+            view.queue.park(waiting, info, plugins, now)
+        case Failed():
+            view.queue.fail(waiting, now)
+        case Chosen(node, bindings) if bindings.claims:
+            claims = {key_of(claim): "" for claim, _ in bindings.volumes}
+            claims |= {key_of(claim): claim["metadata"]["resourceVersion"] for claim in bindings.provisions}
+            volumes = [name_of(volume) for _, volume in bindings.volumes]
+            view.begin_claiming(Claiming(waiting, node, now + BIND_TIMEOUT, claims, volumes))
+
+
+def _claimed(seen: Observed, now: float) -> Attempt | float | None:
+    """What became of the claims for which the pod of this key waits: bound, failed, or seconds to wait on."""
+    claiming = seen.view.claiming.get(seen.key)
+    pod = seen.pod(seen.key)
+    if claiming is None:
+        return None
+    if pod is None or claiming.waiting.part is not Part.TAKEN:
+        seen.view.end_claiming(seen.key)
+        return None
+    waits, why = False, "context deadline exceeded" if now >= claiming.until else ""
+    for key, version in claiming.claims.items():
+        claim = seen.claim(key)
+        if claim is None:
+            why = f'failed to check provisioning pvc: persistentvolumeclaim "{key}" not found'
+        elif not is_bound(claim):
+            waits = True
+            if is_given_up(claim, claiming.node, version):
+                why = f'provisioning failed for PVC "{name_of(claim)}"'
+    if waits and not why:
+        return claiming.until - now
+    seen.view.end_claiming(seen.key)
+    if not why:
+        return Attempt(claiming.waiting, pod, Chosen(claiming.node, Bindings()))
+    seen.view.cluster.forget(claiming.waiting.uid)
+    seen.view.queue.fail(claiming.waiting, now)
+    return Attempt(claiming.waiting, pod, Failed(f"{_PRE_BIND}{why}"))
+
+
+# -- what is done ------------------------------------------------------------------------------------------------------
+
+
+def plan(seen: Observed, now: float) -> Plan:
+    """Bind, ask for claims, say why not, and make room.
+
+    Raises:
+        Exception: a pod was so odd that nothing could be decided; everything else is done by then.
+    """
+    view = seen.view
+    if seen.key == FLUSH:
+        view.queue.flush(now)
+    attempts = list(_attempts(seen, now))
+    claimed = _claimed(seen, now)
+    if isinstance(claimed, Attempt):
+        attempts.append(claimed)
+    elif claimed is not None:
+        yield Later(claimed)
+    yield from _go_on(view, now)
+    chosen = [attempt for attempt in attempts if isinstance(attempt.outcome, Chosen)]
+    yield from _bind(seen, [attempt for attempt in chosen if not attempt.bindings.claims], now)
+    yield from _claim(seen, [attempt for attempt in chosen if attempt.bindings.claims], now)
+    yield from _explain(seen, [attempt for attempt in attempts if not isinstance(attempt.outcome, Chosen)], now)
+    for attempt in attempts:
+        if isinstance(attempt.outcome, Failed) and attempt.outcome.error is not None:
+            raise attempt.outcome.error
+
+
+def _go_on(view: Placement, now: float) -> Actions:
+    """See to it that there is a run for who is left: now, or when the next has waited long enough."""
+    if key := view.queue.next_key():
+        yield Wake((key,))
+    due = view.queue.due()
+    if due is not None and not now < view.alarm <= due:
+        view.alarm = due
+        yield Later(due - now)
+
+
+def _bind(seen: Observed, attempts: Sequence[Attempt], now: float) -> Actions:
+    """Give pods their nodes; where that fails the room is free again."""
+    if not attempts:
+        return
+    requests = [Create(POD, binding(a.pod, a.node), name=name_of(a.pod), subresource="binding") for a in attempts]
+    answers = yield from _ask(seen, attempts, requests, now)
+    failed: list[Attempt] = []
+    for attempt, answer in zip(attempts, answers, strict=True):
+        if isinstance(answer, ApiError):
+            _take_back(seen, attempt, now)
+            failed += _failure(attempt, _BIND, answer)
+            continue
+        seen.view.queue.remove(attempt.waiting.uid)
+        pod = attempt.pod
+        message = f"Successfully assigned {namespace_of(pod)}/{name_of(pod)} to {attempt.node}"
+        yield Emit(pod, "Scheduled", message, component=seen.scheduler)
+    yield from _explain(seen, failed, now)
+
+
+def _claim(seen: Observed, attempts: Sequence[Attempt], now: float) -> Actions:
+    """Have claims bound for the node; when they are, their pods' keys run again and the pods are bound."""
+    if not attempts:
+        return
+    wanted = [_claim_requests(attempt) for attempt in attempts]
+    answers = iter((yield from _ask(seen, attempts, [request for part in wanted for request in part], now)))
+    failed: list[Attempt] = []
+    for attempt, requests in zip(attempts, wanted, strict=True):
+        errors = [answer for answer in islice(answers, len(requests)) if isinstance(answer, ApiError)]
+        if errors and attempt.key in seen.view.claiming:
+            _take_back(seen, attempt, now)
+            failed += _failure(attempt, _PRE_BIND, errors[0])
+    yield Wake([attempt.key for attempt in attempts])
+    yield from _explain(seen, failed, now)
+
+
+def _claim_requests(attempt: Attempt) -> Sequence[Request]:
+    bindings = attempt.bindings
+    volumes = [Patch(VOLUME, name_of(volume), reservation(volume, claim)) for claim, volume in bindings.volumes]
+    claims = [Patch(CLAIM, key_of(claim), selection(claim, attempt.node)) for claim in bindings.provisions]
+    return [*volumes, *claims]
+
+
+def _ask(
+    seen: Observed, attempts: Sequence[Attempt], requests: Sequence[Request], now: float
+) -> Generator[Action, Any, Sequence[Answer]]:
+    """The answers; where the run is broken off before they come, nothing has been placed."""
+    answers: Sequence[Answer] | None = None
+    try:
+        answers = yield Batch(requests)
+    finally:
+        if answers is None:
+            for attempt in attempts:
+                _take_back(seen, attempt, now)
+    return answers
+
+
+def _take_back(seen: Observed, attempt: Attempt, now: float) -> None:
+    """The pod is not placed after all, and is tried again later."""
+    seen.view.end_claiming(attempt.key)
+    seen.view.cluster.forget(attempt.waiting.uid)
+    seen.view.queue.fail(attempt.waiting, now)
+
+
+def _failure(attempt: Attempt, what: str, error: ApiError) -> Sequence[Attempt]:
+    """What there is to say of a failure: nothing where the pod is gone."""
+    if error.code == 404 or attempt.waiting.part is Part.GONE:
+        return ()
+    return (Attempt(attempt.waiting, attempt.pod, Failed(f"{what}{error.message}")),)
+
+
+# -- what is told ------------------------------------------------------------------------------------------------------
+
+
+def _explain(seen: Observed, attempts: Sequence[Attempt], now: float) -> Actions:
+    """Say why pods have no node (handleSchedulingFailure), and have others go for them."""
+    patches = []
+    for attempt in attempts:
+        outcome, pod = attempt.outcome, attempt.pod
+        assert not isinstance(outcome, Chosen)
+        yield Emit(pod, "FailedScheduling", note(outcome.message), WARNING, component=seen.scheduler)
+        reason, nominated = (
+            (UNSCHEDULABLE, outcome.nominated) if isinstance(outcome, Refused) else (SCHEDULER_ERROR, "")
+        )
+        body = refusal(pod, now, reason=reason, message=outcome.message, nominated=nominated)
+        if body is not None:
+            patches.append(_status(attempt.key, body))
+    if patches:
+        yield Batch(patches)  # what cannot be told now is told next time
+    for attempt in attempts:
+        if isinstance(attempt.outcome, Refused) and attempt.outcome.candidate is not None:
+            yield from _preempt(seen, attempt, attempt.outcome, now)
+
+
+def _preempt(seen: Observed, attempt: Attempt, refused: Refused, now: float) -> Actions:
+    """Have pods go from the node that the attempt's pod is promised (preemption/executor.go)."""
+    assert refused.candidate is not None
+    queue = seen.view.queue
+    demoted = [key for uid in refused.demoted if (key := queue.retry(uid))]
+    if demoted:
+        yield Batch([_status(key, NO_NOMINATION) for key in demoted])
+    victims = [victim.pod for victim in refused.candidate.victims if not is_deleting(victim.pod)]
+    marks = {key_of(pod): body for pod in victims if (body := disruption(pod, now, seen.scheduler)) is not None}
+    marked = yield Batch([_status(key, body) for key, body in marks.items()])
+    gone = yield Batch([Delete(POD, key_of(pod), uid=pod["metadata"]["uid"]) for pod in victims])
+    for pod, answer in zip(victims, gone, strict=True):
+        if not isinstance(answer, ApiError):
+            message = f"Preempted by pod {attempt.waiting.uid} on node {refused.nominated}"
+            yield Emit(pod, "Preempted", message, component=seen.scheduler)
+    if any(isinstance(answer, ApiError) and answer.code != 404 for answer in (*marked, *gone)):
+        queue.retry(attempt.waiting.uid)
+        demoted.append(attempt.key)
+    if demoted:
+        yield Wake(demoted)
+
+
+def _status(key: Key, body: Obj) -> Patch:
+    return Patch(POD, key, body, subresource="status", content_type=STRATEGIC_PATCH)
+
+
+SPEC = Spec(
+    name="scheduler",
+    watches=(
+        Watch(POD, pod_changed),
+        Watch(NODE, node_changed),
+        Watch(CLAIM, claim_changed),
+        Watch(VOLUME, volume_changed),
+        Watch(STORAGE_CLASS, volume_changed),
+        *(Watch(kind) for kind in (NAMESPACE, SERVICE, DISRUPTION_BUDGET, *OWNERS.values())),
+    ),
+    observe=observe,
+    plan=plan,
+    source="default-scheduler",
+    workers=100,
+    every=FLUSH_EVERY,
+    periodic=(FLUSH,),
+    indexes=(
+        Index(POD, ON_NODE, lambda pod: (pod["spec"]["nodeName"],) if pod["spec"].get("nodeName") else ()),
+        Index(VOLUME, FREE, lambda volume: () if volume["spec"].get("claimRef") else (class_of(volume),)),
+        Index(VOLUME, FOR_CLAIM, claims_of),
+    ),
+    views={VIEW: Placement},
+    feeds={VIEW: (POD, NODE, NAMESPACE, SERVICE)},
+)
