@@ -1,5 +1,6 @@
 """What the manager tells of itself over HTTP: /metrics, /healthz, /livez and /readyz."""
 
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
@@ -31,9 +32,9 @@ async def answering(host: str, port: int | None, metrics: Metrics, missing: Miss
         try:
             await site.start()
         except OSError as error:
+            why = os.strerror(error.errno) if error.errno else str(error)
             raise ConfigError(
-                f"--metrics-bind-address: {host}:{port} cannot be had: {error.strerror or error}; "
-                "give another port, or 0"
+                f"--metrics-bind-address: {host}:{port} cannot be had: {why}; give another port, or 0"
             ) from error
         yield f"http://{host}:{runner.addresses[0][1]}/metrics"
     finally:

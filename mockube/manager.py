@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mockube.control_plane import Running
 from mockube.kubeconfig import Access, write_kubeconfig
-from mockube.supervision import Ready, python, supervised
+from mockube.supervision import Told, python, supervised
 
 METRICS_PORT = 10252
 """Where Prometheus finds the manager, as it found kube-controller-manager."""
@@ -33,9 +33,9 @@ class Wanted:
 
 
 @asynccontextmanager
-async def manager_process(running: Running, wanted: Wanted, ready: Ready) -> AsyncIterator[None]:
+async def manager_process(running: Running, wanted: Wanted, told: Told) -> AsyncIterator[None]:
     """A manager in a process of its own, started again when it dies, for as long as the context lasts."""
-    async with supervised(python("controller_manager", *arguments(running, wanted), "--until-stdin-ends"), ready):
+    async with supervised(python("controller_manager", *arguments(running, wanted), "--until-stdin-ends"), told):
         yield
 
 

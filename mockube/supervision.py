@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 log = logging.getLogger("mockube")
 
@@ -18,14 +19,24 @@ PATIENCE = 10.0
 UNUSABLE = 2
 """The exit code of a program that cannot do what its arguments ask: starting it again would not help."""
 
-Ready = Callable[[str], None]
-"""Told the first line that a process prints, which it does when it is ready; again after each start."""
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Who is told what becomes of the process.
+
+    Attributes:
+        ready: of the first line that it prints, which it does when it is ready; again after each start.
+        unusable: that it cannot do what its arguments ask and has said so; it is not started again.
+    """
+
+    ready: Callable[[str], None]
+    unusable: Callable[[], None]
 
 
 @asynccontextmanager
-async def supervised(command: Sequence[str], ready: Ready) -> AsyncIterator[None]:
+async def supervised(command: Sequence[str], told: Told) -> AsyncIterator[None]:
     """A process for as long as the context lasts; its standard input ends when its keeper does, however that ends."""
-    keeper = asyncio.ensure_future(_keep(command, ready))
+    keeper = asyncio.ensure_future(_keep(command, told))
     try:
         yield
     finally:
@@ -34,13 +45,13 @@ async def supervised(command: Sequence[str], ready: Ready) -> AsyncIterator[None
             await keeper
 
 
-async def _keep(command: Sequence[str], ready: Ready) -> None:
+async def _keep(command: Sequence[str], told: Told) -> None:
     loop, wait = asyncio.get_running_loop(), FIRST_WAIT
     while True:
         began = loop.time()
-        code = await _run(command, ready)
+        code = await _run(command, told.ready)
         if code == UNUSABLE:
-            log.error("%s cannot run as asked, so it is not started again", _name(command))
+            told.unusable()
             return
         if loop.time() - began > CALM:
             wait = FIRST_WAIT
@@ -49,7 +60,7 @@ async def _keep(command: Sequence[str], ready: Ready) -> None:
         wait = min(wait * 2, LONGEST_WAIT)
 
 
-async def _run(command: Sequence[str], ready: Ready) -> int:
+async def _run(command: Sequence[str], ready: Callable[[str], None]) -> int:
     """Start the process and see it end: its exit code, below 0 for a signal."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)

@@ -7,7 +7,8 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -95,7 +96,8 @@ def run(given: argparse.Namespace) -> int:
     from mockube.kubeconfig import KubeconfigError
 
     try:
-        run_loop(_up(given, began))
+        stop = Stop()
+        run_loop(_up(given, began, stop))
     except (ConfigError, InUseError, KubeconfigError) as error:
         return _refuse(str(error))
     except OSError as error:
@@ -103,10 +105,21 @@ def run(given: argparse.Namespace) -> int:
         return _refuse(f"{place}{error.strerror or error}; name a place that can be written with --data-dir")
     except KeyboardInterrupt:  # before there was anything to stop
         return 130
-    return 0
+    return stop.code
 
 
-async def _up(given: argparse.Namespace, began: float) -> None:
+@dataclass(slots=True)
+class Stop:
+    """How the command ends.
+
+    Attributes:
+        code: the exit code.
+    """
+
+    code: int = 0
+
+
+async def _up(given: argparse.Namespace, began: float, how: Stop) -> None:
     from apiserver.__main__ import set_up_logging, spare_collector, stop_signal
     from apiserver.config import Config, check
     from mockube.control_plane import control_plane
@@ -126,15 +139,21 @@ async def _up(given: argparse.Namespace, began: float) -> None:
         spare_collector()
         greeting = _greeting(running, kept=not store.startswith("memory://"), seconds=time.perf_counter() - began)
         print(greeting, end="", flush=True)
-        async with contextlib.nullcontext() if given.api_only else _controllers(given, running, began):
+
+        def unusable() -> None:
+            how.code = 2
+            stop.set()
+
+        async with contextlib.nullcontext() if given.api_only else _controllers(given, running, began, unusable):
             await stop.wait()
 
 
 def _controllers(
-    given: argparse.Namespace, running: "Running", began: float
+    given: argparse.Namespace, running: "Running", began: float, unusable: Callable[[], None]
 ) -> contextlib.AbstractAsyncContextManager[None]:
-    """The controller manager, which tells when it is at work."""
+    """The controller manager, which tells when it is at work, and that it cannot be."""
     from mockube.manager import METRICS_PORT, Wanted, manager_process
+    from mockube.supervision import Told
 
     port = given.metrics_port if given.metrics_port is not None else METRICS_PORT if given.port else 0
     wanted = Wanted(
@@ -148,7 +167,7 @@ def _controllers(
     def tell(line: str) -> None:
         print(_working(line, wanted, seconds=time.perf_counter() - began), flush=True)
 
-    return manager_process(running, wanted, tell)
+    return manager_process(running, wanted, Told(ready=tell, unusable=unusable))
 
 
 def _working(line: str, wanted: "Wanted", *, seconds: float) -> str:

@@ -60,12 +60,15 @@ def environment(home: Path) -> dict[str, str]:
 
 @pytest.fixture
 def up(environment: dict[str, str]) -> Iterator[Start]:
-    """Starts `mockube up` with more arguments, on a free port; what still runs at the end is stopped."""
+    """Starts `mockube up` with more arguments, on a free port; what still runs at the end is stopped.
+
+    With `controllers=True` the controllers run too, and the greeting ends with what is said when they are at work.
+    """
     started: list[subprocess.Popen[str]] = []
 
-    def start(*arguments: str | Path) -> Up:
+    def start(*arguments: str | Path, controllers: bool = False) -> Up:
         process = subprocess.Popen(
-            command("up", "--port", "0", *arguments),
+            command("up", "--port", "0", *arguments, *(() if controllers else ("--api-only",))),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -74,7 +77,7 @@ def up(environment: dict[str, str]) -> Iterator[Start]:
         started.append(process)
         assert process.stdout
         lines: list[str] = []
-        while "Ctrl-C" not in "".join(lines[-1:]):
+        while ("at work" if controllers else "Ctrl-C") not in "".join(lines[-1:]):
             line = process.stdout.readline()
             assert line, f"it ended: {process.communicate(timeout=SECONDS)}"
             lines.append(line)
