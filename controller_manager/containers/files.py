@@ -46,12 +46,6 @@ class Quota:
             self.parent.take(size)
         self.used += size
 
-    def close(self) -> None:
-        """Give everything back to the whole."""
-        if self.parent is not None:
-            self.parent.take(-self.used)
-        self.used = 0
-
 
 @dataclass(slots=True, eq=False)
 class File:
@@ -299,6 +293,11 @@ def size_of(node: Node) -> int:
         if isinstance(node, Directory):
             left += [below for below in node.entries.values() if not (isinstance(below, Directory) and below.mounted)]
     return total
+
+
+def content_size(directory: Directory) -> int:
+    """What is in a directory counts for, without itself and mounts."""
+    return size_of(directory) - NODE_SIZE
 
 
 def _directories(directory: Directory) -> Iterator[Directory]:

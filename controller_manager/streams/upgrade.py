@@ -1,0 +1,83 @@
+"""A connection taken over from HTTP: after the answer 101 its bytes are whatever both sides agreed on."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+PIECE = 64 * 1024
+"""Bytes that are read at once."""
+
+
+class Raw:
+    """The bytes of a connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def read(self) -> bytes:
+        """What came, b"" at the end."""
+        try:
+            return await self._reader.read(PIECE)
+        except ConnectionError:
+            return b""
+
+    async def write(self, data: bytes) -> None:
+        """Send, and wait while the peer takes nothing.
+
+        Raises:
+            ConnectionError: the peer is gone.
+        """
+        self._writer.write(data)
+        await self._writer.drain()
+
+
+class _Taken(asyncio.StreamReaderProtocol):
+    """Reads in place of aiohttp's protocol, which is still told of the end."""
+
+    def __init__(self, reader: asyncio.StreamReader, before: asyncio.BaseProtocol) -> None:
+        super().__init__(reader)
+        self._before = before
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._before.connection_lost(exc)
+
+
+class Upgraded:
+    """What a handler returns that has taken its connection over: nothing is left to be sent, and nothing to be kept."""
+
+    status = 101
+    keep_alive = False
+    body_length = 0
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        """Nothing is sent."""
+
+    async def write_eof(self) -> None:
+        """Nothing is sent."""
+
+
+@asynccontextmanager
+async def taken_over(request: web.BaseRequest, headers: Mapping[str, str]) -> AsyncIterator[Raw]:
+    """The connection of a request, after the answer that it changes its protocol; closed at the end.
+
+    Raises:
+        ConnectionError: the client is gone already.
+    """
+    transport = request.transport
+    if transport is None:
+        raise ConnectionResetError("the client is gone")
+    reader = asyncio.StreamReader()
+    protocol = _Taken(reader, request.protocol)
+    transport.set_protocol(protocol)
+    protocol.connection_made(transport)
+    writer = asyncio.StreamWriter(transport, protocol, reader, asyncio.get_running_loop())
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    writer.write(f"HTTP/1.1 101 Switching Protocols\r\n{head}\r\n".encode())
+    try:
+        yield Raw(reader, writer)
+    finally:
+        transport.close()
