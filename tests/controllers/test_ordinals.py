@@ -1,0 +1,57 @@
+"""Ordinals by their arithmetic: which names are of which set, and in what order pods stand."""
+
+import pytest
+
+from controller_manager.planning.ordinals import Replica, arrange, ordinal_of, pod_name, wanted_ordinals
+from controller_manager.planning.profile import NEWEST, PROFILES
+
+
+@pytest.mark.parametrize(
+    ("parent", "name", "expected"),
+    [
+        ("web", "web-0", 0),
+        ("web", "web-12", 12),
+        ("web", "web-2147483647", 2**31 - 1),
+        ("web", "web-2147483648", None),
+        ("web", "web-99999999999999999999", None),
+        ("web", "web-01", None),
+        ("web", "web-", None),
+        ("web", "web", None),
+        ("web", "web-x", None),
+        ("web", "web-1-0", None),
+        ("web-1", "web-1-0", 0),
+        ("web", "other-0", None),
+        ("web", "web-\u0661", None),
+        ("", "-0", 0),
+    ],
+)
+def test_a_name_gives_its_ordinal_in_the_set_of_all_before_the_last_dash(parent, name, expected):
+    assert ordinal_of(parent, name) == expected
+
+
+def test_a_pods_name_is_found_again():
+    assert ordinal_of("web", pod_name("web", 7)) == 7
+
+
+@pytest.mark.parametrize(
+    ("spec", "profile", "expected"),
+    [
+        ({"replicas": 3}, NEWEST, [0, 1, 2]),
+        ({}, NEWEST, [0]),
+        ({"replicas": 0}, NEWEST, []),
+        ({"replicas": 2, "ordinals": {"start": 5}}, NEWEST, [5, 6]),
+        ({"replicas": 2, "ordinals": {}}, NEWEST, [0, 1]),
+        ({"replicas": 2, "ordinals": {"start": 5}}, PROFILES["1.20"], [0, 1]),
+    ],
+)
+def test_as_many_ordinals_are_wanted_as_replicas(spec, profile, expected):
+    assert list(wanted_ordinals({"spec": spec}, profile)) == expected
+
+
+def test_replicas_stand_ascending_and_condemned_pods_descending():
+    pods = {number: {"metadata": {"name": f"web-{number}"}} for number in (0, 2, 4, 10, 3)}
+
+    found = arrange("web", [*pods.values(), {"metadata": {"name": "web-x"}}], range(1, 4))
+
+    assert found.replicas == (Replica(1, None), Replica(2, pods[2]), Replica(3, pods[3]))
+    assert [replica.ordinal for replica in found.condemned] == [10, 4, 0]
