@@ -263,7 +263,7 @@ def _forget(run: Pass) -> Steps:
 
 def _put(run: Pass, deployment: Obj) -> Steps:
     """Write the status, and with it the annotations, if they are not what they were."""
-    if deployment is not run.deployment:
+    if deployment != run.deployment:
         run.deployment = yield Update(DEPLOYMENT, deployment, subresource="status")
 
 
