@@ -58,6 +58,7 @@ from controller_manager.runtime.owners import (
     item_at,
     judge,
     verdict_on,
+    waits_for,
 )
 
 AT_ONCE = 100
@@ -152,9 +153,19 @@ def _observe_deleted(world: World, item: Item) -> Observed | None:
     work, uid = awaited_work(item.meta), item.meta["uid"]
     if work == ORPHAN:
         return Orphaning(item, tuple(dependents_of(world, uid)))
-    if work == FOREGROUND and not any(is_blocked_by(dependent, uid) for dependent in dependents_of(world, uid)):
+    if work == FOREGROUND and not any(_has_to_go(world, dependent, uid) for dependent in dependents_of(world, uid)):
         return Finishing(item)
     return None
+
+
+def _has_to_go(world: World, dependent: Item, uid: str) -> bool:
+    """Whether an owner that waits has to wait for a dependent: not for one that itself waits for the owner.
+
+    Upstream lets those who were deleted one by one, each in the foreground, wait for each other for ever.
+    """
+    return is_blocked_by(dependent, uid) and not (
+        awaited_work(dependent.meta) == FOREGROUND and waits_for(world, dependent, uid)
+    )
 
 
 def _observe_owned(world: World, item: Item) -> Observed | None:

@@ -123,3 +123,17 @@ def is_blocked_by(dependent: Item, uid: str) -> bool:
     """Whether an owner that is deleted in the foreground has to wait for a dependent."""
     references = dependent.meta.get("ownerReferences") or ()
     return any(reference["uid"] == uid and blocks(reference) for reference in references)
+
+
+def waits_for(world: World, item: Item, uid: str) -> bool:
+    """Whether an item that is deleted in the foreground waits for an object, be it by others that wait, too."""
+    seen, left = set(), [item.meta["uid"]]
+    while left:
+        waiting = left.pop()
+        if waiting == uid:
+            return True
+        if waiting not in seen:
+            seen.add(waiting)
+            blocking = (other.meta for other in dependents_of(world, waiting) if is_blocked_by(other, waiting))
+            left += [meta["uid"] for meta in blocking if awaited_work(meta) == FOREGROUND]
+    return False

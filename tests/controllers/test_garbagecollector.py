@@ -229,6 +229,23 @@ def test_a_circle_of_waiting_owners_is_broken(cluster):
     assert done.of(Delete)[0].propagation == "Foreground"
 
 
+def test_owners_that_wait_for_each_other_are_let_go(cluster):
+    stage = cluster(
+        {
+            CONFIG_MAP: [
+                an("a", refer(CONFIG_MAP, "c"), **FOREGROUND),
+                an("b", refer(CONFIG_MAP, "a"), **FOREGROUND),
+                an("c", refer(CONFIG_MAP, "b"), **FOREGROUND),
+                an("waits for the circle", **FOREGROUND),
+                an("in the circle", refer(CONFIG_MAP, "waits for the circle"), refer(CONFIG_MAP, "a"), **FOREGROUND),
+                an("held", refer(CONFIG_MAP, "in the circle")),
+            ]
+        }
+    )
+    assert stage.run("configmaps/ns/b").of(Patch)
+    assert stage.run("configmaps/ns/waits for the circle").of(Patch) == []
+
+
 def test_an_item_with_a_solid_owner_is_freed_of_the_one_that_waits(cluster):
     owners = [refer(REPLICA_SET, "rs"), refer(CONFIG_MAP, "config")]
     stage = cluster({POD: [an("p", *owners)], CONFIG_MAP: [an("config")], REPLICA_SET: [an("rs", **FOREGROUND)]})
