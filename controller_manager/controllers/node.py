@@ -12,20 +12,17 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
 from controller_manager.planning.addresses import Blocks, host_address, prefix_for
 from controller_manager.planning.conditions import TRUE
+from controller_manager.planning.node_status import Size, is_report_due, kubelet_status, report_due_in
 from controller_manager.planning.nodes import (
     LEASES,
-    Size,
     is_lost,
-    is_report_due,
     is_simulated,
-    kubelet_status,
     name_of_node,
     new_lease,
     new_node,
     ready_status,
     renewal_period,
     renewed_at,
-    report_due_in,
 )
 from controller_manager.planning.times import micro_stamp
 from controller_manager.runtime.contract import (

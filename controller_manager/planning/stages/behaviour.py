@@ -9,7 +9,7 @@ from math import inf
 from typing import Any
 
 from apiserver.api.meta import Obj
-from controller_manager.planning.stages.commands import Ending, ending_of
+from controller_manager.planning.stages.commands import RUNS_ON, Ending, ending_of
 from controller_manager.planning.stages.durations import duration
 from controller_manager.planning.stages.images import Image, image_of
 
@@ -29,7 +29,8 @@ class Behaviour:
         exit_after: seconds from its start until it ends by itself.
         exit_code: with which it ends.
         exit_reason: why, where the code does not say it all: "OOMKilled".
-        exit_times: how many of its runs end so; the next runs on.
+        exit_times: how many of its runs end so.
+        later: how the others end.
         unhealthy_after: seconds from its start until its liveness probe begins to fail.
         stop_after: seconds that it goes on when it is asked to stop.
     """
@@ -42,8 +43,15 @@ class Behaviour:
     exit_code: int = 0
     exit_reason: str = ""
     exit_times: float = inf
+    later: Ending = RUNS_ON
     unhealthy_after: float = inf
     stop_after: float = 0.0
+
+    def ending(self, restarts: int) -> Ending:
+        """How the run after so many restarts ends by itself."""
+        if restarts < self.exit_times:
+            return Ending(self.exit_after, self.exit_code, self.exit_reason)
+        return self.later
 
 
 PLAIN = Behaviour()
@@ -143,10 +151,16 @@ def behaviour_of(container: Obj, *, pod: Obj, asked: list[Wish], is_init: bool =
         is_init: whether it is an init container that has to end: unless it is named, annotations are not for it.
     """
     image = image_of(container["image"])
+    natural = ending_of(container, image)
+    if natural is None:  # it is not understood: only what is there to end ends
+        natural = Ending() if is_init or _is_of_job(pod) else RUNS_ON
     found = _by_image(image)
-    if found.exit_after == inf and not (found.pull_error or image.kind):
-        found = _by_command(found, ending_of(container, image), ends=is_init or _is_of_job(pod))
-    return _by_wishes(found, container, image, asked, is_init=is_init) if asked else found
+    if found.exit_after == inf > natural.after:
+        found = replace(found, exit_after=natural.after, exit_code=natural.code)
+    if not asked:
+        return found
+    wished = _wished(asked, (container["name"],) if is_init else ("", container["name"]))
+    return _with(found, wished, image, natural) if wished else found
 
 
 def _by_image(image: Image) -> Behaviour:
@@ -155,31 +169,30 @@ def _by_image(image: Image) -> Behaviour:
     return IMAGES.get(image.kind, PLAIN)
 
 
-def _by_command(found: Behaviour, ending: Ending | None, *, ends: bool) -> Behaviour:
-    """The same, ending as the command does; where that is not understood, only what is there to end ends."""
-    if ending is None:
-        return replace(found, exit_after=0.0) if ends else found
-    return found if ending.after == inf else replace(found, exit_after=ending.after, exit_code=ending.code)
-
-
 def _is_of_job(pod: Obj) -> bool:
     return any(owner["kind"] == "Job" for owner in pod["metadata"].get("ownerReferences") or ())
 
 
-def _by_wishes(found: Behaviour, container: Obj, image: Image, asked: list[Wish], *, is_init: bool) -> Behaviour:
+def _wished(asked: list[Wish], names: tuple[str, ...]) -> dict[str, Any]:
+    """The fields of Behaviour that annotations fill, of those that are for one of the names."""
     fields: dict[str, Any] = {}
     for wish in sorted(asked, key=lambda wish: bool(wish.container)):  # what names the container wins
-        if wish.name in ANNOTATIONS and wish.container in (
-            (container["name"],) if is_init else ("", container["name"])
-        ):
+        if wish.name in ANNOTATIONS and wish.container in names:
             try:
                 fields.update(ANNOTATIONS[wish.name](wish.value))
             except ValueError:
                 continue  # the pod has been told
-    if "exit_code" in fields and "exit_after" not in fields and found.exit_after == inf:
-        fields["exit_after"] = 0.0
-    if fields.get("pull_error", "" if "pull_failures" not in fields else "true") == "true":
-        fields["pull_error"] = image.pull_error
-    elif fields.get("pull_error") == "false":
-        fields["pull_error"] = ""
-    return replace(found, **fields) if fields else found
+    return fields
+
+
+def _with(found: Behaviour, wished: dict[str, Any], image: Image, natural: Ending) -> Behaviour:
+    """The same with what was wished for, and with what follows from it."""
+    if "exit_code" in wished and "exit_after" not in wished and found.exit_after == inf:
+        wished["exit_after"] = 0.0
+    if "exit_times" in wished:
+        wished["later"] = natural
+    if "pull_failures" in wished:
+        wished.setdefault("pull_error", found.pull_error or "true")
+    if wished.get("pull_error") in ("true", "false"):
+        wished["pull_error"] = image.pull_error if wished["pull_error"] == "true" else ""
+    return replace(found, **wished)

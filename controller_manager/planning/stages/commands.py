@@ -24,10 +24,11 @@ _BACKGROUND = re.compile(r"(?<![&>])&(?![&>])")
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a command ends: after so many seconds, infinitely many where it runs on, with an exit code."""
+    """How a run ends: after so many seconds, infinitely many where it runs on, with a code and perhaps a reason."""
 
     after: float = 0.0
     code: int = 0
+    reason: str = ""
 
 
 RUNS_ON = Ending(inf)

@@ -26,17 +26,12 @@ HOLDS = Verdict(holds=True)
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What conditions follow from.
-
-    Attributes:
-        has_sandbox: whether the pod has its network.
-    """
+    """What conditions follow from."""
 
     pod: Obj
     containers: Sequence[Container]
     statuses: Statuses
     phase: str
-    has_sandbox: bool
 
 
 def conditions_of(state: State, time: str) -> list[Obj]:
@@ -51,7 +46,7 @@ def conditions_of(state: State, time: str) -> list[Obj]:
     foreign = [condition for condition in before if condition["type"] not in OWN]
     containers_ready = _containers_ready(state)
     verdicts = {
-        "PodReadyToStartContainers": Verdict(state.has_sandbox and state.phase not in _TERMINAL),
+        "PodReadyToStartContainers": Verdict(state.phase not in _TERMINAL),
         "Initialized": _initialized(state),
         "Ready": _ready(state, containers_ready, kept),
         "ContainersReady": containers_ready,

@@ -180,11 +180,10 @@ def _run(look: Look, container: Container, status: Obj, turn: float) -> Obj:
         look.tell(events.killed(container.name, "definition changed", container.where))
         ended = terminated(look, status, STOPPED)
         return ended | {"state": {"waiting": {"reason": CREATING}}, "lastState": ended["state"]}
-    behaviour, restarts = container.behaviour, status["restartCount"]
     since = look.since(status["state"]["running"]["startedAt"])
-    if restarts < behaviour.exit_times and look.is_due(since + behaviour.exit_after):
-        at = since + behaviour.exit_after
-        return terminated(look, status, behaviour.exit_code, at=at, reason=behaviour.exit_reason)
+    ending = container.behaviour.ending(status["restartCount"])
+    if look.is_due(since + ending.after):
+        return terminated(look, status, ending.code, at=since + ending.after, reason=ending.reason)
     if (failing := probes.unhealthy_at(container, since)) < inf and look.is_due(failing):
         why = probes.failure(container.spec["livenessProbe"], look.place.pod_ip)
         look.tell(

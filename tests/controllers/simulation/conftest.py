@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from controller_manager.planning.stages.look import Place
-from controller_manager.planning.stages.pods import Step, advance
+from controller_manager.planning.stages.pods import advance
+from controller_manager.planning.stages.steps import Step
 from controller_manager.planning.times import stamp
 
 START = 1_800_000_000.0

@@ -97,6 +97,11 @@ def test_commands_say_when_a_container_ends(behaviour):
     assert behaviour("busybox", command=["sh", "-c", "sleep 5; exit 3"]) == Behaviour(exit_after=5, exit_code=3)
 
 
+def test_an_image_and_a_command_go_together(behaviour):
+    assert behaviour("slow.mockube.io/app", command=["sleep", "60"]) == Behaviour(ready_after=10, exit_after=60)
+    assert behaviour("crash.mockube.io/app", command=["sleep", "60"]) == Behaviour(exit_after=0, exit_code=1)
+
+
 def test_what_is_there_to_end_ends_although_its_command_is_not_understood(behaviour):
     command = ["perl", "-wle", "print bpi(2000)"]
     assert behaviour("perl", command=command) == PLAIN

@@ -261,6 +261,11 @@ def test_a_container_may_crash_a_number_of_times_and_then_run(live):
     assert (life.container()["restartCount"], life.is_ready()) == (3, True)
 
 
+def test_an_image_that_crashes_may_do_so_a_number_of_times(live):
+    life = live("crash.mockube.io/app", annotations={"mockube.io/exit-times": "1"}).until(5)
+    assert (life.container()["restartCount"], life.is_ready()) == (1, True)
+
+
 def test_a_container_that_ends_after_a_time_ends_then(live):
     life = live("busybox", command=["sleep", "30"], spec={"restartPolicy": "Never"})
     assert life.until(29).is_ready()
@@ -448,9 +453,10 @@ def test_an_init_container_that_fails_is_tried_again(with_inits):
 
 
 def test_an_init_container_that_recovers_lets_the_pod_start(with_inits):
-    annotations = {"a.mockube.io/exit-code": "1", "a.mockube.io/exit-after": "0", "a.mockube.io/exit-times": "2"}
-    life = with_inits(container("a", "busybox", command=["true"]), annotations=annotations).until(30)
-    assert life.container("a")["restartCount"] == 2
+    annotations = {"a.mockube.io/exit-code": "1", "a.mockube.io/exit-times": "2"}
+    life = with_inits(container("a", "migrate:1"), annotations=annotations).until(30)
+    assert (life.container("a")["restartCount"], life.is_ready()) == (2, True)
+    assert life.told_at("Started") == [0, 1, 11, 11]
 
 
 def test_an_init_container_that_fails_for_good_fails_the_pod(with_inits):

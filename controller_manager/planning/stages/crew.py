@@ -1,0 +1,106 @@
+"""The containers of a pod together with their statuses, and the pod's status that follows from these."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from apiserver.api.meta import Obj
+from controller_manager.planning.stages import events
+from controller_manager.planning.stages.behaviour import behaviour_of
+from controller_manager.planning.stages.conditions import State, conditions_of
+from controller_manager.planning.stages.containers import CREATING, INITIALIZING, terminated, waiting
+from controller_manager.planning.stages.images import image_of
+from controller_manager.planning.stages.look import DEBUG, INIT, MAIN, SIDECAR, Container, Look
+from controller_manager.planning.stages.phases import phase_of
+
+_FIELDS = {
+    "initContainerStatuses": (INIT, SIDECAR),
+    "containerStatuses": (MAIN,),
+    "ephemeralContainerStatuses": (DEBUG,),
+}
+"""The lists of a pod's status → the roles of the containers in them."""
+
+
+@dataclass(slots=True)
+class Crew:
+    """The containers of a pod.
+
+    Attributes:
+        look: at the pod.
+        containers: in the order in which they start.
+        statuses: theirs, by name; they are replaced as the look goes on.
+    """
+
+    look: Look
+    containers: list[Container]
+    statuses: dict[str, Obj]
+
+    def status(self, container: Container) -> Obj:
+        """A container's status."""
+        return self.statuses[container.name]
+
+    def of(self, *roles: str) -> Iterator[Container]:
+        """The containers of some roles."""
+        return (container for container in self.containers if container.role in roles)
+
+    def running(self) -> Iterator[Container]:
+        """Those that run."""
+        return (each for each in self.containers if "running" in self.statuses[each.name]["state"])
+
+    def tell_stopping(self) -> None:
+        """Tell that those that run are asked to stop."""
+        self.look.tell(*(events.stopping(each.name, each.where) for each in self.running()))
+
+    def end(self, code: int) -> None:
+        """End those that run."""
+        for container in list(self.running()):
+            self.statuses[container.name] = terminated(self.look, self.status(container), code)
+
+    def phase(self, *, ended: bool = False) -> str:
+        """The pod's phase; `ended` where nothing is started again, whatever the policy."""
+        return phase_of(self.containers, self.statuses, ended=ended)
+
+    def pod_status(self, phase: str) -> Obj:
+        """The pod's whole status, in a phase (kubelet_pods.go generateAPIPodStatus)."""
+        look, pod, place = self.look, self.look.pod, self.look.place
+        old = pod.get("status") or {}
+        state = State(pod, self.containers, self.statuses, phase)
+        address = old.get("podIP") or place.pod_ip or place.host_ip
+        new = old | {
+            "phase": phase,
+            "conditions": conditions_of(state, look.time),
+            "startTime": old.get("startTime") or look.time,
+            "hostIP": place.host_ip,
+            "hostIPs": [{"ip": place.host_ip}],
+            "podIP": address,
+            "podIPs": old.get("podIPs") or [{"ip": address}],
+        }
+        if generation := pod["metadata"].get("generation"):
+            new["observedGeneration"] = generation
+        for field, roles in _FIELDS.items():
+            if found := [self.statuses[each.name] for each in self.of(*roles)]:
+                new[field] = found
+        return new
+
+
+def crew_of(look: Look) -> Crew:
+    """The containers of a pod with their statuses as they are."""
+    spec, status = look.pod["spec"], look.pod.get("status") or {}
+    known = {each["name"]: each for field in _FIELDS for each in status.get(field) or ()}
+    reason = INITIALIZING if spec.get("initContainers") else CREATING
+    containers = list(_containers(look))
+    return Crew(look, containers, {each.name: known.get(each.name) or waiting(each, reason) for each in containers})
+
+
+def _containers(look: Look) -> Iterator[Container]:
+    spec = look.pod["spec"]
+    for each in spec.get("initContainers") or ():
+        yield _container(look, each, SIDECAR if each.get("restartPolicy") == "Always" else INIT)
+    for each in spec["containers"]:
+        yield _container(look, each, MAIN)
+    for each in spec.get("ephemeralContainers") or ():
+        yield _container(look, each, DEBUG)
+
+
+def _container(look: Look, spec: Obj, role: str) -> Container:
+    behaviour = behaviour_of(spec, pod=look.pod, asked=look.asked, is_init=role == INIT)
+    return Container(spec, role, behaviour, image_of(spec["image"]), look.pod["spec"].get("restartPolicy") or "Always")
