@@ -10,17 +10,18 @@ from apiserver.api.meta import Obj
 from controller_manager.planning.stages import events, probes
 from controller_manager.planning.stages.durations import go_text
 from controller_manager.planning.stages.look import DEBUG, INIT, Container, Look
-from controller_manager.planning.stages.restarts import (
-    NOTICED,
-    TOLD,
-    pull_attempt,
-    pull_due,
-    restart_delay,
-    should_restart,
+from controller_manager.planning.stages.restarts import NOTICED, restart_delay, should_restart
+from controller_manager.planning.stages.starting import (
+    CREATING,
+    INITIALIZING,
+    after_failure,
+    before_pull,
+    create,
+    name_invalid,
+    waits,
 )
 from controller_manager.planning.times import seconds, stamp
 
-CREATING, INITIALIZING = "ContainerCreating", "PodInitializing"
 STOPPED, KILLED = 143, 137
 """Exit codes after SIGTERM and SIGKILL."""
 
@@ -38,7 +39,7 @@ def live(look: Look, container: Container, status: Obj, turn: float) -> Obj:
         turn: when its turn came.
     """
     while True:
-        after = STAGES.get(state_of(status), _create)(look, container, status, turn)
+        after = STAGES.get(state_of(status), create)(look, container, status, turn)
         if after is status:
             return status
         status = after
@@ -54,27 +55,6 @@ def state_of(status: Obj) -> str:
     return (state.get("waiting") or {}).get("reason") or ""
 
 
-def waiting(container: Container, reason: str) -> Obj:
-    """The status of a container that never ran."""
-    status = {
-        "name": container.name,
-        "state": {"waiting": {"reason": reason}},
-        "lastState": {},
-        "ready": False,
-        "restartCount": 0,
-        "image": container.spec["image"],
-        "imageID": "",
-        "started": False,
-    }
-    mounts = container.spec.get("volumeMounts")
-    return status | {"volumeMounts": [_mounted(mount) for mount in mounts]} if mounts else status
-
-
-def _mounted(mount: Obj) -> Obj:
-    shown = {"name": mount["name"], "mountPath": mount["mountPath"]}
-    return shown | {"readOnly": True, "recursiveReadOnly": "Disabled"} if mount.get("readOnly") else shown
-
-
 def terminated(look: Look, status: Obj, code: int, *, at: float = inf, reason: str = "") -> Obj:
     """The status of a running container that has ended, at a time that has come or now."""
     started = status["state"]["running"]["startedAt"]
@@ -86,92 +66,6 @@ def terminated(look: Look, status: Obj, code: int, *, at: float = inf, reason: s
         "containerID": status["containerID"],
     }
     return status | {"state": {"terminated": ended}, "ready": False, "started": False}
-
-
-def _create(look: Look, container: Container, status: Obj, turn: float) -> Obj:
-    if container.image.invalid:
-        look.tell(
-            events.not_inspected(container.image.invalid, container.where),
-            events.not_started("InvalidImageName", container.where),
-        )
-        return _waits(status, "InvalidImageName", container.image.invalid)
-    if not look.is_due(turn + container.behaviour.start_after):
-        return status
-    begun = turn + container.behaviour.start_after
-    if _fails(container, pull_attempt(look.now - begun)):
-        return _failed(look, container, status)
-    return _start(look, container, status)
-
-
-def _fails(container: Container, attempt: int) -> bool:
-    behaviour = container.behaviour
-    return bool(behaviour.pull_error) and attempt < behaviour.pull_failures
-
-
-def _failed(look: Look, container: Container, status: Obj) -> Obj:
-    """A pull failed."""
-    image, where, why = container.spec["image"], container.where, container.behaviour.pull_error
-    look.tell(
-        events.pulling(image, where),
-        events.pull_failed(image, why, where),
-        events.not_started("ErrImagePull", where),
-    )
-    return _waits(status, "ErrImagePull", why)
-
-
-def _after_failure(look: Look, container: Container, status: Obj, turn: float) -> Obj:
-    """From ErrImagePull to ImagePullBackOff, a little later."""
-    begun = turn + container.behaviour.start_after
-    attempt = pull_attempt(look.now - begun)
-    if not _fails(container, attempt):
-        return _start(look, container, status)
-    if not look.is_due(begun + pull_due(attempt) + TOLD):
-        return status
-    image, where = container.spec["image"], container.where
-    look.tell(events.pull_waits(image, where), events.not_started("ImagePullBackOff", where))
-    why = f'Back-off pulling image "{image}": ErrImagePull: {container.behaviour.pull_error}'
-    return _waits(status, "ImagePullBackOff", why)
-
-
-def _before_pull(look: Look, container: Container, status: Obj, turn: float) -> Obj:
-    """From ImagePullBackOff to the next pull."""
-    begun = turn + container.behaviour.start_after
-    attempt = pull_attempt(look.now - begun)
-    if not _fails(container, attempt):
-        return _start(look, container, status)
-    if attempt and look.now < begun + pull_due(attempt) + TOLD:
-        return _failed(look, container, status)
-    look.is_due(begun + pull_due(attempt + 1))
-    return status
-
-
-def _name_invalid(look: Look, container: Container, status: Obj, turn: float) -> Obj:
-    """Nothing helps but another name."""
-    return status if container.image.invalid else _create(look, container, status, turn)
-
-
-def _waits(status: Obj, reason: str, message: str) -> Obj:
-    return status | {"state": {"waiting": {"reason": reason, "message": message}}}
-
-
-def _start(look: Look, container: Container, status: Obj) -> Obj:
-    image, where = container.spec["image"], container.where
-    if container.spec.get("imagePullPolicy") == "Always":
-        look.tell(events.pulling(image, where), events.pulled(image, where))
-    else:
-        look.tell(events.present(image, where))
-    look.tell(events.created(where), events.started(where))
-    ended = status["state"].get("terminated")
-    last = {"terminated": ended} if ended else status.get("lastState") or {}
-    restarts = status["restartCount"] + 1 if last else status["restartCount"]
-    return status | {
-        "state": {"running": {"startedAt": look.time}},
-        "lastState": last,
-        "restartCount": restarts,
-        "image": container.image.reference,
-        "imageID": container.image.id,
-        "containerID": look.container_id(container.name, restarts),
-    }
 
 
 def _run(look: Look, container: Container, status: Obj, turn: float) -> Obj:
@@ -216,7 +110,6 @@ def _complain(look: Look, container: Container) -> None:
 
 def _end(look: Look, container: Container, status: Obj, turn: float) -> Obj:
     """From its end to the next start, or to the wait for it."""
-    del turn
     if not is_to_restart(container, status):
         return status
     ended = status["state"]["terminated"]
@@ -224,19 +117,19 @@ def _end(look: Look, container: Container, status: Obj, turn: float) -> Obj:
     if not look.is_due(finished + NOTICED):
         return status
     if look.now >= finished + delay:
-        return _start(look, container, status)
+        return create(look, container, status, turn)
     look.tell(events.backing_off(container.name, look.name(), container.where))
     why = f"back-off {go_text(delay)} restarting failed container={container.name} pod={look.name()}"
-    return _waits(status, "CrashLoopBackOff", why) | {"lastState": {"terminated": ended}}
+    return waits(status, "CrashLoopBackOff", why)
 
 
 def _back_off(look: Look, container: Container, status: Obj, turn: float) -> Obj:
     """From CrashLoopBackOff to the next start."""
     ended = (status.get("lastState") or {}).get("terminated")
     if ended is None:
-        return _create(look, container, status, turn)
+        return create(look, container, status, turn)
     due = seconds(ended["finishedAt"]) + _delay(status, ended)
-    return _start(look, container, status) if look.is_due(due) else status
+    return create(look, container, status, turn) if look.is_due(due) else status
 
 
 def _delay(status: Obj, ended: Obj) -> int:
@@ -260,11 +153,11 @@ def is_done(container: Container, status: Obj) -> bool:
 
 
 STAGES: Mapping[str, Stage] = {
-    CREATING: _create,
-    INITIALIZING: _create,
-    "ErrImagePull": _after_failure,
-    "ImagePullBackOff": _before_pull,
-    "InvalidImageName": _name_invalid,
+    CREATING: create,
+    INITIALIZING: create,
+    "ErrImagePull": after_failure,
+    "ImagePullBackOff": before_pull,
+    "InvalidImageName": name_invalid,
     "running": _run,
     "terminated": _end,
     "CrashLoopBackOff": _back_off,

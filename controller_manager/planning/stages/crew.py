@@ -7,10 +7,11 @@ from apiserver.api.meta import Obj
 from controller_manager.planning.stages import events
 from controller_manager.planning.stages.behaviour import behaviour_of
 from controller_manager.planning.stages.conditions import State, conditions_of
-from controller_manager.planning.stages.containers import CREATING, INITIALIZING, terminated, waiting
+from controller_manager.planning.stages.containers import terminated
 from controller_manager.planning.stages.images import image_of
 from controller_manager.planning.stages.look import DEBUG, INIT, MAIN, SIDECAR, Container, Look
 from controller_manager.planning.stages.phases import phase_of
+from controller_manager.planning.stages.starting import CREATING, INITIALIZING, waiting
 
 _FIELDS = {
     "initContainerStatuses": (INIT, SIDECAR),

@@ -396,6 +396,16 @@ def test_an_image_that_breaks_under_a_running_container_keeps_its_last_end(live)
     assert (life.is_ready(), life.container()["restartCount"]) == (True, 1)
 
 
+def test_an_image_that_breaks_during_a_back_off_is_noticed_at_the_next_start(live):
+    life = live("crash.mockube.io/app").until(5)
+    life.pod["spec"]["containers"][0]["image"] = "nginx:1.161"
+    life.until(20)
+    assert (life.shown(), life.container()["lastState"]["terminated"]["exitCode"]) == ("ImagePullBackOff", 1)
+    assert life.phase == "Running"
+    life.pod["spec"]["containers"][0]["image"] = "Nginx"
+    assert life.until(32).shown() == "InvalidImageName"
+
+
 def test_a_name_that_is_no_image_waits_for_another(live):
     life = live("Nginx")
     life.until(60)
