@@ -14,6 +14,7 @@ from controller_manager.planning.addresses import Blocks, host_address, prefix_f
 from controller_manager.planning.conditions import TRUE
 from controller_manager.planning.node_status import Size, is_report_due, kubelet_status, report_due_in
 from controller_manager.planning.nodes import (
+    ENDPOINT,
     LEASES,
     is_lost,
     is_simulated,
@@ -76,6 +77,7 @@ class Observed:
         lease: None where it has none.
         block: of its pods' addresses, "" where there is none left.
         address: its own, where it tells none.
+        endpoint: where its kubelet answers, "" where it does not.
         period: seconds between two renewals of the lease.
     """
 
@@ -84,6 +86,7 @@ class Observed:
     size: Size
     block: str
     address: str
+    endpoint: str
     period: float
 
 
@@ -106,7 +109,8 @@ def observe(world: World, key: Key) -> Starting | Observed | None:
     block = node["spec"].get("podCIDR") or _block(key, blocks, settings)
     address = host_address(block, settings.cluster_cidr) if block and ":" not in block else ""
     lease = world[LEASE].get(f"{LEASES}/{key}")
-    return Observed(node, lease, size, block, address, renewal_period(key, len(world[NODE])))
+    period = renewal_period(key, len(world[NODE]))
+    return Observed(node, lease, size, block, address, settings.kubelet_endpoint, period)
 
 
 def _block(name: str, blocks: Blocks, settings: Settings) -> str:
@@ -123,12 +127,23 @@ def plan(seen: Starting | Observed, now: float) -> Plan:
     if isinstance(seen, Starting):
         yield from _make(seen, now)
         return
-    if seen.block and not seen.node["spec"].get("podCIDR"):
-        yield Patch(NODE, name_of(seen.node), {"spec": {"podCIDR": seen.block, "podCIDRs": [seen.block]}})
+    if lacking := _lacking(seen):
+        yield Patch(NODE, name_of(seen.node), lacking)
         return  # the change runs this again
     report = yield from _report(seen, now)
     renewal = yield from _renew(seen, now)
     yield Later(min(report, renewal))
+
+
+def _lacking(seen: Observed) -> Obj:
+    """What the node needs beside its status, as a merge patch; empty where it has it."""
+    patch: Obj = {}
+    if seen.block and not seen.node["spec"].get("podCIDR"):
+        patch["spec"] = {"podCIDR": seen.block, "podCIDRs": [seen.block]}
+    told = (seen.node["metadata"].get("annotations") or {}).get(ENDPOINT)
+    if seen.endpoint and told != seen.endpoint:
+        patch["metadata"] = {"annotations": {ENDPOINT: seen.endpoint}}
+    return patch
 
 
 def _make(seen: Starting, now: float) -> Plan:

@@ -11,6 +11,8 @@ SIMULATED = "mockube.io/simulated"
 """The label, "true", of nodes whose kubelet is simulated; people may set it on nodes of their own making."""
 LOST = "mockube.io/lost"
 """The annotation, "true", of a node whose kubelet says and does nothing any more."""
+ENDPOINT = "mockube.io/kubelet-endpoint"
+"""The annotation by which the server finds the kubelet of a node whose addresses lead nowhere."""
 REGION, ZONES = "local", ("local-a", "local-b", "local-c")
 LEASES = "kube-node-lease"
 LEASE_SECONDS = 40

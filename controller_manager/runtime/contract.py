@@ -241,6 +241,7 @@ class Settings:
         nodes: how many nodes are simulated.
         node_cpu, node_memory, node_pods: the capacity of each.
         node_version: the release of their kubelets.
+        kubelet_endpoint: HOST:PORT where the kubelets of simulated nodes answer, "" where none does.
         cluster_cidr: where pods get addresses.
         node_monitor_grace: seconds after which a node that says nothing is lost.
         terminated_pod_gc_threshold: how many ended pods may stay, 0 for any number.
@@ -253,6 +254,7 @@ class Settings:
     node_memory: str = "256Gi"
     node_pods: int = 110
     node_version: str = "v1.35.0"
+    kubelet_endpoint: str = ""
     cluster_cidr: str = "10.244.0.0/14"
     node_monitor_grace: float = 50.0
     terminated_pod_gc_threshold: int = 12500

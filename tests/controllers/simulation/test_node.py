@@ -200,6 +200,14 @@ def test_a_node_that_people_made_is_filled_in(reconcile, now):
     assert create.obj["metadata"]["name"] == "gpu"
 
 
+def test_the_server_is_told_where_kubelets_answer(reported, reconcile, now):
+    settings, world = Settings(kubelet_endpoint="127.0.0.1:4567"), {NODE: [reported], LEASE: [lease(renewed=now)]}
+    [patch] = reconcile(SPEC, "node-1", world, lambda _: {}, settings=settings).requests()
+    assert patch.body == {"metadata": {"annotations": {"mockube.io/kubelet-endpoint": "127.0.0.1:4567"}}}
+    reported["metadata"]["annotations"] |= patch.body["metadata"]["annotations"]
+    assert reconcile(SPEC, "node-1", world, settings=settings).requests() == []
+
+
 @pytest.mark.parametrize(
     ("annotation", "value", "said"),
     [
