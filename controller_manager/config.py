@@ -77,8 +77,11 @@ class Config:
     until_stdin_ends: bool = False
 
     def chosen(self) -> list[Spec]:
-        """The controllers to run."""
-        return [spec for name, spec in CONTROLLERS.items() if is_chosen(name, self.controllers, default=spec.default)]
+        """The controllers to run; nodes are simulated only where their kubelets are, unless they are named."""
+        said = self.controllers
+        if not is_chosen("kubelet", said) and "node" not in said:
+            said = (*said, "-node")
+        return [spec for name, spec in CONTROLLERS.items() if is_chosen(name, said, default=spec.default)]
 
 
 def is_chosen(name: str, said: Iterable[str], *, default: bool = True) -> bool:
