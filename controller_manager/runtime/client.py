@@ -1,5 +1,6 @@
 """The way to the server: requests of the contract and watch streams, over connections that are kept."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -96,6 +97,7 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._connections.close()
+        await asyncio.sleep(0)  # the loop closes sockets at its next turn
 
     async def perform(self, request: Request) -> Any:
         """Ask the server.

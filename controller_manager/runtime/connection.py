@@ -92,7 +92,7 @@ class Connection(asyncio.Protocol):
         reply: asyncio.Future[Reply] = self._loop.create_future()
         self._reply = reply
         self._feed, self._began = feed, False
-        timer = self._loop.call_later(seconds, self._fail, LostError(f"no answer within {seconds:g} s"))
+        timer = self._loop.call_later(seconds, self._expire, seconds)
         self._transport.write(message)
         try:
             return await reply
@@ -176,6 +176,9 @@ class Connection(asyncio.Protocol):
             self.abort()
         if reply is not None and not reply.done():
             reply.set_result(Reply(head.code, body, head.retry_after))
+
+    def _expire(self, seconds: float) -> None:
+        self._fail(LostError(f"no answer within {seconds:g} s"))
 
     def _fail(self, error: Exception) -> None:
         if self._reply is not None and not self._reply.done():

@@ -64,7 +64,8 @@ class Intake:
     def replace(self, objects: Iterable[Obj], revision: str) -> None:
         """Everything that there is, as of a revision."""
         objects = list(objects)
-        self._tell(lambda: self._cache.replace(objects, _number(revision)), revision)
+        number = _number(revision)
+        self._tell(lambda: self._cache.replace(objects, number), number)
         self.revision = revision
 
     def trimmed(self, obj: Obj) -> Obj:
@@ -79,39 +80,42 @@ class Intake:
             event = orjson.loads(line)
             word, obj = event["type"], event["object"]
             if word != "ERROR":
-                self._change(word, obj, obj["metadata"]["resourceVersion"])
+                self._change(word, obj)
                 return
         except (orjson.JSONDecodeError, LookupError, TypeError, AttributeError) as error:
             raise lost(f"this is no watch event: {line[:200].decode(errors='replace')!r}") from error
         raise status_error(obj)
 
-    def _change(self, word: str, obj: Obj, revision: str) -> None:
+    def _change(self, word: str, obj: Obj) -> None:
+        revision = obj["metadata"]["resourceVersion"]
+        number = _number(revision)
         if word == "BOOKMARK":
-            self._bookmark(obj["metadata"], revision)
+            self._bookmark(obj["metadata"], revision, number)
             return
+        key = key_of(obj)
         obj = self.trimmed(obj)
         if self._initial is not None:
-            self._initial[key_of(obj)] = obj
+            self._initial[key] = obj
             return
         put = self._cache.remove if word == "DELETED" else self._cache.put
-        self._tell(lambda: put(obj), revision)
+        self._tell(lambda: put(obj), number)
         self.revision = revision
 
-    def _bookmark(self, meta: Obj, revision: str) -> None:
+    def _bookmark(self, meta: Obj, revision: str, number: int) -> None:
         if self._initial is None:
             self.revision = revision
-            self._cache.advance(_number(revision))
+            self._cache.advance(number)
         elif (meta.get("annotations") or {}).get(INITIAL_END) == "true":
             found, self._initial = self._initial, None
             self.replace(found.values(), revision)
 
-    def _tell(self, change: Callable[[], Any], revision: str) -> None:
+    def _tell(self, change: Callable[[], Any], number: int) -> None:
         """Change the cache; a listener that fails is a bug, and no reason to stop following."""
         try:
             change()
         except Exception:
             log.exception("whoever listens to %s failed", self._cache.kind)
-            self._cache.advance(_number(revision))
+            self._cache.advance(number)
 
 
 def _number(revision: str) -> int:

@@ -101,9 +101,10 @@ def refusal(code: int, body: bytes, retry_after: str = "") -> ApiError:
     )
 
 
-def status_error(status: Obj) -> ApiError:
+def status_error(status: Any) -> ApiError:
     """The error that a Status tells within a stream."""
-    return refusal(int(status.get("code") or 500), orjson.dumps(status))
+    code = status.get("code") if isinstance(status, dict) else None
+    return refusal(code if isinstance(code, int) and code else 500, orjson.dumps(status))
 
 
 def lost(why: str) -> ApiError:

@@ -1,0 +1,164 @@
+"""A real server, small servers that answer as they should not, and clocks that need not wait."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from controller_manager.runtime.client import Client
+from controller_manager.runtime.clock import Clock
+from controller_manager.runtime.kubeconfig import Access, load
+from mockube import Cluster
+
+SECONDS = 20
+"""After which a test that waits for something has failed."""
+
+NOW = 1_800_000_000.0
+"""2027-01-15T08:00:00Z"""
+
+
+class HastyClock(Clock):
+    """A clock on which all waits are over at once.
+
+    Attributes:
+        slept: what was waited.
+        passed: seconds since the beginning.
+    """
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+        self.passed = 0.0
+
+    def now(self) -> float:
+        return NOW + self.passed
+
+    def monotonic(self) -> float:
+        return self.passed
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.passed += seconds
+        await asyncio.sleep(0)
+
+
+class PatientClock(HastyClock):
+    """A clock that goes on when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
+        self._began = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._sleepers.append((self.passed + seconds, done))
+        self._began.set()
+        await done
+
+    async def until_someone_sleeps(self, seconds: float) -> None:
+        """Return once somebody waits that long."""
+        async with asyncio.timeout(SECONDS):
+            while not any(end - self.passed == pytest.approx(seconds) for end, _ in self._sleepers):
+                self._began.clear()
+                await self._began.wait()
+
+    def go_on(self, seconds: float) -> None:
+        """Let time pass."""
+        self.passed += seconds
+        for end, sleeper in self._sleepers:
+            if end <= self.passed and not sleeper.done():
+                sleeper.set_result(None)
+        self._sleepers = [(end, sleeper) for end, sleeper in self._sleepers if not sleeper.done()]
+
+
+@pytest.fixture
+def hasty() -> HastyClock:
+    return HastyClock()
+
+
+@pytest.fixture
+def patient() -> PatientClock:
+    return PatientClock()
+
+
+@pytest.fixture
+async def cluster() -> AsyncIterator[Cluster]:
+    """A real server over TLS."""
+    async with Cluster() as found:
+        yield found
+
+
+@pytest.fixture
+async def client(cluster: Cluster) -> AsyncIterator[Client]:
+    """A client of the real server."""
+    async with Client(load(cluster.kubeconfig), Clock()) as found:
+        yield found
+
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+@pytest.fixture
+async def serve() -> AsyncIterator[Callable[[Handler], Awaitable[Access]]]:
+    """Starts a server whose every answer is the test's own; gives the way to it."""
+    runners = []
+
+    async def start(handler: Handler, *, port: int = 0) -> Access:
+        runner = web.ServerRunner(web.Server(handler), shutdown_timeout=0.1)
+        await runner.setup()
+        runners.append(runner)
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+        return Access(f"http://127.0.0.1:{runner.addresses[0][1]}", token="t")
+
+    yield start
+    for runner in runners:
+        await runner.cleanup()
+
+
+@pytest.fixture
+async def speak() -> AsyncIterator[Callable[..., Awaitable[Access]]]:
+    """Starts a server that says certain bytes, one lot for each request, and then closes the connection."""
+    servers = []
+
+    async def start(*lots: bytes) -> Access:
+        async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            for lot in lots:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = next(
+                    (line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), b":0"
+                )
+                await reader.readexactly(int(length.partition(b":")[2]))
+                writer.write(lot)
+                await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(talk, "127.0.0.1")
+        servers.append(server)
+        return Access(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", token="t")
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+@asynccontextmanager
+async def running(work: Any) -> AsyncIterator[asyncio.Task[None]]:
+    """Some endless work beside the test."""
+    task = asyncio.ensure_future(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+        if not task.cancelled() and task.exception():
+            await task
+
+
+@pytest.fixture
+def beside() -> Callable[[Any], Any]:
+    """beside(coroutine): runs it for as long as an `async with` lasts, and raises what it raises."""
+    return running
