@@ -20,6 +20,7 @@ from apiserver.config import Config, ConfigError
 from apiserver.endpoints.discovery import Discovery
 from apiserver.endpoints.forms import Renderer
 from apiserver.endpoints.handlers import Handlers
+from apiserver.endpoints.kubelets import Kubelets
 from apiserver.endpoints.openapi.documents import OpenAPI
 from apiserver.endpoints.pages import Page, Pages
 from apiserver.endpoints.routes import Router
@@ -90,6 +91,7 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
         renderer = Renderer(clock, release.definitions)
         metrics = Metrics(lambda: _objects(registry))
         watches = Watches(registry, renderer, metrics)
+        kubelets = _kubelets(config)
         address = f"{config.bind_address}:{config.secure_port}"
         discovery = Discovery(table, minor=release.minor, address=address, other_paths=PAGES)
         openapi = OpenAPI(table, release.definitions, minor=release.minor)
@@ -97,7 +99,7 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
             authentication=guard.authentication,
             authorizer=guard.authorizer,
             router=Router(table),
-            handlers=Handlers(registry, renderer),
+            handlers=Handlers(registry, renderer, kubelets.carry),
             watches=watches,
             pages=Pages(
                 discovery,
@@ -110,7 +112,8 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
             ids=ids,
             limits=config.limits,
         )
-        async with housekeeping(config, registry), listening(config, server, watches) as port:
+        ended = (watches.stop, kubelets.stop)
+        async with housekeeping(config, registry), listening(config, server, ended=ended) as port:
             scheme = "https" if config.tls_cert_file else "http"
             yield Running(config.bind_address, port, scheme, registry)
     finally:
@@ -181,6 +184,13 @@ def _issuer_pages(tokens: ServiceAccountTokens, address: str) -> Mapping[str, Ca
         CONFIGURATION: lambda: Page(orjson.dumps(tokens.configuration(address)), cache=cache),
         KEY_SET: lambda: Page(orjson.dumps(tokens.key_set()), "application/jwk-set+json", cache=cache),
     }
+
+
+def _kubelets(config: Config) -> Kubelets:
+    try:
+        return Kubelets(config.kubelets)
+    except OSError as error:  # ssl.SSLError is one
+        raise ConfigError(f"--kubelet-client-certificate, --kubelet-certificate-authority: {error}") from error
 
 
 def _checks(store: Store) -> Mapping[str, Any]:

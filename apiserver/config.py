@@ -8,6 +8,7 @@ from pathlib import Path
 
 from apiserver.api.schema import available_versions
 from apiserver.auth.authorization import MODES
+from apiserver.endpoints.kubelets import KubeletAccess
 from apiserver.endpoints.server import Limits
 
 FEWEST_ADDRESSES = 8
@@ -38,6 +39,7 @@ class Config:
         empties_namespaces: the server itself deletes what is in a deleted namespace; False where a controller does.
         kubernetes_version: the release whose kinds are served, such as "1.34"; "" for the newest.
         limits: how many requests may be under way.
+        kubelets: how the nodes' kubelets are reached.
     """
 
     store: str = "memory://"
@@ -56,6 +58,7 @@ class Config:
     limits: Limits = field(default_factory=Limits)
     event_ttl: float = 3600.0
     empties_namespaces: bool = True
+    kubelets: KubeletAccess = field(default_factory=KubeletAccess)
 
     @property
     def version(self) -> str:
@@ -81,14 +84,9 @@ def check(config: Config) -> Config:
                 )
     except ValueError as error:
         raise ConfigError(f"--service-cluster-ip-range: {error}") from error
-    for name in ("tls_cert_file", "tls_private_key_file", "client_ca_file", "token_auth_file"):
-        path: Path | None = getattr(config, name)
-        if path is not None and not path.is_file():
-            raise ConfigError(f"--{name.replace('_', '-')}: {path} is not a file")
-    for name in ("tls_cert_file", "tls_private_key_file", "client_ca_file"):
-        path = getattr(config, name)
-        if path is not None and not _is_pem(path):
-            raise ConfigError(f"--{name.replace('_', '-')}: {path} cannot be read as PEM: name a file of that form")
+    _check_files(config)
+    if config.kubelets.timeout <= 0:
+        raise ConfigError("--kubelet-timeout: give more than 0s")
     if min(config.limits.reading, config.limits.mutating) < 0:
         raise ConfigError("--max-requests-inflight and --max-mutating-requests-inflight: give 0 or more")
     if not _is_host(config.bind_address):
@@ -96,6 +94,23 @@ def check(config: Config) -> Config:
     if not 0 <= config.secure_port <= 65535:
         raise ConfigError(f"--secure-port: {config.secure_port} is no port: give a number from 0 to 65535")
     return replace(config, kubernetes_version=config.version)
+
+
+def _check_files(config: Config) -> None:
+    files = {
+        "--tls-cert-file": config.tls_cert_file,
+        "--tls-private-key-file": config.tls_private_key_file,
+        "--client-ca-file": config.client_ca_file,
+        "--kubelet-client-certificate": config.kubelets.certificate,
+        "--kubelet-client-key": config.kubelets.key,
+        "--kubelet-certificate-authority": config.kubelets.authority,
+    }
+    for flag, path in {**files, "--token-auth-file": config.token_auth_file}.items():
+        if path is not None and not path.is_file():
+            raise ConfigError(f"{flag}: {path} is not a file")
+    for flag, path in files.items():
+        if path is not None and not _is_pem(path):
+            raise ConfigError(f"{flag}: {path} cannot be read as PEM: name a file of that form")
 
 
 def _is_pem(path: Path) -> bool:
@@ -151,6 +166,21 @@ def parser() -> argparse.ArgumentParser:
     add("--max-requests-inflight", type=int, default=400, help="reading requests at a time, 0 for any number")
     add("--max-mutating-requests-inflight", type=int, default=200, help="writing requests at a time, 0 for any number")
     add("--event-ttl", type=_duration, default="1h0m0s", metavar="DURATION", help="how long Events are kept")
+    add("--kubelet-client-certificate", type=Path, metavar="FILE", help="by which kubelets know this server")
+    add("--kubelet-client-key", type=Path, metavar="FILE", help="the key of that certificate")
+    add(
+        "--kubelet-certificate-authority",
+        type=Path,
+        metavar="FILE",
+        help="who signs kubelets' certificates; any if none",
+    )
+    add(
+        "--kubelet-timeout",
+        type=_duration,
+        default="5s",
+        metavar="DURATION",
+        help="how long reaching a kubelet may take",
+    )
     add("--kubernetes-version", default="", metavar="1.N", help="the release to serve; the newest known if not given")
     add("-v", "--v", type=int, default=0, metavar="LEVEL", help="how much to log; from 1 on every request")
     return flags
@@ -180,6 +210,12 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
         kubernetes_version=given.kubernetes_version.removeprefix("v"),
         limits=Limits(given.max_requests_inflight, given.max_mutating_requests_inflight),
         event_ttl=given.event_ttl,
+        kubelets=KubeletAccess(
+            given.kubelet_client_certificate,
+            given.kubelet_client_key,
+            given.kubelet_certificate_authority,
+            given.kubelet_timeout,
+        ),
     )
     return check(config), given.v
 

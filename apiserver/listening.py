@@ -1,4 +1,4 @@
-"""The socket: TLS, the port, and an end in which watches are ended first and requests under way are finished."""
+"""The socket: TLS, the port, and an end in which what lasts is ended first and requests under way are finished."""
 
 import asyncio
 import errno
@@ -6,7 +6,7 @@ import ipaddress
 import os
 import socket
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from aiohttp import web
@@ -14,7 +14,9 @@ from aiohttp import web
 from apiserver.config import Config, ConfigError
 from apiserver.endpoints.protocol import Listener
 from apiserver.endpoints.server import Server
-from apiserver.endpoints.watch import Watches
+
+Stop = Callable[[], Awaitable[None]]
+"""Ends what would last as long as its client wants."""
 
 BACKLOG = 1024
 KEEP_ALIVE = 3600.0
@@ -41,8 +43,8 @@ def _tls(config: Config) -> ssl.SSLContext | None:
 
 
 @asynccontextmanager
-async def listening(config: Config, server: Server, watches: Watches) -> AsyncIterator[int]:
-    """A socket that is served; at the end watches are ended first, then requests under way are finished."""
+async def listening(config: Config, server: Server, *, ended: Sequence[Stop]) -> AsyncIterator[int]:
+    """A socket that is served; at the end what lasts is ended first, then requests under way are finished."""
     listener = Listener(
         server.handle,
         handler_cancellation=True,
@@ -63,7 +65,8 @@ async def listening(config: Config, server: Server, watches: Watches) -> AsyncIt
             raise ConfigError(_why_not(config, error)) from error
         yield site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr] # noqa: SLF001 - aiohttp tells the port of a server that chose one nowhere else
     finally:
-        await watches.stop()
+        for stop in ended:
+            await stop()
         transports = [connection.transport for connection in listener.connections]
         await runner.cleanup()
         for transport in transports:

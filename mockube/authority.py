@@ -34,7 +34,7 @@ def make(directory: Path, names: Sequence[str], *, now: float, write: Write) -> 
 
     Args:
         directory: where kept files are.
-        names: names and addresses that the server's certificate covers.
+        names: names and addresses that the certificates of the server and of the kubelets cover.
         now: seconds since 1970.
         write: writes a file, given its name and content.
 
@@ -46,13 +46,18 @@ def make(directory: Path, names: Sequence[str], *, now: float, write: Write) -> 
     """
     moment = datetime.fromtimestamp(now, UTC)
     authority = _kept_authority(directory, moment) or _new_authority(moment)
-    server = _signed(authority, _subject("kube-apiserver"), moment, names=names)
-    admin = _signed(authority, _subject(USER, GROUP), moment)
-    for name, pair in (("ca", authority), ("apiserver", server), ("admin", admin)):
+    pairs = {
+        "ca": authority,
+        "apiserver": _signed(authority, _subject("kube-apiserver"), moment, names=names),
+        "admin": _signed(authority, _subject(USER, GROUP), moment),
+        "kubelet": _signed(authority, _subject("mockube-kubelet"), moment, names=names),
+        "apiserver-kubelet-client": _signed(authority, _subject("kube-apiserver-kubelet-client", GROUP), moment),
+    }
+    for name, pair in pairs.items():
         write(f"{name}.key", _key_text(pair.key))
         write(f"{name}.crt", pair.certificate.public_bytes(serialization.Encoding.PEM))
     _keep_signing_key(directory, write)
-    return min(pair.certificate.not_valid_after_utc.timestamp() for pair in (authority, server, admin))
+    return min(pair.certificate.not_valid_after_utc.timestamp() for pair in pairs.values())
 
 
 def _kept_authority(directory: Path, moment: datetime) -> Pair | None:

@@ -3,6 +3,8 @@
     ca.crt ca.key                who signed the others; clients check the server by it
     apiserver.crt apiserver.key  the server's
     admin.crt admin.key          of kubernetes-admin in system:masters, for clients that prefer a certificate
+    kubelet.crt kubelet.key      of the simulated kubelets, where they answer logs and exec
+    apiserver-kubelet-client.*   by which they know the server
     sa.key sa.pub                signs the tokens of service accounts
     tokens.csv                   the token of the same administrator
     made.json                    what the certificates hold, so that a start need not read (and import) them
@@ -28,7 +30,7 @@ RENEW_BEFORE = 7 * 86400.0
 """Seconds before its end at which a certificate is replaced: a server may run for some days."""
 
 _SERVICE = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
-_SIGNED = ("ca", "apiserver", "admin")
+_SIGNED = ("ca", "apiserver", "admin", "kubelet", "apiserver-kubelet-client")
 _FILES = (*(f"{name}{suffix}" for name in _SIGNED for suffix in (".crt", ".key")), "sa.key", "sa.pub")
 _RECORD = "made.json"
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
@@ -63,6 +65,26 @@ class Certificates:
         return self.directory / "apiserver.key"
 
     @property
+    def kubelet(self) -> Path:
+        """The certificate of the simulated kubelets."""
+        return self.directory / "kubelet.crt"
+
+    @property
+    def kubelet_key(self) -> Path:
+        """The key of the simulated kubelets' certificate."""
+        return self.directory / "kubelet.key"
+
+    @property
+    def kubelet_client(self) -> Path:
+        """The certificate by which kubelets know the server."""
+        return self.directory / "apiserver-kubelet-client.crt"
+
+    @property
+    def kubelet_client_key(self) -> Path:
+        """The key of the certificate by which kubelets know the server."""
+        return self.directory / "apiserver-kubelet-client.key"
+
+    @property
     def service_account_key(self) -> Path:
         """The key that signs the tokens of service accounts."""
         return self.directory / "sa.key"
@@ -91,7 +113,7 @@ def ensure(directory: Path, names: Sequence[str], *, now: float) -> Certificates
 
     Args:
         directory: made if it does not exist.
-        names: what the server's certificate must cover.
+        names: what the certificates of the server and of the kubelets must cover.
         now: seconds since 1970.
 
     Raises:

@@ -69,4 +69,10 @@ def _secured(config: Config, certificates: Certificates) -> Config:
         client_ca_file=certificates.authority,
         token_auth_file=certificates.tokens,
         service_account_key_file=certificates.service_account_key,
+        kubelets=replace(
+            config.kubelets,
+            certificate=certificates.kubelet_client,
+            key=certificates.kubelet_client_key,
+            authority=certificates.authority,
+        ),
     )

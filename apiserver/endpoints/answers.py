@@ -72,6 +72,24 @@ class Answer:
         return head.encode("utf-8", "replace")
 
 
+class Upgraded:
+    """What a handler returns that gave its connection away: nothing is left to be sent, and nothing to be kept."""
+
+    status = 101
+    keep_alive = False
+    body_length = 0
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        """Nothing is sent."""
+
+    async def write_eof(self) -> None:
+        """Nothing is sent."""
+
+
+Reply = Answer | Upgraded | web.StreamResponse
+"""What a request is answered with."""
+
+
 @lru_cache(maxsize=256)
 def _fixed_head(status: int, media: str, cache: str) -> str:
     kind = f"Content-Type: {media}\r\n" if media else ""

@@ -12,7 +12,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.schema import DecodeError
 from apiserver.api.user import User
 from apiserver.endpoints import bodies, params
-from apiserver.endpoints.answers import Answer
+from apiserver.endpoints.answers import Answer, Reply
 from apiserver.endpoints.forms import Renderer, Shape, shape_of
 from apiserver.endpoints.negotiation import answer_form, body_media
 from apiserver.endpoints.params import Query
@@ -25,7 +25,7 @@ from apiserver.registry.options import Target
 from apiserver.registry.patching import APPLY_PATCH, PATCHES, Patch
 from apiserver.registry.storage import Selected, parse_revision
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
-from apiserver.registry.subresources import CONNECTIONS, SUBRESOURCES, VIRTUAL, Call, Part
+from apiserver.registry.subresources import CONNECTIONS, SUBRESOURCES, VIRTUAL, Call, Location, Part
 from etcd.store import KeyValue
 
 DELETE_OPTIONS = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
@@ -82,9 +82,10 @@ class Asked(NamedTuple):
 class Handlers:
     """One method per verb."""
 
-    def __init__(self, registry: Registry, renderer: Renderer) -> None:
+    def __init__(self, registry: Registry, renderer: Renderer, carry: "Carry") -> None:
         self._registry = registry
         self._renderer = renderer
+        self._carry = carry
 
     async def get(self, asked: Asked) -> Answer:
         """GET of an object."""
@@ -147,7 +148,7 @@ class Handlers:
         found = Selected(items, self._registry.storage.store.revision)
         return self._listed(asked, shape, found, warnings=deletion.deletion_warnings(target, options))
 
-    async def computed(self, asked: Asked, verb: str, part: Part) -> Answer:
+    async def computed(self, asked: Asked, verb: str, part: Part) -> Reply:
         """A subresource other than a plain part of its object, or a resource that is not stored."""
         target, shape = asked.target, asked.shape()
         body = patch = None
@@ -158,7 +159,10 @@ class Handlers:
             body = await self._body(asked, below.kind if below else target.resource.kind)
         kind = OPTIONS.get(verb, "UpdateOptions")
         options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind=kind)
-        answer = await part(Call(self._registry, target, verb, options, asked.query, body, patch))
+        search = asked.request.raw_path.partition("?")[2]
+        answer = await part(Call(self._registry, target, verb, options, asked.query, body, patch, search))
+        if isinstance(answer, Location):
+            return await self._carry(asked, answer)
         if answer is None:
             return response(b"", code=204, media="", audit_id=asked.audit_id)
         if isinstance(answer, Written):
@@ -231,7 +235,9 @@ class Handlers:
         )
 
 
-Handle = Callable[[Handlers, Asked], Awaitable[Answer]]
+Carry = Callable[[Asked, Location], Awaitable[Reply]]
+"""Lets somebody else answer."""
+Handle = Callable[[Handlers, Asked], Awaitable[Reply]]
 
 COLLECTION: Mapping[str, tuple[str, Handle]] = {
     "GET": ("list", Handlers.list),

@@ -10,10 +10,10 @@ from aiohttp.http_exceptions import BadHttpMethod
 from aiohttp.web_protocol import RequestHandler, RequestPayloadError
 
 from apiserver.api import errors
-from apiserver.endpoints.answers import Answer
+from apiserver.endpoints.answers import Reply
 from apiserver.endpoints.negotiation import JSON
 
-Handle = Callable[[web.BaseRequest], Awaitable[Answer | web.StreamResponse]]
+Handle = Callable[[web.BaseRequest], Awaitable[Reply]]
 
 
 class Connection(RequestHandler):

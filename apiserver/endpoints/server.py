@@ -15,7 +15,7 @@ from apiserver.auth.authentication import Authentication
 from apiserver.auth.authorization import Authorizer, Request, is_anonymous, is_public
 from apiserver.auth.impersonation import USER, impersonated
 from apiserver.endpoints import params
-from apiserver.endpoints.answers import Answer
+from apiserver.endpoints.answers import Answer, Reply
 from apiserver.endpoints.handlers import Action, Asked, Handlers, action_of
 from apiserver.endpoints.negotiation import answer_form
 from apiserver.endpoints.pages import BAD_REQUEST, Page, Pages
@@ -136,7 +136,7 @@ class Server:
         self._audit_ids = AuditIds(ids)
         self._limits = {"readOnly": limits.reading, "mutating": limits.mutating}
 
-    async def handle(self, request: web.BaseRequest) -> Answer | web.StreamResponse:
+    async def handle(self, request: web.BaseRequest) -> Reply:
         """Answer one request; whatever goes wrong is a Status."""
         began = time.perf_counter()
         audit_id = request.headers.get("Audit-Id") or self._audit_ids.next()
@@ -170,7 +170,7 @@ class Server:
             )
         return answer
 
-    async def _answer(self, request: web.BaseRequest, audit_id: str, outcome: Outcome) -> Answer | web.StreamResponse:
+    async def _answer(self, request: web.BaseRequest, audit_id: str, outcome: Outcome) -> Reply:
         path, _, search = request.raw_path.partition("?")
         headers = request.headers
         user = self._user_of(request)
@@ -233,6 +233,7 @@ class Server:
             answer = await action.handle(self._handlers, asked)
         finally:
             inflight[kind] -= 1
+        assert isinstance(answer, Answer)  # the others are CONNECTIONS
         if deprecation := asked.target.resource.deprecation:
             warn(answer, deprecation)
         encoding = asked.request.headers.get("Accept-Encoding")

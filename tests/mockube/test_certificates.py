@@ -13,7 +13,8 @@ from mockube.certificates import Certificates, ensure, server_names
 NOW = 1_800_000_000.0
 DAY = 86400.0
 NAMES = server_names("127.0.0.1", "10.96.0.0/12")
-SIGNED = {"apiserver.crt", "apiserver.key", "admin.crt", "admin.key", "made.json"}
+PAIRS = ("apiserver", "admin", "kubelet", "apiserver-kubelet-client")
+SIGNED = {"made.json", *(f"{name}{suffix}" for name in PAIRS for suffix in (".crt", ".key"))}
 FILES = SIGNED | {"ca.crt", "ca.key", "sa.key", "sa.pub", "tokens.csv"}
 
 
@@ -75,13 +76,27 @@ def test_the_administrator_is_in_the_group_that_may_do_everything(directory: Pat
     )
 
 
+def test_kubelets_know_the_server_by_a_certificate_of_that_group(directory: Path) -> None:
+    subject = certificate(made(directory).kubelet_client).subject
+    assert [part.value for part in subject.get_attributes_for_oid(NameOID.COMMON_NAME)] == [
+        "kube-apiserver-kubelet-client"
+    ]
+    assert [part.value for part in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)] == ["system:masters"]
+
+
+def test_kubelets_are_known_by_the_names_of_the_machine(directory: Path) -> None:
+    kubelet = made(directory).kubelet
+    covered = certificate(kubelet).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert [str(name.value) for name in covered] == list(NAMES)
+
+
 def test_tokens_are_long_and_never_twice_the_same(tmp_path: Path) -> None:
     tokens = {made(tmp_path / name).token for name in ("a", "b")}
     assert len(tokens) == 2
     assert min(map(len, tokens)) >= 43
 
 
-@pytest.mark.parametrize("name", ["apiserver", "admin"])
+@pytest.mark.parametrize("name", PAIRS)
 def test_a_signed_certificate_is_verified_with_the_authority_under_strict_rules(directory: Path, name: str) -> None:
     certificates = made(directory)
     issuer = certificate(certificates.authority)

@@ -91,10 +91,13 @@ async def test_a_dry_eviction_changes_nothing(client, running_pod):
 @pytest.mark.parametrize(
     ("path", "code"),
     [
-        ("/pods/p/log", 501),
-        ("/pods/p/log?container=c", 501),
+        ("/pods/p/log", 404),
+        ("/pods/p/log?container=c", 404),
         ("/pods/p/log?container=x", 400),
-        ("/pods/p/exec?command=ls", 501),
+        ("/pods/p/log?tailLines=-1", 422),
+        ("/pods/p/log?sinceTime=yesterday", 400),
+        ("/pods/p/exec?command=ls", 404),
+        ("/pods/p/portforward?ports=http", 400),
         ("/pods/p/proxy", 400),
         ("/pods/p:80/proxy/path", 400),
         ("/pods/a:b:c:d/proxy", 400),

@@ -13,12 +13,35 @@ from apiserver.registry.storage import Selected
 
 
 @dataclass(frozen=True, slots=True)
+class Location:
+    """What is asked of a kubelet.
+
+    Attributes:
+        path: of the kubelet's, as it goes over the wire, with its query.
+        upgrades: whether the connection becomes one of another protocol; else the answer is read to its end.
+        verified: whether the kubelet has to show that it is one.
+    """
+
+    host: str
+    port: int
+    path: str
+    upgrades: bool
+    verified: bool = True
+
+    @property
+    def authority(self) -> str:
+        """HOST:PORT, as a URL has it."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """One request for a subresource, or for a resource that is not stored.
 
     Attributes:
         verb: "get", "list", "create", "update", "patch" or "delete"; one that its row allows.
         query: the request's parameters.
+        search: the same as they were written, where a name may stand several times.
         body: what was sent with a create or an update.
         patch: what was sent with a patch.
     """
@@ -30,6 +53,7 @@ class Call:
     query: Mapping[str, str]
     body: Body | None = None
     patch: Patch | None = None
+    search: str = ""
 
     @property
     def sent(self) -> Body:
@@ -38,8 +62,8 @@ class Call:
         return self.body
 
 
-Answer = Written | Selected | Obj | None
-"""The parent object as it was written, a list, an object of another kind, or nothing at all (204)."""
+Answer = Written | Selected | Location | Obj | None
+"""The parent object as it was written, a list, who answers instead, an object of another kind, or nothing (204)."""
 
 Part = Callable[[Call], Awaitable[Answer]]
 

@@ -1,50 +1,87 @@
-"""Logs, streams and proxies: what is told of pods that no node runs; this server reaches no kubelet."""
+"""Logs, streams and proxies: where the kubelet is that answers, or why there is none (core/pod/strategy.go)."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from urllib.parse import parse_qsl
 
 import orjson
 
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
 from apiserver.api.field import FieldError
+from apiserver.api.go_numbers import parse_int
 from apiserver.api.meta import Obj
-from apiserver.registry.subresources.call import Call, read
+from apiserver.registry.subresources.call import Call, Location, read
+from apiserver.registry.subresources.kubelet_location import kubelet_location
 
-NUMBERS = ("limitBytes", "sinceSeconds", "tailLines")
+SIZES = ("limitBytes", "tailLines")
+NUMBERS = (*SIZES, "sinceSeconds")
+KUBELET_PATHS = {"attach": "attach", "exec": "exec", "portforward": "portForward"}
+STREAMS = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
+"""Parameter → what kubelets call it."""
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
-async def log(call: Call) -> None:
-    """The log of a container: nothing while no node runs the pod (registry/core/pod's LogLocation).
+async def log(call: Call) -> Location | None:
+    """Where the log of a container is; nowhere while no node runs the pod (core/pod's LogLocation).
 
     Raises:
-        ApiError: 400, 404, 422; 501 once a node has the pod.
+        ApiError: 400, 404, 422; 500, the node has no address.
     """
-    found = list(_log_errors(call.query))
+    query = call.query
+    found = list(_log_errors(query))
     if found:
         raise errors.invalid("", "PodLogOptions", name=call.target.name, errors=found)
     pod = await read(call)
-    _container(pod, call.query.get("container", ""))
-    if pod["spec"].get("nodeName"):
-        raise unreachable(call)
+    container = _container(pod, query.get("container", ""))
+    node = pod["spec"].get("nodeName")
+    if not node:
+        return None
+    wanted = [(name, "true") for name in ("follow", "previous", "timestamps") if is_true(query, name)]
+    wanted += [(name, query[name]) for name in ("sinceSeconds", "sinceTime", *SIZES) if query.get(name)]
+    if query.get("stream"):
+        wanted.append(("stream", query["stream"]))
+    path = f"/containerLogs/{call.target.namespace}/{call.target.name}/{container}"
+    verified = not is_true(query, "insecureSkipTLSVerifyBackend")
+    return await kubelet_location(call, node, path, wanted, upgrades=False, verified=verified)
 
 
-async def stream(call: Call) -> Obj:
-    """Commands, terminals and forwarded ports of a container.
+async def stream(call: Call) -> Location:
+    """Where commands, terminals and forwarded ports of a pod lead (core/pod's ExecLocation and its like).
 
     Raises:
-        ApiError: 400, 404; 501 once a node has the pod.
+        ApiError: 400, 404; 500, the node has no address.
     """
+    kind, target = call.target.subresource, call.target
+    wanted = _ports(call) if kind == "portforward" else _streams(call)
     pod = await read(call)
-    if call.target.subresource != "portforward":
-        _container(pod, call.query.get("container", ""))
-    if not pod["spec"].get("nodeName"):
-        raise errors.bad_request(f"pod {call.target.name} does not have a host assigned")
-    raise unreachable(call)
+    path = f"/{KUBELET_PATHS[kind]}/{target.namespace}/{target.name}"
+    if kind != "portforward":
+        path += f"/{_container(pod, call.query.get('container', ''))}"
+    node = pod["spec"].get("nodeName")
+    if not node:
+        raise errors.bad_request(f"pod {target.name} does not have a host assigned")
+    return await kubelet_location(call, node, path, wanted, upgrades=True)
+
+
+def _streams(call: Call) -> list[tuple[str, str]]:
+    wanted = [(there, "1") for here, there in STREAMS.items() if is_true(call.query, here)]
+    return wanted + [("command", word) for word in _all(call, "command") if call.target.subresource == "exec"]
+
+
+def _ports(call: Call) -> list[tuple[str, str]]:
+    texts = [text for value in _all(call, "ports") for text in value.split(",") if text]
+    return [("port", ",".join(str(_number(text)) for text in texts))] if texts else []
+
+
+def _all(call: Call, name: str) -> list[str]:
+    """All values of a parameter that may stand several times."""
+    return [value for known, value in parse_qsl(call.search, keep_blank_values=True) if known == name]
 
 
 async def proxy(call: Call) -> Obj:
-    """Requests to a pod, a service or a node.
+    """Requests to a pod, a service or a node, of which none is carried on yet.
 
     Raises:
         ApiError: 400, 404, 503; 501 where there is something to reach.
@@ -55,14 +92,13 @@ async def proxy(call: Call) -> Obj:
             raise errors.bad_request("address not allowed")
         case "services":
             raise errors.unavailable(f'no endpoints available for service "{call.target.name}"')
-    raise unreachable(call)
+    what = f"{call.target.resource.plural}/{call.target.subresource}"
+    raise ApiError(501, "NotImplemented", f"{what} is not implemented by this server yet")
 
 
-def unreachable(call: Call) -> ApiError:
-    """501: there is somebody to ask, and this server cannot."""
-    target = call.target
-    what = f"{target.resource.plural}/{target.subresource}"
-    return ApiError(501, "NotImplemented", f"{what} is not implemented by this server yet: it reaches no node")
+def is_true(query: Mapping[str, str], name: str) -> bool:
+    """Whether a parameter is there and neither "0" nor "false" (conversion.Convert_Slice_string_To_bool)."""
+    return query.get(name, "0").lower() not in ("0", "false")
 
 
 def _without_port(call: Call) -> Call:
@@ -83,23 +119,29 @@ def _log_errors(query: Mapping[str, str]) -> Iterable[FieldError]:
         yield field.invalid("tailLines", numbers["tailLines"], "must be greater than or equal to 0")
     if numbers.get("limitBytes", 1) < 1:
         yield field.invalid("limitBytes", numbers["limitBytes"], "must be greater than 0")
+    if query.get("sinceTime") and not _TIME.fullmatch(query["sinceTime"]):
+        raise errors.bad_request(_no_time(query["sinceTime"]))
     if "sinceSeconds" in numbers and query.get("sinceTime"):
         yield field.forbidden("", "at most one of `sinceTime` or `sinceSeconds` may be specified")
     elif numbers.get("sinceSeconds", 1) < 1:
         yield field.invalid("sinceSeconds", numbers["sinceSeconds"], "must be greater than 0")
 
 
+def _no_time(text: str) -> str:
+    quoted = orjson.dumps(text).decode()
+    return f'parsing time {quoted} as "2006-01-02T15:04:05Z07:00": cannot parse {quoted} as "2006"'
+
+
 def _number(text: str) -> int:
     """A number, or 400 with the words of Go's ParseInt."""
-    digits = text.removeprefix("-").removeprefix("+")
-    if digits.isascii() and digits.isdigit():
-        return int(text)
-    quoted = orjson.dumps(text).decode()
-    raise errors.bad_request(f"strconv.ParseInt: parsing {quoted}: invalid syntax")
+    try:
+        return parse_int(text)
+    except ValueError as error:
+        raise errors.bad_request(str(error)) from error
 
 
-def _container(pod: Obj, name: str) -> None:
-    """Refuse a container that the pod does not have, and none where it has several."""
+def _container(pod: Obj, name: str) -> str:
+    """The container that is meant; refused are one that the pod does not have, and none where it has several."""
     spec, pod_name = pod["spec"], pod["metadata"]["name"]
     known = [c["name"] for f in ("initContainers", "containers", "ephemeralContainers") for c in spec.get(f) or ()]
     if name and name not in known:
@@ -107,3 +149,4 @@ def _container(pod: Obj, name: str) -> None:
     if not name and len(spec["containers"]) > 1:
         choice = " ".join(known)
         raise errors.bad_request(f"a container name must be specified for pod {pod_name}, choose one of: [{choice}]")
+    return name or str(spec["containers"][0]["name"])
