@@ -44,10 +44,15 @@ NODE_RATE, NODE_BURST = 50.0, 100
 
 @dataclass(slots=True)
 class _Lane:
-    """What one source has said and is not sent yet; one Event after the other."""
+    """What one source has said and is not sent yet; one Event after the other.
+
+    Attributes:
+        dropped: how many were dropped since one was taken last.
+    """
 
     bucket: TokenBucket | None
     waiting: deque[Occurrence] = field(default_factory=deque)
+    dropped: int = 0
     task: asyncio.Task[None] | None = None
 
 
@@ -79,13 +84,15 @@ class Recorder:
             emit: what happened.
             source: the component that says so if `emit` names none.
         """
-        self._nanos = max(int(self._clock.now() * 1e9), self._nanos + 1)
-        said = occurrence(emit, source, nanos=self._nanos)
-        lane = self._lane(said)
+        lane = self._lane(emit.component or source, emit.host)
         if len(lane.waiting) >= QUEUED:
-            log.warning("too many events of %s wait, this is dropped: %s", said.component, said.reason)
+            lane.dropped += 1
+            if lane.dropped == 1:
+                log.info("too many events of %s wait: more are dropped", emit.component or source)
             return
-        lane.waiting.append(said)
+        lane.dropped = 0
+        self._nanos = max(int(self._clock.now() * 1e9), self._nanos + 1)
+        lane.waiting.append(occurrence(emit, source, nanos=self._nanos))
         self._start(lane)
 
     async def run(self) -> None:
@@ -100,11 +107,11 @@ class Recorder:
         finally:
             self._group = None
 
-    def _lane(self, said: Occurrence) -> _Lane:
-        found = self._lanes.get(said.source)
+    def _lane(self, component: str, host: str) -> _Lane:
+        found = self._lanes.get((component, host))
         if found is None:
-            bucket = TokenBucket(self._clock, rate=NODE_RATE, burst=NODE_BURST) if said.host else None
-            found = self._lanes[said.source] = _Lane(bucket)
+            bucket = TokenBucket(self._clock, rate=NODE_RATE, burst=NODE_BURST) if host else None
+            found = self._lanes[component, host] = _Lane(bucket)
         return found
 
     def _start(self, lane: _Lane) -> None:
