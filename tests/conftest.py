@@ -2,9 +2,16 @@
 
 import asyncio
 import os
+import re
+import shlex
 import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
+import yaml
 
 # pytest-asyncio asks for the present loop before its first test, gets one made, and never closes it; told that there is
 # none, it makes none.
@@ -18,3 +25,112 @@ def kubectl_path() -> str:
     if found is None and os.environ.get("CI"):
         pytest.fail("kubectl is not on PATH")
     return found or pytest.skip("kubectl is not on PATH")
+
+
+SECONDS = 60
+"""How long a kubectl may take."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one command said."""
+
+    line: str
+    code: int
+    out: str
+    err: str
+
+    @property
+    def words(self) -> str:
+        return self.out + self.err
+
+
+@dataclass(frozen=True)
+class Kubectl:
+    """One kubectl with a kubeconfig, a home and a working directory of its own."""
+
+    binary: str
+    directory: Path
+    namespace: str
+    environment: dict[str, str] = field(repr=False)
+
+    def start(self, line: str, **environment: str) -> subprocess.Popen[str]:
+        """Start a command whose output is read as it comes."""
+        return subprocess.Popen(
+            [self.binary, *shlex.split(line)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.directory,
+            env=self.environment | environment,
+        )
+
+    def run(self, line: str, given: str = "", **environment: str) -> Ran:
+        """Run a command to its end; `given` is its standard input."""
+        process = self.start(line, **environment)
+        try:
+            out, err = process.communicate(given, timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            pytest.fail(f"kubectl {line} hangs: {out}{err}")
+        return Ran(line, process.returncode, out, "".join(_without_skew(err)))
+
+    def says(self, line: str, pattern: str, given: str = "", **environment: str) -> str:
+        """Run a command that works; what it prints, to stdout and then to stderr, is the pattern from end to end."""
+        return self._said(self.run(line, given, **environment), pattern, code=0)
+
+    def refuses(self, line: str, pattern: str, given: str = "", **environment: str) -> str:
+        """Run a command that fails with such words."""
+        return self._said(self.run(line, given, **environment), pattern, code=1)
+
+    def told(self, line: str, given: str = "") -> str:
+        """What a command that works prints to stdout."""
+        ran = self.run(line, given)
+        assert ran.code == 0, ran
+        return ran.out
+
+    def file(self, name: str, text: str) -> str:
+        """A file in the working directory, and its name."""
+        path = self.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return name
+
+    def _said(self, ran: Ran, pattern: str, *, code: int) -> str:
+        words = ran.words.rstrip("\n")
+        assert (ran.code == 0) == (code == 0), f"kubectl {ran.line} ended with {ran.code}: {words}"
+        assert re.fullmatch(pattern, words, re.DOTALL), f"kubectl {ran.line} says:\n{words}\n\nnot:\n{pattern}"
+        return words
+
+
+def _without_skew(err: str) -> Iterator[str]:
+    """What is said to stderr but for the warnings that a much older client gives of itself."""
+    for line in err.splitlines(keepends=True):
+        if (
+            "exceeds the supported minor version skew" not in line
+            and "This version information is deprecated" not in line
+        ):
+            yield line
+
+
+@pytest.fixture(scope="session")
+def kubectl_at(kubectl_path: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Kubectl]:
+    """Makes a kubectl, that of the PATH if none is named, for a kubeconfig and a namespace that is there."""
+    home = tmp_path_factory.mktemp("home")
+
+    def make(kubeconfig: Path, *, namespace: str = "default", binary: str = kubectl_path) -> Kubectl:
+        directory = tmp_path_factory.mktemp(namespace)
+        config = yaml.safe_load(kubeconfig.read_text())
+        config["contexts"][0]["context"]["namespace"] = namespace
+        (directory / "kubeconfig").write_text(yaml.safe_dump(config))
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "KUBECONFIG": str(directory / "kubeconfig"),
+            "TMPDIR": str(directory),
+        }
+        return Kubectl(binary, directory, namespace, environment)
+
+    return make

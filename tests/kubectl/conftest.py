@@ -1,106 +1,18 @@
 import json
 import os
-import re
-import shlex
 import shutil
 import ssl
-import subprocess
 import urllib.request
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
-import yaml
 
 from mockube.cluster import Cluster
 
 SECONDS = 30
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What one command said."""
-
-    line: str
-    code: int
-    out: str
-    err: str
-
-    @property
-    def words(self) -> str:
-        return self.out + self.err
-
-
-@dataclass(frozen=True)
-class Kubectl:
-    """One kubectl with a kubeconfig, a home and a working directory of its own."""
-
-    binary: str
-    directory: Path
-    namespace: str
-    environment: dict[str, str] = field(repr=False)
-
-    def start(self, line: str, **environment: str) -> subprocess.Popen[str]:
-        """Start a command whose output is read as it comes."""
-        return subprocess.Popen(
-            [self.binary, *shlex.split(line)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=self.directory,
-            env=self.environment | environment,
-        )
-
-    def run(self, line: str, given: str = "", **environment: str) -> Ran:
-        """Run a command to its end; `given` is its standard input."""
-        process = self.start(line, **environment)
-        try:
-            out, err = process.communicate(given, timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            out, err = process.communicate()
-            pytest.fail(f"kubectl {line} hangs: {out}{err}")
-        return Ran(line, process.returncode, out, "".join(_without_skew(err)))
-
-    def says(self, line: str, pattern: str, given: str = "", **environment: str) -> str:
-        """Run a command that works; what it prints, to stdout and then to stderr, is the pattern from end to end."""
-        return self._said(self.run(line, given, **environment), pattern, code=0)
-
-    def refuses(self, line: str, pattern: str, given: str = "", **environment: str) -> str:
-        """Run a command that fails with such words."""
-        return self._said(self.run(line, given, **environment), pattern, code=1)
-
-    def told(self, line: str, given: str = "") -> str:
-        """What a command that works prints to stdout."""
-        ran = self.run(line, given)
-        assert ran.code == 0, ran
-        return ran.out
-
-    def file(self, name: str, text: str) -> str:
-        """A file in the working directory, and its name."""
-        path = self.directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return name
-
-    def _said(self, ran: Ran, pattern: str, *, code: int) -> str:
-        words = ran.words.rstrip("\n")
-        assert (ran.code == 0) == (code == 0), f"kubectl {ran.line} ended with {ran.code}: {words}"
-        assert re.fullmatch(pattern, words, re.DOTALL), f"kubectl {ran.line} says:\n{words}\n\nnot:\n{pattern}"
-        return words
-
-
-def _without_skew(err: str) -> Iterator[str]:
-    """What is said to stderr but for the warnings that a much older client gives of itself."""
-    for line in err.splitlines(keepends=True):
-        if (
-            "exceeds the supported minor version skew" not in line
-            and "This version information is deprecated" not in line
-        ):
-            yield line
 
 
 def _binaries() -> dict[str, str]:
@@ -123,31 +35,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.kubectl)
 
 
+Kubectl = Any
+"""One kubectl with a kubeconfig, a home, a working directory and a namespace of its own."""
 Make = Callable[..., Kubectl]
 
 
 @pytest.fixture(scope="session")
-def kubectl_in(
-    kubectl_path: str, kube_cluster_session: Cluster, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[..., Kubectl]:
+def kubectl_in(kubectl_path: str, kube_cluster_session: Cluster, kubectl_at: Make) -> Make:
     """Makes a kubectl of a binary (that of the PATH if none is named) in a fresh namespace of the shared cluster."""
-    home, numbers = tmp_path_factory.mktemp("home"), count(1)
+    numbers = count(1)
     trust = ssl.create_default_context(cafile=str(kube_cluster_session.ca_file))
 
     def make(binary: str = kubectl_path) -> Kubectl:
         namespace = f"test-{next(numbers)}"
         _create_namespace(kube_cluster_session, trust, namespace)
-        directory = tmp_path_factory.mktemp(namespace)
-        config = yaml.safe_load(kube_cluster_session.kubeconfig.read_text())
-        config["contexts"][0]["context"]["namespace"] = namespace
-        (directory / "kubeconfig").write_text(yaml.safe_dump(config))
-        environment = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(home),
-            "KUBECONFIG": str(directory / "kubeconfig"),
-            "TMPDIR": str(directory),
-        }
-        return Kubectl(binary, directory, namespace, environment)
+        return kubectl_at(kube_cluster_session.kubeconfig, namespace=namespace, binary=binary)
 
     return make
 
