@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from controller_manager.config import ConfigError
+from controller_manager.exposition import exposition
 from controller_manager.metrics import Metrics
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -42,8 +43,8 @@ async def answering(host: str, port: int | None, metrics: Metrics, missing: Miss
 
 
 def _pages(metrics: Metrics, missing: Missing) -> web.Application:
-    async def exposition(_: web.Request) -> web.Response:
-        return web.Response(body=metrics.exposition(), headers={"Content-Type": METRICS_TYPE})
+    async def counts(_: web.Request) -> web.Response:
+        return web.Response(body=exposition(metrics), headers={"Content-Type": METRICS_TYPE})
 
     async def healthy(_: web.Request) -> web.Response:
         return web.Response(text="ok")
@@ -55,7 +56,7 @@ def _pages(metrics: Metrics, missing: Missing) -> web.Application:
         return web.Response(text="ok")
 
     pages = web.Application()
-    pages.router.add_get("/metrics", exposition)
+    pages.router.add_get("/metrics", counts)
     pages.router.add_get("/healthz", healthy)
     pages.router.add_get("/livez", healthy)
     pages.router.add_get("/readyz", ready)

@@ -48,10 +48,11 @@ class Manager:
         self._metrics = metrics
         self._ready = asyncio.Event()
         self._recorder = Recorder(client, clock)
-        means = Means(self.caches, client, self._recorder, clock)
+        means = Means(self.caches, client, self._recorder, clock, metrics.count)
         specs = config.chosen()
         for spec in specs:  # indexes and views come before listeners, which are to find them filled
             self.caches.provide(spec)
+            metrics.include(spec, self.caches)
         self.controllers = [self._controller(spec, means, metrics) for spec in specs]
 
     @property
@@ -112,8 +113,9 @@ class Manager:
         await follow(self._client, cache.kind, cache, clock=self._clock, metadata_only=metadata_only)
 
     def _controller(self, spec: Spec, means: Means, metrics: Metrics) -> Controller:
-        queue = WorkQueue(QueueLimiter(self._clock), metrics.tally(spec.name))
-        metrics.queues[spec.name] = queue
+        name = spec.queue or spec.name
+        queue = WorkQueue(QueueLimiter(self._clock), metrics.tally(name), self._clock.monotonic)
+        metrics.queues[name] = queue
         return Controller(spec, queue, means, workers=self._config.workers.get(spec.name, 0))
 
     async def _resync(self, spec: Spec, seconds: float) -> None:

@@ -1,21 +1,20 @@
-"""What the manager counts, under upstream's names (component-base's workqueue and rest_client metrics)."""
+"""What the manager counts while it works, and what it can read off; `exposition` makes Prometheus' text of it."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
-
-from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.registry import Collector
+from typing import NamedTuple
 
 from controller_manager.runtime.clock import Clock
+from controller_manager.runtime.contract import Gauge, Spec, World
+from controller_manager.runtime.meters import Measure, Meter, Reading, exponential
 from controller_manager.runtime.workqueue import WorkQueue
 
-WORK_BUCKETS = tuple(10.0**power for power in range(-8, 2))
-"""Seconds (workqueue_queue_duration_seconds, workqueue_work_duration_seconds)."""
+WORK_BUCKETS = exponential(1e-8, 10, 10)
+"""Seconds, in workqueue_queue_duration_seconds and workqueue_work_duration_seconds (component-base's workqueue)."""
 REQUEST_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-"""Seconds (rest_client_request_duration_seconds)."""
+"""Seconds, in rest_client_request_duration_seconds (component-base's restclient)."""
 
 
 class Histogram:
@@ -28,14 +27,14 @@ class Histogram:
         self.counts = [0] * (len(bounds) + 1)
         self.total = 0.0
 
-    def add(self, value: float) -> None:
+    def add(self, value: float, times: int = 1) -> None:
         """Count a value."""
-        self.counts[bisect_left(self.bounds, value)] += 1
-        self.total += value
+        self.counts[bisect_left(self.bounds, value)] += times
+        self.total += value * times
 
     def cumulative(self) -> list[tuple[str, float]]:
-        """Bound → how many values are not above it, as the exposition has it."""
-        bounds = (*map(repr, self.bounds), "+Inf")
+        """Bound → how many values are not above it, with the bounds written as Go writes them."""
+        bounds = (*(repr(bound).removesuffix(".0") for bound in self.bounds), "+Inf")
         return list(zip(bounds, map(float, accumulate(self.counts)), strict=True))
 
 
@@ -65,8 +64,48 @@ class QueueTally:
         self.worked.add(worked)
 
 
+@dataclass(slots=True)
+class Family:
+    """What plans have measured with one meter, by the values of its labels."""
+
+    meter: Meter
+    counters: dict[tuple[str, ...], float] = field(default_factory=dict)
+    histograms: dict[tuple[str, ...], Histogram] = field(default_factory=dict)
+
+    def add(self, labels: tuple[str, ...], value: float, times: int) -> None:
+        """Count a value so many times."""
+        if not self.meter.buckets:
+            self.counters[labels] = self.counters.get(labels, 0.0) + value * times
+            return
+        found = self.histograms.get(labels)
+        if found is None:
+            found = self.histograms[labels] = Histogram(self.meter.buckets)
+        found.add(value, times)
+
+
+class Read(NamedTuple):
+    """A gauge, and what it is read of."""
+
+    gauge: Gauge
+    world: World
+
+    def readings(self) -> Iterable[Reading]:
+        """What it shows now."""
+        return self.gauge.read(self.world)
+
+
 class Metrics:
-    """All counts of one manager."""
+    """All counts of one manager.
+
+    Attributes:
+        tallies: name of a queue → what is counted of it.
+        queues: name → queue.
+        requests: (code, method, host) → how many.
+        durations: (method, host) → seconds.
+        leading: name of a Lease → whether this process leads.
+        families: what controllers measure, by the names of their meters.
+        gauges: what can be read off.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -75,10 +114,25 @@ class Metrics:
         self.requests: dict[tuple[str, str, str], int] = {}
         self.durations: dict[tuple[str, str], Histogram] = {}
         self.leading: dict[str, bool] = {}
+        self.families: dict[str, Family] = {}
+        self.gauges: list[Read] = []
 
     def tally(self, name: str) -> QueueTally:
-        """Where the queue of a controller is counted."""
+        """Where a queue is counted."""
         return self.tallies.setdefault(name, QueueTally())
+
+    def include(self, spec: Spec, world: World) -> None:
+        """Take in what a controller measures, and what can be read of it; what has no labels begins at nothing."""
+        for meter in spec.meters:
+            family = self.families.setdefault(meter.name, Family(meter))
+            if not meter.labels:
+                family.add((), 0.0, 0)
+        self.gauges.extend(Read(gauge, world) for gauge in spec.gauges)
+
+    def count(self, measure: Measure, elapsed: float) -> None:
+        """A plan measured something, so many seconds after its run began."""
+        family = self.families[measure.meter.name]
+        family.add(measure.labels, measure.value + (elapsed if measure.elapsed else 0.0), measure.times)
 
     def requested(self, method: str, host: str, code: str, seconds: float) -> None:
         """A request was answered with a code, or failed with "<error>"."""
@@ -88,88 +142,8 @@ class Metrics:
             found = self.durations[method, host] = Histogram(REQUEST_BUCKETS)
         found.add(seconds)
 
-    def exposition(self) -> bytes:
-        """The text that Prometheus scrapes, the process's own families among it."""
-        registry = CollectorRegistry()
-        registry.register(_Families(self))
-        ProcessCollector(registry=registry)
-        PlatformCollector(registry=registry)
-        GCCollector(registry=registry)
-        return generate_latest(registry)
-
-
-class _Families(Collector):
-    """Makes the families of what was counted when they are asked for."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
-
-    def collect(self) -> Iterator[Metric]:
-        yield from self._counters()
-        yield from self._gauges()
-        yield from self._histograms()
-        yield from self._requests()
-        leading = GaugeMetricFamily("leader_election_master_status", "Whether this process leads.", labels=["name"])
-        for name, leads in self._metrics.leading.items():
-            leading.add_metric([name], float(leads))
-        yield leading
-
-    def _counters(self) -> Iterator[Metric]:
-        adds = CounterMetricFamily("workqueue_adds", "Total number of adds handled by workqueue", labels=["name"])
-        retries = CounterMetricFamily(
-            "workqueue_retries", "Total number of retries handled by workqueue", labels=["name"]
-        )
-        for name, tally in self._metrics.tallies.items():
-            adds.add_metric([name], tally.adds)
-            retries.add_metric([name], tally.retries)
-        yield adds
-        yield retries
-
-    def _gauges(self) -> Iterator[Metric]:
-        depth = GaugeMetricFamily("workqueue_depth", "Current depth of workqueue", labels=["name"])
-        unfinished = GaugeMetricFamily(
-            "workqueue_unfinished_work_seconds", "Seconds of work under way that is not counted yet", labels=["name"]
-        )
-        longest = GaugeMetricFamily(
-            "workqueue_longest_running_processor_seconds", "Seconds that the longest worker is at it", labels=["name"]
-        )
-        now = self._metrics.clock.monotonic()
-        for name, queue in self._metrics.queues.items():
-            ages = [max(0.0, now - began) for began in queue.running.values()]
-            depth.add_metric([name], len(queue))
-            unfinished.add_metric([name], sum(ages))
-            longest.add_metric([name], max(ages, default=0.0))
-        yield depth
-        yield unfinished
-        yield longest
-
-    def _histograms(self) -> Iterator[Metric]:
-        waited = HistogramMetricFamily(
-            "workqueue_queue_duration_seconds", "Seconds that a key waits before it is worked on", labels=["name"]
-        )
-        worked = HistogramMetricFamily(
-            "workqueue_work_duration_seconds", "Seconds that the work on a key takes", labels=["name"]
-        )
-        for name, tally in self._metrics.tallies.items():
-            waited.add_metric([name], tally.waited.cumulative(), tally.waited.total)
-            worked.add_metric([name], tally.worked.cumulative(), tally.worked.total)
-        yield waited
-        yield worked
-
-    def _requests(self) -> Iterator[Metric]:
-        total = CounterMetricFamily(
-            "rest_client_requests",
-            "Number of HTTP requests, by status code, method and host",
-            labels=["code", "method", "host"],
-        )
-        for labels, count in self._metrics.requests.items():
-            total.add_metric(list(labels), count)
-        seconds = HistogramMetricFamily(
-            "rest_client_request_duration_seconds",
-            "Request latency in seconds, by verb and host",
-            labels=["verb", "host"],
-        )
-        for place, histogram in self._metrics.durations.items():
-            seconds.add_metric(list(place), histogram.cumulative(), histogram.total)
-        yield total
-        yield seconds
+    def under_way(self) -> Iterator[tuple[str, list[float]]]:
+        """Name of a queue → how long each of its workers has been at it, in seconds."""
+        now = self.clock.monotonic()
+        for name, queue in self.queues.items():
+            yield name, [max(0.0, now - began) for began in queue.running.values()]

@@ -15,6 +15,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, metadata
 from controller_manager.planning.profile import Profile
 from controller_manager.runtime.kinds import POD, Kind, Served
+from controller_manager.runtime.meters import Measure, Meter, Reading
 
 Key: TypeAlias = str
 """What a queue holds: "namespace/name", or "name" where there are no namespaces."""
@@ -174,7 +175,7 @@ class Wake:
     keys: Collection[Key]
 
 
-Action: TypeAlias = Request | Batch | Emit | Later | Again | Wake
+Action: TypeAlias = Request | Batch | Emit | Later | Again | Wake | Measure
 Answer: TypeAlias = Obj | ApiError | None
 Plan: TypeAlias = Generator[Action, Any, None]
 
@@ -322,6 +323,14 @@ PODS_BY_NODE = Index(POD, "node", _node_of)
 
 
 @dataclass(frozen=True, slots=True)
+class Gauge:
+    """A meter that is read, of all that caches hold, whenever somebody asks for the metrics."""
+
+    meter: Meter
+    read: Callable[[World], Iterable[Reading]]
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """A controller.
 
@@ -340,6 +349,9 @@ class Spec:
         indexes: what the controller looks up in caches.
         views: name → constructor of what it keeps worked out, with the kinds that feed it.
         feeds: name of a view → kinds.
+        queue: what metrics call its work queue, where that is not its name.
+        meters: what its plans measure.
+        gauges: what can be read of it.
         default: False for what runs only when --controllers names it.
     """
 
@@ -357,6 +369,9 @@ class Spec:
     indexes: tuple[Index, ...] = ()
     views: Mapping[str, Callable[[], View]] = field(default_factory=dict)
     feeds: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
+    queue: str = ""
+    meters: tuple[Meter, ...] = ()
+    gauges: tuple[Gauge, ...] = ()
     default: bool = True
 
 

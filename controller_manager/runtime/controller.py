@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -31,6 +31,7 @@ from controller_manager.runtime.contract import (
     key_of,
 )
 from controller_manager.runtime.kinds import Kind
+from controller_manager.runtime.meters import Measure
 from controller_manager.runtime.workqueue import WorkQueue
 
 log = logging.getLogger("controller_manager")
@@ -54,14 +55,23 @@ class Records(Protocol):
         """Have an Event sent in the background."""
 
 
+def _uncounted(measure: Measure, elapsed: float) -> None:
+    """Nobody counts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What all controllers of a manager share."""
+    """What all controllers of a manager share.
+
+    Attributes:
+        count: takes what plans measure, with the seconds since the run began.
+    """
 
     caches: Caches
     server: Performs
     recorder: Records
     clock: Clock
+    count: Callable[[Measure, float], None] = _uncounted
 
 
 class Controller:
@@ -210,6 +220,8 @@ class Controller:
                     self.queue.add(other)
             case Batch(requests=requests, slow_start=slow):
                 return await self._ask_all(requests, key, slow_start=slow)
+            case Measure():
+                self._means.count(action, self._means.clock.monotonic() - self.queue.running[key])
             case _:
                 return await self._ask(action, key)
         return None

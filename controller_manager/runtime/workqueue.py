@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Protocol
 
@@ -40,14 +41,20 @@ class Gauges(Protocol):
 class WorkQueue:
     """Keys to be worked on (client-go's util/workqueue): what is added while in work runs again afterwards.
 
+    Args:
+        limiter: how long failing keys wait.
+        gauges: what is told of keys that come and go.
+        timer: by which it is measured how long they take; uvloop's own clock stands still during a turn of the loop.
+
     Attributes:
-        running: key → when a worker took it, on the loop's clock.
+        running: key → when a worker took it, by the timer.
     """
 
-    def __init__(self, limiter: Limiter, gauges: Gauges) -> None:
+    def __init__(self, limiter: Limiter, gauges: Gauges, timer: Callable[[], float] | None = None) -> None:
         self._limiter = limiter
         self._gauges = gauges
         self._loop = asyncio.get_running_loop()
+        self._time = timer or self._loop.time
         self._ready: deque[Key] = deque()
         self._dirty: dict[Key, float] = {}
         self.running: dict[Key, float] = {}
@@ -63,7 +70,7 @@ class WorkQueue:
         """Have the key worked on, once however often it is added before a worker takes it."""
         if key in self._dirty:
             return
-        self._dirty[key] = self._loop.time()
+        self._dirty[key] = self._time()
         self._gauges.added()
         if key not in self.running:
             self._offer(key)
@@ -105,14 +112,14 @@ class WorkQueue:
                     self._wake()  # somebody else must take what this worker was woken for
                 raise
         key = self._ready.popleft()
-        now = self._loop.time()
+        now = self._time()
         self._gauges.started(now - self._dirty.pop(key))
         self.running[key] = now
         return key
 
     def done(self, key: Key) -> None:
         """The worker has let go of the key."""
-        self._gauges.finished(self._loop.time() - self.running.pop(key))
+        self._gauges.finished(self._time() - self.running.pop(key))
         if key in self._dirty:
             self._offer(key)
 
@@ -147,5 +154,3 @@ class WorkQueue:
                 self.add(key)
         if self._later:
             self._arm()
-
-

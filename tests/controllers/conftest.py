@@ -24,6 +24,7 @@ from controller_manager.runtime.contract import (
     Settings,
     Update,
 )
+from controller_manager.runtime.meters import Measure
 
 NOW = 1_800_000_000.0
 """2027-01-15T08:00:00Z: the time on the stage."""
@@ -47,13 +48,13 @@ class Rehearsal:
         for action in self.actions:
             if isinstance(action, Batch):
                 found.extend(action.requests)
-            elif not isinstance(action, (Emit, Later, contract.Again, contract.Wake)):
+            elif not isinstance(action, (Emit, Later, contract.Again, contract.Wake, Measure)):
                 found.append(action)
         return found
 
     def of(self, kind: type) -> list[Any]:
-        """The requests (or Emit, Later, Again, Wake, Batch) of a type."""
-        if kind in (Emit, Later, contract.Again, contract.Wake, Batch):
+        """The requests (or Emit, Later, Again, Wake, Measure, Batch) of a type."""
+        if kind in (Emit, Later, contract.Again, contract.Wake, Measure, Batch):
             return [action for action in self.actions if isinstance(action, kind)]
         return [request for request in self.requests() if isinstance(request, kind)]
 

@@ -1,0 +1,126 @@
+"""The counts as Prometheus scrapes them, under upstream's names (component-base's workqueue, restclient and leader)."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from controller_manager.metrics import Family, Metrics, QueueTally, Read
+from controller_manager.runtime.meters import Meter
+
+
+def exposition(metrics: Metrics) -> bytes:
+    """The text of all families that have samples, the process's own among them."""
+    registry = CollectorRegistry()
+    registry.register(_Families(metrics))
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+    GCCollector(registry=registry)
+    return generate_latest(registry)
+
+
+class _Families(Collector):
+    """Makes the families of what was counted when they are asked for; as upstream's, without those that are empty."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Iterator[Metric]:
+        metrics = self._metrics
+        families = (
+            *_of_queues(metrics),
+            *_of_requests(metrics),
+            _leading(metrics),
+            *map(_measured, metrics.families.values()),
+            *map(_read, metrics.gauges),
+        )
+        return (family for family in families if family.samples)
+
+
+def _of_queues(metrics: Metrics) -> Iterator[Metric]:
+    tallies = metrics.tallies
+    yield _counter("workqueue_adds_total", "Keys that came into a queue.", tallies, lambda tally: tally.adds)
+    yield _counter("workqueue_retries_total", "Keys that came again after a failure.", tallies, lambda t: t.retries)
+    under_way = dict(metrics.under_way())
+    depths = {name: float(len(queue)) for name, queue in metrics.queues.items()}
+    unfinished = {name: sum(ages) for name, ages in under_way.items()}
+    longest = {name: max(ages, default=0.0) for name, ages in under_way.items()}
+    yield _gauge("workqueue_depth", "Keys that wait for a worker.", depths)
+    yield _gauge("workqueue_unfinished_work_seconds", "Work under way that is not counted as done.", unfinished)
+    yield _gauge("workqueue_longest_running_processor_seconds", "How long the slowest worker is at it.", longest)
+    waited = HistogramMetricFamily(
+        "workqueue_queue_duration_seconds", "How long keys wait before a worker takes them.", labels=["name"]
+    )
+    worked = HistogramMetricFamily(
+        "workqueue_work_duration_seconds", "How long the work on a key takes.", labels=["name"]
+    )
+    for name, tally in tallies.items():
+        waited.add_metric([name], tally.waited.cumulative(), tally.waited.total)
+        worked.add_metric([name], tally.worked.cumulative(), tally.worked.total)
+    yield waited
+    yield worked
+
+
+def _counter(name: str, about: str, tallies: dict[str, QueueTally], count: Callable[[QueueTally], int]) -> Metric:
+    family = CounterMetricFamily(name, about, labels=["name"])
+    for queue, tally in tallies.items():
+        family.add_metric([queue], count(tally))
+    return family
+
+
+def _gauge(name: str, about: str, values: dict[str, float]) -> Metric:
+    family = GaugeMetricFamily(name, about, labels=["name"])
+    for label, value in values.items():
+        family.add_metric([label], value)
+    return family
+
+
+def _of_requests(metrics: Metrics) -> Iterator[Metric]:
+    total = CounterMetricFamily(
+        "rest_client_requests_total",
+        "Requests to the server, by status code, method and host.",
+        labels=["code", "method", "host"],
+    )
+    for labels, count in metrics.requests.items():
+        total.add_metric(list(labels), count)
+    yield total
+    seconds = HistogramMetricFamily(
+        "rest_client_request_duration_seconds",
+        "How long the server's answers take, by method and host.",
+        labels=["verb", "host"],
+    )
+    for place, histogram in metrics.durations.items():
+        seconds.add_metric(list(place), histogram.cumulative(), histogram.total)
+    yield seconds
+
+
+def _leading(metrics: Metrics) -> Metric:
+    about = "1 where this process leads, 0 where it waits to, by the name of the Lease."
+    return _gauge(
+        "leader_election_master_status", about, {name: float(leads) for name, leads in metrics.leading.items()}
+    )
+
+
+def _measured(family: Family) -> Metric:
+    meter = family.meter
+    if not meter.buckets:
+        return _filled(CounterMetricFamily, meter, family.counters.items())
+    found = HistogramMetricFamily(meter.name, meter.about, labels=meter.labels)
+    for labels, histogram in family.histograms.items():
+        found.add_metric(list(labels), histogram.cumulative(), histogram.total)
+    return found
+
+
+def _read(read: Read) -> Metric:
+    readings = ((reading.labels, reading.value) for reading in read.readings())
+    return _filled(GaugeMetricFamily, read.gauge.meter, readings)
+
+
+def _filled(make: Callable[..., Any], meter: Meter, values: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
+    family = make(meter.name, meter.about, labels=meter.labels)
+    for labels, value in values:
+        family.add_metric(list(labels), value)
+    found: Metric = family
+    return found
