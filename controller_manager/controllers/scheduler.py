@@ -187,12 +187,12 @@ def _claimed(seen: Observed, now: float) -> Attempt | float | None:
                 why = f'provisioning failed for PVC "{name_of(claim)}"'
     if waits and not why:
         return claiming.until - now
-    seen.view.end_claiming(seen.key)
     if not why:
+        seen.view.end_claiming(seen.key)
         return Attempt(claiming.waiting, pod, Chosen(claiming.node, Bindings()))
-    seen.view.cluster.forget(claiming.waiting.uid)
-    seen.view.queue.fail(claiming.waiting, now)
-    return Attempt(claiming.waiting, pod, Failed(f"{_PRE_BIND}{why}"))
+    attempt = Attempt(claiming.waiting, pod, Failed(f"{_PRE_BIND}{why}"))
+    _take_back(seen, attempt, now)
+    return attempt
 
 
 # -- what is done ------------------------------------------------------------------------------------------------------
@@ -239,17 +239,16 @@ def _bind(seen: Observed, attempts: Sequence[Attempt], now: float) -> Actions:
         return
     requests = [Create(POD, binding(a.pod, a.node), name=name_of(a.pod), subresource="binding") for a in attempts]
     answers = yield from _ask(seen, attempts, requests, now)
-    failed: list[Attempt] = []
+    failed = []
     for attempt, answer in zip(attempts, answers, strict=True):
         if isinstance(answer, ApiError):
-            _take_back(seen, attempt, now)
-            failed += _failure(attempt, _BIND, answer)
+            failed.append(Failure(attempt, _BIND, answer))
             continue
         seen.view.queue.remove(attempt.waiting.uid)
         pod = attempt.pod
         message = f"Successfully assigned {namespace_of(pod)}/{name_of(pod)} to {attempt.node}"
         yield Emit(pod, "Scheduled", message, component=seen.scheduler)
-    yield from _explain(seen, failed, now)
+    yield from _fail(seen, failed, now)
 
 
 def _claim(seen: Observed, attempts: Sequence[Attempt], now: float) -> Actions:
@@ -258,14 +257,13 @@ def _claim(seen: Observed, attempts: Sequence[Attempt], now: float) -> Actions:
         return
     wanted = [_claim_requests(attempt) for attempt in attempts]
     answers = iter((yield from _ask(seen, attempts, [request for part in wanted for request in part], now)))
-    failed: list[Attempt] = []
+    failed = []
     for attempt, requests in zip(attempts, wanted, strict=True):
         errors = [answer for answer in islice(answers, len(requests)) if isinstance(answer, ApiError)]
         if errors and attempt.key in seen.view.claiming:
-            _take_back(seen, attempt, now)
-            failed += _failure(attempt, _PRE_BIND, errors[0])
+            failed.append(Failure(attempt, _PRE_BIND, errors[0]))
     yield Wake([attempt.key for attempt in attempts])
-    yield from _explain(seen, failed, now)
+    yield from _fail(seen, failed, now)
 
 
 def _claim_requests(attempt: Attempt) -> Sequence[Request]:
@@ -289,18 +287,42 @@ def _ask(
     return answers
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What the server refused.
+
+    Attributes:
+        what: who had asked, as a beginning of the message.
+    """
+
+    attempt: Attempt
+    what: str
+    error: ApiError
+
+
+def _fail(seen: Observed, failures: Sequence[Failure], now: float) -> Actions:
+    """Pods are not placed after all: whom that helps is tried, and it is said of those that are not gone."""
+    if not failures:
+        return
+    told = []
+    for failure in failures:
+        attempt, error = failure.attempt, failure.error
+        _take_back(seen, attempt, now)
+        if error.code != 404 and attempt.waiting.part is not Part.GONE:
+            told.append(Attempt(attempt.waiting, attempt.pod, Failed(f"{failure.what}{error.message}")))
+    yield from _go_on(seen.view, now)
+    yield from _explain(seen, told, now)
+
+
 def _take_back(seen: Observed, attempt: Attempt, now: float) -> None:
     """The pod is not placed after all, and is tried again later."""
-    seen.view.end_claiming(attempt.key)
-    seen.view.cluster.forget(attempt.waiting.uid)
-    seen.view.queue.fail(attempt.waiting, now)
-
-
-def _failure(attempt: Attempt, what: str, error: ApiError) -> Sequence[Attempt]:
-    """What there is to say of a failure: nothing where the pod is gone."""
-    if error.code == 404 or attempt.waiting.part is Part.GONE:
-        return ()
-    return (Attempt(attempt.waiting, attempt.pod, Failed(f"{what}{error.message}")),)
+    view, waiting = seen.view, attempt.waiting
+    placed = view.cluster.placed(waiting.uid)
+    view.end_claiming(attempt.key)
+    view.cluster.forget(waiting.uid)
+    view.queue.fail(waiting, now)
+    if placed is not None:
+        view.freed(placed.node.name)
 
 
 # -- what is told ------------------------------------------------------------------------------------------------------

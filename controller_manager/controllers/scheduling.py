@@ -102,9 +102,21 @@ class Placement:
             self.reserved.difference_update(ended.volumes)
         return ended
 
-    def move(self, helps: Callable[[PodInfo, frozenset[str]], bool]) -> Iterable[Key]:
+    def move(self, helps: Callable[[PodInfo, frozenset[str]], bool]) -> Sequence[Key]:
         """Have pods tried again that something may help; gives keys that are to run."""
         return self.queue.move(helps) if self.queue.has_parked else ()
+
+    def freed(self, node: str) -> Sequence[Key]:
+        """There is more room on a node: the same for pods that it may help."""
+        return self.move(partial(self._is_helped, node))
+
+    def _is_helped(self, name: str, info: PodInfo, plugins: frozenset[str]) -> bool:
+        """Whether room on a node helps pods of a kind: it suits them now, or what it changes elsewhere may do."""
+        node = self.cluster.nodes.get(name)
+        board = self.cluster.known_board(info)
+        if board is None or plugins & (TOPOLOGY_PLUGINS | VOLUME_PLUGINS):
+            return True
+        return node is not None and node.exists and (bool(node.nominated) or board.status(node) is None)
 
 
 def _offer(node: Obj | None) -> Any:
@@ -132,10 +144,9 @@ def pod_changed(world: World, change: Change) -> Iterable[Key]:
             return _wanted(view, old, new)
         view.queue.remove(meta["uid"])
         return ()
-    if meta["uid"] in view.queue:
-        view.queue.remove(meta["uid"])
-    if new is None and view.claiming:
+    if meta["uid"] in view.queue and view.queue.remove(meta["uid"]) and new is None:
         view.end_claiming(key_of(change.obj))
+        return view.move(lambda *_: True)  # it counted on some node
     return _helped(view, old, new) if view.queue.has_parked else ()
 
 
@@ -166,21 +177,12 @@ def _helped(view: Placement, old: Obj | None, new: Obj | None) -> Iterable[Key]:
     """A pod on a node came, changed or went: which pods that wait may find a place now."""
     if new is None or (is_terminal(new) and not (old is not None and is_terminal(old))):
         name = ((new or old or {}).get("spec") or {}).get("nodeName")
-        return view.move(partial(_is_helped, view, name)) if name else ()
+        return view.freed(name) if name else ()
     if old is None or not old["spec"].get("nodeName") or labels_of(old) != labels_of(new):
         return view.move(lambda _, plugins: bool(plugins & TOPOLOGY_PLUGINS))
     if is_deleting(new) and not is_deleting(old):
         return view.move(lambda _, plugins: bool(plugins & TOPOLOGY_PLUGINS))
     return ()
-
-
-def _is_helped(view: Placement, name: str, info: PodInfo, plugins: frozenset[str]) -> bool:
-    """Whether room on a node helps pods of a kind: it suits them now, or what it changes elsewhere may do."""
-    node = view.cluster.nodes.get(name)
-    board = view.cluster.known_board(info)
-    if board is None or plugins & (TOPOLOGY_PLUGINS | VOLUME_PLUGINS):
-        return True
-    return node is not None and node.exists and (bool(node.nominated) or board.status(node) is None)
 
 
 def node_changed(world: World, change: Change) -> Iterable[Key]:

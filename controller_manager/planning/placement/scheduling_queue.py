@@ -108,12 +108,15 @@ class SchedulingQueue:
         else:
             self.retry(uid)
 
-    def remove(self, uid: str) -> None:
-        """The pod wants no node any more."""
+    def remove(self, uid: str) -> bool:
+        """The pod wants no node any more; gives whether it was being placed."""
         known = self._pods.pop(uid, None)
-        if known is not None:
-            self._unpark(known)
-            known.part = Part.GONE
+        if known is None:
+            return False
+        was_taken = known.part is Part.TAKEN
+        self._unpark(known)
+        known.part = Part.GONE
+        return was_taken
 
     def retry(self, uid: str) -> str:
         """A pod that waits for an event is tried again; gives its key, "" for one that wants no node."""
