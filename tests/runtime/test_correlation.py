@@ -1,0 +1,193 @@
+"""What becomes of occurrences, as upstream's recorders have it."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from controller_manager.runtime.contract import WARNING, Emit
+from controller_manager.runtime.correlation import Correlator, Recent, Series
+from controller_manager.runtime.occurrences import core_event, core_patch, new_event, occurrence
+
+NOW = 1_800_000_000 * 10**9
+SECOND = 10**9
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web-1", "namespace": "shop", "uid": "u", "resourceVersion": "7"},
+}
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "uid": "n1"}}
+
+
+@pytest.fixture
+def correlate(hasty):
+    """Whole seconds and a message make what is written of them: the name's number, count and message, or None."""
+    correlator = Correlator(hasty)
+
+    def say(second, message="it did", *, of=POD, source="x-controller", reason="Did"):
+        hasty.passed = second
+        said = occurrence(Emit(of, reason, message), source, nanos=NOW + second * SECOND)
+        found = correlator.correlate(said)
+        return found and (found.count, found.said.message, (found.first - NOW) // SECOND)
+
+    return say
+
+
+# -- the core API
+
+
+def test_the_same_is_counted(correlate):
+    assert [correlate(second) for second in (0, 1, 5)] == [(1, "it did", 0), (2, "it did", 0), (3, "it did", 0)]
+
+
+def test_other_sources_objects_and_reasons_are_counted_apart(correlate):
+    correlate(0)
+    others = [{"source": "y-controller"}, {"of": NODE}, {"reason": "Other"}, {"message": "it did not"}]
+    assert [correlate(1, **other)[0] for other in others] == [1, 1, 1, 1]
+
+
+def test_ten_messages_of_one_reason_are_combined_from_then_on(correlate):
+    told = [correlate(second, f"m{second}") for second in range(12)]
+    assert told[:9] == [(1, f"m{second}", second) for second in range(9)]
+    combined = "(combined from similar events): m"
+    assert told[9:] == [(count, f"{combined}{second}", 9) for count, second in ((1, 9), (2, 10), (3, 11))]
+
+
+def test_messages_that_are_more_than_ten_minutes_apart_are_not_combined(correlate):
+    told = [correlate(second, f"m{second}") for second in range(0, 20 * 601, 601)]
+    assert {count for count, _, _ in told} == {1}
+    assert not any("combined" in message for _, message, _ in told)
+
+
+def test_a_source_says_twenty_five_things_of_an_object_and_then_one_in_five_minutes(correlate):
+    assert [bool(correlate(0)) for _ in range(30)] == [True] * 25 + [False] * 5
+    assert correlate(299) is None
+    assert correlate(300) == (32, "it did", 0)
+    assert correlate(301) is None
+    assert correlate(301, of=NODE) == (1, "it did", 301)
+
+
+def test_what_is_remembered_is_bounded():
+    recent: Recent[int] = Recent(3)
+    for number in range(3):
+        recent.put(number, number)
+    recent.get(0)
+    recent.put(3, 3)
+    assert [recent.get(number) for number in range(4)] == [0, None, 2, 3]
+
+
+def test_an_event_of_the_core_api_is_upstreams():
+    emit = Emit(POD, "Pulled", "pulled it", component="kubelet", host="n1", field_path="spec.containers{web}")
+    said = occurrence(emit, "ignored", nanos=NOW + SECOND)
+    assert said.event_name == f"web-1.{NOW + SECOND:x}"
+    assert core_event(said, name="e", count=2, first=NOW) == {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "shop"},
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": "web-1",
+            "namespace": "shop",
+            "uid": "u",
+            "resourceVersion": "7",
+            "fieldPath": "spec.containers{web}",
+        },
+        "type": "Normal",
+        "reason": "Pulled",
+        "message": "pulled it",
+        "count": 2,
+        "firstTimestamp": "2027-01-15T08:00:00Z",
+        "lastTimestamp": "2027-01-15T08:00:01Z",
+        "source": {"component": "kubelet", "host": "n1"},
+        "reportingComponent": "kubelet",
+        "reportingInstance": "n1",
+    }
+    assert core_patch(said, count=3) == {"count": 3, "lastTimestamp": "2027-01-15T08:00:01Z", "message": "pulled it"}
+
+
+def test_events_of_what_has_no_namespace_are_in_default():
+    said = occurrence(Emit(NODE, "Starting", ""), "kubelet", nanos=NOW)
+    event = core_event(said, name="e", count=1, first=NOW)
+    assert event["metadata"]["namespace"] == "default"
+    assert "namespace" not in event["involvedObject"]
+
+
+@pytest.mark.parametrize("name", ["x" * 250, "system:node", ""])
+def test_a_name_that_would_not_be_valid_gives_way_to_a_uuid(name):
+    said = replace(occurrence(Emit(NODE, "a", "b"), "c", nanos=NOW), name=name)
+    assert len(said.event_name) == 36
+
+
+# -- events.k8s.io
+
+
+@pytest.mark.parametrize(
+    ("reason", "action"),
+    [
+        ("Scheduled", "Binding"),
+        ("FailedScheduling", "Scheduling"),
+        ("Preempted", "Preempting"),
+        ("Other", "Other"),
+    ],
+)
+def test_an_event_of_the_scheduler_is_upstreams(reason, action):
+    said = occurrence(Emit(POD, reason, "no room", WARNING), "default-scheduler", nanos=NOW)
+    assert new_event(said, name="e", instance="default-scheduler-host") == {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "shop"},
+        "eventTime": "2027-01-15T08:00:00.000000Z",
+        "reportingController": "default-scheduler",
+        "reportingInstance": "default-scheduler-host",
+        "action": action,
+        "reason": reason,
+        "regarding": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": "web-1",
+            "namespace": "shop",
+            "uid": "u",
+            "resourceVersion": "7",
+        },
+        "note": "no room",
+        "type": "Warning",
+    }
+
+
+@pytest.fixture
+def observe():
+    series = Series()
+    times = itertools.count(NOW, SECOND)
+
+    def say(of=POD):
+        return series.observe(occurrence(Emit(of, "FailedScheduling", "no"), "default-scheduler", nanos=next(times)))
+
+    say.series = series
+    return say
+
+
+def test_the_second_makes_a_series_and_the_rest_are_counted_silently(observe):
+    first, second, third = observe(), observe(), observe()
+    assert first.series() is None
+    assert second.name == first.name
+    assert second.series() == {"count": 2, "lastObservedTime": "2027-01-15T08:00:01.000000Z"}
+    assert third is None
+    assert [serial.count for serial in observe.series.running()] == [3]
+
+
+def test_a_changed_object_begins_another_series(observe):
+    observe()
+    changed = POD | {"metadata": POD["metadata"] | {"resourceVersion": "8"}}
+    assert observe(changed).series() is None
+
+
+def test_series_end_after_six_silent_minutes_with_a_last_count(observe):
+    for _ in range(3):
+        observe()
+    observe(NODE)
+    last = NOW / SECOND + 3
+    assert list(observe.series.finish(last + 357)) == []
+    assert [serial.count for serial in observe.series.finish(last + 361)] == [3]
+    assert observe.series.running() == []
+    assert observe().series() is None

@@ -1,0 +1,198 @@
+"""Events on a real server: sent in the background, counted, and never in the way."""
+
+import asyncio
+
+import pytest
+from aiohttp import web
+
+from controller_manager.runtime import events
+from controller_manager.runtime.client import Client
+from controller_manager.runtime.clock import Clock
+from controller_manager.runtime.contract import WARNING, Create, Delete, Emit
+from controller_manager.runtime.events import Recorder
+from controller_manager.runtime.kinds import CONFIG_MAP, EVENT, NAMESPACE
+from controller_manager.runtime.kubeconfig import load
+
+SECONDS = 20
+REGARDING = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "1"},
+}
+
+
+@pytest.fixture
+def told(client):
+    """told(is_so, path): the server's Events, once they are so."""
+
+    async def wait(is_so, path="/api/v1/events"):
+        async with asyncio.timeout(SECONDS):
+            while not is_so(items := (await client.get_json(path))["items"]):
+                pass
+        return items
+
+    return wait
+
+
+async def test_events_are_counted_and_combined_on_the_server(client, told, beside, hasty):
+    recorder = Recorder(client, hasty)
+    for _ in range(3):
+        recorder.record(Emit(REGARDING, "Same", "it did"), "x-controller")
+    for number in range(12):
+        recorder.record(Emit(REGARDING, "Similar", f"m{number}", WARNING), "y-controller")
+    async with beside(recorder.run()):
+        found = await told(lambda items: len(items) == 11 and items[10]["count"] == 3)
+    assert [(item["reason"], item["count"]) for item in found[:2]] == [("Same", 3), ("Similar", 1)]
+    assert found[10]["message"] == "(combined from similar events): m11"
+    assert found[10]["type"] == "Warning"
+    assert found[0]["source"] == {"component": "x-controller"}
+    assert {item["metadata"]["name"].partition(".")[0] for item in found} == {"a"}
+
+
+async def test_the_scheduler_speaks_the_newer_api_in_series(client, told, beside):
+    recorder = Recorder(client, Clock(), host="here")
+    for _ in range(3):
+        recorder.record(Emit(REGARDING, "FailedScheduling", "no room", WARNING), "default-scheduler")
+    async with beside(recorder.run()):
+        [found] = await told(lambda items: items and items[0].get("series"), "/apis/events.k8s.io/v1/events")
+    assert found["series"]["count"] == 2
+    assert (found["note"], found["action"]) == ("no room", "Scheduling")
+    assert (found["reportingController"], found["reportingInstance"]) == ("default-scheduler", "default-scheduler-here")
+
+
+async def test_a_running_series_is_told_again_and_ended_with_its_last_count(client, told, beside, patient):
+    recorder = Recorder(client, patient)
+    async with beside(recorder.run()):
+        for _ in range(5):
+            recorder.record(Emit(REGARDING, "FailedScheduling", "no"), "default-scheduler")
+        await told(lambda items: items and items[0].get("series"))
+        await patient.until_someone_sleeps(360)
+        for _ in range(2):
+            patient.go_on(360)
+            await patient.until_someone_sleeps(360)
+        [found] = await told(lambda items: items[0]["series"]["count"] == 5)
+    assert found["reason"] == "FailedScheduling"
+
+
+async def test_an_event_that_has_expired_meanwhile_is_made_anew(client, told, beside):
+    recorder = Recorder(client, Clock())
+    async with beside(recorder.run()):
+        recorder.record(Emit(REGARDING, "Same", "it did"), "x")
+        [first] = await told(lambda items: len(items) == 1)
+        name = first["metadata"]["name"]
+        await client.perform(Delete(EVENT, f"default/{name}"))
+        recorder.record(Emit(REGARDING, "Same", "it did"), "x")
+        [again] = await told(lambda items: len(items) == 1)
+    assert (again["metadata"]["name"], again["count"]) == (name, 2)
+
+
+async def test_one_refused_event_does_not_hold_up_others(client, told, beside, caplog):
+    recorder = Recorder(client, Clock())
+    gone = REGARDING | {"metadata": REGARDING["metadata"] | {"namespace": "none"}}
+    recorder.record(Emit(gone, "Lost", "m"), "x")
+    recorder.record(Emit({"metadata": {}}, "Odd", "m"), "x")
+    recorder.record(Emit(REGARDING, "Kept", "m"), "x")
+    async with beside(recorder.run()):
+        found = await told(lambda items: any(item["reason"] == "Kept" for item in items))
+    assert "Lost" not in {item["reason"] for item in found}
+    assert "an event was refused" in caplog.text
+
+
+class Sent(list):
+    """What was sent, and who waits for it to be so much."""
+
+    def __init__(self):
+        super().__init__()
+        self._more = asyncio.Event()
+
+    def add(self, item):
+        self.append(item)
+        self._more.set()
+
+    async def until(self, count):
+        async with asyncio.timeout(SECONDS):
+            while len(self) < count:
+                self._more.clear()
+                await self._more.wait()
+
+
+@pytest.fixture
+async def counting(serve, hasty):
+    """A recorder, and what it sent to a server that answers as told."""
+    sent = Sent()
+    codes = []
+
+    async def handle(request):
+        sent.add((request.method, (await request.json()).get("reason", "")))
+        code = codes.pop(0) if codes else 201
+        if code == 0:
+            request.transport.abort()
+        return web.json_response({"kind": "Status", "code": code} if code != 201 else {}, status=code or 500)
+
+    async with Client(await serve(handle), hasty) as client:
+        recorder = Recorder(client, hasty)
+        recorder.sent, recorder.codes = sent, codes
+        yield recorder
+
+
+async def test_where_no_answer_comes_an_event_is_sent_again_after_a_while(counting, beside, hasty):
+    counting.codes += [0, 0, 201]
+    counting.record(Emit(REGARDING, "A", "m"), "x")
+    async with beside(counting.run()):
+        await counting.sent.until(3)
+    pauses = [pause for pause in hasty.slept if pause <= 10]
+    assert pauses[0] < 10
+    assert pauses[1] == 10
+
+
+async def test_after_twelve_tries_an_event_is_given_up(counting, beside, caplog):
+    counting.codes += [0] * 12
+    counting.record(Emit(REGARDING, "A", "m"), "x")
+    counting.record(Emit(REGARDING, "B", "m"), "x")
+    async with beside(counting.run()):
+        await counting.sent.until(13)
+    assert counting.sent[-1] == ("POST", "B")
+    assert "could not be sent in 12 tries" in caplog.text
+
+
+async def test_a_source_that_says_too_much_is_cut_short_and_others_are_not(counting, beside, monkeypatch):
+    monkeypatch.setattr(events, "QUEUED", 3)
+    for number in range(5):
+        counting.record(Emit(REGARDING, f"R{number}", "m"), "x")
+    counting.record(Emit(REGARDING, "Other", "m"), "y")
+    async with beside(counting.run()):
+        await counting.sent.until(4)
+    assert {reason for _, reason in counting.sent} == {"R0", "R1", "R2", "Other"}
+
+
+async def test_kubelets_and_all_together_keep_to_their_rates(counting, beside, hasty):
+    for number in range(110):
+        about = REGARDING | {"metadata": REGARDING["metadata"] | {"name": f"p{number}", "uid": str(number)}}
+        counting.record(Emit(about, "Started", "m", component="kubelet", host="n1"), "x")
+    async with beside(counting.run()):
+        await counting.sent.until(110)
+    assert sum(1 for pause in hasty.slept if pause == pytest.approx(0.02)) == 10
+
+
+async def test_names_differ_though_time_stands_still(counting):
+    for _ in range(3):
+        counting.record(Emit(REGARDING, "A", "m"), "x")
+    [lane] = counting._lanes.values()
+    assert len({said.event_name for said in lane.waiting}) == 3
+
+
+async def test_a_namespace_that_goes_away_is_nothing_to_warn_of(cluster, client, beside, caplog):
+    await client.perform(Create(NAMESPACE, {"metadata": {"name": "going"}}))
+    kept = {"metadata": {"name": "kept", "namespace": "going", "finalizers": ["example.com/kept"]}}
+    await client.perform(Create(CONFIG_MAP, kept))
+    await client.perform(Delete(NAMESPACE, "going"))
+    codes = Sent()
+    about = REGARDING | {"metadata": REGARDING["metadata"] | {"namespace": "going"}}
+    observe = lambda method, code, seconds: codes.add((method, code))  # noqa: E731, ARG005 - one line says it
+    async with Client(load(cluster.kubeconfig), Clock(), observe=observe) as counted:
+        recorder = Recorder(counted, Clock())
+        recorder.record(Emit(about, "A", "m"), "x")
+        async with beside(recorder.run()):
+            await codes.until(1)
+    assert codes == [("POST", 403)]
+    assert "refused" not in caplog.text
