@@ -32,7 +32,7 @@ from controller_manager.controllers.scheduling import (
 )
 from controller_manager.planning.placement.decision import Chosen, Refused, decide
 from controller_manager.planning.placement.scheduling_queue import Part, Waiting
-from controller_manager.planning.placement.volumes import Bindings, class_of, is_bound, is_given_up
+from controller_manager.planning.placement.volumes import Bindings, is_given_up
 from controller_manager.planning.placement.writes import (
     NO_NOMINATION,
     SCHEDULER_ERROR,
@@ -44,6 +44,7 @@ from controller_manager.planning.placement.writes import (
     reservation,
     selection,
 )
+from controller_manager.planning.volumes import class_of, is_bound
 from controller_manager.runtime.claims import is_deleting
 from controller_manager.runtime.contract import (
     STRATEGIC_PATCH,

@@ -13,8 +13,9 @@ from controller_manager.planning.placement.pod_info import PodInfo
 from controller_manager.planning.placement.scheduling_queue import SchedulingQueue, Waiting
 from controller_manager.planning.placement.status import TOPOLOGY_PLUGINS, VOLUME_PLUGINS
 from controller_manager.planning.placement.topology import default_selector
-from controller_manager.planning.placement.volumes import Storage, class_of
+from controller_manager.planning.placement.volumes import Storage
 from controller_manager.planning.pods import is_terminal
+from controller_manager.planning.volumes import class_of
 from controller_manager.runtime.claims import controller_of, is_deleting
 from controller_manager.runtime.contract import NAMESPACE_INDEX, Change, Key, World, key_of
 from controller_manager.runtime.kinds import (

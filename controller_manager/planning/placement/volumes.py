@@ -4,20 +4,30 @@ From plugins/volumebinding, plugins/volumezone and plugins/volumerestrictions, a
 component-helpers/storage/volume/pv_helpers.go. Storage capacity, limits per node and CSI migration are not regarded.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from apiserver.api import quantity
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
-from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
 from controller_manager.planning.placement.node_affinity import NodeTerm, node_terms
 from controller_manager.planning.placement.node_info import NodeInfo
 from controller_manager.planning.placement.status import VOLUME_BINDING, VOLUME_RESTRICTIONS, VOLUME_ZONE, Status
+from controller_manager.planning.volumes import (
+    SELECTED_NODE,
+    WAITS_FOR_CONSUMER,
+    annotations_of,
+    claim_keys,
+    claim_name,
+    class_of,
+    has_mode,
+    is_bound,
+    is_for,
+    modes_of,
+    phase_of,
+    selects,
+    size_asked,
+    size_of,
+)
 
-BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
-BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
-SELECTED_NODE = "volume.kubernetes.io/selected-node"
-_OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 _ZONES = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
@@ -110,8 +120,8 @@ class PodVolumes:
             return Bindings()
         chosen = set(self.storage.reserved)
         found, provisions = [], []
-        for claim in sorted(self.unbound, key=_size_of_claim):
-            selected = _annotations(claim).get(SELECTED_NODE)
+        for claim in sorted(self.unbound, key=size_asked):
+            selected = annotations_of(claim).get(SELECTED_NODE)
             if selected and selected != node.name:
                 return None
             volume = None if selected else self._match(claim, node, chosen)
@@ -130,12 +140,11 @@ class PodVolumes:
         for volume in self.storage.candidates(claim):
             if name_of(volume) in chosen or not _suits(volume, claim) or not _is_reachable(volume, node):
                 continue
-            reference = volume["spec"].get("claimRef")
-            if reference is None:
+            if volume["spec"].get("claimRef") is None:
                 candidates.append(volume)
-            elif _is_for(reference, claim):
+            elif is_for(volume, claim):
                 return volume
-        return min((v for v in candidates if _is_available(v)), key=_size_of_volume, default=None)
+        return min((v for v in candidates if phase_of(v) == "Available"), key=size_of, default=None)
 
     def _can_be_made(self, claim: Obj, node: NodeInfo) -> bool:
         """Whether a volume for the claim can be made near the node (checkVolumeProvisions)."""
@@ -148,19 +157,19 @@ class PodVolumes:
 
 def pod_volumes(pod: Obj, storage: Storage) -> PodVolumes | str | None:
     """The volumes of a pod, None where it claims none, or why it cannot go anywhere yet (PreFilter)."""
-    sources = [volume for volume in pod["spec"].get("volumes") or () if _is_claim(volume)]
+    sources = [volume for volume in pod["spec"].get("volumes") or () if claim_name(pod, volume)]
     if not sources:
         return None
     bound, unbound = [], []
     is_lost = is_in_use = False
     for source in sources:
-        name = _claim_name(pod, source)
+        name = claim_name(pod, source)
         claim = storage.claim(f"{namespace_of(pod)}/{name}")
         if claim is None:
             return _missing(name, source)
         if why := _why_unusable(claim, pod, is_own=bool(source.get("ephemeral"))):
             return why
-        is_in_use = is_in_use or ("ReadWriteOncePod" in _modes(claim) and _has_another_user(claim, pod, storage))
+        is_in_use = is_in_use or ("ReadWriteOncePod" in modes_of(claim) and _has_another_user(claim, pod, storage))
         if is_bound(claim):
             found = storage.volume(claim["spec"]["volumeName"])
             is_lost = is_lost or found is None
@@ -172,11 +181,6 @@ def pod_volumes(pod: Obj, storage: Storage) -> PodVolumes | str | None:
     return PodVolumes(storage, bound, is_lost, is_in_use, unbound)
 
 
-def is_bound(claim: Obj) -> bool:
-    """Whether the claim has its volume, and both know."""
-    return bool(claim["spec"].get("volumeName")) and BIND_COMPLETED in _annotations(claim)
-
-
 def is_given_up(claim: Obj, node: str, version: str) -> bool:
     """Whether whoever makes volumes has given up making one for the claim near that node (checkBindings).
 
@@ -186,32 +190,10 @@ def is_given_up(claim: Obj, node: str, version: str) -> bool:
         version: the claim's resourceVersion before that; "" where nothing was asked.
     """
     known = claim["metadata"].get("resourceVersion")
-    return bool(version) and known != version and _annotations(claim).get(SELECTED_NODE) != node
-
-
-def class_of(claim: Obj) -> str:
-    """The name of the storage class, "" for none."""
-    return str(_annotations(claim).get(_OLD_CLASS) or (claim["spec"].get("storageClassName") or ""))
-
-
-def claim_keys(pod: Obj) -> Iterator[str]:
-    """The keys of the pod's claims."""
-    for volume in pod["spec"].get("volumes") or ():
-        if _is_claim(volume):
-            yield f"{namespace_of(pod)}/{_claim_name(pod, volume)}"
+    return bool(version) and known != version and annotations_of(claim).get(SELECTED_NODE) != node
 
 
 # -- claims ------------------------------------------------------------------------------------------------------------
-
-
-def _is_claim(volume: Obj) -> bool:
-    return bool(volume.get("persistentVolumeClaim") or volume.get("ephemeral"))
-
-
-def _claim_name(pod: Obj, volume: Obj) -> str:
-    if source := volume.get("persistentVolumeClaim"):
-        return str(source["claimName"])
-    return f"{name_of(pod)}-{volume['name']}"
 
 
 def _missing(name: str, volume: Obj) -> str:
@@ -222,7 +204,7 @@ def _missing(name: str, volume: Obj) -> str:
 
 def _why_unusable(claim: Obj, pod: Obj, *, is_own: bool) -> str:
     name = name_of(claim)
-    if (claim.get("status") or {}).get("phase") == "Lost":
+    if phase_of(claim) == "Lost":
         volume = claim["spec"].get("volumeName") or ""
         return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
     if claim["metadata"].get("deletionTimestamp"):
@@ -237,7 +219,7 @@ def _why_unusable(claim: Obj, pod: Obj, *, is_own: bool) -> str:
 def _waits_for_consumer(claim: Obj, storage: Storage) -> bool:
     name = class_of(claim)
     found = storage.storage_class(name) if name else None
-    return found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer"
+    return found is not None and found.get("volumeBindingMode") == WAITS_FOR_CONSUMER
 
 
 def _has_another_user(claim: Obj, pod: Obj, storage: Storage) -> bool:
@@ -248,54 +230,19 @@ def _has_another_user(claim: Obj, pod: Obj, storage: Storage) -> bool:
     return any(other["metadata"]["uid"] != uid and key in claim_keys(other) for other in users)
 
 
-def _annotations(obj: Obj) -> Mapping[str, str]:
-    return obj["metadata"].get("annotations") or {}
-
-
-def _modes(obj: Obj) -> Sequence[str]:
-    return obj["spec"].get("accessModes") or ()
-
-
-def _size_of_claim(claim: Obj) -> int:
-    return quantity.of((claim["spec"].get("resources") or {}).get("requests", {}).get("storage")).value
-
-
 # -- volumes -----------------------------------------------------------------------------------------------------------
-
-
-def _size_of_volume(volume: Obj) -> int:
-    return quantity.of((volume["spec"].get("capacity") or {}).get("storage")).value
 
 
 def _suits(volume: Obj, claim: Obj) -> bool:
     """Whether a volume is what the claim wants, wherever it is."""
-    ours, theirs = claim["spec"], volume["spec"]
     return (
         class_of(volume) == class_of(claim)
-        and (ours.get("volumeMode") or "Filesystem") == (theirs.get("volumeMode") or "Filesystem")
-        and not set(_modes(claim)) - set(_modes(volume))
-        and _size_of_volume(volume) >= _size_of_claim(claim)
+        and has_mode(volume, claim)
+        and not set(modes_of(claim)) - set(modes_of(volume))
+        and size_of(volume) >= size_asked(claim)
         and not volume["metadata"].get("deletionTimestamp")
-        and _selector(ours.get("selector")).matches(labels_of(volume))
+        and selects(claim, volume)
     )
-
-
-def _selector(selector: Obj | None) -> LabelSelector:
-    try:
-        return LabelSelector() if selector is None else label_selector_of(selector)
-    except SelectorError:
-        return LabelSelector(nothing=True)
-
-
-def _is_available(volume: Obj) -> bool:
-    return (volume.get("status") or {}).get("phase") == "Available"
-
-
-def _is_for(reference: Obj, claim: Obj) -> bool:
-    """Whether the volume is meant for the claim already (IsVolumeBoundToClaim)."""
-    if reference.get("name") != name_of(claim) or reference.get("namespace") != namespace_of(claim):
-        return False
-    return reference.get("uid") in (None, "", claim["metadata"]["uid"])
 
 
 def _is_reachable(volume: Obj, node: NodeInfo) -> bool:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from apiserver.api.meta import Obj, name_of, namespace_of
 from controller_manager.planning.placement.preemption import BY_SCHEDULER
-from controller_manager.planning.placement.volumes import BOUND_BY_CONTROLLER, SELECTED_NODE
 from controller_manager.planning.pods import condition_of
 from controller_manager.planning.times import stamp
+from controller_manager.planning.volumes import BOUND_BY_CONTROLLER, SELECTED_NODE, reference_to
 
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 """Reasons of the condition PodScheduled."""
@@ -78,16 +78,7 @@ def selection(claim: Obj, node: str) -> Obj:
 
 def reservation(volume: Obj, claim: Obj) -> Obj:
     """That the volume is the claim's; whoever binds volumes does the rest (GetBindVolumeToClaim)."""
-    meta = claim["metadata"]
-    reference = {
-        "kind": "PersistentVolumeClaim",
-        "apiVersion": "v1",
-        "namespace": meta["namespace"],
-        "name": meta["name"],
-        "uid": meta["uid"],
-        "resourceVersion": meta.get("resourceVersion"),
-    }
-    return {**_annotated(volume, BOUND_BY_CONTROLLER, "yes"), "spec": {"claimRef": reference}}
+    return {**_annotated(volume, BOUND_BY_CONTROLLER, "yes"), "spec": {"claimRef": reference_to(claim)}}
 
 
 def _annotated(obj: Obj, name: str, value: str) -> Obj:
