@@ -121,10 +121,16 @@ class Recorder:
     async def _drain(self, lane: _Lane) -> None:
         while lane.waiting:
             said = lane.waiting.popleft()
-            if said.component == SCHEDULER:
-                await self._write_serial(self._series.observe(said), lane)
-            else:
-                await self._write_counted(self._correlator.correlate(said), lane)
+            try:
+                await self._tell(said, lane)
+            except Exception:
+                log.exception("an event cannot be told: %s", said.reason)
+
+    async def _tell(self, said: Occurrence, lane: _Lane) -> None:
+        if said.component == SCHEDULER:
+            await self._write_serial(self._series.observe(said), lane)
+        else:
+            await self._write_counted(self._correlator.correlate(said), lane)
 
     async def _every(self, seconds: float, told: Callable[[], Iterable[Serial]]) -> None:
         while True:

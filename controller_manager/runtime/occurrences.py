@@ -16,6 +16,9 @@ _ACTIONS = {"Scheduled": "Binding", "FailedScheduling": "Scheduling", "Preempted
 """What the scheduler was doing (pkg/scheduler: Eventf's action)."""
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _LONGEST_NAME = 253
+_LONGEST_NOTE = 1024
+"""Bytes (k8s.io/kubernetes/pkg/apis/core/validation NoteLengthLimit)."""
+_CUT = " ..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +170,17 @@ def new_event(said: Occurrence, *, name: str, instance: str, series: Obj | None 
         "action": _ACTIONS.get(said.reason, said.reason),
         "reason": said.reason,
         "regarding": _reference(said),
-        "note": said.message,
+        "note": _note(said.message),
         "type": said.type,
     }
+
+
+def _note(message: str) -> str:
+    """The message, as much of it as a note takes (pkg/scheduler truncateMessage)."""
+    encoded = message.encode(errors="replace")
+    if len(encoded) <= _LONGEST_NOTE:
+        return message
+    return encoded[: _LONGEST_NOTE - len(_CUT)].decode(errors="ignore") + _CUT
 
 
 def _reference(said: Occurrence) -> Obj:

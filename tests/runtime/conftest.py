@@ -29,11 +29,13 @@ class HastyClock(Clock):
     Attributes:
         slept: what was waited.
         passed: seconds since the beginning.
+        meanwhile: what happens during a wait.
     """
 
     def __init__(self) -> None:
         self.slept: list[float] = []
         self.passed = 0.0
+        self.meanwhile: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0)
 
     def now(self) -> float:
         return NOW + self.passed
@@ -46,7 +48,7 @@ class HastyClock(Clock):
             await asyncio.Event().wait()
         self.slept.append(seconds)
         self.passed += seconds
-        await asyncio.sleep(0)
+        await self.meanwhile()
 
 
 class PatientClock(HastyClock):

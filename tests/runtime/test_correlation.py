@@ -155,6 +155,15 @@ def test_an_event_of_the_scheduler_is_upstreams(reason, action):
     }
 
 
+@pytest.mark.parametrize(
+    ("message", "note"),
+    [("x" * 1024, "x" * 1024), ("x" * 1025, "x" * 1020 + " ..."), ("ü" * 600, "ü" * 510 + " ...")],
+)
+def test_a_note_is_cut_where_it_is_too_long(message, note):
+    said = occurrence(Emit(POD, "FailedScheduling", message), "default-scheduler", nanos=NOW)
+    assert new_event(said, name="e", instance="i")["note"] == note
+
+
 @pytest.fixture
 def observe():
     series = Series()

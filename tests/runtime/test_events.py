@@ -91,6 +91,7 @@ async def test_one_refused_event_does_not_hold_up_others(client, told, beside, c
     gone = REGARDING | {"metadata": REGARDING["metadata"] | {"namespace": "none"}}
     recorder.record(Emit(gone, "Lost", "m"), "x")
     recorder.record(Emit({"metadata": {}}, "Odd", "m"), "x")
+    recorder.record(Emit(REGARDING, "Odd", "no text: \ud800"), "x")
     recorder.record(Emit(REGARDING, "Kept", "m"), "x")
     async with beside(recorder.run()):
         found = await told(lambda items: any(item["reason"] == "Kept" for item in items))
