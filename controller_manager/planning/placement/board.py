@@ -76,7 +76,7 @@ class _Bucket:
         """The best node that the pod's own filter lets through."""
         while not self.entries[0].is_current:
             heappop(self.entries)
-        if accepts is None:
+        if accepts is None or accepts(self.entries[0].place.node) is None:
             return self.entries[0]
         current = sorted(entry for entry in self.entries if entry.is_current)
         return next((entry for entry in current if accepts(entry.place.node) is None), None)

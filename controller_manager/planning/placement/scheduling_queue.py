@@ -92,7 +92,7 @@ class SchedulingQueue:
     @property
     def has_any(self) -> bool:
         """Whether it is, or will be, some pod's turn without anything happening."""
-        return bool(self._active or self._timed)
+        return _first(self._active) is not None or _first(self._timed) is not None
 
     @property
     def has_parked(self) -> bool:
