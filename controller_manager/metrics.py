@@ -123,16 +123,17 @@ class Metrics:
 
     def include(self, spec: Spec, world: World) -> None:
         """Take in what a controller measures, and what can be read of it; what has no labels begins at nothing."""
-        for meter in spec.meters:
+        for meter in (meter for meter in spec.meters if meter.is_in(world.profile)):
             family = self.families.setdefault(meter.name, Family(meter))
             if not meter.labels:
                 family.add((), 0.0, 0)
-        self.gauges.extend(Read(gauge, world) for gauge in spec.gauges)
+        self.gauges.extend(Read(gauge, world) for gauge in spec.gauges if gauge.meter.is_in(world.profile))
 
     def count(self, measure: Measure, elapsed: float) -> None:
-        """A plan measured something, so many seconds after its run began."""
-        family = self.families[measure.meter.name]
-        family.add(measure.labels, measure.value + (elapsed if measure.elapsed else 0.0), measure.times)
+        """A plan measured something, so many seconds after its run began; releases without the meter do not count."""
+        family = self.families.get(measure.meter.name)
+        if family is not None:
+            family.add(measure.labels, measure.value + (elapsed if measure.elapsed else 0.0), measure.times)
 
     def requested(self, method: str, host: str, code: str, seconds: float) -> None:
         """A request was answered with a code, or failed with "<error>"."""

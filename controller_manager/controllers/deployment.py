@@ -15,6 +15,7 @@ from controller_manager.controllers.deployment_steps import (
     roll_back,
     roll_out,
 )
+from controller_manager.controllers.rate_limits import rate_limiter_use
 from controller_manager.planning.deployment_status import status_of
 from controller_manager.planning.pods import is_terminal
 from controller_manager.planning.profile import Profile
@@ -177,4 +178,5 @@ SPEC = Spec(
     watches=(Watch(DEPLOYMENT, itself), Watch(REPLICA_SET, replica_set_changed), Watch(POD, pod_changed)),
     observe=observe,
     plan=plan,
+    gauges=(rate_limiter_use("deployment_controller"),),
 )

@@ -1,5 +1,6 @@
 """ReplicaSets, and what else keeps a number of equal pods: missing ones are made, others go, the status counts them."""
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 from apiserver.api.errors import ApiError, bad_request
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
+from controller_manager.controllers.rate_limits import rate_limiter_use
+from controller_manager.planning.deletion_ages import age_ratios
 from controller_manager.planning.pods import (
     condition_of,
     counts_differently,
@@ -42,11 +45,19 @@ from controller_manager.runtime.contract import (
     key_of,
 )
 from controller_manager.runtime.kinds import POD, REPLICA_SET, Kind
+from controller_manager.runtime.meters import Measure, Meter, exponential
 
 BURST = 500
 """How many pods are made or deleted at a time (BurstReplicas)."""
 PACE = 0.05
 """Seconds between two looks at one owner: pods that become ready one after another are counted together."""
+
+AGE_RATIO = Meter(
+    "replicaset_controller_sorting_deletion_age_ratio",
+    "Age of the ready pods that a scale down deletes, as a multiple of the youngest ready pod's.",
+    buckets=exponential(0.25, 2, 6),
+    feature="logarithmic_ages",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +68,8 @@ class Row:
         selector: of its objects, as a metav1.LabelSelector.
         name: of the controller.
         source: of its events.
-        flag: as in Spec.
+        flag, queue: as in Spec.
+        owner: what the names of its metrics begin with.
         counts_terminating: whether its status has terminatingReplicas.
     """
 
@@ -66,6 +78,8 @@ class Row:
     name: str
     source: str
     flag: str
+    owner: str
+    queue: str
     counts_terminating: bool
 
 
@@ -206,9 +220,12 @@ def _manage(seen: Observed, pods: Sequence[Obj], now: float) -> Generator[Action
     if excess == 0:
         return None
     chosen = pods
+    excess = min(excess, BURST)
     if excess < len(pods):
         chosen = in_deletion_order(pods, now, related=seen.related, profile=seen.profile)
-    return (yield from _delete(seen, chosen[: min(excess, BURST)]))
+        for ratio, times in Counter(age_ratios(chosen, excess, now)).items():
+            yield Measure(AGE_RATIO, ratio, times=times)
+    return (yield from _delete(seen, chosen[:excess]))
 
 
 def _create(seen: Observed, number: int) -> Generator[Action, Any, ApiError | None]:
@@ -279,6 +296,9 @@ def spec_of(row: Row) -> Spec:
         source=row.source,
         flag=row.flag,
         pace=PACE,
+        queue=row.queue,
+        meters=(AGE_RATIO,),
+        gauges=(rate_limiter_use(row.owner),),
     )
 
 
@@ -289,6 +309,8 @@ SPEC = spec_of(
         name="replicaset",
         source="replicaset-controller",
         flag="replicaset",
+        owner="replicaset_controller",
+        queue="replicaset",
         counts_terminating=True,
     )
 )

@@ -18,6 +18,8 @@ SPEC = spec_of(
         name="replicationcontroller",
         source="replication-controller",
         flag="rc",
+        owner="replication_controller",
+        queue="replicationmanager",
         counts_terminating=False,
     )
 )

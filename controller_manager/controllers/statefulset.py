@@ -7,6 +7,7 @@ from typing import Any
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
+from controller_manager.controllers.stateful_meters import GAUGES
 from controller_manager.controllers.stateful_pods import perform
 from controller_manager.planning.identity import Version, claim_names, claim_templates, revision_name_of, set_names
 from controller_manager.planning.ordinals import (
@@ -272,4 +273,5 @@ SPEC = Spec(
     plan=plan,
     source="statefulset-controller",
     flag="statefulset",
+    gauges=GAUGES,
 )

@@ -20,6 +20,7 @@ class Profile:
         retention: StatefulSets heed persistentVolumeClaimRetentionPolicy (1.27 and newer).
         min_ready_stateful: StatefulSets heed minReadySeconds (1.25 and newer).
         bounded_history: the revision-history annotation drops its oldest beyond 2000 characters.
+        rate_limiter_use: there are gauges of the client's rate limiter, which nobody ever set (1.20).
         strict_ready_time: a pod is available only strictly after its minimum time (1.20).
     """
 
@@ -35,6 +36,7 @@ class Profile:
     retention: bool = True
     min_ready_stateful: bool = True
     bounded_history: bool = True
+    rate_limiter_use: bool = False
     strict_ready_time: bool = False
 
 
@@ -53,6 +55,7 @@ PROFILES = {
         retention=False,
         min_ready_stateful=False,
         bounded_history=False,
+        rate_limiter_use=True,
         strict_ready_time=True,
     ),
     "1.30": Profile(scale_from_to=False, terminating_replicas=False, max_unavailable=False),

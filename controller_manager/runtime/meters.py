@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from itertools import accumulate, repeat
 
+from controller_manager.planning.profile import Profile
+
 
 @dataclass(frozen=True, slots=True)
 class Meter:
@@ -13,12 +15,18 @@ class Meter:
         about: what it tells.
         labels: their names.
         buckets: the upper bounds of a histogram.
+        feature: the attribute of the Profile without which a release does not have it, "" for what all have.
     """
 
     name: str
     about: str
     labels: tuple[str, ...] = ()
     buckets: tuple[float, ...] = ()
+    feature: str = ""
+
+    def is_in(self, profile: Profile) -> bool:
+        """Whether a release has it."""
+        return not self.feature or bool(getattr(profile, self.feature))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from controller_manager.runtime.contract import (
     key_of,
 )
 from controller_manager.runtime.kinds import DEPLOYMENT, POD, REPLICA_SET
+from controller_manager.runtime.meters import Measure
 
 START = 1_700_000_000.0
 KINDS = (DEPLOYMENT, REPLICA_SET, POD)
@@ -222,6 +223,8 @@ class Cluster:
                 heappush(self.timers, (self.server.now + seconds, running.spec.name, key))
             case Again():
                 running.add(key)
+            case Measure():
+                pass
             case Batch(requests=requests):
                 return [self._ask(running, key, request) for request in requests]
             case _:

@@ -1,0 +1,72 @@
+"""What can be read of StatefulSets that roll: how many pods may be away, and how many are.
+
+(pkg/controller/statefulset/metrics; upstream sets both in each sync and lets them stand when a set goes.)
+"""
+
+from collections.abc import Iterable, Iterator
+
+from apiserver.api.meta import Obj, name_of, namespace_of
+from controller_manager.planning.int_or_string import scaled
+from controller_manager.runtime.contract import Gauge, World
+from controller_manager.runtime.kinds import STATEFUL_SET
+from controller_manager.runtime.meters import Meter, Reading
+
+LABELS = ("statefulset_namespace", "statefulset_name", "pod_management_policy")
+MAX_UNAVAILABLE = Meter(
+    "statefulset_controller_statefulset_max_unavailable",
+    "How many pods of a StatefulSet may be unavailable while it rolls.",
+    LABELS,
+    feature="max_unavailable",
+)
+UNAVAILABLE = Meter(
+    "statefulset_controller_statefulset_unavailable_replicas",
+    "How many pods of a StatefulSet are missing or unavailable.",
+    LABELS,
+    feature="max_unavailable",
+)
+
+
+def _sets(world: World) -> Iterator[Obj]:
+    """The sets that roll by themselves."""
+    return (parent for parent in world[STATEFUL_SET] if _strategy(parent).get("type") != "OnDelete")
+
+
+def _strategy(parent: Obj) -> Obj:
+    found: Obj = parent["spec"].get("updateStrategy") or {}
+    return found
+
+
+def _labels(parent: Obj) -> tuple[str, ...]:
+    return namespace_of(parent), name_of(parent), parent["spec"].get("podManagementPolicy") or "OrderedReady"
+
+
+def allowed(parent: Obj) -> int | None:
+    """How many pods may be unavailable (getStatefulSetMaxUnavailable), None where what is said means no number."""
+    given = (_strategy(parent).get("rollingUpdate") or {}).get("maxUnavailable")
+    try:
+        return max(scaled(1 if given is None else given, _replicas(parent), round_up=False), 1)
+    except ValueError:
+        return None
+
+
+def unavailable(parent: Obj) -> int:
+    """How many of the wanted pods are not available, as the status has it."""
+    return max(_replicas(parent) - ((parent.get("status") or {}).get("availableReplicas") or 0), 0)
+
+
+def _replicas(parent: Obj) -> int:
+    found = parent["spec"].get("replicas")
+    return 1 if found is None else int(found)
+
+
+def _allowed(world: World) -> Iterable[Reading]:
+    for parent in _sets(world):
+        if (number := allowed(parent)) is not None:
+            yield Reading(number, _labels(parent))
+
+
+def _unavailable(world: World) -> Iterable[Reading]:
+    return (Reading(unavailable(parent), _labels(parent)) for parent in _sets(world))
+
+
+GAUGES = (Gauge(MAX_UNAVAILABLE, _allowed), Gauge(UNAVAILABLE, _unavailable))
