@@ -86,7 +86,7 @@ def claim_name(pod: Obj, volume: Obj) -> str:
     """The name of the claim behind a volume of a pod, "" where there is none."""
     if source := volume.get("persistentVolumeClaim"):
         return str(source["claimName"])
-    return f"{name_of(pod)}-{volume['name']}" if volume.get("ephemeral") else ""
+    return f"{name_of(pod)}-{volume['name']}" if volume.get("ephemeral") is not None else ""
 
 
 # -- which volume ------------------------------------------------------------------------------------------------------
