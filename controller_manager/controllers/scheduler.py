@@ -32,7 +32,7 @@ from controller_manager.controllers.scheduling import (
 )
 from controller_manager.planning.placement.decision import Chosen, Refused, decide
 from controller_manager.planning.placement.scheduling_queue import Part, Waiting
-from controller_manager.planning.placement.volumes import Bindings, is_given_up
+from controller_manager.planning.placement.volumes import Bindings, why_given_up
 from controller_manager.planning.placement.writes import (
     NO_NOMINATION,
     SCHEDULER_ERROR,
@@ -142,23 +142,23 @@ def _attempts(seen: Observed, now: float) -> Iterator[Attempt]:
             queue.remove(waiting.uid)
             continue
         attempt = Attempt(waiting, pod, _outcome(seen, pod))
-        _account(seen, attempt, now)
+        _account(seen, attempt, now=now)
         yield attempt
 
 
 def _outcome(seen: Observed, pod: Obj) -> Chosen | Refused | Failed:
     try:
-        return decide(seen.view.cluster, pod, seen.around)
+        return decide(seen.view.cluster, pod, around=seen.around)
     except Exception as error:  # noqa: BLE001 - an odd pod must not hold up the others; it is raised in the end
         return Failed(f"{type(error).__name__}: {error}", error)
 
 
-def _account(seen: Observed, attempt: Attempt, now: float) -> None:
+def _account(seen: Observed, attempt: Attempt, *, now: float) -> None:
     """Give the pod back to the queue, or have it wait for its claims."""
     view, waiting = seen.view, attempt.waiting
     match attempt.outcome:
         case Refused(info=info, plugins=plugins):
-            view.queue.park(waiting, info, plugins, now)
+            view.queue.park(waiting, info, plugins=plugins, now=now)
         case Failed():
             view.queue.fail(waiting, now)
         case Chosen(node, bindings) if bindings.claims:
@@ -177,22 +177,16 @@ def _claimed(seen: Observed, now: float) -> Attempt | float | None:
     if pod is None or claiming.waiting.part is not Part.TAKEN:
         seen.view.end_claiming(seen.key)
         return None
-    waits, why = False, "context deadline exceeded" if now >= claiming.until else ""
-    for key, version in claiming.claims.items():
-        claim = seen.claim(key)
-        if claim is None:
-            why = f'failed to check provisioning pvc: persistentvolumeclaim "{key}" not found'
-        elif not is_bound(claim):
-            waits = True
-            if is_given_up(claim, claiming.node, version):
-                why = f'provisioning failed for PVC "{name_of(claim)}"'
-    if waits and not why:
-        return claiming.until - now
-    if not why:
+    claims = [(key, seen.claim(key), version) for key, version in claiming.claims.items()]
+    if all(claim is not None and is_bound(claim) for _, claim, _ in claims):
         seen.view.end_claiming(seen.key)
         return Attempt(claiming.waiting, pod, Chosen(claiming.node, Bindings()))
+    whys = [why_given_up(claim, key, node=claiming.node, version=version) for key, claim, version in claims]
+    why = next(filter(None, whys), "context deadline exceeded" if now >= claiming.until else "")
+    if not why:
+        return claiming.until - now
     attempt = Attempt(claiming.waiting, pod, Failed(f"{_PRE_BIND}{why}"))
-    _take_back(seen, attempt, now)
+    _take_back(seen, attempt, now=now)
     return attempt
 
 
@@ -216,9 +210,9 @@ def plan(seen: Observed, now: float) -> Plan:
         yield Later(claimed)
     yield from _go_on(view, now)
     chosen = [attempt for attempt in attempts if isinstance(attempt.outcome, Chosen)]
-    yield from _bind(seen, [attempt for attempt in chosen if not attempt.bindings.claims], now)
-    yield from _claim(seen, [attempt for attempt in chosen if attempt.bindings.claims], now)
-    yield from _explain(seen, [attempt for attempt in attempts if not isinstance(attempt.outcome, Chosen)], now)
+    yield from _bind(seen, [attempt for attempt in chosen if not attempt.bindings.claims], now=now)
+    yield from _claim(seen, [attempt for attempt in chosen if attempt.bindings.claims], now=now)
+    yield from _explain(seen, [attempt for attempt in attempts if not isinstance(attempt.outcome, Chosen)], now=now)
     for attempt in attempts:
         if isinstance(attempt.outcome, Failed) and attempt.outcome.error is not None:
             raise attempt.outcome.error
@@ -234,12 +228,12 @@ def _go_on(view: Placement, now: float) -> Actions:
         yield Later(due - now)
 
 
-def _bind(seen: Observed, attempts: Sequence[Attempt], now: float) -> Actions:
+def _bind(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Actions:
     """Give pods their nodes; where that fails the room is free again."""
     if not attempts:
         return
     requests = [Create(POD, binding(a.pod, a.node), name=name_of(a.pod), subresource="binding") for a in attempts]
-    answers = yield from _ask(seen, attempts, requests, now)
+    answers = yield from _ask(seen, attempts, requests, now=now)
     failed = []
     for attempt, answer in zip(attempts, answers, strict=True):
         if isinstance(answer, ApiError):
@@ -249,22 +243,22 @@ def _bind(seen: Observed, attempts: Sequence[Attempt], now: float) -> Actions:
         pod = attempt.pod
         message = f"Successfully assigned {namespace_of(pod)}/{name_of(pod)} to {attempt.node}"
         yield Emit(pod, "Scheduled", message, component=seen.scheduler)
-    yield from _fail(seen, failed, now)
+    yield from _fail(seen, failed, now=now)
 
 
-def _claim(seen: Observed, attempts: Sequence[Attempt], now: float) -> Actions:
+def _claim(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Actions:
     """Have claims bound for the node; when they are, their pods' keys run again and the pods are bound."""
     if not attempts:
         return
     wanted = [_claim_requests(attempt) for attempt in attempts]
-    answers = iter((yield from _ask(seen, attempts, [request for part in wanted for request in part], now)))
+    answers = iter((yield from _ask(seen, attempts, [request for part in wanted for request in part], now=now)))
     failed = []
     for attempt, requests in zip(attempts, wanted, strict=True):
         errors = [answer for answer in islice(answers, len(requests)) if isinstance(answer, ApiError)]
         if errors and attempt.key in seen.view.claiming:
             failed.append(Failure(attempt, _PRE_BIND, errors[0]))
     yield Wake([attempt.key for attempt in attempts])
-    yield from _fail(seen, failed, now)
+    yield from _fail(seen, failed, now=now)
 
 
 def _claim_requests(attempt: Attempt) -> Sequence[Request]:
@@ -275,7 +269,7 @@ def _claim_requests(attempt: Attempt) -> Sequence[Request]:
 
 
 def _ask(
-    seen: Observed, attempts: Sequence[Attempt], requests: Sequence[Request], now: float
+    seen: Observed, attempts: Sequence[Attempt], requests: Sequence[Request], *, now: float
 ) -> Generator[Action, Any, Sequence[Answer]]:
     """The answers; where the run is broken off before they come, nothing has been placed."""
     answers: Sequence[Answer] | None = None
@@ -284,7 +278,7 @@ def _ask(
     finally:
         if answers is None:
             for attempt in attempts:
-                _take_back(seen, attempt, now)
+                _take_back(seen, attempt, now=now)
     return answers
 
 
@@ -301,21 +295,21 @@ class Failure:
     error: ApiError
 
 
-def _fail(seen: Observed, failures: Sequence[Failure], now: float) -> Actions:
+def _fail(seen: Observed, failures: Sequence[Failure], *, now: float) -> Actions:
     """Pods are not placed after all: whom that helps is tried, and it is said of those that are not gone."""
     if not failures:
         return
     told = []
     for failure in failures:
         attempt, error = failure.attempt, failure.error
-        _take_back(seen, attempt, now)
+        _take_back(seen, attempt, now=now)
         if error.code != 404 and attempt.waiting.part is not Part.GONE:
             told.append(Attempt(attempt.waiting, attempt.pod, Failed(f"{failure.what}{error.message}")))
     yield from _go_on(seen.view, now)
-    yield from _explain(seen, told, now)
+    yield from _explain(seen, told, now=now)
 
 
-def _take_back(seen: Observed, attempt: Attempt, now: float) -> None:
+def _take_back(seen: Observed, attempt: Attempt, *, now: float) -> None:
     """The pod is not placed after all, and is tried again later."""
     view, waiting = seen.view, attempt.waiting
     placed = view.cluster.placed(waiting.uid)
@@ -329,7 +323,7 @@ def _take_back(seen: Observed, attempt: Attempt, now: float) -> None:
 # -- what is told ------------------------------------------------------------------------------------------------------
 
 
-def _explain(seen: Observed, attempts: Sequence[Attempt], now: float) -> Actions:
+def _explain(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Actions:
     """Say why pods have no node (handleSchedulingFailure), and have others go for them."""
     patches = []
     for attempt in attempts:
@@ -346,10 +340,10 @@ def _explain(seen: Observed, attempts: Sequence[Attempt], now: float) -> Actions
         yield Batch(patches)  # what cannot be told now is told next time
     for attempt in attempts:
         if isinstance(attempt.outcome, Refused) and attempt.outcome.candidate is not None:
-            yield from _preempt(seen, attempt, attempt.outcome, now)
+            yield from _preempt(seen, attempt, attempt.outcome, now=now)
 
 
-def _preempt(seen: Observed, attempt: Attempt, refused: Refused, now: float) -> Actions:
+def _preempt(seen: Observed, attempt: Attempt, refused: Refused, *, now: float) -> Actions:
     """Have pods go from the node that the attempt's pod is promised (preemption/executor.go)."""
     assert refused.candidate is not None
     queue = seen.view.queue
@@ -357,7 +351,9 @@ def _preempt(seen: Observed, attempt: Attempt, refused: Refused, now: float) -> 
     if demoted:
         yield Batch([_status(key, NO_NOMINATION) for key in demoted])
     victims = [victim.pod for victim in refused.candidate.victims if not is_deleting(victim.pod)]
-    marks = {key_of(pod): body for pod in victims if (body := disruption(pod, now, seen.scheduler)) is not None}
+    marks = {
+        key_of(pod): body for pod in victims if (body := disruption(pod, now, scheduler=seen.scheduler)) is not None
+    }
     marked = yield Batch([_status(key, body) for key, body in marks.items()])
     gone = yield Batch([Delete(POD, key_of(pod), uid=pod["metadata"]["uid"]) for pod in victims])
     for pod, answer in zip(victims, gone, strict=True):

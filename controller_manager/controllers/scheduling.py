@@ -170,7 +170,7 @@ def _wanted(view: Placement, old: Obj | None, new: Obj) -> Iterable[Key]:
     if uid in queue and old is not None and (old["spec"] == new["spec"] and labels_of(old) == labels_of(new)):
         return ()
     key = key_of(new)
-    queue.add(key, uid, new["spec"].get("priority") or 0)
+    queue.add(key, uid, priority=new["spec"].get("priority") or 0)
     return (key,)
 
 
@@ -271,7 +271,8 @@ def _default_selector(world: World, pod: Obj) -> LabelSelector | None:
         owner = world[kind].get(f"{namespace_of(pod)}/{reference['name']}")
         if owner is None or owner["metadata"]["uid"] != reference["uid"]:
             return None
-    return default_selector(pod, world[SERVICE].by(NAMESPACE_INDEX, namespace_of(pod)), owner)
+    services = world[SERVICE].by(NAMESPACE_INDEX, namespace_of(pod))
+    return default_selector(pod, services=services, owner=owner)
 
 
 def claims_of(volume: Obj) -> Iterable[str]:

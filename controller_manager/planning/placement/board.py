@@ -131,7 +131,7 @@ class Board:
         seen: how far in the journal of changes the board has come; its keeper's business.
     """
 
-    def __init__(self, shape: Shape, rules: Rules, namespaces: Namespaces) -> None:
+    def __init__(self, shape: Shape, rules: Rules, *, namespaces: Namespaces) -> None:
         self.seen = 0
         self._shape = shape
         self._criteria = Criteria(rules, namespaces)

@@ -83,33 +83,33 @@ class Cluster:
         uid = new["metadata"]["uid"]
         name = new["spec"].get("nodeName")
         if not name:
-            self._waits(uid, old, new)
+            self._waits(uid, new, old=old)
         elif is_terminal(new):
             self._take(uid)
         else:
-            self._stands(uid, old, new, name)
+            self._stands(uid, new, old=old, name=name)
 
-    def _waits(self, uid: str, old: Obj | None, new: Obj) -> None:
+    def _waits(self, uid: str, new: Obj, *, old: Obj | None) -> None:
         """A pod has no node, as far as the watch knows: it may have been given one a moment ago."""
         before = ((old or {}).get("status") or {}).get("nominatedNodeName")
         after = (new.get("status") or {}).get("nominatedNodeName")
         if after == before or uid in self._placed:
             return
         if after:
-            self.promise(uid, self._infos.of(new).shape, after)
+            self.promise(uid, self._infos.of(new).shape, name=after)
         else:
             self.take_back_promise(uid)
 
-    def _stands(self, uid: str, old: Obj | None, new: Obj, name: str) -> None:
+    def _stands(self, uid: str, new: Obj, *, old: Obj | None, name: str) -> None:
         placed = self._placed.get(uid)
         if placed is None or placed.node.name != name:
             self._take(uid)
-            self._place(uid, self._infos.of(new), name)
+            self._place(uid, self._infos.of(new), name=name)
         elif old is not None and _may_be_another(old, new):
             info = self._infos.of(new)
             if info is not placed.info:
                 self._take(uid)
-                self._place(uid, info, name)
+                self._place(uid, info, name=name)
         if new["metadata"].get("deletionTimestamp") and uid not in self._leaving:
             self._leave(uid)
         self._assumed.discard(uid)
@@ -139,9 +139,9 @@ class Cluster:
         """Whether the pod was given a node and the watch has not confirmed it."""
         return uid in self._assumed
 
-    def assume(self, uid: str, info: PodInfo, node: NodeInfo) -> None:
+    def assume(self, uid: str, info: PodInfo, *, node: NodeInfo) -> None:
         """Count a pod where it will be."""
-        self._place(uid, info, node.name)
+        self._place(uid, info, name=node.name)
         self._assumed.add(uid)
         self.take_back_promise(uid)
 
@@ -150,7 +150,7 @@ class Cluster:
         if uid in self._assumed:
             self._take(uid)
 
-    def _place(self, uid: str, info: PodInfo, name: str) -> None:
+    def _place(self, uid: str, info: PodInfo, *, name: str) -> None:
         node = self._node(name)
         node.add(info)
         self._placed[uid] = Placed(info, node)
@@ -202,7 +202,7 @@ class Cluster:
 
     # -- promises
 
-    def promise(self, uid: str, shape: Shape, name: str) -> None:
+    def promise(self, uid: str, shape: Shape, *, name: str) -> None:
         """A pod is to have this node when others have left (status.nominatedNodeName)."""
         known = self._promised.get(uid)
         if known is not None and known.name == name:
@@ -250,11 +250,12 @@ class Cluster:
         return board
 
     def _find(self, info: PodInfo, selector: LabelSelector) -> Board:
-        rules = rules_of(info, default_constraints(selector), self._companies, self._namespaces)
+        default = default_constraints(selector)
+        rules = rules_of(info, default=default, others=self._companies, namespaces=self._namespaces)
         key = (info.shape, rules)
         board = self._boards.pop(key, None)
         if board is None:
-            board = Board(info.shape, rules, self._namespaces)
+            board = Board(info.shape, rules, namespaces=self._namespaces)
             board.seen = -1
             self._make_room()
         self._boards[key] = board

@@ -69,7 +69,7 @@ class Refused:
     demoted: Sequence[str] = ()
 
 
-def decide(cluster: Cluster, pod: Obj, around: Surroundings) -> Chosen | Refused:
+def decide(cluster: Cluster, pod: Obj, *, around: Surroundings) -> Chosen | Refused:
     """Find the pod a node, and count it there.
 
     Args:
@@ -93,7 +93,7 @@ def decide(cluster: Cluster, pod: Obj, around: Surroundings) -> Chosen | Refused
     node = turn.find(board, accepts)
     if node is None:
         return turn.refuse(board, accepts)
-    cluster.assume(uid, info, node)
+    cluster.assume(uid, info, node=node)
     return Chosen(node.name, _bindings(volumes, node))
 
 
@@ -141,7 +141,7 @@ class _Turn:
         message = fit_error(diagnosis.nodes, diagnosis.reasons, after=after)
         demoted = self._demote(candidate.node) if candidate is not None else ()
         if nominated:
-            self.cluster.promise(self.pod["metadata"]["uid"], self.info.shape, nominated)
+            self.cluster.promise(self.pod["metadata"]["uid"], self.info.shape, name=nominated)
         return Refused(self.info, message, diagnosis.plugins, nominated, candidate, demoted)
 
     def _demote(self, node: NodeInfo) -> Sequence[str]:

@@ -114,7 +114,7 @@ class PodInfos:
                 labels,
                 namespace,
                 tuple(spread_constraint(constraint, labels) for constraint in constraints or ()),
-                self._company(spec.get("affinity") or {}, labels, namespace),
+                self._company(spec.get("affinity") or {}, labels, namespace=namespace),
                 owner,
             )
         return found
@@ -125,10 +125,10 @@ class PodInfos:
             found = self._shapes[key] = _shape(spec)
         return found
 
-    def _company(self, affinity: Obj, labels: Mapping[str, str], namespace: str) -> Company:
+    def _company(self, affinity: Obj, labels: Mapping[str, str], *, namespace: str) -> Company:
         if not (affinity.get("podAffinity") or affinity.get("podAntiAffinity")):
             return ANY_COMPANY
-        made = company(affinity, labels, namespace)
+        made = company(affinity, labels, namespace=namespace)
         return self._companies.setdefault(made.terms, made)
 
 

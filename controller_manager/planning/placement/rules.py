@@ -55,7 +55,7 @@ class Rules:
 
 
 def rules_of(
-    info: PodInfo, default: tuple[SpreadConstraint, ...], others: Iterable[Company], namespaces: Namespaces
+    info: PodInfo, *, default: tuple[SpreadConstraint, ...], others: Iterable[Company], namespaces: Namespaces
 ) -> Rules:
     """The rules for a pod.
 
@@ -69,7 +69,7 @@ def rules_of(
     of_namespace = namespaces.get(namespace, _NO_LABELS)
 
     def is_meant(term: PodTerm) -> bool:
-        return term.matches(labels, namespace, of_namespace)
+        return term.matches(labels, namespace, of_namespace=of_namespace)
 
     refused: dict[str, set[Company]] = {}
     liked: dict[str, dict[Company, int]] = {}
@@ -181,7 +181,8 @@ class Criteria:
         return PodTally.of(lambda info: all(self._is_meant(term, info) for term in terms), with_leaving=True)
 
     def _is_meant(self, term: PodTerm, info: PodInfo) -> bool:
-        return term.matches(info.labels, info.namespace, self._namespaces.get(info.namespace, _NO_LABELS))
+        of_namespace = self._namespaces.get(info.namespace, _NO_LABELS)
+        return term.matches(info.labels, info.namespace, of_namespace=of_namespace)
 
     def _near_counts(self, terms: tuple[PodTerm, ...]) -> list[int]:
         if not terms:

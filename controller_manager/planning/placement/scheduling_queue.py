@@ -99,7 +99,7 @@ class SchedulingQueue:
         """Whether pods wait for an event."""
         return bool(self._parked)
 
-    def add(self, key: str, uid: str, priority: int) -> None:
+    def add(self, key: str, uid: str, *, priority: int) -> None:
         """A pod wants a node; one that waits for an event is tried again, since it has changed itself."""
         known = self._pods.get(uid)
         if known is None:
@@ -155,7 +155,7 @@ class SchedulingQueue:
 
     # -- who is given back
 
-    def park(self, waiting: Waiting, info: PodInfo, plugins: frozenset[str], now: float) -> None:
+    def park(self, waiting: Waiting, info: PodInfo, *, plugins: frozenset[str], now: float) -> None:
         """The pod found no place: it waits until one of the plug-ins may think otherwise.
 
         A pod that was tried before its time for nothing is the last one, until something else happens.

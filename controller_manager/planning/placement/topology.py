@@ -1,7 +1,8 @@
 """What pods ask of the company they keep: spread over domains of nodes, near some pods and far from others."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from apiserver.api.meta import Obj
 from apiserver.api.selectors import LabelSelector, Requirement, SelectorError, label_selector_of, requirement
@@ -67,7 +68,7 @@ def default_constraints(selector: LabelSelector) -> tuple[SpreadConstraint, ...]
     return (SpreadConstraint(HOSTNAME, 3, False, selector, 1), SpreadConstraint(ZONE, 5, False, selector, 1))
 
 
-def default_selector(pod: Obj, services: Iterable[Obj], owner: Obj | None) -> LabelSelector:
+def default_selector(pod: Obj, *, services: Iterable[Obj], owner: Obj | None) -> LabelSelector:
     """The pods among which one is spread that says nothing of it itself (plugins/helper/spread.go DefaultSelector).
 
     Args:
@@ -111,7 +112,7 @@ class PodTerm:
     by_label: LabelSelector | None = None
     weight: int = 0
 
-    def matches(self, labels: Labels, namespace: str, of_namespace: Labels) -> bool:
+    def matches(self, labels: Labels, namespace: str, *, of_namespace: Labels) -> bool:
         """Whether a pod is one of those meant.
 
         Args:
@@ -147,23 +148,22 @@ class Company:
 ANY_COMPANY = Company()
 
 
-def company(affinity: Obj, labels: Labels, namespace: str) -> Company:
+def company(affinity: Obj, labels: Labels, *, namespace: str) -> Company:
     """What spec.affinity of a pod with these labels, in that namespace, says of other pods."""
     near, far = affinity.get("podAffinity") or {}, affinity.get("podAntiAffinity") or {}
+    of = partial(_term, labels=labels, namespace=namespace)
     return Company(
-        tuple(_term(term, labels, namespace) for term in near.get(_REQUIRED) or ()),
-        tuple(_term(term, labels, namespace) for term in far.get(_REQUIRED) or ()),
-        (*_preferred(near, labels, namespace, sign=1), *_preferred(far, labels, namespace, sign=-1)),
+        tuple(map(of, near.get(_REQUIRED) or ())),
+        tuple(map(of, far.get(_REQUIRED) or ())),
+        tuple(
+            of(preferred.get("podAffinityTerm") or {}, weight=sign * (preferred.get("weight") or 0))
+            for affinities, sign in ((near, 1), (far, -1))
+            for preferred in affinities.get(_PREFERRED) or ()
+        ),
     )
 
 
-def _preferred(affinity: Obj, labels: Labels, namespace: str, *, sign: int) -> Iterator[PodTerm]:
-    for preferred in affinity.get(_PREFERRED) or ():
-        term = preferred.get("podAffinityTerm") or {}
-        yield _term(term, labels, namespace, sign * (preferred.get("weight") or 0))
-
-
-def _term(term: Obj, labels: Labels, namespace: str, weight: int = 0) -> PodTerm:
+def _term(term: Obj, *, labels: Labels, namespace: str, weight: int = 0) -> PodTerm:
     chosen = term.get("namespaces") or ()
     by_label = term.get("namespaceSelector")
     more = [

@@ -181,16 +181,21 @@ def pod_volumes(pod: Obj, storage: Storage) -> PodVolumes | str | None:
     return PodVolumes(storage, bound, is_lost, is_in_use, unbound)
 
 
-def is_given_up(claim: Obj, node: str, version: str) -> bool:
-    """Whether whoever makes volumes has given up making one for the claim near that node (checkBindings).
+def why_given_up(claim: Obj | None, key: str, *, node: str, version: str) -> str:
+    """Why a claim will not be bound for a node, "" where it may still be (checkBindings).
 
     Args:
-        claim: as it is.
-        node: for which it was asked.
+        claim: as it is, None where it is gone.
+        key: of the claim.
+        node: for which whoever makes volumes was asked to make one.
         version: the claim's resourceVersion before that; "" where nothing was asked.
     """
+    if claim is None:
+        return f'failed to check provisioning pvc: persistentvolumeclaim "{key}" not found'
     known = claim["metadata"].get("resourceVersion")
-    return bool(version) and known != version and annotations_of(claim).get(SELECTED_NODE) != node
+    if is_bound(claim) or not version or known == version or annotations_of(claim).get(SELECTED_NODE) == node:
+        return ""
+    return f'provisioning failed for PVC "{name_of(claim)}"'
 
 
 # -- claims ------------------------------------------------------------------------------------------------------------

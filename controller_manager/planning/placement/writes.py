@@ -33,18 +33,18 @@ def refusal(pod: Obj, now: float, *, reason: str, message: str, nominated: str) 
     """Why the pod has no node, and which it is promised; None where it says so already (updatePod)."""
     told = {"status": "False", "reason": reason, "message": message}
     status: Obj = {}
-    if (condition := _condition(pod, "PodScheduled", told, now)) is not None:
+    if (condition := _condition(pod, "PodScheduled", told=told, now=now)) is not None:
         status["conditions"] = [condition]
     if nominated != ((pod.get("status") or {}).get("nominatedNodeName") or ""):
         status["nominatedNodeName"] = nominated or None
     return _patch(pod, status)
 
 
-def disruption(pod: Obj, now: float, scheduler: str) -> Obj | None:
+def disruption(pod: Obj, now: float, *, scheduler: str) -> Obj | None:
     """That the pod has to go for another (preemption/executor.go); None where it says so already."""
     message = f"{scheduler}: preempting to accommodate a higher priority pod"
     told = {"status": "True", "reason": BY_SCHEDULER, "message": message}
-    condition = _condition(pod, "DisruptionTarget", told, now)
+    condition = _condition(pod, "DisruptionTarget", told=told, now=now)
     return _patch(pod, {} if condition is None else {"conditions": [condition]})
 
 
@@ -52,7 +52,7 @@ NO_NOMINATION: Obj = {"status": {"nominatedNodeName": None}}
 """A pod is promised no node any more."""
 
 
-def _condition(pod: Obj, type_: str, told: Mapping[str, str], now: float) -> Obj | None:
+def _condition(pod: Obj, type_: str, *, told: Mapping[str, str], now: float) -> Obj | None:
     """The condition as it is to be, None where it is so already; its time moves with its status alone."""
     current = condition_of(pod, type_)
     generation = pod["metadata"].get("generation")

@@ -101,7 +101,7 @@ class Placing(RuleBasedStateMachine):
         if node is None:
             return
         uid = pod["metadata"]["uid"]
-        self.cluster.assume(uid, self.cluster.info_of(pod), node)
+        self.cluster.assume(uid, self.cluster.info_of(pod), node=node)
         self.pods[uid] = bound = pod | {"spec": pod["spec"] | {"nodeName": node.name}}
         if confirmed:
             self.cluster.pod_changed(pod, bound)

@@ -322,5 +322,5 @@ def test_preferences_count_among_the_nodes_that_suit_alone(chosen, make_pod):
 )
 def test_the_default_selector_is_made_of_services_and_the_owner(make_pod, services, owner, selector):
     pod = make_pod(labels={"app": "web", "tier": "front"})
-    found = default_selector(pod, [{"spec": {"selector": s}} for s in services], owner)
+    found = default_selector(pod, services=[{"spec": {"selector": s}} for s in services], owner=owner)
     assert str(found) == selector

@@ -29,14 +29,14 @@ def taken(queue, now=0.0):
 
 def fill(queue, **priorities):
     for name, priority in priorities.items():
-        queue.add(name, f"uid-{name}", priority)
+        queue.add(name, f"uid-{name}", priority=priority)
 
 
 def park(queue, kind, name, *, now=0.0, plugins=NOBODY):
     fill(queue, **{name: 0})
     waiting = queue.take(now)
     assert waiting.key == name
-    queue.park(waiting, kind, plugins, now)
+    queue.park(waiting, kind, plugins=plugins, now=now)
 
 
 def test_turns_come_by_priority_then_in_order(queue):
@@ -60,7 +60,7 @@ def test_a_pod_that_was_removed_has_no_turn_and_cannot_be_given_back(queue, kind
     waiting = queue.take(0)
     assert waiting.key == "b"
     assert queue.remove("uid-b")
-    queue.park(waiting, kind, NOBODY, 0)
+    queue.park(waiting, kind, plugins=NOBODY, now=0)
     queue.fail(waiting, 0)
     assert (len(queue), queue.has_any, queue.has_parked) == (0, False, False)
 
@@ -105,19 +105,19 @@ def test_what_may_help_is_asked_once_for_pods_that_are_alike(queue, kind):
 def test_pods_are_tried_before_their_time_by_priority_until_one_fails(queue, kind):
     for name, priority in [("a", 1), ("b", 3), ("c", 2)]:
         fill(queue, **{name: priority})
-        queue.park(queue.take(0), kind, NOBODY, 0)
+        queue.park(queue.take(0), kind, plugins=NOBODY, now=0)
     queue.move(lambda *_: True)
     assert queue.take(0.5).key == "b"
     waiting = queue.take(0.5)
     assert waiting.key == "c"
-    queue.park(waiting, kind, NOBODY, 0.5)
+    queue.park(waiting, kind, plugins=NOBODY, now=0.5)
     assert queue.take(0.5) is None
     assert taken(queue, 1) == ["a"]
 
 
 def test_new_pods_go_before_those_that_wait_a_moment(queue, kind):
     fill(queue, old=9)
-    queue.park(queue.take(0), kind, NOBODY, 0)
+    queue.park(queue.take(0), kind, plugins=NOBODY, now=0)
     queue.move(lambda *_: True)
     fill(queue, new=1)
     assert taken(queue, 0.5) == ["new", "old"]
@@ -141,7 +141,7 @@ def test_whoever_still_wants_a_node_has_a_turn_in_the_end(steps):
         now += 0.3
         uid = f"uid-{number}"
         if step == "add":
-            queue.add(str(number), uid, number)
+            queue.add(str(number), uid, priority=number)
             wants.add(uid)
         elif step == "remove":
             queue.remove(uid)
@@ -151,7 +151,7 @@ def test_whoever_still_wants_a_node_has_a_turn_in_the_end(steps):
         elif (waiting := queue.take(now)) is not None:
             assert waiting.uid in wants
             if step == "park":
-                queue.park(waiting, kinds[number % 2], NOBODY, now)
+                queue.park(waiting, kinds[number % 2], plugins=NOBODY, now=now)
             elif step == "fail":
                 queue.fail(waiting, now)
             else:
