@@ -17,6 +17,7 @@ from controller_manager.runtime.contract import (
     Delayed,
     Delete,
     Emit,
+    Gauge,
     Index,
     Key,
     Plan,
@@ -30,6 +31,7 @@ from controller_manager.runtime.contract import (
     key_of,
 )
 from controller_manager.runtime.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE
+from controller_manager.runtime.meters import Meter, Reading
 from controller_manager.runtime.services import PACE, SELECTORS, pod_changed, selected_pods
 
 TIMES = "endpointslice-trigger-times"
@@ -142,6 +144,12 @@ def _all(requests: Sequence[Request], what: str) -> Plan:
             raise ApiError(answer.code, answer.reason, why, details=answer.details)
 
 
+def _slices(world: World) -> Iterable[Reading]:
+    return (Reading(sum(labels_of(each).get(MANAGED_BY) == CONTROLLER for each in world[ENDPOINT_SLICE])),)
+
+
+SLICES = Gauge(Meter("endpoint_slice_controller_num_endpoint_slices", "Slices that this controller manages."), _slices)
+
 SPEC = Spec(
     name="endpointslice",
     watches=(
@@ -159,4 +167,6 @@ SPEC = Spec(
     indexes=(BY_SERVICE,),
     views={SELECTORS: Selectors, TIMES: TriggerTimes},
     feeds={SELECTORS: (SERVICE,), TIMES: (SERVICE,)},
+    queue="endpoint_slice",
+    gauges=(SLICES,),
 )

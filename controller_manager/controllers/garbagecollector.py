@@ -313,4 +313,5 @@ SPEC = Spec(
     flag="gc",
     views={GRAPH: Graph},
     feeds={GRAPH: (EVERYTHING,)},
+    queue="garbage_collector_attempt_to_delete",
 )

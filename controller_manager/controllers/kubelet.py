@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
+from controller_manager.controllers.node_meters import RUNNING
 from controller_manager.planning.addresses import PodAddresses
 from controller_manager.planning.nodes import address_of, is_alive
 from controller_manager.planning.pods import TERMINAL, is_ready
@@ -135,4 +136,5 @@ SPEC = Spec(
     indexes=(PODS_BY_NODE,),
     views={ADDRESSES: PodAddresses},
     feeds={ADDRESSES: (POD,)},
+    gauges=(RUNNING,),
 )

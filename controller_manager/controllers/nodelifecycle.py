@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
+from controller_manager.controllers.node_meters import EVICTIONS, ZONES, zone_of
 from controller_manager.planning.conditions import TRUE
 from controller_manager.planning.node_health import STARTUP_GRACE, Health, silent_status
 from controller_manager.planning.nodes import LEASES, ready_status
 from controller_manager.planning.pods import is_ready
-from controller_manager.planning.taints import wanted_taints
+from controller_manager.planning.taints import no_execute, wanted_taints
 from controller_manager.planning.times import stamp
 from controller_manager.runtime.contract import (
     PODS_BY_NODE,
@@ -33,6 +34,7 @@ from controller_manager.runtime.contract import (
     key_of,
 )
 from controller_manager.runtime.kinds import LEASE, NODE, POD
+from controller_manager.runtime.meters import Measure
 
 HEALTH = "node-health"
 """The view that remembers when nodes were heard of."""
@@ -127,6 +129,9 @@ def _taint(node: Obj, now: float, *, evict: bool) -> Plan:
     if taints is not None:
         version = node["metadata"]["resourceVersion"]
         yield Patch(NODE, name_of(node), {"metadata": {"resourceVersion": version}, "spec": {"taints": taints}})
+        before = no_execute(node)
+        if any(taint not in before for taint in no_execute({"spec": {"taints": taints}})):
+            yield Measure(EVICTIONS, labels=(zone_of(node),))
 
 
 SPEC = Spec(
@@ -139,4 +144,7 @@ SPEC = Spec(
     indexes=(PODS_BY_NODE,),
     views={HEALTH: Health},
     feeds={HEALTH: (NODE,)},
+    queue="node_lifecycle_controller",
+    meters=(EVICTIONS,),
+    gauges=ZONES,
 )

@@ -1,10 +1,10 @@
 """Pods that nobody else clears away: too many ended ones, and those whose node is gone or was never found."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
-from apiserver.api.meta import Obj, name_of
+from apiserver.api.meta import Obj, name_of, namespace_of
 from controller_manager.planning.pods import condition_of, is_ready, is_terminal
 from controller_manager.planning.times import stamp
 from controller_manager.runtime.claims import is_deleting
@@ -26,11 +26,21 @@ from controller_manager.runtime.contract import (
     key_of,
 )
 from controller_manager.runtime.kinds import NODE, POD
+from controller_manager.runtime.meters import Measure, Meter
 
 SWEEP: Key = ""
 """The key of the look at all pods; every other key is a node's name."""
 PERIOD = 20.0
 """Seconds between two sweeps (gcCheckPeriod)."""
+LABELS = ("namespace", "reason")
+FORCED = Meter("pod_gc_collector_force_delete_pods_total", "Pods that were deleted at once, by why.", LABELS)
+IN_VAIN = Meter(
+    "pod_gc_collector_force_delete_pod_errors_total",
+    "Pods that could not be deleted at once, by why they were.",
+    LABELS,
+)
+ENDED, STRANDED, UNPLACED, ORPHANED = "terminated", "out-of-service", "unscheduled", "orphaned"
+"""Why pods go (podgc/metrics)."""
 QUARANTINE = 40.0
 """Seconds after which a missing node is asked for (quarantineTime)."""
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
@@ -44,25 +54,30 @@ class Found:
 
     Attributes:
         pods: each once.
+        reasons: why, for each of them.
         node: the node that is missing, "" where that is not the reason.
     """
 
     pods: Sequence[Obj]
+    reasons: Sequence[str]
     node: str = ""
 
 
 def observe(world: World, key: Key) -> Found | None:
     """The pods that a sweep finds, or those of a node that is in no cache."""
     if key == SWEEP:
-        pods = {key_of(pod): pod for pod in (*_ended(world), *_stranded(world))}
-        return Found(list(pods.values())) if pods else None
+        ended = _ended(world)
+        known = {key_of(pod) for pod in ended}
+        stranded = [pod for pod in _stranded(world) if key_of(pod) not in known]
+        reasons = [STRANDED if pod["spec"].get("nodeName") else UNPLACED for pod in stranded]
+        return Found([*ended, *stranded], [ENDED] * len(ended) + reasons) if ended or stranded else None
     if world[NODE].get(key) is not None:
         return None
     lost = world[POD].by(PODS_BY_NODE.name, key)
-    return Found(list(lost), key) if lost else None
+    return Found(list(lost), [ORPHANED] * len(lost), key) if lost else None
 
 
-def _ended(world: World) -> Iterable[Obj]:
+def _ended(world: World) -> Sequence[Obj]:
     """The ended pods beyond the threshold: evicted ones first, then the oldest (gcTerminated)."""
     threshold = world.settings.terminated_pod_gc_threshold
     if threshold <= 0:
@@ -129,9 +144,20 @@ def plan(seen: Found, now: float) -> Plan:
     refused = {key_of(pod): answer for pod, answer in zip(living, answers, strict=True) if isinstance(answer, ApiError)}
     rest = [pod for pod in seen.pods if key_of(pod) not in refused]
     answers = yield Batch([Delete(POD, key_of(pod), uid=pod["metadata"]["uid"], grace=0) for pod in rest])
-    for answer in (*refused.values(), *answers):
-        if isinstance(answer, ApiError) and answer.code not in (404, 409):  # gone, or another of the same name
+    refused |= {key_of(pod): answer for pod, answer in zip(rest, answers, strict=True) if isinstance(answer, ApiError)}
+    yield from _counted(seen, refused)
+    for answer in refused.values():
+        if answer.code not in (404, 409):  # gone, or another of the same name
             raise answer
+
+
+def _counted(seen: Found, refused: Collection[Key]) -> Iterator[Measure]:
+    """Count the pods that were to go, and those of them that did not (gc_controller.go counts both)."""
+    for pod, reason in zip(seen.pods, seen.reasons, strict=True):
+        labels = (namespace_of(pod), reason)
+        yield Measure(FORCED, labels=labels)
+        if key_of(pod) in refused:
+            yield Measure(IN_VAIN, labels=labels)
 
 
 def _failing(pod: Obj, condition: Obj | None, now: float) -> Patch:
@@ -155,4 +181,6 @@ SPEC = Spec(
     every=PERIOD,
     periodic=(SWEEP,),
     indexes=(PODS_BY_NODE,),
+    queue="orphaned_pods_nodes",
+    meters=(FORCED, IN_VAIN),
 )

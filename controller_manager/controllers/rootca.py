@@ -93,4 +93,5 @@ SPEC = Spec(
     plan=plan,
     source="root-ca-cert-publisher",
     workers=1,
+    queue="root_ca_cert_publisher",
 )

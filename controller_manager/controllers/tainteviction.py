@@ -24,9 +24,17 @@ from controller_manager.runtime.contract import (
     key_of,
 )
 from controller_manager.runtime.kinds import NODE, POD
+from controller_manager.runtime.meters import Measure, Meter
 
 SINCE = "taints-since"
 """The view that remembers since when nodes have taints that do not say so themselves."""
+
+DELETIONS = Meter("taint_eviction_controller_pod_deletions_total", "Pods that were deleted for a taint of their node.")
+LATENCY = Meter(
+    "taint_eviction_controller_pod_deletion_duration_seconds",
+    "Seconds between the time when a pod had to go and its deletion.",
+    buckets=(0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +100,11 @@ def plan(seen: Observed, now: float) -> Plan:
         reason="TaintManagerEviction",
         message=f"Marking for deletion Pod {namespace_of(pod)}/{pod['metadata']['name']}",
     )
-    yield from _evict(pod, now)
+    yield from _evict(pod, now, late=now - due)
 
 
-def _evict(pod: Obj, now: float) -> Plan:
-    """Note in the pod why, and delete it (addConditionAndDeletePod)."""
+def _evict(pod: Obj, now: float, *, late: float) -> Plan:
+    """Note in the pod why, and delete it, so many seconds after it had to go (addConditionAndDeletePod)."""
     meta = pod["metadata"]
     condition = {
         "type": "DisruptionTarget",
@@ -112,6 +120,9 @@ def _evict(pod: Obj, now: float) -> Plan:
     except ApiError as error:
         if error.code not in (404, 409):  # gone, or another of its name
             raise
+    else:
+        yield Measure(DELETIONS)
+        yield Measure(LATENCY, late, elapsed=True)
 
 
 SPEC = Spec(
@@ -124,4 +135,6 @@ SPEC = Spec(
     indexes=(PODS_BY_NODE,),
     views={SINCE: Since},
     feeds={SINCE: (NODE,)},
+    queue="noexec_taint_pod",
+    meters=(DELETIONS, LATENCY),
 )
