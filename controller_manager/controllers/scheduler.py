@@ -8,7 +8,7 @@ is asked of the server together, while other keys decide on. All decisions of a 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of, namespace_of
@@ -30,33 +30,24 @@ from controller_manager.controllers.scheduling import (
     volume_changed,
     wants_node,
 )
+from controller_manager.controllers.scheduling_failures import Actions, Attempt, Failed, explain
+from controller_manager.controllers.scheduling_meters import METERS, PENDING, Result, attempted, placed
 from controller_manager.planning.placement.decision import Chosen, Refused, decide
-from controller_manager.planning.placement.scheduling_queue import Part, Waiting
+from controller_manager.planning.placement.scheduling_queue import Part
 from controller_manager.planning.placement.volumes import Bindings, why_given_up
 from controller_manager.planning.placement.writes import (
-    NO_NOMINATION,
-    SCHEDULER_ERROR,
-    UNSCHEDULABLE,
     binding,
-    disruption,
-    note,
-    refusal,
     reservation,
     selection,
 )
 from controller_manager.planning.volumes import class_of, is_bound
-from controller_manager.runtime.claims import is_deleting
 from controller_manager.runtime.contract import (
-    STRATEGIC_PATCH,
-    WARNING,
     Action,
     Answer,
     Batch,
     Create,
-    Delete,
     Emit,
     Index,
-    Key,
     Later,
     Patch,
     Plan,
@@ -84,50 +75,10 @@ TURN = 64
 BIND_TIMEOUT = 600.0
 """Seconds that a pod waits for its claims when it has a node (VolumeBindingArgs.bindTimeoutSeconds)."""
 
-Actions: TypeAlias = Generator[Action, Any, None]
-
 _BIND = 'running Bind plugin "DefaultBinder": '
 _PRE_BIND = 'running PreBind plugin "VolumeBinding": binding volumes: '
 
 # -- what is decided ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """Something went wrong with a pod, which is tried again.
-
-    Attributes:
-        error: what, where it was not the server's doing.
-    """
-
-    message: str
-    error: Exception | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """A pod's turn, and what came of it."""
-
-    waiting: Waiting
-    pod: Obj
-    outcome: Chosen | Refused | Failed
-
-    @property
-    def key(self) -> Key:
-        """Of the pod."""
-        return self.waiting.key
-
-    @property
-    def node(self) -> str:
-        """The name of the node that it gets."""
-        assert isinstance(self.outcome, Chosen)
-        return self.outcome.node
-
-    @property
-    def bindings(self) -> Bindings:
-        """What has to be done for its claims first."""
-        assert isinstance(self.outcome, Chosen)
-        return self.outcome.bindings
 
 
 def _attempts(seen: Observed, now: float) -> Iterator[Attempt]:
@@ -212,7 +163,7 @@ def plan(seen: Observed, now: float) -> Plan:
     chosen = [attempt for attempt in attempts if isinstance(attempt.outcome, Chosen)]
     yield from _bind(seen, [attempt for attempt in chosen if not attempt.bindings.claims], now=now)
     yield from _claim(seen, [attempt for attempt in chosen if attempt.bindings.claims], now=now)
-    yield from _explain(seen, [attempt for attempt in attempts if not isinstance(attempt.outcome, Chosen)], now=now)
+    yield from explain(seen, [attempt for attempt in attempts if not isinstance(attempt.outcome, Chosen)], now=now)
     for attempt in attempts:
         if isinstance(attempt.outcome, Failed) and attempt.outcome.error is not None:
             raise attempt.outcome.error
@@ -234,15 +185,18 @@ def _bind(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Actions
         return
     requests = [Create(POD, binding(a.pod, a.node), name=name_of(a.pod), subresource="binding") for a in attempts]
     answers = yield from _ask(seen, attempts, requests, now=now)
-    failed = []
+    failed, bound = [], []
     for attempt, answer in zip(attempts, answers, strict=True):
         if isinstance(answer, ApiError):
             failed.append(Failure(attempt, _BIND, answer))
             continue
         seen.view.queue.remove(attempt.waiting.uid)
+        bound.append(attempt)
         pod = attempt.pod
         message = f"Successfully assigned {namespace_of(pod)}/{name_of(pod)} to {attempt.node}"
         yield Emit(pod, "Scheduled", message, component=seen.scheduler)
+    yield from attempted((Result.SCHEDULED for _ in bound), seen.scheduler)
+    yield from placed(attempt.waiting.failures for attempt in bound)
     yield from _fail(seen, failed, now=now)
 
 
@@ -306,7 +260,7 @@ def _fail(seen: Observed, failures: Sequence[Failure], *, now: float) -> Actions
         if error.code != 404 and attempt.waiting.part is not Part.GONE:
             told.append(Attempt(attempt.waiting, attempt.pod, Failed(f"{failure.what}{error.message}")))
     yield from _go_on(seen.view, now)
-    yield from _explain(seen, told, now=now)
+    yield from explain(seen, told, now=now)
 
 
 def _take_back(seen: Observed, attempt: Attempt, *, now: float) -> None:
@@ -318,57 +272,6 @@ def _take_back(seen: Observed, attempt: Attempt, *, now: float) -> None:
     view.queue.fail(waiting, now)
     if placed is not None:
         view.freed(placed.node.name)
-
-
-# -- what is told ------------------------------------------------------------------------------------------------------
-
-
-def _explain(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Actions:
-    """Say why pods have no node (handleSchedulingFailure), and have others go for them."""
-    patches = []
-    for attempt in attempts:
-        outcome, pod = attempt.outcome, attempt.pod
-        assert not isinstance(outcome, Chosen)
-        yield Emit(pod, "FailedScheduling", note(outcome.message), WARNING, component=seen.scheduler)
-        reason, nominated = (
-            (UNSCHEDULABLE, outcome.nominated) if isinstance(outcome, Refused) else (SCHEDULER_ERROR, "")
-        )
-        body = refusal(pod, now, reason=reason, message=outcome.message, nominated=nominated)
-        if body is not None:
-            patches.append(_status(attempt.key, body))
-    if patches:
-        yield Batch(patches)  # what cannot be told now is told next time
-    for attempt in attempts:
-        if isinstance(attempt.outcome, Refused) and attempt.outcome.candidate is not None:
-            yield from _preempt(seen, attempt, attempt.outcome, now=now)
-
-
-def _preempt(seen: Observed, attempt: Attempt, refused: Refused, *, now: float) -> Actions:
-    """Have pods go from the node that the attempt's pod is promised (preemption/executor.go)."""
-    assert refused.candidate is not None
-    queue = seen.view.queue
-    demoted = [key for uid in refused.demoted if (key := queue.retry(uid))]
-    if demoted:
-        yield Batch([_status(key, NO_NOMINATION) for key in demoted])
-    victims = [victim.pod for victim in refused.candidate.victims if not is_deleting(victim.pod)]
-    marks = {
-        key_of(pod): body for pod in victims if (body := disruption(pod, now, scheduler=seen.scheduler)) is not None
-    }
-    marked = yield Batch([_status(key, body) for key, body in marks.items()])
-    gone = yield Batch([Delete(POD, key_of(pod), uid=pod["metadata"]["uid"]) for pod in victims])
-    for pod, answer in zip(victims, gone, strict=True):
-        if not isinstance(answer, ApiError):
-            message = f"Preempted by pod {attempt.waiting.uid} on node {refused.nominated}"
-            yield Emit(pod, "Preempted", message, component=seen.scheduler)
-    if any(isinstance(answer, ApiError) and answer.code != 404 for answer in (*marked, *gone)):
-        queue.retry(attempt.waiting.uid)
-        demoted.append(attempt.key)
-    if demoted:
-        yield Wake(demoted)
-
-
-def _status(key: Key, body: Obj) -> Patch:
-    return Patch(POD, key, body, subresource="status", content_type=STRATEGIC_PATCH)
 
 
 SPEC = Spec(
@@ -394,4 +297,6 @@ SPEC = Spec(
     ),
     views={VIEW: Placement},
     feeds={VIEW: (POD, NODE, NAMESPACE, SERVICE)},
+    meters=METERS,
+    gauges=(PENDING,),
 )

@@ -5,6 +5,7 @@ not long ago and wait a moment, and pods that wait for an event that may help th
 part to the second, from which they are taken before their time while nobody else waits and while that goes well.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -98,6 +99,10 @@ class SchedulingQueue:
     def has_parked(self) -> bool:
         """Whether pods wait for an event."""
         return bool(self._parked)
+
+    def parts(self) -> Counter[Part]:
+        """How many pods each part has."""
+        return Counter(waiting.part for waiting in self._pods.values())
 
     def add(self, key: str, uid: str, *, priority: int) -> None:
         """A pod wants a node; one that waits for an event is tried again, since it has changed itself."""
