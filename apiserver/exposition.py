@@ -99,8 +99,9 @@ class _Families(Collector):
 
 
 def _cumulative(buckets: list[int]) -> list[tuple[str, float]]:
+    """Bound → how many were not above it, with the bounds written as Go writes them."""
     found, count = [], 0
-    for bound, more in zip((*map(str, BUCKETS), "+Inf"), buckets, strict=True):
+    for bound, more in zip((*(str(bound).removesuffix(".0") for bound in BUCKETS), "+Inf"), buckets, strict=True):
         count += more
         found.append((bound, float(count)))
     return found

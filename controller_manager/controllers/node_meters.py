@@ -14,13 +14,16 @@ EVICTIONS = Meter("node_collector_evictions_total", "How often a node was tainte
 
 
 def zone_of(node: Obj) -> str:
-    """Region and zone in one, "" where it tells neither (component-helpers' topology.GetZoneKey)."""
+    """Region and zone in one, "" where it tells neither (component-helpers' topology.GetZoneKey).
+
+    Between the colons upstream has a NUL, for which grep and others would take all the metrics to be no text.
+    """
     labels = labels_of(node)
     zone, region = (
         labels.get(f"failure-domain.beta.kubernetes.io/{part}", labels.get(f"topology.kubernetes.io/{part}", ""))
         for part in ("zone", "region")
     )
-    return f"{region}:\x00:{zone}" if region or zone else ""
+    return f"{region}::{zone}" if region or zone else ""
 
 
 @dataclass(slots=True)

@@ -56,7 +56,7 @@ async def test_durations_are_a_histogram_of_the_same_requests(api) -> None:
     assert list((await samples(api, "apiserver_request_duration_seconds_count", **labels)).values()) == [2]
     buckets = await samples(api, "apiserver_request_duration_seconds_bucket", **labels)
     assert buckets["+Inf",] == 2
-    assert {key for (key,) in buckets} >= {"0.005", "0.05", "1.0", "60.0"}
+    assert {key for (key,) in buckets} >= {"0.005", "0.05", "1", "60"}
     (total,) = (await samples(api, "apiserver_request_duration_seconds_sum", **labels)).values()
     assert 0 < total < 10
 
