@@ -1,7 +1,7 @@
 """The server put together: settings in, a listening socket out, and everything in between made once and handed down."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import Random
@@ -31,9 +31,11 @@ from apiserver.listening import listening, reachable
 from apiserver.metrics import Metrics
 from apiserver.registry import allocating
 from apiserver.registry.admission.certificate_requester import CertificateRequester
-from apiserver.registry.admission.chain import Chain
+from apiserver.registry.admission.chain import Chain, Plugin
+from apiserver.registry.admission.default_storage_class import DefaultStorageClass
 from apiserver.registry.admission.namespace_lifecycle import NamespaceLifecycle
 from apiserver.registry.admission.priority import Priority
+from apiserver.registry.admission.storage_protection import StorageObjectInUseProtection
 from apiserver.registry.allocation import ServiceAddresses
 from apiserver.registry.bootstrap import Place, bootstrap
 from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
@@ -138,7 +140,7 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
         schema=release.schema,
         merge_schema=release.merge_schema,
         field_schema=release.field_schema,
-        admission=Chain([NamespaceLifecycle(store), Priority(store), CertificateRequester()]),
+        admission=Chain(_plugins(config, store)),
         clock=clock,
         ids=ids,
         timestamps=Timestamps(clock),
@@ -147,6 +149,14 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
     )
     allocating.load(registry)
     return registry
+
+
+def _plugins(config: Config, store: Store) -> Sequence[Plugin]:
+    """The admission plug-ins, in the order in which they are asked (pkg/kubeapiserver/options AllOrderedPlugins)."""
+    plugins: list[Plugin] = [NamespaceLifecycle(store), Priority(store), DefaultStorageClass(store)]
+    if not config.empties_namespaces:  # controllers are there, who take its finalizers away
+        plugins.append(StorageObjectInUseProtection())
+    return [*plugins, CertificateRequester()]
 
 
 def _guard(config: Config, store: Store, table: ResourceTable, clock: Clock) -> Guard:

@@ -36,7 +36,8 @@ class Config:
         service_cluster_ip_range: where Services get their addresses.
         service_node_port_range: first and last port for NodePort Services.
         event_ttl: seconds that Events are kept after their last write.
-        empties_namespaces: the server itself deletes what is in a deleted namespace; False where a controller does.
+        empties_namespaces: the server itself deletes what is in a deleted namespace, and nothing holds volumes in use;
+            False where controllers see to both.
         kubernetes_version: the release whose kinds are served, such as "1.34"; "" for the newest.
         limits: how many requests may be under way.
         kubelets: how the nodes' kubelets are reached.

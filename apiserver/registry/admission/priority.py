@@ -9,7 +9,8 @@ from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.registry.admission.chain import Attributes
-from etcd.store import Compacted, KeyValue, Page, Watcher
+from apiserver.registry.admission.latest import Follows, Latest
+from etcd.store import KeyValue
 
 CLASSES = "/registry/priorityclasses/"
 DEFAULT: Obj = {"metadata": {"name": ""}, "value": 0, "preemptionPolicy": "PreemptLowerPriority"}
@@ -18,19 +19,11 @@ RESOLVED = ("priority", "preemptionPolicy")
 """What the plug-in sets in the spec of a pod; an update that leaves it out means no change."""
 
 
-class Reader(Protocol):
+class Reader(Follows, Protocol):
     """What the plug-in needs of a store."""
 
     def get(self, key: str) -> KeyValue | None:
         """The newest state of a key."""
-        ...
-
-    def range(self, prefix: str) -> Page:
-        """The newest state of all keys under a prefix."""
-        ...
-
-    def watch(self, prefix: str, *, after: int) -> Watcher:
-        """The events under a prefix strictly after a revision."""
         ...
 
 
@@ -42,8 +35,7 @@ class Priority:
 
     def __init__(self, store: Reader) -> None:
         self._store = store
-        self._default_class = DEFAULT
-        self._changes: Watcher | None = None
+        self._default = Latest(store, CLASSES, _lowest_default)
 
     async def admit(self, attributes: Attributes) -> None:
         """Resolve the priority of a pod; refuse a second default among the classes."""
@@ -61,7 +53,7 @@ class Priority:
     def _resolve(self, attributes: Attributes, spec: Obj) -> None:
         """Set the number and the policy of the pod's class, or of the default one."""
         name = spec.get("priorityClassName")
-        found = self._class(attributes, name) if name else self._default()
+        found = self._class(attributes, name) if name else self._default.get()
         if found is not DEFAULT:
             spec["priorityClassName"] = found["metadata"]["name"]
         value, policy = found["value"], found.get("preemptionPolicy")
@@ -79,22 +71,8 @@ class Priority:
         found: Obj = orjson.loads(kv.value)
         return found
 
-    def _default(self) -> Obj:
-        """The default class, worked out again when a class has changed."""
-        try:
-            if self._changes is not None and not self._changes.take():
-                return self._default_class
-        except Compacted:
-            pass  # too much has changed since anybody asked
-        if self._changes is not None:
-            self._changes.close()
-        page = self._store.range(CLASSES)
-        self._changes = self._store.watch(CLASSES, after=page.revision)
-        self._default_class = _lowest_default(page.items)
-        return self._default_class
-
     def _check_only_default(self, attributes: Attributes, obj: Obj) -> None:
-        found = self._default()["metadata"]["name"]
+        found = self._default.get()["metadata"]["name"]
         if found and (attributes.old is None or found != obj["metadata"].get("name")):
             why = f"PriorityClass {found} is already marked as default. Only one default can exist"
             raise _forbidden(attributes, why)

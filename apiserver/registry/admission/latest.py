@@ -1,0 +1,45 @@
+"""What plug-ins work out of all objects of a kind, such as which class is the default, anew when one has changed."""
+
+from collections.abc import Callable, Iterable
+from typing import Generic, Protocol, TypeVar
+
+from etcd.store import Compacted, KeyValue, Page, Watcher
+
+T = TypeVar("T")
+
+
+class Follows(Protocol):
+    """What that needs of a store."""
+
+    def range(self, prefix: str) -> Page:
+        """The newest state of all keys under a prefix."""
+        ...
+
+    def watch(self, prefix: str, *, after: int) -> Watcher:
+        """The events under a prefix strictly after a revision."""
+        ...
+
+
+class Latest(Generic[T]):
+    """What is worked out of everything under a prefix; asking costs next to nothing while nothing changes there."""
+
+    def __init__(self, store: Follows, prefix: str, work_out: Callable[[Iterable[KeyValue]], T]) -> None:
+        self._store = store
+        self._prefix = prefix
+        self._work_out = work_out
+        self._changes: Watcher | None = None
+        self._found: T
+
+    def get(self) -> T:
+        """The outcome for what is stored now."""
+        try:
+            if self._changes is not None and not self._changes.take():
+                return self._found
+        except Compacted:
+            pass  # too much has changed since anybody asked
+        if self._changes is not None:
+            self._changes.close()
+        page = self._store.range(self._prefix)
+        self._changes = self._store.watch(self._prefix, after=page.revision)
+        self._found = self._work_out(page.items)
+        return self._found

@@ -1,0 +1,24 @@
+"""StorageObjectInUseProtection: claims and volumes do not go while they are in use; controllers see to when they do."""
+
+from apiserver.registry.admission.chain import Attributes
+
+FINALIZERS = {
+    "PersistentVolumeClaim": "kubernetes.io/pvc-protection",
+    "PersistentVolume": "kubernetes.io/pv-protection",
+}
+
+
+class StorageObjectInUseProtection:
+    """The plug-in of that name; it is of use only where controllers take its finalizers away again."""
+
+    name = "StorageObjectInUseProtection"
+    kinds: frozenset[tuple[str, str]] | None = frozenset(("", kind) for kind in FINALIZERS)
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Put the finalizer on a new claim or volume."""
+        obj = attributes.obj
+        if attributes.operation != "CREATE" or obj is None or attributes.target.subresource:
+            return
+        meta, finalizer = obj["metadata"], FINALIZERS[attributes.target.resource.kind]
+        if finalizer not in (meta.get("finalizers") or ()):
+            meta["finalizers"] = [*(meta.get("finalizers") or ()), finalizer]
