@@ -58,7 +58,7 @@ class Parent:
 
 
 def claim(parent: Parent, kind: Kind, children: Iterable[Obj]) -> Generator[Action, Any, list[Obj]]:
-    """Adopt and release; gives the children that are the parent's, to `mine = yield from claim(...)`.
+    """Adopt and release, and give the children that are the parent's, for `mine = yield from` this.
 
     Args:
         parent: who claims.

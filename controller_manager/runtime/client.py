@@ -1,10 +1,10 @@
 """The way to the server: requests of the contract and watch streams, over connections that are kept."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit
 
 import orjson
@@ -44,6 +44,13 @@ class Page:
     items: list[Obj]
     revision: str
     token: str
+
+
+class _Begun(NamedTuple):
+    """A request under way, and since when; a tuple, as one is made for each."""
+
+    reply: asyncio.Future[Reply]
+    at: float
 
 
 class Observer(Protocol):
@@ -112,6 +119,32 @@ class Client:
             return await self.list_all(request.kind.path(request.namespace), accept=METADATA_LIST)
         return await self._ask(call_of(request))
 
+    async def perform_all(self, requests: Sequence[Request]) -> list[Any]:
+        """Ask the server many things at once, without a task for each.
+
+        Returns:
+            The answers in the order of the requests; an ApiError where it refused, or no answer came.
+        """
+        under_way: list[tuple[Call, _Begun] | ListAll] = []
+        try:
+            for request in requests:
+                if isinstance(request, ListAll):
+                    under_way.append(request)
+                else:
+                    call = call_of(request)
+                    under_way.append((call, await self._begin(call)))
+            return [await self._outcome(each) for each in under_way]
+        finally:
+            for each in under_way:
+                if not isinstance(each, ListAll):
+                    each[1].reply.cancel()  # nobody is there to have it
+
+    async def _outcome(self, asked: "tuple[Call, _Begun] | ListAll") -> Any:
+        try:
+            return await self.perform(asked) if isinstance(asked, ListAll) else await self._answer(*asked)
+        except ApiError as error:
+            return error
+
     async def get_json(self, path: str, query: Mapping[str, str] | None = None, *, accept: str = JSON) -> Any:
         """The answer to a GET.
 
@@ -171,39 +204,41 @@ class Client:
         return self._pool
 
     async def _ask(self, call: Call) -> Any:
-        """The answer; the request is sent as often as the server asks to come back with it."""
-        reply = await self._send(call)
+        return await self._answer(call, await self._begin(call))
+
+    async def _begin(self, call: Call) -> _Begun:
+        """Send a request, when there is a token for it."""
+        if self._bucket is not None:
+            await self._bucket.wait()
+        return _Begun(self._connections.exchange(self._message(call), seconds=SECONDS), self._clock.monotonic())
+
+    async def _answer(self, call: Call, begun: _Begun) -> Any:
+        """The answer to what is under way; the request is sent as often as the server asks to come back with it."""
+        reply = await self._reply(call, begun)
         for _ in range(RETRIES):
             if not _is_put_off(reply):
                 break
             await self._clock.sleep(float(reply.retry_after))
-            reply = await self._send(call)
+            reply = await self._reply(call, await self._begin(call))
         if reply.code >= 300:
             raise refusal(reply.code, reply.body, reply.retry_after)
         return _parsed(reply)
 
-    async def _send(self, call: Call) -> Reply:
-        if self._bucket is not None:
-            await self._bucket.wait()
-        began = self._clock.monotonic()
+    async def _reply(self, call: Call, begun: _Begun) -> Reply:
         code = 0
         try:
-            reply = await self._exchanged(call)
+            try:
+                reply = await begun.reply
+            except LostError as error:
+                if not error.unheard or call.method != "GET":
+                    raise  # a write may have been heard, and is not safe to repeat
+                reply = await (await self._begin(call)).reply
             code = reply.code
         except LostError as error:
             raise lost(f"{call.method} {call.target}: {error}") from error
         finally:
-            self._observe(call.method, code, self._clock.monotonic() - began)
+            self._observe(call.method, code, self._clock.monotonic() - begun.at)
         return reply
-
-    async def _exchanged(self, call: Call) -> Reply:
-        message = self._message(call)
-        try:
-            return await self._connections.exchange(message, seconds=SECONDS)
-        except LostError as error:
-            if not error.unheard or call.method != "GET":
-                raise  # a write may have been heard, and is not safe to repeat
-        return await self._connections.exchange(message, seconds=SECONDS)
 
     def _message(self, call: Call) -> bytes:
         body = call.body

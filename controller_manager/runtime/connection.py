@@ -7,8 +7,10 @@ of that, which decides how many pods a second one process can make.
 import asyncio
 import socket
 import ssl
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 from controller_manager.runtime.framing import LONGEST_HEAD, Head, MalformedError, read_head
@@ -16,6 +18,8 @@ from controller_manager.runtime.framing import LONGEST_HEAD, Head, MalformedErro
 Feed = Callable[[bytes], None]
 
 CONNECT_SECONDS = 30.0
+SWEEP_SECONDS = 1.0
+"""How often it is looked for exchanges whose time is up."""
 _KEEP_ALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
 """A peer that is gone without a word is noticed within a minute (net.Dialer's KeepAlive is 30 s in client-go)."""
 
@@ -57,11 +61,38 @@ class Reply:
     retry_after: str
 
 
-class Connection(asyncio.Protocol):
-    """A connection: bytes of one request go out, and of what comes in, the body goes to a sink."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that is under way, or waits for a connection.
 
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
+    Attributes:
+        reply: what becomes of it.
+        seconds: after which it is given up; 0 for never.
+        deadline: when that is, on the loop's clock.
+        feed: takes the body of a success as it comes.
+    """
+
+    message: bytes
+    reply: "asyncio.Future[Reply]"
+    seconds: float = 0.0
+    deadline: float = 0.0
+    feed: Feed | None = None
+
+    def late(self) -> LostError:
+        """What becomes of it when its time is up."""
+        return LostError(f"no answer within {self.seconds:g} s")
+
+
+class Connection(asyncio.Protocol):
+    """A connection: bytes of one request go out, and of what comes in, the body goes to a sink.
+
+    Args:
+        freed: told when an exchange has ended, or the connection has.
+    """
+
+    def __init__(self, freed: "Callable[[Connection], None]") -> None:
+        self._asked: Asked | None = None
+        self._freed = freed
         self._transport: asyncio.Transport | None = None
         self._reply: asyncio.Future[Reply] | None = None
         self._feed: Feed | None = None
@@ -76,32 +107,19 @@ class Connection(asyncio.Protocol):
         """Whether a request can be sent."""
         return self._transport is not None and not self._transport.is_closing()
 
-    async def exchange(self, message: bytes, *, seconds: float, feed: Feed | None = None) -> Reply:
-        """Send a request and have its answer.
-
-        Args:
-            message: the request.
-            seconds: after which the answer is given up.
-            feed: takes the body of a success piece by piece as it comes; what it raises ends the exchange.
-
-        Raises:
-            LostError: the connection broke, time is up, or what came is no HTTP.
-        """
+    def begin(self, asked: "Asked") -> None:
+        """Send a request; its reply is set when the answer is there, or LostError where none comes."""
         assert self._transport is not None
         assert self._reply is None, "one exchange at a time"
-        reply: asyncio.Future[Reply] = self._loop.create_future()
-        self._reply = reply
-        self._feed, self._began = feed, False
-        timer = self._loop.call_later(seconds, self._expire, seconds)
-        self._transport.write(message)
-        try:
-            return await reply
-        finally:
-            timer.cancel()
-            self._reply = None
-            self._exchanges += 1
-            if not reply.done() or reply.cancelled():
-                self.abort()
+        self._reply, self._feed, self._began = asked.reply, asked.feed, False
+        self._asked = asked
+        self._transport.write(asked.message)
+
+    def expire(self, now: float) -> None:
+        """Give the answer up if its time is up."""
+        asked = self._asked
+        if asked is not None and asked.seconds and asked.deadline <= now and self._reply is not None:
+            self._fail(asked.late())
 
     def abort(self) -> None:
         """Break the connection off."""
@@ -118,7 +136,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Something came."""
         self._began = True
-        if self._reply is None or self._reply.done():
+        if self._reply is None:
             self.abort()  # nobody asked
             return
         try:
@@ -136,6 +154,7 @@ class Connection(asyncio.Protocol):
             why = str(exc) if exc else "the server closed the connection"
             self._fail(LostError(why, unheard=bool(self._exchanges) and not self._began))
         self._transport = None
+        self._freed(self)
 
     # -- reading
 
@@ -171,18 +190,20 @@ class Connection(asyncio.Protocol):
 
     def _finish(self, head: Head) -> None:
         reply, body = self._reply, b"".join(self._pieces)
-        self._head, self._pieces = None, []
+        self._reply = self._head = None
+        self._pieces = []
+        self._exchanges += 1
+        if reply is not None and not reply.done():  # whoever asked may have gone
+            reply.set_result(Reply(head.code, body, head.retry_after))
         if not head.keeps or head.body.extra:
             self.abort()
-        if reply is not None and not reply.done():
-            reply.set_result(Reply(head.code, body, head.retry_after))
-
-    def _expire(self, seconds: float) -> None:
-        self._fail(LostError(f"no answer within {seconds:g} s"))
+        else:
+            self._freed(self)
 
     def _fail(self, error: Exception) -> None:
-        if self._reply is not None and not self._reply.done():
-            self._reply.set_exception(error)
+        reply, self._reply = self._reply, None
+        if reply is not None and not reply.done():
+            reply.set_exception(error)
         self.abort()
 
 
@@ -191,68 +212,141 @@ class Pool:
 
     Args:
         place: where it is.
-        limit: how many exchanges there are at a time; streams are not counted.
+        limit: how many exchanges there are at a time, and connections for them; streams are not counted.
     """
 
     def __init__(self, place: Place, *, limit: int) -> None:
         self._place = place
-        self._slots = asyncio.Semaphore(limit)
+        self._limit = limit
+        self._loop = asyncio.get_running_loop()
+        self._open: set[Connection] = set()
         self._idle: list[Connection] = []
-        self._streams: set[Connection] = set()
+        self._waiting: deque[Asked] = deque()
+        self._opening: set[asyncio.Task[None]] = set()
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._closed = False
 
-    async def exchange(self, message: bytes, *, seconds: float) -> Reply:
-        """Send a request over some connection and have its answer.
+    def exchange(self, message: bytes, *, seconds: float) -> asyncio.Future[Reply]:
+        """Send a request over some connection; what is given has its answer in the end.
 
-        Raises:
-            LostError: no connection could be had, or it broke.
+        It raises LostError where no connection could be had, it broke, time was up, or what came is no HTTP.
         """
-        async with self._slots:
-            connection = await self._connection()
-            reply = await connection.exchange(message, seconds=seconds)
+        asked = Asked(message, self._loop.create_future(), seconds, self._loop.time() + seconds)
+        self._waiting.append(asked)
+        while self._idle:
+            connection = self._idle.pop()
             if connection.usable:
-                self._idle.append(connection)
-            return reply
+                self._serve(connection)
+                break
+        else:
+            self._grow()
+        if self._sweeper is None:
+            self._sweeper = self._loop.call_later(SWEEP_SECONDS, self._sweep)
+        return asked.reply
 
     async def stream(self, message: bytes, feed: Feed, *, seconds: float) -> Reply:
         """Send a request over a connection of its own and have the body of a success fed to somebody.
 
+        Args:
+            message: the request.
+            feed: takes the body piece by piece as it comes; what it raises ends the stream, and is raised here.
+            seconds: after which the stream is broken off.
+
         Raises:
-            LostError: no connection could be had, or it broke.
+            LostError: no connection could be had, it broke, time was up, or what came is no HTTP.
         """
-        connection = await self._connect()
-        self._streams.add(connection)
+        connection = await self._connect(_nothing)
+        asked = Asked(message, self._loop.create_future(), feed=feed)
+        self._open.add(connection)
         try:
-            return await connection.exchange(message, seconds=seconds, feed=feed)
+            connection.begin(asked)
+            async with asyncio.timeout(seconds):
+                return await asked.reply
+        except TimeoutError as error:
+            raise LostError(f"no answer within {seconds:g} s") from error
         finally:
-            self._streams.discard(connection)
+            self._open.discard(connection)
             connection.abort()
 
     def close(self) -> None:
         """Break all connections off."""
-        for connection in (*self._idle, *self._streams):
+        self._closed = True
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        for task in self._opening:
+            task.cancel()
+        for connection in list(self._open):
             connection.abort()
-        self._idle.clear()
 
-    async def _connection(self) -> Connection:
-        while self._idle:
-            connection = self._idle.pop()
-            if connection.usable:
-                return connection
-        return await self._connect()
+    def _serve(self, connection: Connection) -> None:
+        """Have the connection take whoever has waited longest."""
+        while self._waiting:
+            asked = self._waiting.popleft()
+            if not asked.reply.done():
+                connection.begin(asked)
+                return
+        self._idle.append(connection)
 
-    async def _connect(self) -> Connection:
+    def _freed(self, connection: Connection) -> None:
+        if connection.usable:
+            self._serve(connection)
+        else:
+            self._open.discard(connection)
+            self._grow()
+
+    def _grow(self) -> None:
+        """Open one more connection, if somebody waits for it."""
+        wanted = len(self._waiting) > len(self._opening)
+        if wanted and not self._closed and len(self._open) + len(self._opening) < self._limit:
+            task = self._loop.create_task(self._add())
+            self._opening.add(task)
+            task.add_done_callback(self._opening.discard)
+
+    async def _add(self) -> None:
+        try:
+            connection = await self._connect(self._freed)
+        except LostError as error:
+            if not self._open:  # nobody else will come for those who wait
+                self._refuse(error)
+            return
+        self._open.add(connection)
+        self._serve(connection)
+
+    def _refuse(self, error: LostError) -> None:
+        while self._waiting:
+            asked = self._waiting.popleft()
+            if not asked.reply.done():
+                asked.reply.set_exception(error)
+
+    def _sweep(self) -> None:
+        """Give up what has waited too long: looking now and then costs less than a timer for each exchange."""
+        now = self._loop.time()
+        for connection in list(self._open):
+            connection.expire(now)
+        while self._waiting and self._waiting[0].deadline <= now:
+            asked = self._waiting.popleft()
+            if not asked.reply.done():
+                asked.reply.set_exception(asked.late())
+        waits = self._waiting or len(self._idle) < len(self._open)
+        self._sweeper = self._loop.call_later(SWEEP_SECONDS, self._sweep) if waits else None
+
+    async def _connect(self, freed: Callable[[Connection], None]) -> Connection:
         place = self._place
         name = (place.name or place.host) if place.tls else None
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
-                _, connection = await asyncio.get_running_loop().create_connection(
-                    Connection, place.host, place.port, ssl=place.tls, server_hostname=name
+                _, connection = await self._loop.create_connection(
+                    partial(Connection, freed), place.host, place.port, ssl=place.tls, server_hostname=name
                 )
         except TimeoutError as error:
             raise LostError(f"no connection to {place.host}:{place.port} within {CONNECT_SECONDS:g} s") from error
         except OSError as error:
             raise LostError(f"no connection to {place.host}:{place.port}: {error}") from error
         return connection
+
+
+def _nothing(_: Connection) -> None:
+    """Nobody is told."""
 
 
 def _keep_alive(connection: socket.socket | None) -> None:

@@ -47,6 +47,9 @@ class Performs(Protocol):
             ApiError: it was refused, or there was no answer.
         """
 
+    async def perform_all(self, requests: Sequence[Request]) -> list[Any]:
+        """The answers to many requests at once; an ApiError where one was refused, or not answered."""
+
 
 class Records(Protocol):
     """Who sends Events."""
@@ -237,16 +240,12 @@ class Controller:
         size = 1 if slow_start else len(requests)
         while len(answers) < len(requests):
             part = requests[len(answers) : len(answers) + size]
-            found = await asyncio.gather(*(self._answer(request, key) for request in part))
+            found: list[Answer] = await self._means.server.perform_all(part)
+            now = self._means.clock.monotonic()
+            for request, answer in zip(part, found, strict=True):
+                self._awaited.wrote(key, request, answer, now=now)
             answers += found
             if slow_start and any(isinstance(answer, ApiError) for answer in found):
                 break
             size *= 2
         return answers + [None] * (len(requests) - len(answers))
-
-    async def _answer(self, request: Request, key: Key) -> Answer:
-        try:
-            answer: Answer = await self._ask(request, key)
-        except ApiError as error:
-            return error
-        return answer

@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from apiserver.api.errors import unavailable
+from apiserver.api.errors import ApiError, unavailable
 from controller_manager.controllers import replicaset
 from controller_manager.metrics import QueueTally
 from controller_manager.planning.times import stamp
@@ -72,6 +72,15 @@ class Place:
             case Delete(kind=kind, key=key):
                 found = self.caches[kind].get(key)
                 return self.tell(kind, found | {"metadata": found["metadata"] | {"deletionTimestamp": stamp(START)}})
+
+    async def perform_all(self, requests):
+        return [await self._outcome(request) for request in requests]
+
+    async def _outcome(self, request):
+        try:
+            return await self.perform(request)
+        except ApiError as error:
+            return error
 
     def tell(self, kind, obj):
         """Something is stored; the caches hear of it."""

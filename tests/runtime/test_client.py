@@ -24,6 +24,10 @@ def asked(access, clock=None, **more):
     return Client(access, clock or Clock(), **more)
 
 
+def named(name: str):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": name}}
+
+
 def answer(body: bytes, *headers: bytes, code: int = 200) -> bytes:
     lines = [b"HTTP/1.1 %d x" % code, b"Content-Length: %d" % len(body), *headers]
     return b"\r\n".join(lines) + b"\r\n\r\n" + body
@@ -396,3 +400,25 @@ async def test_a_stream_is_broken_off_by_what_its_feed_raises_and_when_its_time_
             await client.stream("/x", refuse, seconds=20)
         with pytest.raises(ApiError, match="no answer within"):
             await client.stream("/x", lambda _: None, seconds=0.01)
+
+
+async def test_many_requests_at_once_are_answered_in_their_order_errors_among_them(client):
+    requests = [Create(CONFIG_MAP, named(f"many-{number}")) for number in range(200)]
+    requests[100:100] = [Get(CONFIG_MAP, "default/absent"), Create(CONFIG_MAP, named("many-3"))]
+    answers = await client.perform_all([*requests, ListAll(CONFIG_MAP, "default")])
+    names = [answer["metadata"]["name"] for answer in answers[:100] + answers[102:-1]]
+    assert names == [f"many-{number}" for number in range(200)]
+    assert [answer.reason for answer in answers[100:102]] == ["NotFound", "AlreadyExists"]
+    assert {item["metadata"]["name"] for item in answers[-1]} >= set(names)
+
+
+async def test_many_requests_of_somebody_who_goes_away_leave_the_connections_good(client):
+    asking = asyncio.ensure_future(
+        client.perform_all([Create(CONFIG_MAP, named(f"left-{number}")) for number in range(100)])
+    )
+    await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    with pytest.raises(ApiError, match="not found"):
+        await client.perform(Get(CONFIG_MAP, "default/absent"))
