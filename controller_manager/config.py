@@ -1,6 +1,6 @@
 """The manager's settings, and whether they can be used."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from controller_manager.controllers import CONTROLLERS
 from controller_manager.planning.profile import PROFILES
 from controller_manager.runtime.contract import Settings, Spec
 from controller_manager.runtime.leader import Terms
+from controller_manager.streams.settings import StreamSettings
 
 
 class ConfigError(Exception):
@@ -28,22 +29,6 @@ class Election:
 
 
 @dataclass(frozen=True, slots=True)
-class Streams:
-    """Where the simulated kubelets answer logs and exec, and to whom.
-
-    Attributes:
-        certificate, key: of the kubelets; without them nothing is answered.
-        client_authority: who signs the server's client certificate.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 0
-    certificate: Path | None = None
-    key: Path | None = None
-    client_authority: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Config:
     """The settings of one controller manager.
 
@@ -56,6 +41,7 @@ class Config:
         qps, burst: how many requests a second, and at once; below 0 without limit.
         metrics_host, metrics_port: where /metrics, /healthz and /readyz are; port 0 is any free one, None is nowhere.
         election: None works at once.
+        streams: where simulated kubelets answer logs and exec, None for nowhere.
         settings: what controllers are told.
         compatibility: a key of PROFILES.
         until_stdin_ends: stop when standard input does, as it does when a keeper dies.
@@ -71,7 +57,7 @@ class Config:
     metrics_host: str = "127.0.0.1"
     metrics_port: int | None = 10252
     election: Election | None = field(default_factory=Election)
-    streams: Streams = field(default_factory=Streams)
+    streams: StreamSettings | None = None
     settings: Settings = field(default_factory=Settings)
     compatibility: str = "1.35"
     until_stdin_ends: bool = False
@@ -113,6 +99,16 @@ def check(config: Config) -> Config:
         )
     if config.compatibility not in PROFILES:
         raise ConfigError(f"--compatibility: {config.compatibility} is not one of {', '.join(PROFILES)}")
+    for flag, path in _stream_files(config.streams):
+        if not path.is_file():
+            raise ConfigError(f"--{flag}: {path} is not a file")
     if config.kubeconfig is not None and not config.kubeconfig.is_file():
         raise ConfigError(f"--kubeconfig: {config.kubeconfig} is not a file")
     return config
+
+
+def _stream_files(streams: StreamSettings | None) -> Iterator[tuple[str, Path]]:
+    if streams is not None:
+        yield "kubelet-tls-cert-file", streams.certificate
+        yield "kubelet-tls-private-key-file", streams.key
+        yield "kubelet-client-ca-file", streams.client_authority

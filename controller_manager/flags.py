@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from controller_manager.config import Config, ConfigError, Election, Streams, check
+from controller_manager.config import Config, ConfigError, Election, check
 from controller_manager.controllers import CONTROLLERS
 from controller_manager.planning.profile import PROFILES
 from controller_manager.runtime.contract import Settings, Spec
 from controller_manager.runtime.leader import Terms
+from controller_manager.streams.settings import StreamSettings
 
 
 def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]:
@@ -33,13 +34,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
         metrics_host=given.metrics_bind_address.host,
         metrics_port=given.metrics_bind_address.port,
         election=_election(given) if given.leader_elect else None,
-        streams=Streams(
-            host=given.kubelet_bind_address,
-            port=given.kubelet_port,
-            certificate=given.kubelet_tls_cert_file,
-            key=given.kubelet_tls_private_key_file,
-            client_authority=given.kubelet_client_ca_file,
-        ),
+        streams=_streams(given),
         settings=_settings(given),
         compatibility=given.compatibility,
         until_stdin_ends=given.until_stdin_ends,
@@ -54,6 +49,18 @@ def _election(given: argparse.Namespace) -> Election:
         retry=given.leader_elect_retry_period,
     )
     return Election(given.leader_elect_resource_namespace, given.leader_elect_resource_name, terms)
+
+
+def _streams(given: argparse.Namespace) -> StreamSettings | None:
+    files = (given.kubelet_tls_cert_file, given.kubelet_tls_private_key_file, given.kubelet_client_ca_file)
+    if not any(files):
+        return None
+    if not all(files):
+        raise ConfigError(
+            "--kubelet-tls-cert-file, --kubelet-tls-private-key-file and --kubelet-client-ca-file belong together: "
+            "give all of them, or none"
+        )
+    return StreamSettings(*files, given.kubelet_bind_address, given.kubelet_port, _text(given.root_ca_file))
 
 
 def _settings(given: argparse.Namespace) -> Settings:

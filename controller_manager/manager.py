@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+import ssl
 from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from controller_manager.config import Config, Election
+from controller_manager.config import Config, ConfigError, Election
 from controller_manager.health import answering
 from controller_manager.metrics import Metrics
 from controller_manager.planning.profile import PROFILES
@@ -23,6 +25,8 @@ from controller_manager.runtime.leader import Elector, identity
 from controller_manager.runtime.ratelimit import QueueLimiter
 from controller_manager.runtime.watcher import follow
 from controller_manager.runtime.workqueue import WorkQueue
+from controller_manager.streams.server import serving_streams
+from controller_manager.streams.settings import StreamSettings
 
 log = logging.getLogger("controller_manager")
 
@@ -93,7 +97,7 @@ class Manager:
                 await elector.release()
 
     async def _work(self) -> None:
-        async with asyncio.TaskGroup() as group:
+        async with self._kubelets(), asyncio.TaskGroup() as group:
             named = list(self.caches.kinds.values())
             for cache in named:
                 group.create_task(self._follow(cache))
@@ -109,6 +113,18 @@ class Manager:
                     group.create_task(self._resync(controller.spec, seconds))
             self._ready.set()
 
+    @asynccontextmanager
+    async def _kubelets(self) -> AsyncIterator[None]:
+        """The kubelets' server, where kubelets are simulated and have certificates; nodes tell where it is."""
+        streams = self._config.streams
+        if streams is None or all(controller.spec.name != "kubelet" for controller in self.controllers):
+            yield
+            return
+        async with _listening(self.caches, streams, self._clock) as port:
+            endpoint = f"{streams.host}:{port}"
+            self.caches.settings = replace(self.caches.settings, kubelet_endpoint=endpoint)
+            yield
+
     async def _follow(self, cache: KindCache, *, metadata_only: bool = False) -> None:
         await follow(self._client, cache.kind, cache, clock=self._clock, metadata_only=metadata_only)
 
@@ -122,6 +138,23 @@ class Manager:
         while True:
             await self._clock.sleep(seconds)
             self.caches[spec.watches[0].kind].resync()
+
+
+@asynccontextmanager
+async def _listening(caches: Caches, streams: StreamSettings, clock: Clock) -> AsyncIterator[int]:
+    """The kubelets' server; gives its port.
+
+    Raises:
+        ConfigError: it cannot listen there, or not with these certificates.
+    """
+    async with AsyncExitStack() as stack:
+        try:
+            port = await stack.enter_async_context(serving_streams(caches, streams, clock))
+        except (OSError, ssl.SSLError) as error:
+            where = f"{streams.host}:{streams.port}"
+            why = f"{error}; see --kubelet-bind-address and --kubelet-tls-cert-file"
+            raise ConfigError(f"the kubelets cannot answer at {where}: {why}") from error
+        yield port
 
 
 @asynccontextmanager

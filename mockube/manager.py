@@ -63,6 +63,9 @@ def arguments(running: Running, wanted: Wanted) -> list[str]:
         "--leader-elect=false",  # there is one, and after its death the next need not wait for a lease to end
         f"--metrics-bind-address=127.0.0.1:{wanted.metrics_port}",
         f"-v={wanted.verbosity}",
+        f"--kubelet-tls-cert-file={running.certificates.kubelet}",
+        f"--kubelet-tls-private-key-file={running.certificates.kubelet_key}",
+        f"--kubelet-client-ca-file={running.certificates.authority}",
         *wanted.more,
     ]
 
