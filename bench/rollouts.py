@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rows import Bench, Row, create
-from servers import Server, managed, ours
+import pods
+import wrk
+from rows import CONNECTIONS, Bench, Row
+from rows import PODS as POST_PATH
+from servers import Ask, Server, managed, ours
 
 DEPLOYMENTS, REPLICAS = 10, 500
 PODS = DEPLOYMENTS * REPLICAS
@@ -17,8 +20,8 @@ NODES = 50
 PATH = "/apis/apps/v1/namespaces/default/deployments"
 PATIENCE = 300.0
 """Seconds that one of the works may take."""
-QUIET = 30.0
-"""Seconds over which a quiet cluster is watched, after as many to come to rest."""
+SETTLE, QUIET = 75.0, 30.0
+"""Seconds in which a cluster comes to rest (its Events are sent at 300 a second), and over which it is then watched."""
 JSON = {"Content-Type": "application/json"}
 MERGE = {"Content-Type": "application/merge-patch+json"}
 
@@ -28,7 +31,7 @@ def rollouts(bench: Bench) -> Iterator[Row]:
     rounds = []
     for number in range(bench.effort.rounds):
         bench.say(f"rollouts {number + 1} of {bench.effort.rounds}")
-        rate = _post_rate(bench.directory / f"alone{number}")
+        rate = _post_rate(bench, number)
         rounds.append(_round(bench.directory / f"rollouts{number}", rate, bench))
     yield from _rows(rounds)
 
@@ -57,42 +60,48 @@ class Round:
         return PODS / self.created
 
 
-def _post_rate(directory: Path) -> float:
-    """Pods a second that the server alone takes by 16 connections, over as many pods as the Deployments make."""
-    with ours(directory) as server:
-        create(server, "hot", 500)
-        began = time.monotonic()
-        create(server, "run", PODS)
-        return PODS / (time.monotonic() - began)
+def _post_rate(bench: Bench, number: int) -> float:
+    """Pods a second that the server alone takes, under the load of the row for POST."""
+    pod = bench.directory / "pod.json"
+    pod.write_bytes(pods.template(varied=False))
+    load = wrk.Load(POST_PATH, CONNECTIONS, post=pod)
+    with ours(bench.directory / f"alone{number}") as server:
+        wrk.run(server.url, server.token, load, seconds=1, letters="hot")
+        return wrk.run(server.url, server.token, load, seconds=bench.effort.seconds, letters="run").rate
 
 
 def _round(directory: Path, posts: float, bench: Bench) -> Round:
-    with managed(directory, nodes=NODES) as server:
+    names = [f"web{number}" for number in range(DEPLOYMENTS)]
+    with managed(directory, nodes=NODES) as server, server.asking() as ask:
         idle = server.manager_memory()
-        names = [f"web{number}" for number in range(DEPLOYMENTS)]
         began = time.monotonic()
         for name in names:
-            server.request("POST", PATH, json.dumps(_deployment(name, REPLICAS)).encode(), **JSON)
-        created = _until_ready(server, names, began)
+            ask("POST", PATH, json.dumps(_deployment(name, REPLICAS)).encode(), JSON)
+        created = _until_ready(ask, names, began)
         memory = (server.manager_memory() - idle) / PODS
         bench.say(f"created in {created:.1f} s; the quiet afterwards is measured")
-        time.sleep(QUIET)
-        before = server.processor_seconds()
-        time.sleep(QUIET)
-        quiet = (server.processor_seconds() - before) / QUIET
+        quiet = _quiet(server)
         began = time.monotonic()
         for name in names:
-            server.request("PATCH", f"{PATH}/{name}", json.dumps(_template("2")).encode(), **MERGE)
-        updated = _until_ready(server, names, began)
+            ask("PATCH", f"{PATH}/{name}", json.dumps(_template("2")).encode(), MERGE)
+        updated = _until_ready(ask, names, began)
         bench.say(f"updated in {updated:.1f} s")
-    with managed(directory.with_name(f"{directory.name}scale"), nodes=NODES) as server:
-        server.request("POST", PATH, json.dumps(_deployment("one", 0)).encode(), **JSON)
-        _until_ready(server, ["one"], time.monotonic())
+    with managed(directory.with_name(f"{directory.name}scale"), nodes=NODES) as server, server.asking() as ask:
+        ask("POST", PATH, json.dumps(_deployment("one", 0)).encode(), JSON)
+        _until_ready(ask, ["one"], time.monotonic())
         began = time.monotonic()
-        server.request("PATCH", f"{PATH}/one", json.dumps({"spec": {"replicas": PODS}}).encode(), **MERGE)
-        scaled = _until_ready(server, ["one"], began)
+        ask("PATCH", f"{PATH}/one", json.dumps({"spec": {"replicas": PODS}}).encode(), MERGE)
+        scaled = _until_ready(ask, ["one"], began)
         bench.say(f"scaled in {scaled:.1f} s")
     return Round(posts, created, updated, scaled, memory, quiet)
+
+
+def _quiet(server: Server) -> float:
+    """The share of one processor that server and manager use, when the events of what happened are all sent."""
+    time.sleep(SETTLE)
+    before = server.processor_seconds()
+    time.sleep(QUIET)
+    return (server.processor_seconds() - before) / QUIET
 
 
 def _deployment(name: str, replicas: int) -> dict[str, object]:
@@ -116,10 +125,10 @@ def _template(version: str) -> dict[str, object]:
     return {"spec": {"template": {"metadata": {"annotations": {"version": version}}}}}
 
 
-def _until_ready(server: Server, names: list[str], began: float) -> float:
+def _until_ready(ask: Ask, names: list[str], began: float) -> float:
     """Seconds until every Deployment tells of its present generation that all replicas are updated and available."""
     while time.monotonic() < began + PATIENCE:
-        found = json.loads(server.request("GET", PATH))["items"]
+        found = json.loads(ask("GET", PATH))["items"]
         if sum(_is_done(each) for each in found if each["metadata"]["name"] in names) == len(names):
             return time.monotonic() - began
         time.sleep(0.1)

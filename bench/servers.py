@@ -6,13 +6,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from creators import unverified
 
+Ask = Callable[..., bytes]
+"""Gives the content of an answer: method, path, body, headers."""
 HERE = Path(__file__).parent
 PATIENCE = 60.0
 """Seconds that a server may take to start."""
@@ -47,16 +49,26 @@ class Server:
         Raises:
             RuntimeError: the answer was not 2xx.
         """
+        with self.asking() as ask:
+            return ask(method, path, body, headers)
+
+    @contextmanager
+    def asking(self) -> Iterator[Ask]:
+        """Ask as often as wanted, on one connection."""
         connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=unverified(), timeout=60)
-        try:
-            connection.request(method, path, body, {"Authorization": f"Bearer {self.token}"} | headers)
+
+        def ask(method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> bytes:
+            connection.request(method, path, body, {"Authorization": f"Bearer {self.token}", **(headers or {})})
             answer = connection.getresponse()
             content = answer.read()
+            if answer.status >= 300:
+                raise RuntimeError(f"{method} {path}: {answer.status} {content[:500]!r}")
+            return content
+
+        try:
+            yield ask
         finally:
             connection.close()
-        if answer.status >= 300:
-            raise RuntimeError(f"{method} {path}: {answer.status} {content[:500]!r}")
-        return content
 
     def memory(self) -> int:
         """The bytes of it that are in memory now."""
