@@ -15,9 +15,11 @@ from controller_manager.planning.nodes import address_of, is_alive
 from controller_manager.planning.pods import TERMINAL, is_ready
 from controller_manager.planning.stages.look import Place
 from controller_manager.planning.stages.pods import advance
+from controller_manager.runtime.claims import is_deleting
 from controller_manager.runtime.contract import (
     PODS_BY_NODE,
     Change,
+    Delayed,
     Delete,
     Emit,
     Key,
@@ -34,6 +36,11 @@ from controller_manager.runtime.kinds import NODE, POD
 ADDRESSES = "pod-addresses"
 """The view that gives pods their addresses."""
 
+LINGER = 0.3
+"""Seconds for which a pod can at least be seen going. `kubectl delete` looks whether a pod is still there before it
+begins to watch for its end; it waits for ever where another has taken its name in between, as a StatefulSet's does.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Observed:
@@ -43,7 +50,7 @@ class Observed:
     place: Place
 
 
-def _of_pod(world: World, change: Change) -> Iterable[Key]:
+def _of_pod(world: World, change: Change) -> Iterable[Key | Delayed]:
     """A pod that came or changed, where that may give its kubelet something to do."""
     pod = change.new
     if pod is None or not (name := pod["spec"].get("nodeName")):
@@ -51,7 +58,14 @@ def _of_pod(world: World, change: Change) -> Iterable[Key]:
     if _is_ended(pod) or (change.old is not None and _is_settled(change.old, pod)):
         return ()
     node = world[NODE].get(name)
-    return (key_of(pod),) if node is not None and is_alive(node) else ()
+    if node is None or not is_alive(node):
+        return ()
+    key = key_of(pod)
+    return (Delayed(key, LINGER) if _begins_to_go(change) else key,)
+
+
+def _begins_to_go(change: Change) -> bool:
+    return change.old is not None and is_deleting(change.obj) and not is_deleting(change.old)
 
 
 def _is_ended(pod: Obj) -> bool:

@@ -84,7 +84,7 @@ def new_revision(parent: Obj, data: Obj, *, reference: Obj, number: int, collisi
             "annotations": dict(meta.get("annotations") or {}),
             "ownerReferences": [reference],
         },
-        "data": data,
+        "data": orjson.loads(data_bytes(data)),  # in the order of keys in which kubectl compares it
         "revision": number,
     }
 

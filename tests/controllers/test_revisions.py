@@ -1,5 +1,7 @@
 """ControllerRevisions by their arithmetic: hashes and names as upstream has them, order, equality, and what goes."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,6 +62,13 @@ def test_a_revision_has_the_hash_that_a_real_cluster_gives_it():
     }
     assert made["revision"] == 2
     assert made["data"]["spec"]["template"]["$patch"] == "replace"
+
+
+def test_what_a_revision_holds_is_in_the_order_in_which_kubectl_compares_it():
+    """By its bytes `kubectl rollout undo` knows the present revision (rollback.go statefulsetMatch)."""
+    data = revisions.template_data(TEMPLATE)
+    made = revisions.new_revision(PARENT, data, reference={"uid": "u"}, number=2, collisions=0)
+    assert json.dumps(made["data"]) == json.dumps(data, sort_keys=True)
 
 
 def test_a_collision_gives_the_same_data_another_name():

@@ -6,7 +6,7 @@ import pytest
 
 from apiserver.api.errors import conflict, not_found
 from controller_manager.controllers.kubelet import SPEC
-from controller_manager.runtime.contract import Change, Delete, Emit, Later, Update
+from controller_manager.runtime.contract import Change, Delayed, Delete, Emit, Later, Update
 from controller_manager.runtime.kinds import NODE, POD
 
 KEY = "default/web"
@@ -148,6 +148,13 @@ def test_changes_of_a_running_pod_wake_it_where_they_may_matter(running, make_no
     old = running()
     new = old | {"metadata": old["metadata"] | change}
     assert bool(keys_of(make_world(SPEC, {NODE: [make_node()]}), POD, old, new)) is wakes
+
+
+def test_a_pod_can_be_seen_going(running, make_node, make_world):
+    world, old = make_world(SPEC, {NODE: [make_node()]}), running()
+    going = old | {"metadata": old["metadata"] | {"deletionTimestamp": "2027-01-15T08:00:30Z"}}
+    assert keys_of(world, POD, old, going) == [Delayed(KEY, 0.3)]
+    assert keys_of(world, POD, None, going) == keys_of(world, POD, going, going) == [KEY]
 
 
 def test_a_condition_that_somebody_turned_wakes_it(running, make_node, make_world):
