@@ -1,0 +1,248 @@
+"""StatefulSets start, roll and shrink in order, as kubectl tells it."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+Kubectl = Any
+Write = Callable[..., str]
+Follow = Callable[..., list[str]]
+
+NEVER = {"mockube.io/ready-after": "never"}
+BROKEN = "unready.mockube.io/app"
+WAITS = r"(Waiting for .*\n)*"
+IMAGES = "get pods -o custom-columns=:.metadata.name,:.spec.containers[0].image --no-headers"
+
+
+def pods(kubectl: Kubectl) -> dict[str, str]:
+    """Name → image."""
+    return dict(row.split() for row in kubectl.told(IMAGES).splitlines())
+
+
+def revisions(kubectl: Kubectl) -> list[str]:
+    """Names of the revisions that there are, the oldest first."""
+    told = kubectl.told("get controllerrevisions --no-headers -o custom-columns=:.revision,:.metadata.name")
+    return [name for _, name in sorted((int(number), name) for number, name in map(str.split, told.splitlines()))]
+
+
+def until(kubectl: Kubectl, **wanted: Any) -> None:
+    """Wait for what the status of the StatefulSet "db" says."""
+    for field, value in wanted.items():
+        kubectl.told(f"wait statefulset/db --for=jsonpath={{.status.{field}}}={value} --timeout=30s")
+
+
+def observed(kubectl: Kubectl) -> Any:
+    """The status of "db" once its controller has seen it as it is."""
+    until(kubectl, observedGeneration=kubectl.told("get statefulset db -o jsonpath={.metadata.generation}"))
+    return json.loads(kubectl.told("get statefulset db -o json"))["status"]
+
+
+def ready(kubectl: Kubectl, *names: str) -> None:
+    kubectl.told(f"wait {' '.join(f'pod/{name}' for name in names)} --for=condition=Ready --timeout=30s")
+
+
+def rolls(kubectl: Kubectl, *, partitioned: int = 0) -> None:
+    """The rollout comes to its end."""
+    told = (
+        rf"partitioned roll out complete: {partitioned} new pods have been updated\.\.\."
+        if partitioned
+        else r"(partitioned roll out complete: 3 new pods have been updated"
+        r"|statefulset rolling update complete 3 pods at revision db-\w+)\.\.\."
+    )
+    kubectl.says("rollout status statefulset/db", WAITS + told)
+
+
+@pytest.fixture
+def db(kubectl: Kubectl, stateful_set: Write) -> Kubectl:
+    """Three replicas of postgres:1 at work."""
+    kubectl.says("apply -f -", "statefulset.apps/db created", stateful_set(replicas=3))
+    rolls(kubectl)
+    return kubectl
+
+
+@pytest.fixture
+def follow() -> Iterator[Follow]:
+    """Gives the lines of a watch until one is as wanted."""
+    watches = []
+
+    def follow(watch: Any, last: str) -> list[str]:
+        if watch not in watches:
+            watches.append(watch)
+        lines: list[str] = []
+        while not lines or not re.match(last, lines[-1]):
+            lines.append(watch.stdout.readline())
+            assert lines[-1], lines
+        return lines
+
+    yield follow
+    for watch in watches:
+        watch.terminate()
+        watch.communicate()
+
+
+WATCH = "get pods --watch --output-watch-events --no-headers"
+
+
+def turns(lines: list[str]) -> list[str]:
+    """The names of the pods, in the order in which something began to be told of each, as often as that changes."""
+    names = [line.split()[1] for line in lines]
+    return [name for before, name in zip(["", *names], names, strict=False) if name != before]
+
+
+# -- in order
+
+
+def test_pods_come_one_after_the_other_and_go_the_other_way(
+    kubectl: Kubectl, stateful_set: Write, follow: Follow
+) -> None:
+    watch = kubectl.start(WATCH)
+    slow = {"mockube.io/ready-after": "1500ms"}
+    kubectl.told("apply -f -", stateful_set(replicas=3, annotations=slow))
+    assert turns(follow(watch, r"MODIFIED +db-2 +1/1")) == ["db-0", "db-1", "db-2"]
+    rolls(kubectl)
+    kubectl.says("get statefulset db -o wide --no-headers", r"db +3/3 +\d+s +main +postgres:1")
+    kubectl.told("scale statefulset db --replicas=0")
+    assert turns(follow(watch, r"DELETED +db-0")) == ["db-2", "db-1", "db-0"]
+    until(kubectl, replicas=0)
+
+
+def test_a_pod_that_is_not_ready_holds_those_after_it(kubectl: Kubectl, stateful_set: Write) -> None:
+    """Row S1."""
+    kubectl.told("apply -f -", stateful_set(replicas=3, annotations=NEVER))
+    until(kubectl, replicas=1)
+    assert observed(kubectl)["replicas"] == 1
+    assert list(pods(kubectl)) == ["db-0"]
+    kubectl.refuses("rollout status statefulset/db --timeout=1s", WAITS + "error: timed out waiting for the condition")
+
+
+def test_in_parallel_nobody_waits(kubectl: Kubectl, stateful_set: Write) -> None:
+    """Row S2."""
+    kubectl.told("apply -f -", stateful_set(replicas=3, annotations=NEVER, podManagementPolicy="Parallel"))
+    until(kubectl, replicas=3)
+    assert list(pods(kubectl)) == ["db-0", "db-1", "db-2"]
+    kubectl.told("scale statefulset db --replicas=0")
+    until(kubectl, replicas=0)
+
+
+# -- new revisions
+
+
+def test_an_update_begins_at_the_end(db: Kubectl, follow: Follow) -> None:
+    watch = db.start(WATCH)
+    follow(watch, r"ADDED +db-2")
+    db.says("set image statefulset/db main=postgres:2", "statefulset.apps/db image updated")
+    rolls(db)
+    assert turns(follow(watch, r"MODIFIED +db-0 +1/1")) == ["db-2", "db-1", "db-0"]
+    assert pods(db) == dict.fromkeys(("db-0", "db-1", "db-2"), "postgres:2")
+    status = observed(db)
+    assert status["currentRevision"] == status["updateRevision"] == revisions(db)[-1]
+    db.says("rollout history statefulset/db", "statefulset.apps/db ?\nREVISION  CHANGE-CAUSE\n1 +<none>\n2 +<none>")
+
+
+def test_an_undo_is_the_old_revision_with_a_new_number(db: Kubectl) -> None:
+    """Row S15."""
+    db.refuses("rollout undo statefulset/db", "error: no last revision to roll back to")
+    db.told("set image statefulset/db main=postgres:2")
+    rolls(db)
+    first, second = revisions(db)
+    db.says("rollout undo statefulset/db", "statefulset.apps/db rolled back")
+    rolls(db)
+    assert revisions(db) == [second, first]
+    assert set(pods(db).values()) == {"postgres:1"}
+    db.says("rollout history statefulset/db", "statefulset.apps/db ?\nREVISION  CHANGE-CAUSE\n2 +<none>\n3 +<none>")
+
+
+def test_a_restart_replaces_every_pod(db: Kubectl) -> None:
+    uids = "get pods -o 'jsonpath={.items[*].metadata.uid}'"
+    before = set(db.told(uids).split())
+    db.says("rollout restart statefulset/db", "statefulset.apps/db restarted")
+    rolls(db)
+    assert not before & set(db.told(uids).split())
+    assert len(revisions(db)) == 2
+
+
+def test_a_partition_keeps_those_below_it(kubectl: Kubectl, stateful_set: Write) -> None:
+    """Rows S7, S8 and S10."""
+
+    def partition(number: int, image: str = "postgres:2") -> None:
+        strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": number}}
+        kubectl.told("apply -f -", stateful_set(replicas=3, image=image, updateStrategy=strategy))
+
+    partition(2, "postgres:1")
+    kubectl.told("wait pod/db-2 --for=create --timeout=30s")
+    ready(kubectl, "db-2")
+    partition(2)
+    rolls(kubectl, partitioned=1)
+    assert pods(kubectl) == {"db-0": "postgres:1", "db-1": "postgres:1", "db-2": "postgres:2"}
+    status = observed(kubectl)
+    assert [status["currentRevision"], status["updateRevision"]] == revisions(kubectl)
+    kubectl.told("delete pod db-0 db-2")
+    kubectl.told("wait pod/db-2 --for=create --timeout=30s")
+    ready(kubectl, "db-0", "db-2")
+    assert pods(kubectl) == {"db-0": "postgres:1", "db-1": "postgres:1", "db-2": "postgres:2"}
+    partition(1)
+    rolls(kubectl, partitioned=2)
+    assert pods(kubectl) == {"db-0": "postgres:1", "db-1": "postgres:2", "db-2": "postgres:2"}
+    partition(0)
+    rolls(kubectl)
+    until(kubectl, currentRevision=revisions(kubectl)[-1])
+
+
+def test_on_delete_pods_change_when_they_are_deleted(kubectl: Kubectl, stateful_set: Write) -> None:
+    """Row S11."""
+    on_delete = {"replicas": 2, "updateStrategy": {"type": "OnDelete"}}
+    kubectl.told("apply -f -", stateful_set(**on_delete))
+    until(kubectl, readyReplicas=2)
+    kubectl.told("apply -f -", stateful_set(image="postgres:2", **on_delete))
+    kubectl.refuses(
+        "rollout status statefulset/db", "error: rollout status is only available for RollingUpdate strategy type"
+    )
+    observed(kubectl)
+    assert pods(kubectl) == {"db-0": "postgres:1", "db-1": "postgres:1"}
+    kubectl.told("delete pod db-0")
+    until(kubectl, updatedReplicas=1, readyReplicas=2)
+    assert pods(kubectl) == {"db-0": "postgres:2", "db-1": "postgres:1"}
+
+
+@pytest.mark.parametrize("policy", ["OrderedReady", "Parallel"])
+def test_a_broken_revision_that_is_taken_back(kubectl: Kubectl, stateful_set: Write, policy: str) -> None:
+    """Rows S13 and S14: in order the broken pod has to be deleted by hand."""
+    kubectl.told("apply -f -", stateful_set(replicas=3, podManagementPolicy=policy))
+    rolls(kubectl)
+    kubectl.told("apply -f -", stateful_set(replicas=3, podManagementPolicy=policy, image=BROKEN))
+    until(kubectl, updatedReplicas=1)
+    kubectl.told("apply -f -", stateful_set(replicas=3, podManagementPolicy=policy))
+    if policy == "OrderedReady":
+        observed(kubectl)
+        assert pods(kubectl)["db-2"] == BROKEN
+        kubectl.told("delete pod db-2")
+    rolls(kubectl)
+    assert pods(kubectl) == dict.fromkeys(("db-0", "db-1", "db-2"), "postgres:1")
+    assert len(revisions(kubectl)) == 2
+
+
+# -- without a set
+
+
+def test_orphans_are_taken_in_again(db: Kubectl, stateful_set: Write) -> None:
+    uids = "get pods,controllerrevisions -o 'jsonpath={.items[*].metadata.uid}'"
+    before = db.told(uids)
+    db.says("delete statefulset db --cascade=orphan", 'statefulset.apps "db" deleted.*')
+    assert db.told(uids) == before
+    db.told("apply -f -", stateful_set(replicas=3))
+    rolls(db)
+    assert db.told(uids) == before
+
+
+def test_describe_tells_what_was_done(db: Kubectl) -> None:
+    db.says(
+        "describe statefulset db",
+        r"Name: +db\n.*Replicas: +3 desired \| 3 total\nUpdate Strategy: +RollingUpdate\n  Partition: +0\n"
+        r"Pods Status: +3 Running / 0 Waiting / 0 Succeeded / 0 Failed\n.*Volume Claims: +<none>\nEvents:\n.*"
+        r"  Normal  SuccessfulCreate  \S+ +statefulset-controller  create Pod db-0 in StatefulSet db successful\n"
+        r"  Normal  SuccessfulCreate  \S+ +statefulset-controller  create Pod db-1 in StatefulSet db successful\n"
+        r"  Normal  SuccessfulCreate  \S+ +statefulset-controller  create Pod db-2 in StatefulSet db successful",
+    )
