@@ -166,6 +166,7 @@ def busy(live: Live) -> None:
     live.wait_for(lambda: live.running("app=db") == 2)
     live.wait_for(lambda: live.ask("GET", f"{apps}/deployments/web")["status"].get("readyReplicas") == 4)
     live.ask("PATCH", f"{apps}/deployments/web", {"spec": {"replicas": 3}})
+    live.wait_for(lambda: live.running("app=web") == 3)
     doomed = {"nodeName": "node-3", "tolerations": [], "containers": [{"name": "main", "image": "nginx"}]}
     live.ask("POST", PODS, {"metadata": {"name": "doomed", "labels": {"app": "doomed"}}, "spec": doomed})
     live.wait_for(lambda: live.running("app=doomed"))
