@@ -5,9 +5,10 @@ import copy
 import pytest
 
 from apiserver.api.errors import forbidden, not_found, unavailable
-from controller_manager.controllers.endpointslice import SPEC, pod_changed, slice_changed
+from controller_manager.controllers.endpointslice import SLICES, SPEC, pod_changed
 from controller_manager.runtime.contract import Batch, Change, Create, Delayed, Delete, Update
 from controller_manager.runtime.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE
+from controller_manager.runtime.slices import slice_changed
 
 SERVICE_NAME, MANAGED_BY = "kubernetes.io/service-name", "endpointslice.kubernetes.io/managed-by"
 CONTROLLER = "endpointslice-controller.k8s.io"
@@ -322,10 +323,11 @@ def test_a_second_look_without_a_change_writes_nothing(make_world, rehearse, mak
 def test_pods_and_slices_wake_their_service(make_world, make):
     world = make_world(SPEC, {SERVICE: [make.service()]})
     assert list(pod_changed(world, Change(None, make.pod(1)))) == ["shop/web"]
+    changed = slice_changed(SLICES)
     mine, theirs = a_slice("a"), a_slice("a", labels={MANAGED_BY: "somebody"})
-    assert list(slice_changed(world, Change(mine, None))) == [Delayed("shop/web", 1.0)]
-    assert list(slice_changed(world, Change(mine, theirs))) == [Delayed("shop/web", 1.0)]
-    assert list(slice_changed(world, Change(theirs, theirs))) == []
-    assert list(slice_changed(world, Change(None, theirs))) == []
+    assert list(changed(world, Change(mine, None))) == [Delayed("shop/web", 1.0)]
+    assert list(changed(world, Change(mine, theirs))) == [Delayed("shop/web", 1.0)]
+    assert list(changed(world, Change(theirs, theirs))) == []
+    assert list(changed(world, Change(None, theirs))) == []
     moved = a_slice("a", labels={SERVICE_NAME: "db"})
-    assert set(slice_changed(world, Change(mine, moved))) == {Delayed("shop/web", 1.0), Delayed("shop/db", 1.0)}
+    assert set(changed(world, Change(mine, moved))) == {Delayed("shop/web", 1.0), Delayed("shop/db", 1.0)}
