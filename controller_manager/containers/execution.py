@@ -126,7 +126,9 @@ def _shell(call: Call, depth: int) -> Process:
 
 
 def _fresh(call: Call, depth: int) -> Shell:
-    return Shell(State.fresh(call.container, call.environment, call.directory), _execute, depth)
+    state = State.fresh(call.container, call.environment, call.directory)
+    state.terminal = call.terminal
+    return Shell(state, _execute, depth)
 
 
 def _options(arguments: tuple[str, ...]) -> tuple[set[str], tuple[str, ...]]:

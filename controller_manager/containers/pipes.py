@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from controller_manager.containers.effects import OUT, Effect, Now, Process, Read, Write
 from controller_manager.containers.files import File, FileError, Files
+from controller_manager.containers.state import check_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +92,23 @@ def redirected(process: Process, targets: Mapping[int, Target], given: bytes | N
 
 
 def captured(process: Process, limit: int) -> Generator[Effect, Any, bytes]:
-    """What a process puts out, as far as it may be kept; the rest passes."""
+    """What a process puts out; the rest of what it does passes.
+
+    Raises:
+        OutOfMemoryError: it puts out more than may be kept.
+    """
     found = bytearray()
     answer: Any = None
     try:
-        while len(found) <= limit:
+        while True:
             effect = process.send(answer)
             if isinstance(effect, Write) and effect.fd == OUT:
                 found += effect.data
+                check_size(len(found), limit)
                 answer = None
             else:
                 answer = yield effect
     except StopIteration:
-        pass
+        return bytes(found)
     finally:
         process.close()
-    return bytes(found[:limit])

@@ -24,7 +24,7 @@ SHORTEST = 0.01
 """Seconds between two printings of a text."""
 LONGEST_LINE = 16 * 1024
 """Bytes after which a line is broken (the container runtimes' limit)."""
-STEPS = 300_000
+STEPS = 100_000
 """How many steps of a first process are followed; then it is taken to be silent."""
 KEPT = 20_000
 """How many repetitions of a text are kept."""

@@ -109,6 +109,10 @@ class Scanner:
         """All of the text as one word, as if it stood between double quotes."""
         return tuple(self._quoted(""))
 
+    def inner(self) -> Word:
+        """All of the text as one word, in which blanks and operators stand for themselves."""
+        return self._word(frozenset())
+
     def _skip(self) -> None:
         while True:
             while self._peek() in BLANK and self._at < len(self._text):
@@ -124,9 +128,9 @@ class Scanner:
     def _peek(self) -> str:
         return self._text[self._at : self._at + 1]
 
-    def _word(self) -> Word:
+    def _word(self, ends: frozenset[str] = _META) -> Word:
         parts: list[Part] = []
-        while (letter := self._peek()) and letter not in _META:
+        while (letter := self._peek()) and letter not in ends:
             self._at += 1
             match letter:
                 case "'":
@@ -143,12 +147,12 @@ class Scanner:
                 case "`":
                     parts.append(self._old_substitution(quoted=False))
                 case _:
-                    parts.append(Text(letter + self._plain()))
+                    parts.append(Text(letter + self._plain(ends)))
         return tuple(parts)
 
-    def _plain(self) -> str:
+    def _plain(self, ends: frozenset[str]) -> str:
         start = self._at
-        while (letter := self._peek()) and letter not in _META and letter not in "'\"\\$`":
+        while (letter := self._peek()) and letter not in ends and letter not in "'\"\\$`":
             self._at += 1
         return self._text[start : self._at]
 
@@ -213,7 +217,7 @@ class Scanner:
         word: Word = ()
         if change and not length:
             self._at = change.end()
-            word = Scanner(self._balanced("}"), self._depth + 1).whole()
+            word = Scanner(self._balanced("}"), self._depth + 1).inner()
         elif self._peek() == "}":
             self._at += 1
         else:

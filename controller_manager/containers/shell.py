@@ -99,15 +99,16 @@ class Shell:
         if len(commands) == 1:
             code = yield from self._command(commands[0])
         else:
-            process = self._forked(commands[0])
+            process = self._forked(commands[0], terminal=False)
             for command in commands[1:]:
-                process = piped(process, self._forked(command))
+                process = piped(process, self._forked(command, terminal=False))
             code = yield from process
         return int(not code) if pipeline.negated else code
 
-    def _forked(self, command: Command) -> Process:
-        """A command in a shell of its own."""
+    def _forked(self, command: Command, *, terminal: bool = True) -> Process:
+        """A command in a shell of its own, of which nobody may be typing what it reads."""
         shell = Shell(self.state.copy(), self._execute, self.depth)
+        shell.state.terminal = self.state.terminal and terminal
         try:
             return (yield from shell._command(command))
         except Exit as end:
@@ -190,11 +191,11 @@ class Shell:
         while (yield from self._condition(command.condition)) != command.until:
             try:
                 code = yield from self.script(command.body)
+            except Continue as leap:
+                leap.pass_on()
             except Break as leap:
                 leap.pass_on()
                 return 0
-            except Continue as leap:
-                leap.pass_on()
         return code
 
     def _for(self, command: For) -> Process:
@@ -206,11 +207,11 @@ class Shell:
             self.state.variables[command.name] = value
             try:
                 code = yield from self.script(command.body)
+            except Continue as leap:
+                leap.pass_on()
             except Break as leap:
                 leap.pass_on()
                 return 0
-            except Continue as leap:
-                leap.pass_on()
         return code
 
     def _case(self, command: Case) -> Process:

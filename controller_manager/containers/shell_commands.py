@@ -44,7 +44,7 @@ class Break(Exception):  # noqa: N818
 
 
 class Continue(Break):
-    """The next round of a loop begins, of which those within it end."""
+    """The next round of a loop begins, after those within it have ended; caught before Break."""
 
 
 Own: TypeAlias = Callable[["Shell", str, tuple[str, ...]], Process]

@@ -10,7 +10,7 @@ LONGEST_VALUE = 1024 * 1024
 """Letters that a variable may hold, and that a command may put out into another's arguments."""
 LONGEST_VALUES = 4 * LONGEST_VALUE
 """Letters that all variables, or all arguments of a command, may hold; each counts for a little more than it has."""
-_EACH = 64
+_EACH = 400
 
 
 class OutOfMemoryError(Exception):

@@ -79,9 +79,13 @@ class Box:
 @pytest.fixture
 def box() -> Box:
     made = Box()
-    for path in ("/bin", "/etc", "/tmp", "/root"):
-        made.container.files.make_directory(path, NOW)
-    made.container.files.write("/etc/hostname", b"web-0\n", NOW)
+    files = made.container.files
+    for path in ("/bin", "/dev", "/etc", "/tmp", "/root"):
+        files.make_directory(path, NOW)
+    for name in ("cat", "ls"):
+        files.write(f"/bin/{name}", b"", NOW).mode = 0o755
+    files.open("/dev/null", NOW).device = True
+    files.write("/etc/hostname", b"web-0\n", NOW)
     return made
 
 

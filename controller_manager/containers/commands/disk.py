@@ -33,21 +33,17 @@ def ls(call: Call) -> Process:
     for number, (path, directory) in enumerate(listed):
         if len(given.operands) > 1:
             yield say(f"{chr(10) if number else ''}{path}:")
-        yield from _listed(directory, given.letters, terminal=call.terminal)
+        yield from _listed(directory, given.letters)
     return code
 
 
-def _listed(directory: Directory, letters: frozenset[str], *, terminal: bool) -> Process:
+def _listed(directory: Directory, letters: frozenset[str]) -> Process:
     entries: dict[str, Node] = dict(sorted(directory.entries.items()))
     if "a" in letters:
         entries = {".": directory, "..": directory} | entries
     shown = {name: node for name, node in entries.items() if letters & {"a", "A"} or not name.startswith(".")}
     if "l" in letters:
         yield say(f"total {len(shown) * 4}")
-    if terminal and not letters & {"l", "1"}:
-        if shown:
-            yield say("  ".join(shown))
-        return 0
     for name, node in shown.items():
         yield say(_row(name, node, long="l" in letters))
     return 0
