@@ -1,0 +1,79 @@
+"""Counts as text: what plans measure, what is read of caches, and what is left out."""
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from controller_manager.exposition import exposition
+from controller_manager.metrics import Metrics
+from controller_manager.planning.profile import PROFILES
+from controller_manager.runtime.cache import Caches
+from controller_manager.runtime.clock import Clock
+from controller_manager.runtime.contract import Gauge, Spec
+from controller_manager.runtime.meters import Measure, Meter, Reading
+
+COUNTER = Meter("made_total", "What was made.")
+BY_KIND = Meter("made_by_kind_total", "What was made, by kind.", ("kind",))
+LATENCY = Meter("latency_seconds", "How long.", ("kind",), (0.5, 1, 10))
+NEW = Meter("new_total", "What only newer releases have.", feature="ordinals")
+READ = Gauge(Meter("now", "What is there.", ("name",)), lambda _: [Reading(3, ("a",)), Reading(4.5, ("b",))])
+EMPTY = Gauge(Meter("nothing", "Of this there is nothing."), lambda _: [])
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics(Clock())
+
+
+def spec(*meters, gauges=()) -> Spec:
+    return Spec("x", (), lambda *_: None, lambda *_: iter(()), meters=meters, gauges=gauges)
+
+
+def told(metrics) -> dict[str, dict[tuple[str, ...], float]]:
+    """Name of a sample → values of its labels → value, of the families that are not the process's."""
+    found: dict[str, dict[tuple[str, ...], float]] = {}
+    for family in text_string_to_metric_families(exposition(metrics).decode()):
+        if not family.name.startswith(("process_", "python_")):
+            for sample in family.samples:
+                found.setdefault(sample.name, {})[tuple(sample.labels.values())] = sample.value
+    return found
+
+
+def test_what_has_no_labels_begins_at_nothing_and_the_rest_is_left_out(metrics) -> None:
+    metrics.include(spec(COUNTER, BY_KIND, LATENCY), Caches())
+    assert told(metrics) == {"made_total": {(): 0}}
+
+
+def test_counters_grow_and_histograms_take_values_in(metrics) -> None:
+    metrics.include(spec(COUNTER, BY_KIND, LATENCY), Caches())
+    metrics.count(Measure(COUNTER), elapsed=9.0)
+    metrics.count(Measure(COUNTER, 2.0, times=3), elapsed=9.0)
+    metrics.count(Measure(BY_KIND, labels=("pod",)), elapsed=9.0)
+    metrics.count(Measure(LATENCY, 0.5, ("pod",)), elapsed=9.0)
+    metrics.count(Measure(LATENCY, 0.6, ("pod",), times=2), elapsed=9.0)
+    metrics.count(Measure(LATENCY, 2.0, ("pod",), elapsed=True), elapsed=9.0)
+    found = told(metrics)
+    assert found["made_total"] == {(): 7}
+    assert found["made_by_kind_total"] == {("pod",): 1}
+    buckets = {("pod", "0.5"): 1, ("pod", "1"): 3, ("pod", "10"): 3, ("pod", "+Inf"): 4}
+    assert {tuple(sorted(key, key="pod".__ne__)): v for key, v in found["latency_seconds_bucket"].items()} == buckets
+    assert found["latency_seconds_count"] == {("pod",): 4}
+    assert found["latency_seconds_sum"] == {("pod",): pytest.approx(12.7)}
+
+
+def test_gauges_are_read_when_somebody_asks(metrics) -> None:
+    metrics.include(spec(gauges=(READ, EMPTY)), Caches())
+    assert told(metrics) == {"now": {("a",): 3, ("b",): 4.5}}
+
+
+@pytest.mark.parametrize(("release", "found"), [("1.20", {}), ("1.30", {"new_total": {(): 1}})])
+def test_a_release_that_lacks_a_meter_does_not_count_by_it(metrics, release, found) -> None:
+    metrics.include(spec(NEW), Caches(PROFILES[release]))
+    metrics.count(Measure(NEW), elapsed=0.0)
+    assert told(metrics) == found
+
+
+def test_two_controllers_may_share_a_meter(metrics) -> None:
+    for _ in range(2):
+        metrics.include(spec(COUNTER), Caches())
+        metrics.count(Measure(COUNTER), elapsed=0.0)
+    assert told(metrics) == {"made_total": {(): 2}}
