@@ -36,10 +36,12 @@ class Live:
     Attributes:
         url: of the server.
         metrics_url: of the manager's metrics.
+        directory: where its keys are.
     """
 
     url: str
     metrics_url: str
+    directory: Path
     token: str
     context: ssl.SSLContext
 
@@ -119,7 +121,7 @@ async def living(directory: Path, *flags: str) -> AsyncIterator[Live]:
             await manager.until_ready()
             certificates = running.certificates
             trust = ssl.create_default_context(cafile=certificates.authority)
-            yield Live(running.url, manager.metrics_url, certificates.token, trust)
+            yield Live(running.url, manager.metrics_url, directory, certificates.token, trust)
 
 
 @pytest.fixture(scope="module")
