@@ -4,7 +4,19 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Protocol, TypeVar
 
-from controller_manager.containers.effects import ERR, InterruptedByUser, Now, Process, Read, Sleep, Turn, Write
+from controller_manager.containers.effects import (
+    ERR,
+    INTERRUPTED,
+    MISUSED,
+    OUT,
+    InterruptedByUser,
+    Now,
+    Process,
+    Read,
+    Sleep,
+    Turn,
+    Write,
+)
 from controller_manager.runtime.clock import Clock
 
 T = TypeVar("T")
@@ -12,6 +24,8 @@ T = TypeVar("T")
 BUSY = 1000
 """After how many turns in a row a process that does nothing but turn waits a little."""
 REST = 0.01
+TOGETHER, BLOCK = 50, 16 * 1024
+"""Turns, and bytes, after which output is sent."""
 
 
 class Streams(Protocol):
@@ -37,6 +51,7 @@ class Runner:
         self._scope: asyncio.Timeout | None = None
         self._interrupted = False
         self._turns = 0
+        self._unsent: dict[int, bytearray] = {OUT: bytearray(), ERR: bytearray()}
 
     def interrupt(self) -> None:
         """Ctrl-C: what the process waits for ends with an exception in it."""
@@ -60,32 +75,47 @@ class Runner:
                     effect = process.send(answer)
                 answer = await self._do(effect)
         except StopIteration as end:
-            code: int = end.value
-            return code
+            code = end.value
         except InterruptedByUser:
-            return 130
+            code = INTERRUPTED
         except (RecursionError, MemoryError):
-            await self._streams.write(ERR, b"out of memory\n")
-            return 2
+            self._unsent[ERR] += b"out of memory\n"
+            code = MISUSED
         finally:
             process.close()
+        await self._send()
+        return int(code)
 
     async def _do(self, effect: Read | Write | Sleep | Now | Turn) -> bytes | float | None:
         match effect:
             case Turn():
                 self._turns += 1
+                if self._turns % TOGETHER == 0:
+                    await self._send()
                 await self._clock.sleep(REST if self._turns % BUSY == 0 else 0)
             case Write(fd, data):
-                await self._streams.write(fd, data)
+                if self._unsent[ERR if fd == OUT else OUT]:
+                    await self._send()  # on a terminal both are one
+                self._unsent[fd] += data
+                if len(self._unsent[fd]) >= BLOCK:
+                    await self._send()
             case Now():
                 return self._clock.now()
             case Read():
-                self._turns = 0
+                await self._send()
                 return await self._interruptible(self._streams.read())
             case Sleep(seconds):
-                self._turns = 0
+                await self._send()
                 await self._interruptible(self._clock.sleep(seconds))
         return None
+
+    async def _send(self) -> None:
+        """Send what was put out by now, which small pieces are put together for."""
+        for fd, unsent in self._unsent.items():
+            if unsent:
+                data = bytes(unsent)
+                unsent.clear()
+                await self._streams.write(fd, data)
 
     async def _interruptible(self, wait: Awaitable[T]) -> T | None:
         try:
