@@ -14,6 +14,9 @@ import pytest
 if TYPE_CHECKING:
     from mockube.cluster import Cluster
 
+NODES = 3
+"""How many nodes a cluster with nodes has."""
+
 
 @pytest.fixture
 def kube_cluster() -> Iterator["Cluster"]:
@@ -27,8 +30,20 @@ def kube_cluster_session() -> Iterator["Cluster"]:
     yield from _cluster()
 
 
-def _cluster() -> Iterator["Cluster"]:
+@pytest.fixture
+def kube_cluster_with_nodes() -> Iterator["Cluster"]:
+    """A cluster of this test's own whose controllers work and whose three simulated nodes run pods."""
+    yield from _cluster(NODES)
+
+
+@pytest.fixture(scope="session")
+def kube_cluster_with_nodes_session() -> Iterator["Cluster"]:
+    """A cluster with controllers and nodes that all tests of the session share."""
+    yield from _cluster(NODES)
+
+
+def _cluster(nodes: int = 0) -> Iterator["Cluster"]:
     from mockube.cluster import Cluster
 
-    with Cluster() as cluster:
+    with Cluster(nodes=nodes) as cluster:
         yield cluster

@@ -21,6 +21,14 @@ def names(cluster):
         return {each["metadata"]["name"] for each in json.loads(answer.read())["items"]}
 
 
+def nodes(cluster):
+    request = urllib.request.Request(
+        f"{cluster.url}/api/v1/nodes", headers={"Authorization": f"Bearer {cluster.token}"}
+    )
+    with urllib.request.urlopen(request, context=ssl.create_default_context(cafile=cluster.ca_file)) as answer:
+        return {each["metadata"]["name"] for each in json.loads(answer.read())["items"]}
+
+
 def make(cluster, name):
     request = urllib.request.Request(
         f"{cluster.url}/api/v1/namespaces",
@@ -47,6 +55,19 @@ def test_a_shared_cluster(kube_cluster_session):
 def test_a_shared_cluster_again(kube_cluster_session, kube_cluster):
     assert "shared" in names(kube_cluster_session)
     assert "shared" not in names(kube_cluster)
+
+
+def test_a_cluster_with_nodes(kube_cluster_with_nodes, kube_cluster):
+    assert nodes(kube_cluster_with_nodes) == {"node-1", "node-2", "node-3"}
+    assert nodes(kube_cluster) == set()
+
+
+def test_a_shared_cluster_with_nodes(kube_cluster_with_nodes_session):
+    make(kube_cluster_with_nodes_session, "shared")
+
+
+def test_a_shared_cluster_with_nodes_again(kube_cluster_with_nodes_session):
+    assert "shared" in names(kube_cluster_with_nodes_session)
 """
 
 UNUSED = """
@@ -71,7 +92,7 @@ def run(folder: Path, tests: str, *arguments: str) -> str:
 @pytest.mark.parametrize("mode", ["-oasyncio_mode=auto"])
 def test_the_fixtures_work_in_tests_of_both_kinds(tmp_path: Path, mode: str) -> None:
     options = (mode, "-oasyncio_default_fixture_loop_scope=function")
-    assert run(tmp_path, TESTS, *options).startswith("5 passed")
+    assert run(tmp_path, TESTS, *options).startswith("8 passed")
 
 
 def test_a_run_that_uses_no_fixture_imports_no_server(tmp_path: Path) -> None:
@@ -86,3 +107,5 @@ def test_the_fixtures_explain_themselves(tmp_path: Path) -> None:
     ).stdout
     assert "A cluster of this test's own, empty but for what every cluster has." in said
     assert "A cluster that all tests of the session share" in said
+    assert "A cluster of this test's own whose controllers work and whose three simulated nodes run pods." in said
+    assert "A cluster with controllers and nodes that all tests of the session share." in said
