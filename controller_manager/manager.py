@@ -83,18 +83,20 @@ class Manager:
 
     async def _lead(self, election: Election) -> None:
         lease = f"{election.namespace}/{election.name}"
-        elector = Elector(self._client, self._recorder, self._clock, lease=lease, name=identity(), terms=election.terms)
         self._metrics.leading[election.name] = False
-        await elector.acquire()
-        self._metrics.leading[election.name] = True
-        try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(elector.keep())
-                group.create_task(self._work())
-        finally:
-            self._metrics.leading[election.name] = False
-            async with asyncio.timeout(RELEASE):
-                await elector.release()
+        async with self._client.twin("leader-election") as client:  # a renewal waits for no controller
+            elector = Elector(client, self._recorder, self._clock, lease=lease, name=identity(), terms=election.terms)
+            await elector.acquire()
+            self._client.ask_while(elector.is_safe)
+            self._metrics.leading[election.name] = True
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(elector.keep())
+                    group.create_task(self._work())
+            finally:
+                self._metrics.leading[election.name] = False
+                async with asyncio.timeout(RELEASE):
+                    await elector.release()
 
     async def _work(self) -> None:
         async with self._kubelets(), asyncio.TaskGroup() as group:

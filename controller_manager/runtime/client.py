@@ -95,9 +95,10 @@ class Client:
         self._heads: dict[tuple[str, str], bytes] = {}
         self._heads_end = 0.0
         self._pool: Pool | None = None
+        self._permit: Callable[[], bool] = lambda: True
 
     async def __aenter__(self) -> Self:
-        self._pool = Pool(_place(self._access), limit=CONNECTIONS)
+        self._pool = Pool(_place(self._access), limit=CONNECTIONS, permit=self._may_ask)
         return self
 
     async def __aexit__(
@@ -105,6 +106,14 @@ class Client:
     ) -> None:
         self._connections.close()
         await asyncio.sleep(0)  # the loop closes sockets at its next turn
+
+    def twin(self, purpose: str) -> "Client":
+        """Another client of the same server, without a limit: what it asks waits for nothing that is asked here."""
+        return Client(self._access, self._clock, user_agent=f"{self._agent}/{purpose}", observe=self._observe)
+
+    def ask_while(self, permit: Callable[[], bool]) -> None:
+        """From now on send requests only while this holds; any other is lost unsent. Streams go on."""
+        self._permit = permit
 
     async def perform(self, request: Request) -> Any:
         """Ask the server.
@@ -197,6 +206,9 @@ class Client:
             raise lost(str(error)) from error
         if reply.code >= 300:
             raise refusal(reply.code, reply.body, reply.retry_after)
+
+    def _may_ask(self) -> bool:
+        return self._permit()
 
     @property
     def _connections(self) -> Pool:

@@ -213,11 +213,13 @@ class Pool:
     Args:
         place: where it is.
         limit: how many exchanges there are at a time, and connections for them; streams are not counted.
+        permit: asked before each exchange begins, also one that has waited for a connection: whether it still may.
     """
 
-    def __init__(self, place: Place, *, limit: int) -> None:
+    def __init__(self, place: Place, *, limit: int, permit: Callable[[], bool] = lambda: True) -> None:
         self._place = place
         self._limit = limit
+        self._permit = permit
         self._loop = asyncio.get_running_loop()
         self._open: set[Connection] = set()
         self._idle: list[Connection] = []
@@ -282,9 +284,12 @@ class Pool:
         """Have the connection take whoever has waited longest."""
         while self._waiting:
             asked = self._waiting.popleft()
-            if not asked.reply.done():
+            if asked.reply.done():
+                continue
+            if self._permit():
                 connection.begin(asked)
                 return
+            asked.reply.set_exception(LostError("nothing may be sent any more"))
         self._idle.append(connection)
 
     def _freed(self, connection: Connection) -> None:

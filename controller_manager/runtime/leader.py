@@ -73,6 +73,7 @@ class Elector:
         self._terms = terms or Terms()
         self._seen: Obj | None = None
         self._seen_at = 0.0
+        self._safe_until = 0.0
 
     @property
     def holder(self) -> str:
@@ -83,6 +84,10 @@ class Elector:
     def leads(self) -> bool:
         """Whether this candidate leads."""
         return self.holder == self._name
+
+    def is_safe(self) -> bool:
+        """Whether this candidate leads for sure: nobody else can have the lease yet, even if this process slept."""
+        return self._clock.monotonic() < self._safe_until
 
     async def acquire(self) -> None:
         """Return once this candidate leads."""
@@ -105,23 +110,35 @@ class Elector:
 
     async def release(self) -> None:
         """Give the lease up, so that another need not wait for its end."""
-        if self._seen is None or not self.leads:
-            return
-        now = micro_stamp(self._clock.now())
-        spec = _spec(self._seen) | {"leaseDurationSeconds": 1, "renewTime": now, "acquireTime": now}
-        spec.pop("holderIdentity")
         try:
-            await self._write(Update(LEASE, self._seen | {"spec": spec}))
+            await self._give_up()
         except ApiError as error:
             log.warning("the lease %s could not be released: %s", self._key, error)
+
+    async def _give_up(self) -> None:
+        while self._seen is not None and self.leads:
+            now = micro_stamp(self._clock.now())
+            spec = _spec(self._seen) | {"leaseDurationSeconds": 1, "renewTime": now, "acquireTime": now}
+            spec.pop("holderIdentity")
+            try:
+                await self._write(Update(LEASE, self._seen | {"spec": spec}))
+            except ApiError as error:
+                if error.code != 409:
+                    raise
+                self._note(await self._client.perform(Get(LEASE, self._key)))  # a renewal was still under way
 
     async def _renew(self) -> None:
         deadline = self._clock.monotonic() + self._terms.renew
         while not await self._try():
+            if self.holder and not self.leads:
+                raise self._lost(f"is held by {self.holder}")
             if self._clock.monotonic() + self._terms.retry > deadline:
-                self._tell("stopped leading")
-                raise LeadLostError(f"the lease {self._key} could not be renewed within {self._terms.renew:g} s")
+                raise self._lost(f"could not be renewed within {self._terms.renew:g} s")
             await self._clock.sleep(self._terms.retry)
+
+    def _lost(self, why: str) -> LeadLostError:
+        self._tell("stopped leading")
+        return LeadLostError(f"the lease {self._key} {why}")
 
     async def _try(self) -> bool:
         """One try to get or keep the lease; whether this candidate leads."""
@@ -163,7 +180,9 @@ class Elector:
         return True
 
     async def _write(self, request: Request) -> None:
+        began = self._clock.monotonic()
         self._note(await self._client.perform(request))
+        self._safe_until = began + self._terms.renew if self.leads else 0.0
 
     def _note(self, lease: Obj) -> None:
         before = self.holder

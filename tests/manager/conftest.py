@@ -2,7 +2,13 @@
 
 import json
 import logging
+import re
+import select
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,6 +18,7 @@ import pytest
 from mockube.cluster import Cluster
 
 Kubectl = Any
+SECONDS = 60
 
 
 class Accidents(logging.Handler):
@@ -80,6 +87,91 @@ def _workload(kind: str, name: str, image: str, annotations: dict[str, str], spe
     template = {"metadata": {"labels": labels, "annotations": annotations}, "spec": {"containers": containers}}
     spec = {"selector": {"matchLabels": labels}, "template": template} | spec
     return json.dumps({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": spec})
+
+
+# -- servers and managers in processes of their own
+
+
+@dataclass(frozen=True)
+class Running:
+    """A process of ours, and the file with what it says to stderr."""
+
+    process: subprocess.Popen[str]
+    said: Path
+
+    def line(self) -> str:
+        """The next line that it prints."""
+        assert self.process.stdout is not None
+        assert select.select([self.process.stdout], [], [], SECONDS)[0], f"it says nothing: {self.said.read_text()}"
+        line = self.process.stdout.readline()
+        assert line, f"it ended: {self.said.read_text()}"
+        return line
+
+    def send(self, name: signal.Signals) -> None:
+        self.process.send_signal(name)
+
+    def ended(self, name: signal.Signals | None = None) -> int:
+        """The exit code, after a signal or by itself."""
+        if name is not None:
+            self.send(name)
+        return self.process.wait(SECONDS)
+
+
+Start = Callable[..., Running]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts a module of ours with arguments; what still runs at the end is killed, also if it is stopped."""
+    running: list[Running] = []
+
+    def start(module: str, *arguments: str | Path) -> Running:
+        said = tmp_path / f"{module}-{len(running)}.stderr"
+        command = [sys.executable, "-m", module, *map(str, arguments)]
+        with said.open("w") as stderr:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
+        running.append(Running(process, said))
+        return running[-1]
+
+    yield start
+    for each in running:
+        each.process.kill()
+        each.process.communicate()
+
+
+@dataclass(frozen=True)
+class Server:
+    """An API server in a process of its own."""
+
+    running: Running
+    port: int
+    kubeconfig: Path
+
+
+@pytest.fixture
+def serve(start: Start, tmp_path: Path) -> Callable[..., Server]:
+    """Starts an API server, on a free port and in memory if nothing else is said, and waits until it is ready."""
+
+    def serve(*, port: int = 0, store: str = "memory") -> Server:
+        data = tmp_path / "data"
+        running = start("mockube", "up", "--api-only", "--port", str(port), "--store", store, "--data-dir", data)
+        found = re.search(r"is ready at https://127\.0\.0\.1:(\d+) ", running.line())
+        assert found
+        return Server(running, int(found[1]), data / "kubeconfig")
+
+    return serve
+
+
+@pytest.fixture
+def manage(start: Start) -> Callable[..., Running]:
+    """Starts a manager for the server of a kubeconfig; it prints a line when it works."""
+
+    def manage(kubeconfig: Path, *flags: str) -> Running:
+        return start(
+            "controller_manager", f"--kubeconfig={kubeconfig}", "--nodes=3", "--metrics-bind-address=0", *flags
+        )
+
+    return manage
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

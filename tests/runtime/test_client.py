@@ -280,6 +280,26 @@ async def test_a_request_that_is_cancelled_leaves_no_answer_to_the_next(serve):
         assert await client.perform(Get(CONFIG_MAP, KEY)) == {"method": "GET"}
 
 
+async def test_what_waits_for_a_connection_is_lost_unsent_when_it_may_not_be_sent_any_more(serve, monkeypatch):
+    came, gate, names = asyncio.Event(), asyncio.Event(), []
+
+    async def handle(request):
+        names.append((await request.json())["metadata"]["name"])
+        came.set()
+        await gate.wait()
+        return web.json_response({})
+
+    monkeypatch.setattr(module, "CONNECTIONS", 1)
+    async with asked(await serve(handle)) as client:
+        client.ask_while(lambda: not came.is_set())
+        asking = asyncio.ensure_future(client.perform_all([Create(CONFIG_MAP, named(name)) for name in "abc"]))
+        await came.wait()
+        gate.set()
+        first, *others = await asking
+    assert (first, names) == ({}, ["a"])
+    assert [str(error).rpartition(": ")[2] for error in others] == ["nothing may be sent any more"] * 2
+
+
 # -- what is asked
 
 

@@ -98,13 +98,27 @@ async def test_who_is_overtaken_learns_of_it_and_writes_nothing_more(candidate, 
     one, two = candidate("one"), candidate("two")
     await one.acquire()
     await two.acquire()
-    with pytest.raises(LeadLostError, match="could not be renewed within 10 s"):
+    with pytest.raises(LeadLostError, match=f"the lease {KEY} is held by two"):
         await one.keep()
+    assert one.clock.slept == [2]
     assert not one.leads
     assert one.holder == "two"
     assert (await lease())["holderIdentity"] == "two"
     assert told(one) == [("LeaderElection", "one became leader"), ("LeaderElection", "one stopped leading")]
-    assert one.clock.passed <= 2 + 10
+
+
+async def test_a_leader_is_safe_until_its_last_renewal_is_as_old_as_the_deadline(candidate):
+    one = candidate("one")
+    assert not one.is_safe()
+    await one.acquire()
+    one.clock.passed += 9.9
+    assert one.is_safe()
+    one.clock.passed += 0.1
+    assert not one.is_safe()
+    assert await one._try()
+    assert one.is_safe()
+    await one.release()
+    assert not one.is_safe()
 
 
 async def test_a_released_lease_is_free_at_once(candidate, lease):
@@ -119,6 +133,14 @@ async def test_a_released_lease_is_free_at_once(candidate, lease):
     assert (await lease())["leaseTransitions"] == 1
     await one.release()
     assert (await lease())["holderIdentity"] == "two"
+
+
+async def test_a_lease_is_released_that_a_last_renewal_changed_whose_answer_nobody_waited_for(candidate, lease):
+    one = candidate("one")
+    await one.acquire()
+    await candidate("one").acquire()
+    await one.release()
+    assert "holderIdentity" not in await lease()
 
 
 async def test_a_leader_that_comes_back_has_its_lease_still(candidate, lease):
