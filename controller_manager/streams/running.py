@@ -24,8 +24,8 @@ T = TypeVar("T")
 BUSY = 1000
 """After how many turns in a row a process that does nothing but turn waits a little."""
 REST = 0.01
-TOGETHER, BLOCK = 50, 16 * 1024
-"""Turns, and bytes, after which output is sent."""
+TOGETHER, BLOCK = 20, 16 * 1024
+"""Turns, and bytes, after which output is sent; turns are short."""
 
 
 class Streams(Protocol):
@@ -92,7 +92,7 @@ class Runner:
                 self._turns += 1
                 if self._turns % TOGETHER == 0:
                     await self._send()
-                await self._clock.sleep(REST if self._turns % BUSY == 0 else 0)
+                    await self._clock.sleep(REST if self._turns % BUSY == 0 else 0)
             case Write(fd, data):
                 if self._unsent[ERR if fd == OUT else OUT]:
                     await self._send()  # on a terminal both are one

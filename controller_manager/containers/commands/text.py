@@ -23,8 +23,8 @@ from controller_manager.containers.patterns import Expression
 
 POLL = 1.0
 """Seconds between two looks at a file that is followed."""
-BLOCK = 4096
-"""Bytes that are put out at a time."""
+BLOCK, LINES = 4096, 200
+"""Bytes, and lines, that are put out at a time."""
 WIDEST = 4096
 """Letters to which printf fills up."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", "e": "\x1b"}
@@ -176,9 +176,10 @@ def seq(call: Call) -> Process:
     step = numbers[1] if len(numbers) > 2 else 1
     if step == 0:
         raise UsageError("invalid increment '0'")
-    for found in range(first, numbers[-1] + (1 if step > 0 else -1), step):
+    found = range(first, numbers[-1] + (1 if step > 0 else -1), step)
+    for start in range(0, len(found), LINES):
         yield Turn()
-        yield say(str(found))
+        yield say("\n".join(map(str, found[start : start + LINES])))
     return 0
 
 
