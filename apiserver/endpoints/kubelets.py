@@ -14,6 +14,7 @@ from pathlib import Path
 import aiohttp
 from aiohttp import web
 from multidict import CIMultiDict
+from yarl import URL
 
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
@@ -99,7 +100,7 @@ class Kubelets:
     async def _log(self, asked: Asked, location: Location) -> web.StreamResponse:
         url = f"https://{location.authority}{location.path}"
         try:
-            found = await self._client().get(url, ssl=self._tls_for(location))
+            found = await self._client().get(URL(url, encoded=True), ssl=self._tls_for(location))
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise ApiError(500, "", f'Get "{url}": {_dial_words(error, location)}') from error
         async with found:
@@ -226,6 +227,13 @@ _GENERIC: Mapping[int, tuple[str, str]] = {
 }
 
 
+_VERIFIED: Mapping[int, str] = {
+    **dict.fromkeys((18, 19, 20, 21), "certificate signed by unknown authority"),
+    **dict.fromkeys((9, 10), "certificate has expired or is not yet valid"),
+}
+"""What OpenSSL finds wrong with a certificate, in Go's words."""
+
+
 def _dial_words(error: BaseException, location: Location) -> str:
     """Why a connection cannot be had, in the words of Go's net package."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
@@ -234,7 +242,8 @@ def _dial_words(error: BaseException, location: Location) -> str:
         error = error.os_error
     match error:
         case ssl.SSLCertVerificationError():
-            why = f"tls: failed to verify certificate: x509: {error.verify_message}"
+            words = _VERIFIED.get(error.verify_code, error.verify_message)
+            why = f"tls: failed to verify certificate: x509: {words}"
         case ssl.SSLError():
             why = f"tls: {error.reason or error}"
         case socket.gaierror():
