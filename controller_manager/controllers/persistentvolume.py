@@ -255,4 +255,5 @@ SPEC = Spec(
     every=PERIOD,
     periodic=(TICK,),
     indexes=(VOLUMES_BY_CLAIM, FREE_VOLUMES, WAITING_CLAIMS, PODS_BY_CLAIM),
+    queue="claims",
 )
