@@ -134,4 +134,5 @@ SPEC = Spec(
     plan=plan,
     pace=PACE,
     indexes=(UNSETTLED, PODS_BY_CLAIM),
+    queue="pvcprotection",
 )

@@ -55,4 +55,5 @@ SPEC = Spec(
     observe=observe,
     plan=plan,
     workers=1,
+    queue="pvprotection",
 )

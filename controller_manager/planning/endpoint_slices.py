@@ -29,7 +29,10 @@ from controller_manager.planning.slice_filling import (
     EndpointKey,
     filled,
     is_owned,
+    name_prefix,
+    ports_in,
     reused,
+    told_port,
 )
 
 CONTROLLER = "endpointslice-controller.k8s.io"
@@ -37,7 +40,6 @@ ZONE = "topology.kubernetes.io/zone"
 
 _MODES = ("service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode")
 _CLOSE, _ON_NODE = ("PreferClose", "PreferSameZone", "PreferSameNode"), "PreferSameNode"
-_LONGEST_PREFIX = 252  # with its dash a generateName is a DNS subdomain
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def _of_family(backing: Backing, family: str, slices: Sequence[Obj]) -> Changes:
     filed: dict[frozenset[Port], list[Obj]] = {}
     for each in slices:
         if is_owned(each, uid):
-            filed.setdefault(_ports_in(each), []).append(each)
+            filed.setdefault(ports_in(each), []).append(each)
         else:
             changes.deletes.append(each)
     for ports, group in _groups(backing, family).items():
@@ -115,13 +117,13 @@ def blank_slice(backing: Backing, family: str, ports: Sequence[Port]) -> Obj:
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",
         "metadata": {
-            "generateName": f"{name}-" if len(name) <= _LONGEST_PREFIX else name,
+            "generateName": name_prefix(name),
             "namespace": namespace_of(service),
             "labels": slice_labels(service),
             "ownerReferences": [backing.reference],
         },
         "addressType": family,
-        "ports": [_told(port) for port in ports],
+        "ports": [told_port(port) for port in ports],
         "endpoints": [],
     }
 
@@ -151,18 +153,6 @@ class _Group:
 
     ports: Sequence[Port]
     endpoints: dict[EndpointKey, Obj] = field(default_factory=dict)
-
-
-def _told(port: Port) -> Obj:
-    told: Obj = {"name": port.name, "port": port.number, "protocol": port.protocol}
-    return told | ({"appProtocol": port.app_protocol} if port.app_protocol else {})
-
-
-def _ports_in(each: Obj) -> frozenset[Port]:
-    return frozenset(
-        Port(p.get("name") or "", p.get("port") or 0, p.get("protocol") or "TCP", p.get("appProtocol") or "")
-        for p in each.get("ports") or ()
-    )
 
 
 def _groups(backing: Backing, family: str) -> dict[frozenset[Port], _Group]:

@@ -28,8 +28,13 @@ MANAGED_BY, CONTROLLER = "endpoints.kubernetes.io/managed-by", "endpoint-control
 
 
 @dataclass(frozen=True, slots=True)
-class _Host:
-    """A pod, as a subset tells of it."""
+class Host:
+    """An address with some of the ports that are behind it.
+
+    Attributes:
+        address: as a subset tells it.
+        ports: None among them stands for an address without any.
+    """
 
     address: Obj
     is_ready: bool
@@ -38,28 +43,32 @@ class _Host:
     @property
     def place(self) -> tuple[str, str]:
         """Where it stands among the addresses (LessEndpointAddress)."""
-        return self.address["ip"], self.address["targetRef"]["uid"]
+        return self.address["ip"], (self.address.get("targetRef") or {}).get("uid") or ""
 
 
 def subsets_of(service: Obj, pods: Iterable[Obj]) -> list[Obj]:
-    """All subsets of a Service, ports with the same pods together (syncService and endpoints.RepackSubsets).
+    """All subsets of a Service (syncService)."""
+    return packed(host for pod in pods if (host := _host(service, pod)) is not None)
+
+
+def packed(hosts: Iterable[Host]) -> list[Obj]:
+    """Subsets in which ports with the same addresses stand together (endpoints.RepackSubsets).
 
     Upstream sorts ports and subsets by hashes of how Go prints them; here they stand as names and numbers do.
     """
-    hosts = [host for pod in pods if (host := _host(service, pod)) is not None]
-    hosts.sort(key=lambda host: host.place)
+    ordered = sorted(hosts, key=lambda host: host.place)
     behind: defaultdict[Port | None, list[int]] = defaultdict(list)
-    for i, host in enumerate(hosts):
+    for i, host in enumerate(ordered):
         for port in host.ports:
             behind[port].append(i)
     shared: defaultdict[tuple[int, ...], list[Port]] = defaultdict(list)
     for port, numbers in behind.items():
         shared[tuple(numbers)] += [port] if port is not None else []
-    ordered = sorted(shared.items(), key=lambda item: sorted(item[1]))
-    return [_subset([hosts[i] for i in numbers], sorted(ports)) for numbers, ports in ordered]
+    groups = sorted(shared.items(), key=lambda item: sorted(item[1]))
+    return [_subset([ordered[i] for i in numbers], sorted(ports)) for numbers, ports in groups]
 
 
-def _host(service: Obj, pod: Obj) -> _Host | None:
+def _host(service: Obj, pod: Obj) -> Host | None:
     """What is told of a pod, None where it has no address of the Service's first family, or is on its way out."""
     spec, meta = service["spec"], pod["metadata"]
     tolerant = bool(spec.get("publishNotReadyAddresses"))
@@ -74,7 +83,7 @@ def _host(service: Obj, pod: Obj) -> _Host | None:
     if node := pod["spec"].get("nodeName"):
         address["nodeName"] = node
     without_ports = not spec.get("ports") and spec.get("clusterIP") == "None"
-    return _Host(address, tolerant or is_ready(pod), (None,) if without_ports else ports_of(pod, service))
+    return Host(address, tolerant or is_ready(pod), (None,) if without_ports else ports_of(pod, service))
 
 
 def _family(service: Obj, pod: Obj) -> str:
@@ -86,7 +95,7 @@ def _family(service: Obj, pod: Obj) -> str:
     return IPV6 if ":" in known else IPV4
 
 
-def _subset(hosts: Sequence[_Host], ports: Sequence[Port]) -> Obj:
+def _subset(hosts: Sequence[Host], ports: Sequence[Port]) -> Obj:
     subset: Obj = {
         "addresses": [host.address for host in hosts if host.is_ready],
         "notReadyAddresses": [host.address for host in hosts if not host.is_ready],

@@ -5,13 +5,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from apiserver.api.meta import Obj, labels_of
-from controller_manager.planning.services import HEADLESS
+from controller_manager.planning.services import HEADLESS, Port
 
 LARGEST = 100
 """How many endpoints a slice has at most (--max-endpoints-per-slice)."""
 SERVICE_NAME, MANAGED_BY = "kubernetes.io/service-name", "endpointslice.kubernetes.io/managed-by"
 RESERVED = frozenset((SERVICE_NAME, MANAGED_BY, HEADLESS))
 """The labels of slices that a Service does not decide."""
+
+_LONGEST_PREFIX = 252  # with its dash a generateName is a DNS subdomain
 
 
 class EndpointKey(NamedTuple):
@@ -122,3 +124,28 @@ def reused(changes: Changes, uid: str) -> Changes:
 def is_owned(each: Obj, uid: str) -> bool:
     """Whether a slice belongs to the object with that uid (ownedBy)."""
     return any(owner["uid"] == uid for owner in each["metadata"].get("ownerReferences") or ())
+
+
+# -- slices and their ports --------------------------------------------------------------------------------------------
+
+
+def name_prefix(service: str) -> str:
+    """The generateName of a Service's slices (getEndpointSlicePrefix)."""
+    return f"{service}-" if len(service) <= _LONGEST_PREFIX else service
+
+
+def told_port(port: Port) -> Obj:
+    """A port as a slice tells it."""
+    told: Obj = {"name": port.name, "port": port.number, "protocol": port.protocol}
+    return told | ({"appProtocol": port.app_protocol} if port.app_protocol else {})
+
+
+def port_in(told: Obj) -> Port:
+    """The port of which a slice or a subset tells."""
+    protocol, application = told.get("protocol") or "TCP", told.get("appProtocol") or ""
+    return Port(told.get("name") or "", told.get("port") or 0, protocol, application)
+
+
+def ports_in(each: Obj) -> frozenset[Port]:
+    """The ports of which a slice or a subset tells."""
+    return frozenset(map(port_in, each.get("ports") or ()))
