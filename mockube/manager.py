@@ -1,5 +1,6 @@
 """The controller manager beside a control plane: a process of its own, or a part of this one."""
 
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -30,6 +31,15 @@ class Wanted:
     metrics_port: int = METRICS_PORT
     more: tuple[str, ...] = ()
     verbosity: int = 0
+
+
+def free_metrics_port() -> int:
+    """Where Prometheus looks for the manager, 0 if somebody is there: clusters run side by side."""
+    try:
+        with socket.create_server(("127.0.0.1", METRICS_PORT)):
+            return METRICS_PORT
+    except OSError:
+        return 0
 
 
 @asynccontextmanager

@@ -69,7 +69,7 @@ def _declare_manager(group: "argparse._ArgumentGroup") -> None:
         "--metrics-port",
         type=_port,
         metavar="PORT",
-        help="where the controllers' metrics are (default: 10252; any free one with --port 0)",
+        help="where the controllers' metrics are (default: 10252, or any free one where that is taken)",
     )
     add(
         "--manager-flag",
@@ -152,10 +152,12 @@ def _controllers(
     given: argparse.Namespace, running: "Running", began: float, unusable: Callable[[], None]
 ) -> contextlib.AbstractAsyncContextManager[None]:
     """The controller manager, which tells when it is at work, and that it cannot be."""
-    from mockube.manager import METRICS_PORT, Wanted, manager_process
+    from mockube.manager import Wanted, free_metrics_port, manager_process
     from mockube.supervision import Told
 
-    port = given.metrics_port if given.metrics_port is not None else METRICS_PORT if given.port else 0
+    port = given.metrics_port
+    if port is None:
+        port = free_metrics_port() if given.port else 0
     wanted = Wanted(
         nodes=given.nodes,
         controllers=given.controllers,

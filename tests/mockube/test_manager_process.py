@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -29,6 +30,11 @@ def wait_for(what: Callable[[], Any]) -> Any:
             return found
         time.sleep(0.05)
     raise AssertionError("it does not come true")
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
 
 
 def is_alive(process: int) -> bool:
@@ -150,3 +156,11 @@ def test_an_address_that_is_taken_is_told_of(up: Any, tmp_path: Path) -> None:
         f"controller_manager: --metrics-bind-address: 127.0.0.1:{port[1]} cannot be had: "
         "Address already in use; give another port, or 0\n"
     )
+
+
+def test_a_second_cluster_takes_another_port_for_its_metrics(up: Any, tmp_path: Path) -> None:
+    port = "127.0.0.1:10252/"
+    for name in ("first", "second"):
+        asked = ("--store", "memory", "--port", str(free_port()), "--data-dir", tmp_path / name)
+        last = up(*asked, controllers=True)
+    assert port not in last.greeting
