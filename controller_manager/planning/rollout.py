@@ -67,8 +67,20 @@ def first_size(deployment: Obj, sets: ReplicaSets) -> int:
 
 
 def next_size(deployment: Obj, sets: ReplicaSets) -> int:
-    """The size that the new ReplicaSet should have next (reconcileNewReplicaSet)."""
-    return min(replicas_of(deployment), first_size(deployment, sets))
+    """The size that the new ReplicaSet should have next (reconcileNewReplicaSet).
+
+    An old one that became new again, and was shrunk just before, is not grown until it has told what is left of it:
+    afterwards nobody could tell pods that it has lost from pods that it has. Upstream grows it, and where the status is
+    late it takes too many pods from the others.
+    """
+    size = min(replicas_of(deployment), first_size(deployment, sets))
+    return min(size, replicas_of(sets.new)) if sets.new and _is_untold(sets.new) else size
+
+
+def _is_untold(replica_set: Obj) -> bool:
+    """Whether a set was shrunk, and its status is from before."""
+    behind = count(replica_set, "observedGeneration") < replica_set["metadata"].get("generation", 0)
+    return behind and count(replica_set, "availableReplicas") > replicas_of(replica_set)
 
 
 def without_unhealthy(deployment: Obj, sets: ReplicaSets) -> list[Resize] | None:
@@ -98,7 +110,7 @@ def without_unhealthy(deployment: Obj, sets: ReplicaSets) -> list[Resize] | None
 
 def _budget(deployment: Obj, sets: ReplicaSets) -> int:
     assert sets.new is not None
-    not_available = replicas_of(sets.new) - count(sets.new, "availableReplicas")
+    not_available = replicas_of(sets.new) - _reliable(sets.new)
     return wanted(sets.all) - fewest_available(deployment) - not_available
 
 

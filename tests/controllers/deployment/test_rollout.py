@@ -73,6 +73,24 @@ def test_the_new_replica_set_takes_the_room_that_is_left(make_deployment, make_s
         assert first_size(deployment, sets) == size
 
 
+@pytest.mark.parametrize(
+    ("size", "available", "observed", "next_one"),
+    [
+        pytest.param(4, 8, 1, 4, id="shrunk-and-not-told"),
+        pytest.param(4, 8, 2, 8, id="shrunk-and-its-pods-cannot-go"),
+        pytest.param(4, 4, 1, 8, id="not-told-and-not-shrunk"),
+        pytest.param(12, 13, 1, 10, id="too-large-whatever-it-tells"),
+    ],
+)
+def test_a_set_that_came_back_grows_once_it_has_told_what_is_left_of_it(
+    make_deployment, make_set, size, available, observed, next_one
+):
+    back = make_set(1, size, available, status={"observedGeneration": observed})
+    back["metadata"]["generation"] = 2
+    sets = divided(make_deployment("web:1"), [back, make_set(2, 13 - 4 - 4)])
+    assert next_size(make_deployment("web:1", surge=3, unavailable=2), sets) == next_one
+
+
 def test_to_recreate_is_to_start_at_full_size(make_deployment, make_set):
     deployment = make_deployment("web:2", strategy={"type": "Recreate"})
     assert first_size(deployment, divided(deployment, [make_set(1, 10)])) == 10

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from apiserver.api.errors import unavailable
 from controller_manager.planning.pods import is_ready
 from controller_manager.planning.replica_sets import count, divided, replicas_of
 from controller_manager.planning.rollout import fewest_available, most
 from controller_manager.planning.rollout_history import is_resized, number_in
 from controller_manager.planning.templates import without_hash
-from controller_manager.runtime.contract import key_of
+from controller_manager.runtime.contract import Update, key_of
 from controller_manager.runtime.kinds import DEPLOYMENT, POD, REPLICA_SET
 
 KEY = "default/web"
@@ -248,3 +249,55 @@ def test_events_told_twice_change_nothing(make_cluster, kind):
         cluster.server.unseen[kind] += [(obj, False), (obj, False)]
     cluster.settle()
     assert cluster.writes == []
+
+
+late = st.one_of(
+    *[st.tuples(st.sampled_from(["step", "keep"]), st.none())] * 3,
+    st.tuples(st.just("keep_silently"), st.none()),
+    st.tuples(st.just("deliver"), st.tuples(st.sampled_from((DEPLOYMENT, REPLICA_SET)), st.integers(1, 6))),
+    st.tuples(st.just("relist"), st.sampled_from((DEPLOYMENT, REPLICA_SET))),
+    st.tuples(st.just("restart"), st.none()),
+)
+reversals = st.one_of(
+    st.tuples(st.just("image"), st.sampled_from(["web:1", "web:2", "web:3", "web:bad"])),
+    st.tuples(st.sampled_from(["undo", "go_back"]), st.none()),
+)
+
+
+def untold(request):
+    """ReplicaSets do what they should, and what they tell of it is not heard."""
+    told = isinstance(request, Update) and request.kind is REPLICA_SET and request.subresource == "status"
+    return unavailable("later") if told else None
+
+
+def secure(cluster):
+    """How many pods are ready and will stay, whatever the ReplicaSets do about the sizes that they have by now."""
+    sizes = [(found["metadata"]["name"], replicas_of(found)) for found in cluster.sets]
+    return sum(min(size, sum(map(is_ready, cluster.pods(of=name)))) for name, size in sizes)
+
+
+@any_number
+@given(shape=shapes, happenings=many(*[late] * 7, *[progress] * 2, reversals))
+def test_what_is_late_known_of_replica_sets_breaks_no_floor(make_cluster, shape, happenings):
+    """Statuses may be as old as they like: where pods stay ready and no size is changed, enough of them stay."""
+    cluster = make_cluster("web:1", **shape)
+    cluster.settle()
+    floor = fewest_available(cluster.deployment)
+    assert secure(cluster) >= floor
+    for name, value in happenings:
+        match name:
+            case "keep" | "keep_silently":
+                cluster.server.refuse = untold if name == "keep_silently" else lambda _: None
+                for kind in KINDS:
+                    cluster.deliver(kind)
+                cluster.run("replicaset")
+                cluster.server.refuse = lambda _: None
+            case "step":
+                for kind in KINDS:
+                    cluster.deliver(kind)
+                cluster.run("deployment")
+            case _:
+                do(cluster, name, value)
+        assert secure(cluster) >= floor
+    come_to_rest(cluster)
+    check_rest(cluster)

@@ -2,11 +2,13 @@
 
 import pytest
 
-from apiserver.api.errors import forbidden, internal
-from controller_manager.runtime.kinds import DEPLOYMENT, REPLICA_SET
+from apiserver.api.errors import forbidden, internal, unavailable
+from controller_manager.runtime.contract import Update
+from controller_manager.runtime.kinds import DEPLOYMENT, POD, REPLICA_SET
 
 REVISION = "deployment.kubernetes.io/revision"
 HISTORY = "deployment.kubernetes.io/revision-history"
+KINDS = (DEPLOYMENT, REPLICA_SET, POD)
 RESTARTED = "kubectl.kubernetes.io/restartedAt"
 
 
@@ -22,6 +24,12 @@ def restart(cluster, at):
     """What kubectl rollout restart does."""
     old = cluster.deployment["spec"]["template"]
     cluster.edit(template=old | {"metadata": old["metadata"] | {"annotations": {RESTARTED: at}}})
+
+
+def tells(request, replica_set):
+    """Whether a request is that set's status."""
+    status = isinstance(request, Update) and request.subresource == "status"
+    return status and request.obj["metadata"]["uid"] == replica_set["metadata"]["uid"]
 
 
 def half_rolled(make_cluster, **spec):
@@ -68,6 +76,31 @@ def test_d7_undo_ends_a_rollout_that_was_stuck(make_cluster):
     assert cluster.sizes == {"web:1": 10, "web:bad": 0}
     assert revisions(cluster) == [3, 2]
     assert cluster.progress == "True/NewReplicaSetAvailable"
+
+
+def test_undo_counts_on_no_pod_of_a_set_that_has_yet_to_tell_how_many_it_lost(make_cluster):
+    cluster = make_cluster("web:1", surge=3, unavailable=2)
+    cluster.settle()
+    cluster.set_image("web:bad")
+    cluster.settle()
+    for pod in cluster.pods(of=cluster.sets[1]["metadata"]["name"])[:4]:
+        cluster.set_ready(pod)
+    for _ in range(8):  # the status of web:1 stays what it is, and its pods go
+        cluster.server.refuse = lambda request: unavailable("later") if tells(request, cluster.sets[0]) else None
+        for kind in KINDS:
+            cluster.deliver(kind)
+        for name in ("replicaset", "deployment"):
+            cluster.run(name)
+    assert cluster.sizes == {"web:1": 4, "web:bad": 9}
+    cluster.set_image("web:1")
+    for _ in range(8):
+        cluster.deliver(DEPLOYMENT)
+        cluster.deliver(REPLICA_SET)
+        cluster.run("deployment")
+    assert cluster.sizes == {"web:1": 4, "web:bad": 4}
+    cluster.server.refuse = lambda _: None
+    cluster.settle()
+    assert cluster.sizes == {"web:1": 10, "web:bad": 0}
 
 
 def test_d8_a_template_that_comes_back_finds_its_set_again(make_cluster):
@@ -204,6 +237,23 @@ def test_d28_to_recreate_waits_for_the_last_pod_to_go(make_cluster):
     assert cluster.sizes == {"web:1": 0}
     cluster.work(1)
     cluster.settle(kubelet=False)
+    assert cluster.sizes == {"web:1": 0, "web:2": 3}
+
+
+@pytest.mark.parametrize(("gone", "sizes"), [(2, {"web:1": 3}), (3, {"web:1": 0, "web:2": 3})])
+def test_a_pause_in_the_middle_of_recreating_brings_back_the_set_that_is_there_last(make_cluster, gone, sizes):
+    """As upstream: a paused Deployment is kept at its size, by the old set for as long as there is no new one."""
+    cluster = make_cluster("web:1", replicas=3, strategy={"type": "Recreate"})
+    cluster.settle()
+    cluster.set_image("web:2")
+    cluster.settle(kubelet=False)
+    cluster.work(gone)
+    cluster.settle(kubelet=False)
+    cluster.edit(paused=True)
+    cluster.settle()
+    assert cluster.sizes == sizes
+    cluster.edit(paused=False)
+    cluster.settle()
     assert cluster.sizes == {"web:1": 0, "web:2": 3}
 
 
