@@ -16,6 +16,7 @@ from controller_manager.controllers.deployment_steps import (
     roll_out,
 )
 from controller_manager.controllers.rate_limits import rate_limiter_use
+from controller_manager.planning.deployment_faults import Fault, fault_of, is_told, with_fault
 from controller_manager.planning.deployment_status import status_of
 from controller_manager.planning.pods import is_terminal
 from controller_manager.planning.profile import Profile
@@ -142,6 +143,9 @@ def _owner(world: World, kind: Kind, child: Obj) -> Obj | None:
 def plan(seen: Observed, now: float) -> Plan:
     """One step towards what the Deployment asks for (deployment_controller.go syncDeployment)."""
     deployment = seen.deployment
+    if fault := fault_of(deployment):
+        yield from _complain(deployment, fault, now)
+        return
     selector = label_selector_of(deployment["spec"].get("selector"))
     if selector.empty:
         yield from _refuse_all_pods(deployment)
@@ -159,6 +163,13 @@ def plan(seen: Observed, now: float) -> Plan:
         yield from roll_back(run)
     else:
         yield from roll_out(run, seen.busy)
+
+
+def _complain(deployment: Obj, fault: Fault, now: float) -> Steps:
+    """Say what is wrong, once: nothing is touched until it is put right."""
+    if not is_told(deployment, fault):
+        yield Emit(deployment, reason=fault.reason, message=fault.message, type=WARNING)
+        yield Update(DEPLOYMENT, with_fault(deployment, fault, now), subresource="status")
 
 
 def _refuse_all_pods(deployment: Obj) -> Steps:

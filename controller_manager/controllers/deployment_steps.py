@@ -13,7 +13,6 @@ from controller_manager.planning.profile import Profile
 from controller_manager.planning.replica_sets import ReplicaSets, Resize, counted, replicas_of
 from controller_manager.planning.rollout import (
     RECREATE,
-    ROLLING,
     next_size,
     strategy_of,
     without_surplus,
@@ -60,19 +59,15 @@ def roll_out(run: Pass, busy: frozenset[str]) -> Steps:
 
     Raises:
         ApiError: a write was refused.
-        ValueError: the strategy is none.
     """
     yield from keep_revision(run)
     if history.is_resized(run.deployment, run.sets):
         yield from resize(run)
         return
-    strategy = strategy_of(run.deployment)
-    if strategy == RECREATE:
+    if strategy_of(run.deployment) == RECREATE:
         yield from _recreate(run, busy)
-    elif strategy == ROLLING:
-        yield from _roll(run)
     else:
-        raise ValueError(f"unexpected deployment strategy type: {strategy}")
+        yield from _roll(run)
 
 
 # -- the new ReplicaSet ------------------------------------------------------------------------------------------------

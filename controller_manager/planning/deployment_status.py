@@ -3,6 +3,7 @@
 from apiserver.api.meta import Obj, name_of
 from controller_manager.planning import conditions
 from controller_manager.planning.conditions import FALSE, TRUE, UNKNOWN, deployment_condition
+from controller_manager.planning.deployment_faults import without_fault
 from controller_manager.planning.profile import Profile
 from controller_manager.planning.replica_sets import ReplicaSets, count, counted, replicas_of, terminating, wanted
 from controller_manager.planning.rollout import fewest_available
@@ -92,7 +93,8 @@ def status_now(deployment: Obj, sets: ReplicaSets, now: float, *, profile: Profi
     if old.get("collisionCount") is not None:
         status["collisionCount"] = old["collisionCount"]
     enough = available >= fewest_available(deployment)
-    return status | {"conditions": conditions.put(old.get("conditions") or (), _availability(now, enough=enough))}
+    known = without_fault(old.get("conditions") or [])
+    return status | {"conditions": conditions.put(known, _availability(now, enough=enough))}
 
 
 def _availability(now: float, *, enough: bool) -> Obj:

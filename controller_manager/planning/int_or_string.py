@@ -17,7 +17,7 @@ def scaled(value: int | str | None, total: int, *, round_up: bool) -> int:
     if isinstance(value, int):
         return value
     digits = value.removesuffix("%")
-    if digits == value or not digits.removeprefix("-").isdecimal():
+    if digits == value or not value.isascii() or not digits.removeprefix("-").isdecimal():
         raise ValueError(f"invalid value for IntOrString: invalid type: string is not a percentage: {value!r}")
     share = int(digits) * total
     return -(-share // 100) if round_up else share // 100

@@ -135,11 +135,6 @@ def test_a_set_found_without_a_word_of_progress_is_told_of(run, make_deployment,
     assert first["conditions"][0]["message"] == 'Found new replica set "web-1"'
 
 
-def test_an_unknown_strategy_is_an_error_of_this_key_alone(run, make_deployment):
-    with pytest.raises(ValueError, match="unexpected deployment strategy type: Canary"):
-        run(make_deployment(strategy={"type": "Canary"}))
-
-
 @pytest.mark.parametrize(("release", "words"), [("1.20", "to 8"), ("1.30", "to 8 from 10"), ("1.35", "from 10 to 8")])
 def test_events_are_in_the_words_of_the_release(run, make_deployment, make_set, release, words):
     deployment = make_deployment("web:2", surge=3, unavailable=2)
