@@ -21,7 +21,8 @@ PROTOCOLS = (
     "channel.k8s.io",
     "base64.channel.k8s.io",
 )
-STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
+STDIN, STDOUT, STDERR, ERROR, CLOSE = 0, 1, 2, 3, 255
+NO_CHANNEL = -1
 LONGEST_MESSAGE = 4 * 1024 * 1024
 PIECE = 32 * 1024
 """Bytes that are sent in one message."""
@@ -63,18 +64,19 @@ class Channels:
                 await self.socket.send_bytes(bytes([channel]) + piece)
 
     async def receive(self) -> tuple[int, bytes] | None:
-        """The next message's channel and bytes, None at the end and at what is none."""
+        """The next message's channel and bytes, None at the end and at what is none; text is taken for its bytes."""
         message = await self.socket.receive()
-        if message.type is WSMsgType.BINARY and message.data:
-            return message.data[0], message.data[1:]
-        if message.type is WSMsgType.TEXT and message.data:
-            try:
-                number = int(message.data[0])
-                data = b64decode(message.data[1:]) if self._in_letters else message.data[1:].encode()
-            except (ValueError, binascii.Error):
-                return None
-            return number, data
-        return (-1, b"") if message.type in (WSMsgType.BINARY, WSMsgType.TEXT) else None
+        if message.type not in (WSMsgType.BINARY, WSMsgType.TEXT):
+            return None
+        data: bytes = message.data if message.type is WSMsgType.BINARY else message.data.encode()
+        if not data:
+            return NO_CHANNEL, b""
+        if not self._in_letters:
+            return data[0], data[1:]
+        try:
+            return data[0] - ord("0"), b64decode(data[1:])
+        except binascii.Error:
+            return None
 
 
 class WebSocketSession:

@@ -2,7 +2,8 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,12 +12,15 @@ from typing import Any
 import aiohttp
 import pytest
 
+from apiserver.config import Config, check
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.kinds import CLAIM, CONFIG_MAP, NODE, POD, SERVICE
 from controller_manager.streams.server import serving_streams
 from controller_manager.streams.settings import StreamSettings
 from mockube.certificates import Certificates, ensure, server_names
+from mockube.control_plane import Running, control_plane
+from mockube.threads import in_thread
 
 NOW = 1_800_000_000.0
 START = "2027-01-15T08:00:00Z"
@@ -120,11 +124,7 @@ class Stage:
 
 @pytest.fixture(scope="session")
 def pki(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return ensure(tmp_path_factory.mktemp("pki"), NAMES, now=_real_time())
-
-
-def _real_time() -> float:
-    return Clock().now()
+    return ensure(tmp_path_factory.mktemp("pki"), NAMES, now=time.time())
 
 
 @pytest.fixture
@@ -171,15 +171,6 @@ def client_as(stage: Stage) -> Strange:
     return make
 
 
-@dataclass
-class Remote:
-    """What a remote command sent, by channels."""
-
-    out: bytes = b""
-    err: bytes = b""
-    status: bytes = b""
-
-
 @pytest.fixture
 def raw(stage: Stage) -> Callable[..., Any]:
     """raw(): a TLS connection to the kubelets without any protocol on it."""
@@ -194,3 +185,67 @@ def raw(stage: Stage) -> Callable[..., Any]:
             writer.close()
 
     return open_raw
+
+
+# -- a server and the kubelets together, for clients in processes of their own
+
+CONTAINERS = [
+    {"name": "web", "image": "nginx", "ports": [{"containerPort": 80}], "env": [{"name": "COLOUR", "value": "red"}]},
+    {
+        "name": "tick",
+        "image": "busybox",
+        "command": ["sh", "-c", "i=0; while :; do echo $i; i=$((i+1)); sleep 0.1; done"],
+    },
+]
+POD_SPEC = {"nodeName": "node-1", "containers": CONTAINERS}
+
+
+@asynccontextmanager
+async def cluster(directory: Path) -> AsyncIterator[Running]:
+    """A server, a node, two pods on it, and who answers for its kubelet."""
+    world = Caches()
+    for kind in (CLAIM, CONFIG_MAP, NODE, POD, SERVICE):
+        world.cache(kind)
+    async with control_plane(check(Config(secure_port=0)), directory) as running:
+        pki = running.certificates
+        tls = ssl.create_default_context(cafile=str(pki.authority))
+        headers = {"Authorization": f"Bearer {pki.token}"}
+        settings = StreamSettings(pki.kubelet, pki.kubelet_key, pki.authority)
+        async with (
+            serving_streams(world, settings, Clock()) as port,
+            aiohttp.ClientSession(running.url, headers=headers, connector=aiohttp.TCPConnector(ssl=tls)) as client,
+        ):
+            endpoint = {"mockube.io/kubelet-endpoint": f"127.0.0.1:{port}"}
+            await _ask(client, "POST", "/api/v1/nodes", {"metadata": {"name": "node-1", "annotations": endpoint}})
+            world.cache(POD).put(await _pod(client, "web", _started()))
+            world.cache(POD).put(await _pod(client, "slow", {"waiting": {"reason": "ContainerCreating"}}))
+            yield running
+
+
+async def _pod(client: aiohttp.ClientSession, name: str, state: Any) -> Any:
+    pods = "/api/v1/namespaces/default/pods"
+    await _ask(client, "POST", pods, {"metadata": {"name": name}, "spec": POD_SPEC})
+    statuses = [
+        {"name": each["name"], "image": "i", "imageID": "", "ready": True, "restartCount": 0, "state": state}
+        | ({"containerID": f"containerd://{name}-{each['name']}"} if "running" in state else {})
+        for each in CONTAINERS
+    ]
+    status = {"phase": "Running", "podIP": "10.244.0.5", "containerStatuses": statuses}
+    return await _ask(client, "PATCH", f"{pods}/{name}/status", {"status": status})
+
+
+def _started() -> Any:
+    return {"running": {"startedAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}}
+
+
+async def _ask(client: aiohttp.ClientSession, method: str, path: str, body: Any) -> Any:
+    headers = {"Content-Type": "application/merge-patch+json"} if method == "PATCH" else {}
+    async with client.request(method, path, json=body, headers=headers) as answer:
+        assert answer.status < 300, await answer.text()
+        return await answer.json()
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with in_thread(cluster(tmp_path_factory.mktemp("cluster"))) as found:
+        yield found
