@@ -1,12 +1,13 @@
 """The manager's metrics have upstream's names, types, labels and buckets, tell what happens, and do not multiply."""
 
+import re
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 from controller_manager.controllers import CONTROLLERS
 
-PARTS = ("_bucket", "_sum", "_count", "_created", "_total")
 WORK = ("1e-08", "1e-07", "1e-06", "9.999999999999999e-06", "9.999999999999999e-05", "0.001", "0.01", "0.1", "1", "10")
 REQUEST = ("0.005", "0.025", "0.1", "0.25", "0.5", "1", "2", "4", "8", "15", "30", "60")
 ATTEMPT = tuple(f"{0.001 * 2**power:.12g}" for power in range(15))
@@ -55,6 +56,15 @@ def test_names_types_labels_and_buckets_are_upstreams(live, name, type_, labels,
     assert {label for sample in family.samples for label in sample.labels} - {"le"} == labels
     bounds = [sample.labels["le"] for sample in family.samples if sample.name == f"{name}_bucket"]
     assert bounds[: len(buckets) + 1] == ([*buckets, "+Inf"] if buckets else [])
+
+
+def test_every_metric_is_documented_with_its_type(live) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "controllers.md").read_text()
+    rows = re.findall(r"^\| (`[^|]*`) \| (counter|gauge|histogram) \|", text, re.MULTILINE)
+    documented = {name: type_ for names, type_ in rows for name in re.findall(r"`(\w+)`", names)}
+    families = {name: family.type for name, family in live.families().items()}
+    told = {name: type_ for name, type_ in families.items() if not name.startswith(("process_", "python_"))}
+    assert told.items() <= documented.items()
 
 
 def test_each_controller_has_a_queue_under_upstreams_name(live) -> None:

@@ -1,0 +1,112 @@
+"""docs/controllers.md: its tables are what the code says, and its example works."""
+
+import argparse
+import inspect
+import re
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller_manager.controllers import CONTROLLERS
+from controller_manager.flags import parser
+from controller_manager.planning.profile import PROFILES, Profile
+from mockube import Cluster
+
+TEXT = (Path(__file__).parents[2] / "docs" / "controllers.md").read_text()
+
+
+def table(heading: str) -> list[list[str]]:
+    """The cells of the first table under a heading, row by row."""
+    section = TEXT.split(f"## {heading}\n")[1].split("\n## ")[0]
+    lines = re.findall(r"^\| (.*) \|$", section, re.MULTILINE)
+    cells = [re.split(r" \| ?", line) for line in lines]
+    return [row for row in cells[1:] if set("".join(row)) - {"-"}]
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+
+
+def test_every_controller_is_told_of_with_its_queue_and_its_flag() -> None:
+    told = [(name, queue, flag) for name, _, queue, flag in table("What runs")]
+    flags = {name: f"`--concurrent-{spec.flag}-syncs`" if spec.flag else "" for name, spec in CONTROLLERS.items()}
+    assert told == [(f"`{name}`", f"`{spec.queue or name}`", flags[name]) for name, spec in CONTROLLERS.items()]
+
+
+def flag_row(action: argparse.Action) -> list[str]:
+    value = action.metavar or action.dest.upper()
+    shown = {0: "", "?": f" [{value}]"}.get(action.nargs, f" {value}")  # type: ignore[arg-type]
+    default = "" if action.default in (None, "", False) else f"`{str(action.default).removesuffix('.0')}`"
+    about = str(action.help).partition(f": {min(CONTROLLERS)}")[0]
+    return [f"`{', '.join(action.option_strings)}{shown}`", default.replace("True", "true"), about]
+
+
+def test_the_flags_are_those_that_help_tells() -> None:
+    actions = [action for action in parser()._actions if not isinstance(action, argparse._HelpAction)]
+    assert table("Flags") == [flag_row(action) for action in actions]
+    said = subprocess.run(
+        [sys.executable, "-m", "controller_manager", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    assert set(re.findall(r"--[a-z][a-z-]*", said)) - {"--help"} == {
+        flag for row in table("Flags") for flag in re.findall(r"--[a-z][a-z-]*", row[0])
+    }
+
+
+def test_the_releases_differ_as_their_profiles_do() -> None:
+    told = re.findall(r"^    (\w+): (.*)\.$", inspect.getdoc(Profile) or "", re.MULTILINE)
+    assert [name for name, _ in told] == list(Profile.__slots__)
+    assert table("Which release they are") == [
+        [text, *("yes" if getattr(profile, name) else "no" for profile in PROFILES.values())] for name, text in told
+    ]
+    assert f"| what differs | {' | '.join(PROFILES)} |" in TEXT
+
+
+def meters() -> dict[str, tuple[str, ...]]:
+    """Name → labels of what controllers measure and of what is read of them."""
+    found = {}
+    for spec in CONTROLLERS.values():
+        for meter in (*spec.meters, *(gauge.meter for gauge in spec.gauges)):
+            found[meter.name] = meter.labels
+    return found
+
+
+def test_every_metric_of_a_controller_is_told_of_with_its_labels() -> None:
+    told = {
+        name: tuple(label for label in labels.split(", ") if label)
+        for names, _, labels in table("Metrics")
+        for name in re.findall(r"`(\w+)`", names)
+    }
+    general = {name for name in told if name.startswith(("workqueue_", "rest_client_", "leader_election_"))}
+    assert {name: labels for name, labels in told.items() if name not in general} == meters()
+
+
+@pytest.fixture
+def example(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The example's controller, as a module among the others."""
+    module = types.ModuleType("controller_manager.controllers.welcome")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(blocks("python")[0], vars(module))
+    return module
+
+
+def test_the_test_of_the_example_passes(example, reconcile) -> None:
+    names = vars(example)
+    exec(blocks("python")[1], names)
+    (test,) = [value for name, value in names.items() if name.startswith("test_")]
+    test(reconcile)
+
+
+@pytest.mark.kubectl
+def test_the_example_works_on_a_cluster(example, monkeypatch, kubectl_path: str) -> None:
+    monkeypatch.setattr("controller_manager.config.CONTROLLERS", {"welcome": example.SPEC})
+    with Cluster(nodes=1) as cluster:
+        kubectl = [kubectl_path, "--kubeconfig", str(cluster.kubeconfig), "--namespace=default"]
+        watch = [*kubectl, "wait", "--for=create", "configmap/welcome", "--timeout=30s"]
+        subprocess.run(watch, check=True, capture_output=True)
+        told = subprocess.run([*kubectl, "get", "configmap", "welcome", "-o", "jsonpath={.data.text}"],
+                              check=True, capture_output=True, text=True).stdout  # fmt: skip
+    assert re.fullmatch(r"This is default, welcomed at \d+\.", told)
