@@ -1,5 +1,7 @@
 """The official Python client: exec and attach over WebSocket channels, logs, and its port-forward."""
 
+import gc
+
 import pytest
 from kubernetes import client, stream
 from kubernetes.client import ApiClient, Configuration, CoreV1Api
@@ -20,6 +22,7 @@ def api(running):
     settings.ssl_ca_cert = str(running.certificates.authority)
     with ApiClient(settings) as connected:
         yield CoreV1Api(connected)
+    gc.collect()
 
 
 def execute(api, *command, **more):
@@ -79,6 +82,8 @@ def test_ports_are_forwarded_on_channels(api):
     answer = b""
     while data := socket.recv(4096):
         answer += data
-    socket.close()
     assert answer.endswith(b"pod default/web, port 80: /python\n")
     assert "connect: connection refused" in forward.error(81)
+    for port in (80, 81):
+        forward.socket(port).close()
+    forward.websocket.close()
