@@ -90,8 +90,8 @@ def _claims(world: World, parent: Obj, pods: Iterable[Obj]) -> Mapping[str, Obj]
     if not claim_templates(parent):
         return {}
     name, namespace = name_of(parent), namespace_of(parent)
-    held = {ordinal for pod in pods if (ordinal := ordinal_of(name, name_of(pod))) is not None}
-    names = (n for ordinal in held.union(wanted_ordinals(parent, world.profile)) for n in claim_names(parent, ordinal))
+    arranged = arrange(name, pods, wanted_ordinals(parent, world.profile))
+    names = (n for found in (*arranged.replicas, *arranged.condemned) for n in claim_names(parent, found.ordinal))
     return {n: found for n in names if (found := world[CLAIM].get(f"{namespace}/{n}")) is not None}
 
 

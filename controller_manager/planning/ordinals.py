@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from apiserver.api.meta import Obj, name_of
 from controller_manager.planning.pods import is_available, is_ready
@@ -10,6 +11,8 @@ from controller_manager.planning.profile import Profile
 
 _ORDINAL = re.compile(r"0|[1-9][0-9]*")
 _MOST = 2**31 - 1
+_AT_ONCE = 500
+"""How many pods a pass makes at the most; upstream keeps a place for every ordinal that somebody asks for."""
 
 
 def ordinal_of(parent: str, name: str) -> int | None:
@@ -71,12 +74,19 @@ class Arrangement:
     """The pods of a StatefulSet by ordinal.
 
     Attributes:
-        replicas: every wanted ordinal, ascending.
+        replicas: wanted ordinals, ascending: all that have a pod, and the lowest of those that have none.
         condemned: the pods that nobody asks for any more, from the highest ordinal down.
+        beyond: how many more ordinals are wanted and have no pod; their turn comes later.
     """
 
     replicas: tuple[Replica, ...]
     condemned: tuple[Replica, ...]
+    beyond: int = 0
+
+    @property
+    def wanted(self) -> int:
+        """How many ordinals are wanted."""
+        return len(self.replicas) + self.beyond
 
 
 def arrange(parent: str, pods: Iterable[Obj], wanted: range) -> Arrangement:
@@ -85,9 +95,12 @@ def arrange(parent: str, pods: Iterable[Obj], wanted: range) -> Arrangement:
     for pod in pods:
         if (ordinal := ordinal_of(parent, name_of(pod))) is not None:
             found[ordinal] = pod
+    kept = [ordinal for ordinal in found if ordinal in wanted]
+    gaps = list(islice((ordinal for ordinal in wanted if ordinal not in found), _AT_ONCE))
     return Arrangement(
-        tuple(Replica(ordinal, found.get(ordinal)) for ordinal in wanted),
-        tuple(Replica(ordinal, found[ordinal]) for ordinal in sorted(found, reverse=True) if ordinal not in wanted),
+        tuple(Replica(ordinal, found.get(ordinal)) for ordinal in sorted([*kept, *gaps])),
+        tuple(Replica(ordinal, found[ordinal]) for ordinal in sorted(found.keys() - set(kept), reverse=True)),
+        wanted.stop - wanted.start - len(kept) - len(gaps),
     )
 
 

@@ -195,16 +195,22 @@ def outdated(work: Work) -> tuple[Replica, ...]:
     """
     if work.on_delete:
         return ()
-    targets = work.pods.replicas[work.partition :][::-1]
+    targets = _targets(work)
     if not work.profile.max_unavailable:
         return _next_one(work, targets)
-    budget = _budget(work) - sum(map(work.health.unavailable, work.pods.replicas))
+    budget = _budget(work) - work.pods.beyond - sum(map(work.health.unavailable, work.pods.replicas))
     old = [target for target in targets if _is_old(work, target)]
     if work.monotonic:
         return tuple(old[: max(budget, 0)])
     broken = [target for target in old if not work.health.available(target.created)]
     sound = [target for target in old if work.health.available(target.created)]
     return (*broken, *sound[: max(budget, 0)])  # what is broken already costs no budget (kubernetes/kubernetes#137666)
+
+
+def _targets(work: Work) -> tuple[Replica, ...]:
+    """The replicas that are not below the partition, highest first."""
+    replicas = work.pods.replicas
+    return tuple(r for r in reversed(replicas) if r.ordinal >= replicas[0].ordinal + work.partition)
 
 
 def _is_old(work: Work, replica: Replica) -> bool:
@@ -215,6 +221,8 @@ def _is_old(work: Work, replica: Replica) -> bool:
 
 def _next_one(work: Work, targets: tuple[Replica, ...]) -> tuple[Replica, ...]:
     """The highest old one, if none above it is unavailable."""
+    if work.pods.beyond:
+        return ()
     for target in targets:
         if _is_old(work, target):
             return (target,)
@@ -226,4 +234,4 @@ def _next_one(work: Work, targets: tuple[Replica, ...]) -> tuple[Replica, ...]:
 def _budget(work: Work) -> int:
     """How many replicas may be unavailable: at least one, percents rounded down (getStatefulSetMaxUnavailable)."""
     given = (work.strategy.get("rollingUpdate") or {}).get("maxUnavailable")
-    return max(scaled(1 if given is None else given, len(work.pods.replicas), round_up=False), 1)
+    return max(scaled(1 if given is None else given, work.pods.wanted, round_up=False), 1)

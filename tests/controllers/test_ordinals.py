@@ -55,3 +55,14 @@ def test_replicas_stand_ascending_and_condemned_pods_descending():
 
     assert found.replicas == (Replica(1, None), Replica(2, pods[2]), Replica(3, pods[3]))
     assert [replica.ordinal for replica in found.condemned] == [10, 4, 0]
+
+
+@pytest.mark.parametrize("most", [2**31 - 1, 1000])
+def test_of_a_great_many_ordinals_only_the_next_ones_are_looked_at(most):
+    pods = [{"metadata": {"name": f"web-{number}"}} for number in (0, 2, 900, most + 5)]
+
+    found = arrange("web", pods, range(most))
+
+    assert [replica.ordinal for replica in found.replicas] == [*range(502), 900]
+    assert [replica.ordinal for replica in found.condemned] == [most + 5][: 1 if most < 2**31 - 6 else 0]
+    assert (found.wanted, found.beyond) == (most, most - 503)

@@ -5,7 +5,7 @@ import pytest
 from apiserver.api.errors import ApiError, forbidden
 from controller_manager.planning.profile import PROFILES
 from controller_manager.planning.times import stamp
-from controller_manager.runtime.contract import Create, Patch
+from controller_manager.runtime.contract import Create, Patch, Update
 from controller_manager.runtime.kinds import CONTROLLER_REVISION, POD, STATEFUL_SET
 
 PARALLEL = {"podManagementPolicy": "Parallel"}
@@ -26,6 +26,22 @@ def test_s2_parallel_makes_all_in_one_pass(make_cluster, stateful_set):
     cluster = make_cluster(stateful_set(**PARALLEL))
 
     assert cluster.run().made == ["web-0", "web-1", "web-2"]
+
+
+@pytest.mark.parametrize(("policy", "made"), [("OrderedReady", 1), ("Parallel", 500)])
+def test_an_absurd_number_of_replicas_takes_no_absurd_time(make_cluster, stateful_set, policy, made):
+    claims = {"volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {}}]}
+    cluster = make_cluster(stateful_set(podManagementPolicy=policy, replicas=2**31 - 1, **claims))
+
+    assert len(cluster.run().made) == made
+    assert len(cluster.run().made) == (0 if made == 1 else 500)
+    assert cluster.status["replicas"] == made
+
+
+def test_s2_parallel_makes_five_hundred_at_a_time(make_cluster, stateful_set):
+    cluster = make_cluster(stateful_set(replicas=1200, **PARALLEL))
+
+    assert [len(cluster.run().made) for _ in range(4)] == [500, 500, 200, 0]
 
 
 def test_a_pod_carries_its_identity(cluster):
@@ -361,7 +377,7 @@ def test_what_the_server_finds_invalid_is_a_condition_until_it_goes_well(make_cl
     assert cluster.run().error.code == 422
     [condition] = cluster.status["conditions"]
     assert (condition["type"], condition["reason"]) == ("ReplicaFailure", "FailedCreate")
-    assert cluster.run()._names(Create, STATEFUL_SET) == []
+    assert cluster.run()._names(Update, STATEFUL_SET) == []
     cluster.refuse = lambda _: None
     cluster.settle()
     assert "conditions" not in cluster.status

@@ -313,6 +313,14 @@ def test_before_1_35_max_unavailable_is_not_heeded(cluster, template):
     assert found.run().deleted == ["web-4"]
 
 
+@pytest.mark.parametrize(("profile", "budget"), [(NEWEST, 600), (NEWEST, "50%"), (PROFILES["1.30"], None)])
+def test_pods_whose_turn_to_be_made_has_not_come_are_unavailable(cluster, template, profile, budget):
+    found = cluster(replicas=3, updateStrategy=rolling(maxUnavailable=budget), profile=profile, **PARALLEL)
+    found.edit(template=template("v2"), replicas=1500)
+
+    assert [found.run().deleted, found.run().deleted] == [[], []]
+
+
 def test_s28_parallel_replaces_broken_old_pods_without_charging_the_budget(cluster, template):
     found = cluster(replicas=5, updateStrategy=rolling(maxUnavailable=2), **PARALLEL)
     found.unready("web-0", "web-2")
