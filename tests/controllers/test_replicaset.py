@@ -216,6 +216,18 @@ def test_r9_ages_in_one_power_of_two_are_told_apart_by_uid_and_others_by_age(do,
     assert deleted(do(a_set(1), found)) == [goes]
 
 
+@pytest.mark.parametrize(("release", "goes"), [("1.20", "b"), ("1.30", "a"), ("1.35", "a")])
+def test_r7_only_releases_that_know_of_costs_heed_them(do, release, goes):
+    found = [a_pod("a", cost="-5", ready=60_000), a_pod("b", ready=60)]
+    assert deleted(do(a_set(1), found, profile=PROFILES[release])) == [goes]
+
+
+@pytest.mark.parametrize(("release", "goes"), [("1.20", "b"), ("1.30", "a"), ("1.35", "a")])
+def test_r9_old_releases_compare_ages_exactly(do, release, goes):
+    found = [a_pod("a", ready=None, age=65), a_pod("b", ready=None, age=60)]
+    assert deleted(do(a_set(1), found, profile=PROFILES[release])) == [goes]
+
+
 def test_deletions_are_guarded_by_uid_told_and_at_most_five_hundred(do):
     done = do(a_set(1), pods(*(f"p{i:03}" for i in range(700))))
     assert len(done.of(Delete)) == 500
@@ -315,6 +327,15 @@ def test_r19_a_ready_pod_is_available_after_its_time_and_the_set_looks_again_the
     later = do(a_set(2, minReadySeconds=5), [a_pod("a", ready=2), a_pod("b", ready=60)], at=NOW + 3)
     assert status_of(later)["availableReplicas"] == 2
     assert later.of(Later) == []
+
+
+@pytest.mark.parametrize(("release", "available"), [("1.20", 0), ("1.30", 1), ("1.35", 1)])
+def test_r19_a_pod_is_available_with_the_last_second_or_after_it(do, release, available):
+    done = do(a_set(1, minReadySeconds=5), [a_pod("a", ready=5)], profile=PROFILES[release])
+    assert status_of(done).get("availableReplicas", 0) == available
+    later = do(a_set(1, minReadySeconds=5), [a_pod("a", ready=5)], profile=PROFILES[release], at=NOW + 0.5)
+    assert status_of(later)["availableReplicas"] == 1
+    assert len(done.of(Later)) == 1 - available
 
 
 def test_a_set_that_cannot_make_pods_still_looks_again_at_those_it_has(do):

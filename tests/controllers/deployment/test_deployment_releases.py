@@ -1,0 +1,28 @@
+"""Where releases differ about Deployments, by the controller itself: the oldest profile against the newest ones."""
+
+import pytest
+
+from controller_manager.planning.profile import PROFILES
+from controller_manager.runtime.contract import Delete, Update
+from controller_manager.runtime.kinds import REPLICA_SET
+
+HISTORY = "deployment.kubernetes.io/revision-history"
+ROLLED = {"replicas": 10, "updatedReplicas": 10, "availableReplicas": 10, "observedGeneration": 3}
+
+
+@pytest.mark.parametrize(("release", "oldest"), [("1.20", "1000"), ("1.30", "1001"), ("1.35", "1001")])
+def test_a_long_history_is_cut_by_releases_that_do(run, make_deployment, make_set, release, oldest):
+    back = make_set(1, 10, revision=1400)
+    back["metadata"]["annotations"][HISTORY] = ",".join(map(str, range(1000, 1400)))
+    done = run(make_deployment("web:1"), [back, make_set(2, 0, revision=1401)], profile=PROFILES[release])
+    changed = next(found.obj for found in done.of(Update) if found.kind is REPLICA_SET)
+    entries = changed["metadata"]["annotations"][HISTORY].split(",")
+    assert (entries[0], entries[-1]) == (oldest, "1400")
+
+
+@pytest.mark.parametrize(("release", "gone"), [("1.20", "web-1"), ("1.30", "web-2"), ("1.35", "web-2")])
+def test_the_oldest_set_is_told_by_its_revision_or_by_its_age(run, make_deployment, make_set, release, gone):
+    deployment = make_deployment("web:3", revisionHistoryLimit=1, status=ROLLED)
+    sets = [make_set(1, 0, revision=5), make_set(2, 0, revision=2), make_set(3, 10, revision=6)]
+    done = run(deployment, sets, profile=PROFILES[release])
+    assert [found.key for found in done.of(Delete)] == [f"default/{gone}"]
