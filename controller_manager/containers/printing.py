@@ -82,7 +82,14 @@ def command_of(container: Obj, box: Container) -> tuple[str, ...]:
 def _annotation(printing: Printing, name: str) -> str | None:
     annotations = printing.pod["metadata"].get("annotations") or {}
     found: str | None = annotations.get(f"{printing.container['name']}.{DOMAIN}/{name}")
-    return found if found is not None else annotations.get(f"{DOMAIN}/{name}")
+    return found if found is not None or _has_to_end(printing) else annotations.get(f"{DOMAIN}/{name}")
+
+
+def _has_to_end(printing: Printing) -> bool:
+    """Whether it is an init container, and none that goes on: those heed only what names them."""
+    name = printing.container["name"]
+    init = printing.pod["spec"].get("initContainers") or ()
+    return any(each["name"] == name and each.get("restartPolicy") != "Always" for each in init)
 
 
 def _period(printing: Printing) -> float:

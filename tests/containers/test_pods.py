@@ -189,6 +189,14 @@ def test_a_container_prints_what_it_is_told_to_or_what_its_command_would(contain
     assert lines(seen, until=4.0) == expected
 
 
+@pytest.mark.parametrize(("policy", "expected"), [({}, "mockube: "), ({"restartPolicy": "Always"}, "all")])
+def test_what_names_no_container_is_not_for_init_containers_that_end(policy, expected):
+    init = {"name": "setup", "image": "setup"} | policy
+    seen = pod(annotations={"mockube.io/logs": "all"}, initContainers=[init])
+    (line,) = printed(Printing(seen, init, furnish(seen), NOW), NOW)
+    assert line.text.decode().startswith(expected)
+
+
 def test_of_a_text_that_is_printed_for_years_the_end_is_told():
     seen = pod(annotations={"mockube.io/logs": "tick", "mockube.io/log-every": "1s"})
     found = lines(seen, until=0.0, started=NOW - 1e8)

@@ -79,11 +79,17 @@ def _exit_code(text: str) -> int:
     return code
 
 
+def _of_the_log(_: float) -> Mapping[str, Any]:
+    """What containers.printing heeds, and what is nothing to stages."""
+    return {}
+
+
 Reader = Callable[[str], Mapping[str, Any]]
 ANNOTATIONS: Mapping[str, Reader] = {
     "exit-after": lambda text: {"exit_after": duration(text)},
     "exit-code": lambda text: {"exit_code": _exit_code(text)},
     "exit-times": lambda text: {"exit_times": _count(text)},
+    "log-every": lambda text: _of_the_log(duration(text)),
     "oom-after": lambda text: {"exit_after": duration(text), "exit_code": 137, "exit_reason": "OOMKilled"},
     "pull-error": lambda text: {"pull_error": text},
     "pull-failures": lambda text: {"pull_failures": _count(text)},
