@@ -176,6 +176,11 @@ class Cluster:
             cache = self.world.cache(kind)
             (cache.put if there else cache.remove)(copy.deepcopy(obj))
 
+    def relist(self, kind):
+        """Lose the events of a kind that were not seen yet; only what is left of them is."""
+        self.seen[kind] = len(self.log[kind])
+        self.world.cache(kind).replace(copy.deepcopy(list(self.objects[kind].values())), self._revision)
+
     def deliver_all(self):
         for kind in KINDS:
             self.deliver(kind)

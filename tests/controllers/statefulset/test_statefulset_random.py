@@ -131,6 +131,7 @@ STEPS = st.one_of(
     st.tuples(st.just("run"), NUMBERS),
     st.tuples(st.sampled_from(["unready", "fail", "terminate", "relabel"]), NUMBERS),
     st.tuples(st.sampled_from(["repeat", "restart"]), st.none()),
+    st.tuples(st.just("lose"), NUMBERS),
     st.tuples(st.just("tick"), st.integers(1, 6)),
 )
 
@@ -151,6 +152,8 @@ def step(cluster, watcher, what, number):
         case "tick":
             cluster.now += number
             cluster.queue.update(key for key, at in cluster.timers.items() if at <= cluster.now)
+        case "lose":
+            cluster.relist(list(cluster.objects)[number % 4])
         case "deliver":
             kind = list(cluster.objects)[number % 4]
             cluster.deliver(kind, min(cluster.seen[kind] + 1, len(cluster.log[kind])))
