@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from apiserver.api.field_sets import MEMBER, SELF, FieldSet
+from apiserver.api.field_sets import MEMBER, SELF, FieldSet, in_order
 from apiserver.api.meta import Obj
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ class Changes:
     """What a write did below one point of an object.
 
     Attributes:
-        changed: the fields that were added or have another value.
+        changed: the fields that were added or have another value; what is below each is in order.
         removed: the fields that are gone.
     """
 
@@ -40,7 +40,7 @@ class Changes:
     def under(self, label: str, below: "Changes") -> None:
         """Take in what was found below a label."""
         if below.changed:
-            self.changed[label] = below.changed
+            self.changed[label] = in_order(below.changed)
         if below.removed:
             self.removed[label] = below.removed
 
@@ -215,10 +215,11 @@ class Items(Leaf):
     def __init__(self, items: Leaf, keys: Iterable[str]) -> None:
         self._items = items
         self._keys = sorted(keys)
+        self._key = self._keys[0] if len(self._keys) == 1 else ""
         self._labels: dict[tuple[Any, ...], str] = {}
 
     def _labelled(self, values: Iterable[Any]) -> dict[str, list[Any]]:
-        """The items by label; more than one is what a well-formed list does not have."""
+        """The items by label, where one label may have more than one item."""
         found: dict[str, list[Any]] = {}
         for value in values:
             found.setdefault(self._label(value), []).append(value)
@@ -227,22 +228,22 @@ class Items(Leaf):
     def _label(self, value: Any) -> str:
         if not (self._keys and isinstance(value, dict)):
             return f"v:{orjson.dumps(value).decode()}"
-        given = tuple([value.get(key) for key in self._keys])
+        key = self._key
+        given = (value.get(key),) if key else tuple([value.get(key) for key in self._keys])
         try:
             return self._labels[given]
         except (KeyError, TypeError):  # TypeError: a custom resource's key that is a list or an object
             return self._new_label(given)
 
     def _new_label(self, given: tuple[Any, ...]) -> str:
-        known = {}
+        known, plain = {}, True
         for key, value in zip(self._keys, given, strict=True):
             inner = _KEY_DEFAULTS.get(key) if value is None else value
             if inner is not None:
                 known[key] = inner
+                plain = plain and isinstance(inner, str | int)
         label = f"k:{orjson.dumps(known).decode()}"
-        if all(isinstance(value, str | int | None) for value in given):
-            _remember(self._labels, given, label)
-        return label
+        return _remember(self._labels, given, label) if plain else label
 
     def _added(self, values: list[Any]) -> FieldSet:
         return self._items.added(values[0]) if len(values) == 1 else MEMBER  # doubles are owned as one
@@ -260,6 +261,21 @@ class Items(Leaf):
 
     def compare(self, label: str, old: Any, new: Any, changes: Changes) -> None:
         """Item by item, whatever their order; doubles count as one item."""
+        before = {self._label(value): value for value in old}
+        after = {self._label(value): value for value in new}
+        if len(before) < len(old) or len(after) < len(new):  # no well-formed list is so
+            self._compare_doubles(label, old, new, changes)
+            return
+        found, items = Changes(), self._items
+        for item, value in after.items():
+            if item not in before:
+                found.changed[item] = items.added(value)
+            elif before[item] != value:
+                items.compare(item, before[item], value, found)
+        found.removed |= {item: items.added(value) for item, value in before.items() if item not in after}
+        changes.under(label, found)
+
+    def _compare_doubles(self, label: str, old: Any, new: Any, changes: Changes) -> None:
         before, after, found = self._labelled(old), self._labelled(new), Changes()
         for item, values in after.items():
             if item not in before:

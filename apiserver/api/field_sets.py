@@ -75,9 +75,9 @@ def without(fields: FieldSet, excluded: FieldSet) -> FieldSet:
     return kept
 
 
-def ordered(fields: FieldSet) -> FieldSet:
-    """The set in the order in which upstream writes it."""
-    return {key: ordered(fields[key]) for key in sorted(fields)} if fields else MEMBER
+def in_order(fields: FieldSet) -> FieldSet:
+    """The set in the order in which upstream writes it, if what is below each of its keys is so already."""
+    return dict(sorted(fields.items())) if len(fields) > 1 else fields
 
 
 def parse(fields: Any) -> FieldSet:

@@ -7,11 +7,11 @@ all others and gives it to its manager; what it removes nobody owns any longer.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from apiserver.api.field import FieldError, invalid, too_long
 from apiserver.api.field_kinds import Changes, Struct
-from apiserver.api.field_sets import MEMBER, FieldSet, difference, ordered, parse, union, without
+from apiserver.api.field_sets import MEMBER, FieldSet, difference, in_order, parse, union, without
 from apiserver.api.meta import Obj, metadata
 
 MAX_UPDATE_MANAGERS = 10
@@ -44,8 +44,11 @@ class Owner:
     subresource: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Owned:
+known_owner = lru_cache(maxsize=1024)(Owner)
+"""The same as Owner, made once: few write, and often."""
+
+
+class Owned(NamedTuple):
     """What an owner owns.
 
     Attributes:
@@ -196,7 +199,7 @@ def updated(old: Obj, new: Obj, kind: Struct, *, owner: Owner, time: str, ignore
 def _stored(entries: Iterable[Obj]) -> Managed:
     """The entries by owner, without the doubts that one must have of a client's."""
     return {
-        Owner(
+        known_owner(
             entry["manager"],
             entry["operation"],
             entry["apiVersion"] if entry["operation"] == "Update" else "",
@@ -221,7 +224,7 @@ def _taken(managed: Managed, changes: Changes, *, owner: Owner, time: str) -> Ma
         if fields := difference(owned.fields, gone):
             left[other] = Owned(fields, owned.time, owned.api_version)
     if changes.changed:
-        before, mine = left.get(owner), ordered(changes.changed)
+        before, mine = left.get(owner), in_order(changes.changed)
         fields = union(before.fields, mine) if before else mine
         left[owner] = Owned(fields, time, owner.api_version)
     return _capped(left)

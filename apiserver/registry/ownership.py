@@ -1,9 +1,7 @@
 """Who owns what after a write: metadata.managedFields, kept from the first write of an object on."""
 
-from functools import lru_cache
-
 from apiserver.api.field_sets import MEMBER
-from apiserver.api.managed_fields import Owner, created, updated
+from apiserver.api.managed_fields import Owner, created, known_owner, updated
 from apiserver.api.meta import Obj
 from apiserver.registry.context import Registry
 from apiserver.registry.decoding import Decoded
@@ -43,12 +41,7 @@ def own_new_fields(registry: Registry, target: Target, decoded: Decoded, options
 
 
 def _owner(target: Target, options: WriteOptions) -> Owner:
-    return _updater(options.manager, target.resource.api_version, target.subresource)
-
-
-@lru_cache(maxsize=1024)
-def _updater(manager: str, api_version: str, subresource: str) -> Owner:
-    return Owner(manager, "Update", api_version, subresource)
+    return known_owner(options.manager, "Update", target.resource.api_version, target.subresource)
 
 
 def _set_owners(meta: Obj, entries: list[Obj]) -> None:

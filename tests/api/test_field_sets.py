@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apiserver.api.field_kinds import Changes
 from apiserver.api.field_schema import FieldSchema
-from apiserver.api.field_sets import MEMBER, difference, ordered, parse, union, without
+from apiserver.api.field_sets import MEMBER, difference, in_order, parse, union, without
 from apiserver.api.schema import load_definitions
 from apiserver.api.schema.go_types import load_go_types
 
@@ -57,9 +58,14 @@ def test_what_is_excluded_goes_with_all_below_it(fields, excluded):
 
 
 def test_a_set_is_written_in_order():
-    fields = {"v:1": {}, "f:b": {"f:x": {}, ".": {}}, "f:a": {}, 'k:{"a":1}': {}}
-    assert list(ordered(fields)) == ["f:a", "f:b", 'k:{"a":1}', "v:1"]
-    assert list(ordered(fields)["f:b"]) == [".", "f:x"]
+    fields = {"v:1": {}, "f:b": {".": {}, "f:x": {}}, "f:a": {}, 'k:{"a":1}': {}}
+    assert list(in_order(fields)) == ["f:a", "f:b", 'k:{"a":1}', "v:1"]
+    assert in_order(fields) == fields
+
+
+def sorted_throughout(fields):
+    """The JSON of a set in order, whatever its order."""
+    return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)
 
 
 @pytest.mark.parametrize("fields", [{"a": {}}, {"f": {}}, {"k:{": {}}, {"i:x": {}}, [], {"f:a": []}])
@@ -174,7 +180,50 @@ def test_sets_of_created_objects_are_in_order_whatever_the_order_of_keys(schema)
     root = schema.root("io.k8s.api.core.v1.Pod")
     backwards = {key: POD[key] for key in reversed(POD)} | {"spec": dict(reversed(POD["spec"].items()))}
     fields = root.created(backwards)
-    assert orjson.dumps(fields) == orjson.dumps(ordered(fields)) == orjson.dumps(root.created(POD))
+    assert orjson.dumps(fields) == sorted_throughout(fields) == orjson.dumps(root.created(POD))
+
+
+CONDITIONS = st.lists(
+    st.fixed_dictionaries({"type": st.sampled_from("zab")}, optional={"status": st.sampled_from("TF")}), max_size=4
+)
+PARTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "status": st.fixed_dictionaries(
+            {},
+            optional={
+                "podIPs": st.lists(st.fixed_dictionaries({"ip": st.sampled_from("21")}), max_size=3),
+                "phase": st.sampled_from(["Pending", "Running"]),
+                "conditions": CONDITIONS,
+            },
+        ),
+        "metadata": st.fixed_dictionaries(
+            {}, optional={"labels": st.dictionaries(st.sampled_from("ba"), st.sampled_from("xy"))}
+        ),
+        "spec": st.fixed_dictionaries(
+            {},
+            optional={
+                "containers": st.lists(st.fixed_dictionaries({"name": st.sampled_from("dc")}), max_size=2),
+                "securityContext": st.dictionaries(st.sampled_from(["runAsUser", "fsGroup"]), st.integers(0, 1)),
+            },
+        ),
+    },
+)
+
+
+@given(PARTS, PARTS)
+def test_what_changed_is_in_order_below_its_first_labels(schema, old, new):
+    changes = schema.root("io.k8s.api.core.v1.Pod").changes(old, new)
+    assert orjson.dumps(in_order(changes.changed)) == sorted_throughout(changes.changed)
+
+
+@given(CONDITIONS, CONDITIONS)
+def test_lists_are_compared_alike_whether_or_not_items_are_looked_for_that_are_there_twice(schema, old, new):
+    conditions = schema.root("io.k8s.api.core.v1.Pod")._fields["status"].kind._fields["conditions"].kind
+    quick, slow = Changes(), Changes()
+    conditions.compare("f:conditions", old, new, quick)
+    conditions._compare_doubles("f:conditions", old, new, slow)
+    assert (quick.changed, quick.removed) == (slow.changed, slow.removed)
 
 
 def changed(schema, old, new):
