@@ -3,8 +3,11 @@
 import functools
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from apiserver.api.schema import Schema, load_definitions
+from apiserver.api.schema.times import SECONDS, _parse, is_canonical
 
 CORE = "io.k8s.api.core.v1"
 APPS = "io.k8s.api.apps.v1"
@@ -167,3 +170,12 @@ def test_the_body_is_left_as_it_was():
     told = decoded(f"{CORE}.ConfigMap", body)
     told["metadata"]["labels"]["a"] = told["data"]["k"] = "changed"
     assert body == {"metadata": {"labels": {"a": "b"}}, "data": {"k": "v"}}
+
+
+TIMES = st.from_regex(r"[0-9]{4}-[01][0-9]-[0-3][0-9][Tt ][0-2][0-9]:[0-5][0-9]:[0-6][0-9][Zz,]?", fullmatch=True)
+
+
+@given(TIMES | st.datetimes().map(lambda moment: moment.strftime("%Y-%m-%dT%H:%M:%SZ")))
+def test_times_that_are_kept_as_they_are_would_come_out_as_they_are(text):
+    if is_canonical(text):
+        assert _parse(text, SECONDS).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0") == text

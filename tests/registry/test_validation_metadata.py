@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from apiserver.api.resources import Resource
 from apiserver.registry.validation import names, validate_create, validate_update
@@ -210,3 +212,8 @@ def test_strings_are_told_what_they_lack(check: names.Check, value: str, wrong: 
 
 def test_a_huge_name_is_refused_and_not_kept() -> None:
     assert names.dns1123_label("a" * 100_000) == ("must be no more than 63 characters",)
+
+
+@given(st.from_regex(r"[0-9]{1,4}(\.[0-9]{1,4}){2,4}", fullmatch=True) | st.text("0127.:/\n", max_size=9))
+def test_plain_addresses_are_told_from_others_as_the_full_rule_does(text):
+    assert names.ip(text) == names._ip(text)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
 SECONDS = "2006-01-02T15:04:05Z07:00"
 MICROSECONDS = "2006-01-02T15:04:05.000000Z07:00"
@@ -27,7 +28,7 @@ def canonical_time(text: str) -> str | None:
     Raises:
         ValueError: with Go's message, the text is no RFC 3339 time.
     """
-    if len(text) == 20 and text[19] == "Z" and _is_plain(text[:19]):
+    if is_canonical(text):
         return text
     moment = _parse(text, SECONDS)
     return None if moment == _ZERO else moment.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
@@ -43,11 +44,17 @@ def canonical_micro_time(text: str) -> str | None:
     return None if moment == _ZERO else moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
 
 
+def is_canonical(text: str) -> bool:
+    """Whether a time is written as the API writes a metav1.Time."""
+    return len(text) == 20 and _is_plain(text)
+
+
+@lru_cache(maxsize=1024)  # a status has the same second many times, and so have all that change in that second
 def _is_plain(text: str) -> bool:
-    if text == "0001-01-01T00:00:00":
+    if text == "0001-01-01T00:00:00Z":
         return False
     try:
-        return datetime.fromisoformat(text).isoformat() == text
+        return f"{datetime.fromisoformat(text[:19]).isoformat()}Z" == text
     except ValueError:
         return False
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from apiserver.api.quantity import canonical
-from apiserver.api.schema.times import canonical_micro_time, canonical_time
+from apiserver.api.schema.times import canonical_micro_time, canonical_time, is_canonical
 
 Convert = Callable[[Any], Any]
 """Makes the canonical form of a value other than null; raises UnfitError or MalformedError."""
@@ -82,7 +82,7 @@ def read_int_or_string(value: Any) -> int | str:
 
 def read_time(value: Any) -> str | None:
     """A metav1.Time."""
-    return _moment(value, canonical_time)
+    return value if type(value) is str and is_canonical(value) else _moment(value, canonical_time)
 
 
 def read_micro_time(value: Any) -> str | None:

@@ -240,9 +240,17 @@ def path_segment_prefix(value: str) -> Messages:
     return tuple(f"may not contain '{part}'" for part in "/%" if part in value)
 
 
-@_remembered
+_BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_is_plain_ipv4 = re.compile(rf"{_BYTE}(\.{_BYTE}){{3}}").fullmatch
+
+
 def ip(value: str) -> Messages:
     """IsValidIPForLegacyField with strict validation (StrictIPCIDRValidation)."""
+    return () if _is_plain_ipv4(value) else _ip(value)  # those of pods are each another, so nothing is remembered
+
+
+@_remembered
+def _ip(value: str) -> Messages:
     wrong, address = _parsed_ip(value)
     if address is None or wrong:
         return wrong

@@ -193,14 +193,15 @@ def _status_update(new: Obj, old: Obj) -> Iterator[FieldError]:
     status, was = new.get("status") or {}, old.get("status") or {}
     for index, condition in enumerate(status.get("conditions") or ()):
         kind = condition.get("type", "")
-        if kind not in _SYSTEM_CONDITIONS:
-            yield from checks.wrong(f"metadata.conditions[{index}].Type", kind, names.qualified_name(kind))
+        if kind not in _SYSTEM_CONDITIONS and (messages := names.qualified_name(kind)):
+            yield from checks.wrong(f"metadata.conditions[{index}].Type", kind, messages)
     if (node := status.get("nominatedNodeName")) and node != was.get("nominatedNodeName"):
         yield from checks.wrong("status.nominatedNodeName", node, names.dns1123_subdomain(node))
     yield from at("status", immutable("qosClass", status.get("qosClass"), was.get("qosClass")))
     yield from _revived(status, was, old.get("spec") or {})
     for single, several in (("podIP", "podIPs"), ("hostIP", "hostIPs")):
-        yield from at("status", _addresses(status, single, several))
+        if several in status:
+            yield from at("status", _addresses(status, single, several))
 
 
 def _revived(new: Obj, old: Obj, spec: Obj) -> Iterator[FieldError]:
@@ -209,8 +210,10 @@ def _revived(new: Obj, old: Obj, spec: Obj) -> Iterator[FieldError]:
     sidecars = {c.get("name") for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always"}
     kinds = (("containerStatuses", policy), ("initContainerStatuses", policy), ("ephemeralContainerStatuses", "Never"))
     for kind, restarts in kinds:
+        if not old.get(kind):
+            continue
         running = {s.get("name") for s in new.get(kind) or () if not (s.get("state") or {}).get("terminated")}
-        for index, status in enumerate(old.get(kind) or ()):
+        for index, status in enumerate(old[kind]):
             ended = (status.get("state") or {}).get("terminated")
             lives = restarts == "Always" or (ended and ended.get("exitCode") and restarts == "OnFailure")
             if ended and not lives and status.get("name") in running - sidecars:
@@ -220,11 +223,13 @@ def _revived(new: Obj, old: Obj, spec: Obj) -> Iterator[FieldError]:
 
 def _addresses(status: Obj, single: str, several: str) -> list[FieldError]:
     """At most one address of each family, each once (validatePodIPs, validateHostIPs)."""
-    listed = [entry.get("ip", "") for entry in status.get(several) or ()]
+    listed = [entry.get("ip", "") for entry in status[several] or ()]
     errors: list[FieldError] = []
     if single == "hostIP" and listed and listed[0] != status.get(single, ""):
         errors.append(field.invalid(f"{several}[0].ip", listed[0], "must be equal to `hostIP`"))
     errors += checks.each_wrong(several, listed, names.ip)
+    if len(listed) < 2:
+        return errors
     families = [":" in address for address in listed]
     if len(set(families)) < len(families):
         told = "may specify no more than one IP for each IP family"
