@@ -57,6 +57,18 @@ class Registry:
     moulds: Mapping[tuple[str, str, str], Moulds] = field(default_factory=moulds_by_kind)
 
 
+class Seen(NamedTuple):
+    """A stored object that was looked at.
+
+    Attributes:
+        kv: as it is stored.
+        obj: the same decoded; read-only.
+    """
+
+    kv: KeyValue
+    obj: Obj
+
+
 class Written(NamedTuple):
     """The outcome of a write.
 

@@ -11,7 +11,7 @@ from apiserver.api.resources import Resource
 from apiserver.api.schema import DecodeError, may_repeat_fields, strict_message
 from apiserver.registry.body_kinds import check_kind
 from apiserver.registry.context import Registry
-from apiserver.registry.defaults import set_defaults
+from apiserver.registry.defaults import BESIDE_SPEC, set_defaults
 from apiserver.registry.moulds import Mould
 
 YAML_ERRORS = "yaml: unmarshal errors:"
@@ -50,7 +50,7 @@ class Decoded(NamedTuple):
     emptied: tuple[str, ...] = ()
 
 
-def decode(registry: Registry, resource: Resource, body: Body, *, validation: str) -> Decoded:
+def decode(registry: Registry, resource: Resource, body: Body, *, validation: str, kept: Obj | None = None) -> Decoded:
     """The object that a body holds, in the resource's version, with defaults.
 
     Args:
@@ -58,6 +58,8 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
         resource: what the path names.
         body: the document.
         validation: "Strict", "Warn" or "Ignore" for unknown and duplicate fields.
+        kept: the stored spec, where the write keeps it whatever the body says, as the write of a status does: a spec
+            that says the same is not looked into.
 
     Raises:
         ApiError: 400, the body is not such an object.
@@ -66,23 +68,45 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
     spec = body.obj.get("spec") if moulds is not None else None
     if moulds is None or not spec or not isinstance(spec, dict):
         return _worked_out(registry, resource, body, validation)
+    told = body.raw and validation != "Ignore"
+    rest = body.obj.copy()
+    del rest["spec"]
+    if kept is not None and _says(spec, kept) and not (told and may_repeat_fields(body.raw, body.obj)):
+        decoded = _cast(registry, resource, Body(rest, repeated=body.repeated), kept, validation)
+        return decoded._replace(obj=_in_order_of(body.obj, decoded.obj))
     key, mould = moulds.find(spec)
-    if mould is not None:
-        rest = body.obj.copy()
-        del rest["spec"]
-        told = body.raw and validation != "Ignore"
-        if not (told and may_repeat_fields(body.raw, rest, left_out=mould.colons + 1)):
-            return _cast(registry, resource, Body(rest, repeated=body.repeated), mould, validation)
+    if mould is not None and not (told and may_repeat_fields(body.raw, rest, left_out=mould.colons + 1)):
+        return _cast(registry, resource, Body(rest, repeated=body.repeated), mould.cast(), validation, mould)
     decoded = _worked_out(registry, resource, body, validation)
     if not key or decoded.warnings or validation == "Ignore":  # where nobody looked there may be unknown fields
         return decoded
     return decoded._replace(draft=(key, orjson.dumps(decoded.obj["spec"])))
 
 
-def _cast(registry: Registry, resource: Resource, body: Body, mould: Mould, validation: str) -> Decoded:
-    """The object with its spec from a mould: the body is the rest of it."""
-    obj, errors = _typed(registry, resource, body, validation)
-    obj["spec"] = mould.cast()
+def _says(spec: Obj, kept: Obj) -> bool:
+    """Whether a spec as it was sent is another to the letter, whatever its order.
+
+    To be equal is not enough: in Python true is 1, and 1.0 too, which decoding tells apart.
+    """
+    try:
+        return orjson.dumps(spec, option=orjson.OPT_SORT_KEYS) == orjson.dumps(kept, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError:  # nested too deeply: decoding will say so
+        return False
+
+
+def _in_order_of(given: Obj, obj: Obj) -> Obj:
+    """The object with its fields in the order of the document, and at the end those that are null there, or absent."""
+    return {name: obj[name] for name, value in given.items() if value is not None and name in obj} | obj
+
+
+def _cast(
+    registry: Registry, resource: Resource, rest: Body, spec: Obj, validation: str, mould: Mould | None = None
+) -> Decoded:
+    """The object of a body that comes without its spec, with one that is worked out already."""
+    obj, errors = _typed(registry, resource, rest, validation)
+    obj["spec"] = spec
+    if default := BESIDE_SPEC.get((resource.group, resource.kind)):
+        default(obj)
     return Decoded(obj, errors, mould=mould)
 
 

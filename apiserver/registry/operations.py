@@ -9,7 +9,7 @@ from apiserver.api.go_numbers import parse_uint
 from apiserver.api.meta import Obj
 from apiserver.registry.admission.chain import Attributes, Operation
 from apiserver.registry.allocating import allocated, give_back
-from apiserver.registry.context import Change, Registry, Written, attached
+from apiserver.registry.context import Change, Registry, Seen, Written, attached
 from apiserver.registry.decoding import Body, Decoded, decode
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.owner_references import deduplicate_owners
@@ -132,7 +132,9 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     Raises:
         ApiError: 400, 404, 409 (stale or another object), 422.
     """
-    decoded = decode(registry, target.resource, body, validation=options.validation)
+    seen = _seen(registry, target) if target.subresource == "status" else None
+    kept = seen.obj.get("spec") if seen else None
+    decoded = decode(registry, target.resource, body, validation=options.validation, kept=kept)
     obj = decoded.obj
     _check_name(target, obj)
     _check_place(target, obj)
@@ -143,7 +145,7 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
         return obj | {"metadata": dict(obj["metadata"])}
 
     try:
-        written = await modify(registry, target, change, options)
+        written = await modify(registry, target, change, options, seen=seen)
     except ApiError as error:
         if error.code != 404:
             raise
@@ -155,7 +157,15 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     return Written(written.kv, created=written.created, warnings=warnings)
 
 
-async def modify(registry: Registry, target: Target, change: Change, options: WriteOptions) -> Written:
+def _seen(registry: Registry, target: Target) -> Seen | None:
+    """The object as far as it is known without waiting; what is written builds on the newest state all the same."""
+    kv = registry.storage.store.get(key_of(target.resource, target.namespace, target.name))
+    return None if kv is None else Seen(kv, registry.codecs.of(target.resource).decode(kv))
+
+
+async def modify(
+    registry: Registry, target: Target, change: Change, options: WriteOptions, *, seen: Seen | None = None
+) -> Written:
     """Change a stored object by a function, again when the race is lost and the change names no resourceVersion.
 
     Args:
@@ -163,6 +173,7 @@ async def modify(registry: Registry, target: Target, change: Change, options: Wr
         target: what to change; its subresource decides which strategy prepares and validates.
         change: makes the new object from the old one, which it leaves as it is; it may run several times.
         options: who writes and how.
+        seen: the object as the caller has seen it; not parsed again if it is still that.
 
     Raises:
         ApiError: 404, 409, 422, and what the change raises.
@@ -171,7 +182,7 @@ async def modify(registry: Registry, target: Target, change: Change, options: Wr
     prepare, check = _rules(target, strategy)
     while True:
         kv = await registry.storage.get(target.resource, target.namespace, target.name)
-        old = registry.codecs.of(target.resource).decode(kv)
+        old = seen.obj if seen and seen.kv is kv else registry.codecs.of(target.resource).decode(kv)
         new = change(old)
         _check_versions(target, strategy, new, old)
         _keep_system_fields(new["metadata"], old["metadata"])
@@ -182,7 +193,7 @@ async def modify(registry: Registry, target: Target, change: Change, options: Wr
             with allocated(registry, target, options, new=new, old=old) as whole:
                 _refuse_invalid(target, whole, check(target.resource, whole, old))
                 strategy.canonicalize(whole)
-                return await _replace(registry, target, kv, whole, options)
+                return await _replace(registry, target, Seen(kv, old), whole, options)
         except Conflict as conflict:
             if conflict.current is None:
                 raise errors.not_found(target.resource.group, target.resource.plural, target.name) from conflict
@@ -211,18 +222,19 @@ async def rewrite(registry: Registry, target: Target, change: Change, options: W
     """
     while True:
         kv = await registry.storage.get(target.resource, target.namespace, target.name)
-        new = change(registry.codecs.of(target.resource).decode(kv))
+        old = registry.codecs.of(target.resource).decode(kv)
+        new = change(old)
         try:
-            return await _replace(registry, target, kv, new, options)
+            return await _replace(registry, target, Seen(kv, old), new, options)
         except Conflict:
             continue  # the next look finds the object changed, or gone
 
 
-async def _replace(registry: Registry, target: Target, kv: KeyValue, new: Obj, options: WriteOptions) -> Written:
+async def _replace(registry: Registry, target: Target, seen: Seen, new: Obj, options: WriteOptions) -> Written:
     """Store the new object over exactly the state that it was made from; nothing if it changes nothing."""
-    resource, store = target.resource, registry.storage.store
+    resource, store, kv = target.resource, registry.storage.store, seen.kv
     codec = registry.codecs.of(resource)
-    if new == codec.decode(kv):
+    if new == seen.obj and new == codec.decode(kv):  # looked at twice, should a change reach into what both share
         return Written(kv)
     emptied = _emptied_finalizers(new, kv)
     beside = attached(resource, new)

@@ -11,7 +11,7 @@ from apiserver.app import serving
 from apiserver.config import Config
 from apiserver.registry.decoding import Body
 from apiserver.registry.moulds import Moulds
-from apiserver.registry.operations import create
+from apiserver.registry.operations import create, update
 from apiserver.registry.options import Target, WriteOptions
 
 CONTAINER = {"name": "c", "image": "nginx:1.25", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
@@ -105,6 +105,17 @@ async def test_fields_that_were_owned_before_are_owned_as_those_of_any_pod(make)
             "before": None,
         }
         await make({"containers": [CONTAINER]}, name=f"{name}-plain")
+
+
+async def test_a_status_of_a_pod_of_a_mould_has_its_defaults():
+    async with serving(Config(secure_port=0)) as running:
+        registry = running.registry
+        for name in "abc":
+            await stored(registry, {"containers": [CONTAINER]}, name=name)
+        target = Target(registry.table.find("", "v1", "pods"), "default", "c", "status")
+        sent = {"metadata": {"name": "c"}, "spec": {"containers": [CONTAINER]}, "status": {"podIP": "10.0.0.1"}}
+        written = await update(registry, target, Body(sent), WriteOptions(User("u")))
+    assert orjson.loads(written.kv.value)["status"]["podIPs"] == [{"ip": "10.0.0.1"}]
 
 
 def _entries(pod):

@@ -132,6 +132,7 @@ def may_repeat_fields(body: bytes, obj: Obj, *, left_out: int = 0) -> bool:
     if b"\\" in body and b"\\u003" in body:
         return True
     try:
-        return body.count(b":") != orjson.dumps(obj).count(b":") + left_out
+        written = orjson.dumps(obj)
+        return body != written and body.count(b":") != written.count(b":") + left_out
     except orjson.JSONEncodeError:  # nested too deeply to be written
         return True

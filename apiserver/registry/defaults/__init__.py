@@ -64,6 +64,9 @@ VERSION_DEFAULTS: Mapping[tuple[str, str, str], Default] = {
 }
 """(group, version, kind) -> the function of a kind whose versions differ."""
 
+BESIDE_SPEC: Mapping[tuple[str, str], Default] = {("", "Pod"): pods.default_pod_status}
+"""(group, kind) -> what its defaults do outside the spec, for objects whose spec comes with its defaults."""
+
 
 def set_defaults(group: str, version: str, kind: str, obj: Obj) -> None:
     """Defaults a freshly decoded object in place; does nothing for a kind without defaults."""

@@ -22,6 +22,11 @@ def default_pod(pod: Obj) -> None:
     default_pod_spec(spec)
     if spec.get("hostNetwork"):
         _default_host_ports(spec)
+    default_pod_status(pod)
+
+
+def default_pod_status(pod: Obj) -> None:
+    """Defaults what a pod has beside its spec: its podIP is the first of its podIPs."""
     if "podIP" in (status := pod.get("status") or {}) or "podIPs" in status:
         _mirror_pod_ips(status)
 
