@@ -1,6 +1,7 @@
 """Caches: what the server said last of each kind, indexed, with one writer; and the world of all of them."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,6 +25,8 @@ from controller_manager.runtime.contract import (
     key_of,
 )
 from controller_manager.runtime.kinds import EVERYTHING, Kind, Served
+
+log = logging.getLogger("controller_manager")
 
 Values = Callable[[Obj], Iterable[str]]
 Listener = Callable[[Change], None]
@@ -183,8 +186,12 @@ class KindCache:
                     del filed[value]
 
     def _tell(self, change: Change) -> None:
+        """Let everybody hear of it; who fails at an odd object keeps nobody else, and no other object, from it."""
         for listener in self._listeners:
-            listener(change)
+            try:
+                listener(change)
+            except Exception:
+                log.exception("whoever listens to %s failed at %s", self._kind, key_of(change.obj))
         if self._changing:
             for then in self._changing.pop(key_of(change.obj), ()):
                 then()
