@@ -25,6 +25,7 @@ from controller_manager.runtime.contract import (
 from controller_manager.runtime.controller import Controller, Means
 from controller_manager.runtime.kinds import EVERYTHING, POD
 from controller_manager.runtime.ratelimit import ItemBackoff
+from controller_manager.runtime.requests import lost
 from controller_manager.runtime.workqueue import WorkQueue
 
 pytestmark = pytest.mark.looptime
@@ -117,6 +118,37 @@ async def test_a_failing_key_backs_off_alone_for_ever():
     gaps = [round(b - a, 3) for a, b in zip(stage.times("a/bad"), stage.times("a/bad")[1:], strict=False)]
     assert gaps[:4] == [0.005, 0.01, 0.02, 0.04]
     assert max(gaps) == 1000
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.conflict("", "pods", name="bad", why="modified"),
+        errors.not_found("", "pods", "bad"),
+        errors.expired("too old"),
+        errors.invalid("", "Pod", name="bad", errors=[]),
+        errors.too_many_requests("slow down", 0),
+        errors.internal("broken"),
+        errors.unavailable("away"),
+        lost("the connection was reset"),
+    ],
+    ids=lambda error: f"{error.code} {error.reason}",
+)
+async def test_whatever_the_server_says_its_key_is_tried_again_alone_and_starts_anew_once_it_goes_well(error):
+    answers = [error] * 4 + [None] + [error] * 2
+
+    def plan(key):
+        yield from ()
+        if key == "a/bad" and answers and (answer := answers.pop(0)):
+            raise answer
+
+    stage = Stage(plan, workers=1)
+    stage.queue.add("a/bad")
+    stage.queue.add("a/good")
+    asyncio.get_running_loop().call_later(10, stage.queue.add, "a/bad")
+    await stage.run(20)
+    assert stage.times("a/bad") == [0, 0.005, 0.015, 0.035, 0.075, 10, 10.005, 10.015]
+    assert stage.times("a/good") == [0]
 
 
 async def test_a_plan_that_breaks_is_logged_and_stops_nobody(caplog):
