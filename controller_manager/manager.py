@@ -4,7 +4,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -122,7 +122,9 @@ class Manager:
         if streams is None or all(controller.spec.name != "kubelet" for controller in self.controllers):
             yield
             return
-        async with _listening(self.caches, streams, self._clock) as port:
+        async with _listening(
+            serving_streams(self.caches, streams, self._clock, self._client.perform), streams
+        ) as port:
             endpoint = f"{streams.host}:{port}"
             self.caches.settings = replace(self.caches.settings, kubelet_endpoint=endpoint)
             yield
@@ -143,15 +145,15 @@ class Manager:
 
 
 @asynccontextmanager
-async def _listening(caches: Caches, streams: StreamSettings, clock: Clock) -> AsyncIterator[int]:
-    """The kubelets' server; gives its port.
+async def _listening(server: AbstractAsyncContextManager[int], streams: StreamSettings) -> AsyncIterator[int]:
+    """The kubelets' server, with what is wrong in the words of the flags; gives its port.
 
     Raises:
         ConfigError: it cannot listen there, or not with these certificates.
     """
     async with AsyncExitStack() as stack:
         try:
-            port = await stack.enter_async_context(serving_streams(caches, streams, clock))
+            port = await stack.enter_async_context(server)
         except (OSError, ssl.SSLError) as error:
             where = f"{streams.host}:{streams.port}"
             why = f"{error}; see --kubelet-bind-address and --kubelet-tls-cert-file"

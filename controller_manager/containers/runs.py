@@ -26,12 +26,14 @@ class Run:
         id: the runtime's, such as "containerd://1f…".
         started, finished: when; finished is None while it runs.
         exit_code: with which it ended.
+        restarts: how many runs there were before.
     """
 
     id: str
     started: float
     finished: float | None = None
     exit_code: int = 0
+    restarts: int = 0
 
 
 def container_of(pod: Obj, name: str) -> Obj | None:
@@ -50,7 +52,7 @@ def running(pod: Obj, name: str) -> Run | None:
     state = ((status or {}).get("state") or {}).get("running")
     if status is None or state is None:
         return None
-    return Run(status.get("containerID") or "", _time(state.get("startedAt")))
+    return Run(status.get("containerID") or "", _time(state.get("startedAt")), restarts=status.get("restartCount") or 0)
 
 
 def running_containers(pod: Obj) -> Iterator[Obj]:
@@ -78,7 +80,8 @@ def logged(pod: Obj, name: str, *, previous: bool) -> Run:
             raise NoLogError(f"previous terminated {what} not found")
         return _ended(last)
     if state.get("running") is not None:
-        return Run(status.get("containerID") or "", _time(state["running"].get("startedAt")))
+        started = _time(state["running"].get("startedAt"))
+        return Run(status.get("containerID") or "", started, restarts=status.get("restartCount") or 0)
     for ended in (state.get("terminated") or {}, last):
         if ended.get("containerID"):
             return _ended(ended)

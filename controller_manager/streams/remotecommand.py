@@ -1,22 +1,36 @@
 """exec and attach: a process of a container, or what its first process prints, on the streams of a session."""
 
 import asyncio
-from collections.abc import Coroutine
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from controller_manager.containers.effects import OUT, Process
 from controller_manager.containers.execution import begin
 from controller_manager.containers.printing import Printing, command_of, printed
 from controller_manager.containers.runs import Run, container_of
+from controller_manager.planning.stages.behaviour import DOMAIN
 from controller_manager.runtime.clock import Clock
+from controller_manager.runtime.contract import Patch, Request, key_of
+from controller_manager.runtime.kinds import POD
 from controller_manager.streams.inlet import Inlet
 from controller_manager.streams.pods import ContainerEndedError, Pods
 from controller_manager.streams.running import Runner
-from controller_manager.streams.sessions import SUCCESS, Session, exited
+from controller_manager.streams.sessions import SUCCESS, Session, exit_code, exited
 from controller_manager.streams.terminal import Echo, Interrupted, LineEditor, Typed, shown
+
+log = logging.getLogger("kubelet")
+
+Perform: TypeAlias = Callable[[Request], Awaitable[Any]]
+"""Asks the server for something.
+
+Raises:
+    ApiError: it refuses.
+"""
 
 KILLED = 137
 """The exit code of a process whose container ends."""
@@ -32,6 +46,7 @@ class Place:
     pod: Obj
     name: str
     run: Run
+    perform: Perform
 
 
 async def execute(place: Place, command: tuple[str, ...], session: Session, *, tty: bool) -> Obj:
@@ -47,12 +62,27 @@ async def attach(place: Place, session: Session, *, stdin: bool, tty: bool) -> O
     box = place.pods.container(place.pod, place.name, place.run, place.clock.now())
     command = command_of(container, box)
     if stdin and container.get("stdin") and len(command) == 1 and command[0].rpartition("/")[2] in SHELLS:
-        await _live(place, session, begin(box, command, terminal=tty), tty=tty)
+        status = await _live(place, session, begin(box, command, terminal=tty), tty=tty)
+        await _end(place, exit_code(status))
         return SUCCESS
     with suppress(ContainerEndedError):
         async with place.pods.while_running(place.pod, place.name, place.run):
             await _print(place, container, session, tty=tty)
     return SUCCESS
+
+
+async def _end(place: Place, code: int) -> None:
+    """Let the kubelet end a container whose first process has ended here, by the annotations that it heeds."""
+    after = max(place.clock.now() - place.run.started, 0.0)
+    wishes = {"exit-after": f"{after:.3f}s", "exit-code": str(code), "exit-times": str(place.run.restarts + 1)}
+    meta = place.pod["metadata"]
+    annotations = {f"{place.name}.{DOMAIN}/{name}": value for name, value in wishes.items()}
+    try:
+        await place.perform(
+            Patch(POD, key_of(place.pod), {"metadata": {"uid": meta["uid"], "annotations": annotations}})
+        )
+    except ApiError as error:
+        log.info("container %s of %s cannot be told to end: %s", place.name, key_of(place.pod), error)
 
 
 async def _print(place: Place, container: Obj, session: Session, *, tty: bool) -> None:

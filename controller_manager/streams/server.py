@@ -18,7 +18,7 @@ from controller_manager.streams import portforward, spdy_sessions, websockets
 from controller_manager.streams.logs import Log, LogOptions, LogOptionsError
 from controller_manager.streams.pods import Pods
 from controller_manager.streams.portforward import Forwarding, ports_of
-from controller_manager.streams.remotecommand import Place, attach, execute
+from controller_manager.streams.remotecommand import Perform, Place, attach, execute
 from controller_manager.streams.sessions import Options, OptionsError, Serve, Session
 from controller_manager.streams.settings import StreamSettings
 from controller_manager.streams.spdy_sessions import HandshakeError, is_spdy
@@ -45,19 +45,22 @@ class Refusal(Exception):  # noqa: N818 - an answer like others
 
 
 @asynccontextmanager
-async def serving_streams(world: Caches, settings: StreamSettings, clock: Clock) -> AsyncIterator[int]:
+async def serving_streams(
+    world: Caches, settings: StreamSettings, clock: Clock, perform: Perform
+) -> AsyncIterator[int]:
     """The kubelets' server for as long as the context lasts; gives its port.
 
     Args:
         world: the caches; that of pods is followed from now on.
         settings: where to listen, and who may call.
         clock: the time.
+        perform: asks the server for something; a shell that is left ends its container.
 
     Raises:
         OSError: the address cannot be had, or a file cannot be read.
         ssl.SSLError: a file is no certificate, or no key.
     """
-    kubelets = Kubelets(Pods(world, settings.root_ca), clock)
+    kubelets = Kubelets(Pods(world, settings.root_ca), clock, perform)
     listener = web.Server(
         cast("Any", kubelets.handle),
         handler_cancellation=True,
@@ -91,9 +94,10 @@ def _tls(settings: StreamSettings) -> ssl.SSLContext:
 class Kubelets:
     """Answers for the kubelets of all simulated nodes."""
 
-    def __init__(self, pods: Pods, clock: Clock) -> None:
+    def __init__(self, pods: Pods, clock: Clock, perform: Perform) -> None:
         self._pods = pods
         self._clock = clock
+        self._perform = perform
 
     async def handle(self, request: web.BaseRequest) -> Answer:
         """Answer a request; what goes wrong is a plain text."""
@@ -187,7 +191,7 @@ class Kubelets:
         run = running(pod, container)
         if run is None:
             raise Refusal(500, f'container not found ("{container}")')
-        return Place(self._pods, self._clock, pod, container, run)
+        return Place(self._pods, self._clock, pod, container, run, self._perform)
 
 
 async def _over(request: web.BaseRequest, options: Options, serve: Serve) -> Answer:

@@ -86,6 +86,12 @@ def exited(code: int) -> Obj:
     }
 
 
+def exit_code(status: Obj) -> int:
+    """The exit code that such a status tells."""
+    causes = (status.get("details") or {}).get("causes") or ()
+    return int(causes[0]["message"]) if causes else 0
+
+
 def told(status: Obj, *, structured: bool) -> bytes:
     """A status on the error stream: as JSON from the fourth protocol on, before that as text where it is an error."""
     if structured:

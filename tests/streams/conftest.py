@@ -78,12 +78,14 @@ class Stage:
 
     Attributes:
         port: where the kubelets answer.
+        asked: what they asked the server for.
     """
 
     world: Caches
     clock: StageClock
     pki: Certificates
     port: int = 0
+    asked: list[Any] = field(default_factory=list)
     _revision: int = field(default=1)
 
     def put(self, kind: Any, obj: Any) -> Any:
@@ -104,6 +106,10 @@ class Stage:
         ]
         status = {"phase": "Running", "podIP": "10.244.0.5", "containerStatuses": statuses} | more.pop("status", {})
         return self.put(POD, {"metadata": {"name": name, "namespace": "shop"} | more, "spec": spec, "status": status})
+
+    async def perform(self, request: Any) -> Any:
+        """What the server does about a request: nothing."""
+        self.asked.append(request)
 
     def gone(self, pod: Any) -> None:
         """The pod is deleted."""
@@ -134,7 +140,7 @@ async def stage(pki: Certificates) -> AsyncIterator[Stage]:
         world.cache(kind)
     found = Stage(world, StageClock(), pki)
     settings = StreamSettings(pki.kubelet, pki.kubelet_key, pki.authority)
-    async with serving_streams(world, settings, found.clock) as port:
+    async with serving_streams(world, settings, found.clock, found.perform) as port:
         found.port = port
         yield found
 
@@ -212,7 +218,7 @@ async def cluster(directory: Path) -> AsyncIterator[Running]:
         headers = {"Authorization": f"Bearer {pki.token}"}
         settings = StreamSettings(pki.kubelet, pki.kubelet_key, pki.authority)
         async with (
-            serving_streams(world, settings, Clock()) as port,
+            serving_streams(world, settings, Clock(), _nothing) as port,
             aiohttp.ClientSession(running.url, headers=headers, connector=aiohttp.TCPConnector(ssl=tls)) as client,
         ):
             endpoint = {"mockube.io/kubelet-endpoint": f"127.0.0.1:{port}"}
@@ -220,6 +226,10 @@ async def cluster(directory: Path) -> AsyncIterator[Running]:
             world.cache(POD).put(await _pod(client, "web", _started()))
             world.cache(POD).put(await _pod(client, "slow", {"waiting": {"reason": "ContainerCreating"}}))
             yield running
+
+
+async def _nothing(_: Any) -> None:
+    """Nobody is asked for anything."""
 
 
 async def _pod(client: aiohttp.ClientSession, name: str, state: Any) -> Any:

@@ -7,6 +7,8 @@ import aiohttp
 import pytest
 from aiohttp import WSMsgType
 
+from controller_manager.runtime.kinds import POD
+
 EXEC = "/exec/shop/web/web"
 SUCCESS = {"metadata": {}, "status": "Success"}
 
@@ -263,5 +265,31 @@ async def test_attach_to_a_shell_that_reads_is_the_shell(stage, kubelet):
     request = url(path="/attach/shop/web/web", streams="input output tty")
     async with kubelet.ws_connect(request, protocols=["v5.channel.k8s.io"]) as socket:
         await socket.send_bytes(b"\0hostname\r")
-        await socket.send_bytes(b"\0exit\r")
+        await socket.send_bytes(b"\0exit 3\r")
         assert b"\r\nweb\r\n" in (await received(socket))[1]
+
+
+async def test_a_shell_that_is_left_ends_its_container(stage, kubelet):
+    stage.pod(container={"image": "busybox", "command": ["sh"], "stdin": True})
+    stage.clock.advance(2.5)
+    request = url(path="/attach/shop/web/web", streams="input output")
+    async with kubelet.ws_connect(request, protocols=["v5.channel.k8s.io"]) as socket:
+        await socket.send_bytes(b"\0exit 3\n")
+        assert json.loads((await received(socket))[3]) == SUCCESS
+    (patch,) = stage.asked
+    assert (patch.kind, patch.key, patch.body["metadata"]["uid"]) == (POD, "shop/web", "uid-web")
+    assert patch.body["metadata"]["annotations"] == {
+        "web.mockube.io/exit-after": "2.500s",
+        "web.mockube.io/exit-code": "3",
+        "web.mockube.io/exit-times": "1",
+    }
+
+
+async def test_a_shell_whose_client_goes_runs_on(stage, kubelet):
+    stage.pod(container={"image": "busybox", "command": ["sh"], "stdin": True})
+    request = url(path="/attach/shop/web/web", streams="input output")
+    async with kubelet.ws_connect(request, protocols=["v5.channel.k8s.io"]) as socket:
+        await socket.send_bytes(b"\0sleep 100\n")
+        await stage.clock.until_sleeping()
+    await stage.clock.until_sleeping(0)
+    assert stage.asked == []
