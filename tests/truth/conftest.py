@@ -1,5 +1,6 @@
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -7,17 +8,44 @@ import pytest
 
 from apiserver.app import serving
 from apiserver.config import Config, check
+from controller_manager.config import Config as ManagerConfig
+from controller_manager.manager import managing
+from controller_manager.runtime.kubeconfig import Access
 from mockube.threads import in_thread
 
 TOKEN = "truth"
+CONTROLLERS = ("*", "-scheduler", "-kubelet", "-storageclass")
+"""Those whose work the answers show: nothing was placed on a node, and there was no default storage class."""
+
+
+@pytest.fixture(scope="session")
+def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file by which TOKEN is an administrator's."""
+    path = tmp_path_factory.mktemp("truth") / "tokens.csv"
+    path.write_text(f'{TOKEN},admin,1,"system:masters"\n')
+    return path
 
 
 @pytest.fixture(scope="module")
-def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server without TLS that takes TOKEN for an administrator's."""
-    tokens = tmp_path_factory.mktemp("truth") / "tokens.csv"
-    tokens.write_text(f'{TOKEN},admin,1,"system:masters"\n')
+def server_url(tokens: Path) -> Iterator[str]:
+    """A server without TLS and without controllers."""
     with in_thread(serving(check(Config(secure_port=0, token_auth_file=tokens)))) as running:
+        yield running.url
+
+
+@pytest.fixture(scope="module")
+def controlled_url(tokens: Path) -> Iterator[str]:
+    """A server without TLS on which controllers are at work."""
+    with in_thread(_controlled(tokens)) as url:
+        yield url
+
+
+@asynccontextmanager
+async def _controlled(tokens: Path) -> AsyncIterator[str]:
+    config = check(Config(secure_port=0, token_auth_file=tokens, empties_namespaces=False))
+    manager = ManagerConfig(controllers=CONTROLLERS, metrics_port=None, election=None)
+    async with serving(config) as running, managing(manager, Access(running.url, token=TOKEN)) as managed:
+        await managed.until_ready()
         yield running.url
 
 
