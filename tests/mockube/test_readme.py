@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,15 @@ def test_what_the_readme_shows_is_what_a_person_sees(
             command, shell=True, cwd=tmp_path, env=shell, capture_output=True, text=True, check=False, timeout=60
         )
         assert (command, steady(done.stdout.rstrip()), done.stderr) == (command, steady(output.rstrip()), "")
+
+
+def test_every_file_of_a_data_directory_is_told_of(up: Callable[..., Any], tmp_path: Path) -> None:
+    up("--data-dir", tmp_path, controllers=True)
+    rows = re.findall(r"^\| (`.*?) \|", (ROOT / "docs" / "data.md").read_text(), re.MULTILINE)
+    told = [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
+    files = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()]
+    assert [file for file in files if not any(fnmatch(file, name) for name in told)] == []
+    assert [name for name in told if not any(fnmatch(file, name) for file in files) and name != "store.db-wal"] == []
 
 
 def test_the_readmes_test_of_an_operator_passes(tmp_path: Path) -> None:
