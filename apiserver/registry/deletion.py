@@ -149,7 +149,7 @@ def _set_grace(registry: Registry, obj: Obj, options: DeleteOptions) -> bool | N
         _shorten(registry, meta, asked=asked, current=current)
         return True
     seconds = _grace(obj, asked)
-    meta["deletionTimestamp"] = rfc3339(registry.clock.now() + seconds)
+    meta["deletionTimestamp"] = rfc3339(registry.clock.now() + _wrapped(seconds))
     meta["deletionGracePeriodSeconds"] = seconds
     if meta.get("generation"):
         meta["generation"] += 1
@@ -158,10 +158,16 @@ def _set_grace(registry: Registry, obj: Obj, options: DeleteOptions) -> bool | N
 
 def _shorten(registry: Registry, meta: Obj, *, asked: int, current: int) -> None:
     now = int(registry.clock.now())
-    end = _seconds(meta["deletionTimestamp"]) - current + asked
+    end = _seconds(meta["deletionTimestamp"]) - _wrapped(current) + _wrapped(asked)
     if end < now:
         end, asked = now, min(asked, 1)
     meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = rfc3339(end), asked
+
+
+def _wrapped(seconds: int) -> int:
+    """Seconds as a time.Duration holds them: after 292 years of nanoseconds it begins anew (rest.BeforeDelete)."""
+    whole = 2**64
+    return ((seconds * 10**9 + whole // 2) % whole - whole // 2) // 10**9
 
 
 def _grace(pod: Obj, asked: int | None) -> int:

@@ -103,6 +103,16 @@ async def test_how_long_a_pod_has(api, asked: str, seconds: int) -> None:
     assert (await api.delete(f"{PODS}/a{asked}")).json["metadata"]["deletionGracePeriodSeconds"] == seconds
 
 
+async def test_a_grace_beyond_all_time_is_wrapped_as_go_wraps_durations(api) -> None:
+    pod = (await scheduled(api, terminationGracePeriodSeconds=2**63 - 1)).json
+    assert pod["spec"]["terminationGracePeriodSeconds"] == 2**63 - 1
+    marked = (await api.delete(f"{PODS}/a")).json["metadata"]
+    assert marked["deletionGracePeriodSeconds"] == 2**63 - 1
+    assert marked["deletionTimestamp"] < "2200"
+    shortened = (await api.delete(f"{PODS}/a?gracePeriodSeconds=5")).json["metadata"]
+    assert shortened["deletionGracePeriodSeconds"] == 5
+
+
 async def test_a_pod_that_no_node_has_goes_at_once(api) -> None:
     await api.post(PODS, {"metadata": {"name": "a"}, "spec": SPEC})
     assert (await api.delete(f"{PODS}/a")).code == 200
