@@ -57,8 +57,14 @@ async def serve(config: Config) -> None:
             gc.freeze()
             gc.set_threshold(*GARBAGE)
             gc.enable()
-            print(f"ready, metrics at {manager.metrics_url or 'no address'}", flush=True)  # noqa: T201 - supervisors wait for it
+            print(_ready(config.nodes, manager.metrics_url), flush=True)  # noqa: T201 - supervisors wait for it
         await stop.wait()
+
+
+def _ready(nodes: int, metrics_url: str) -> str:
+    """The line that is told when the controllers work."""
+    simulated = f" with {nodes} simulated node{'' if nodes == 1 else 's'}" if nodes else ""
+    return f"ready{simulated}, metrics at {metrics_url or 'no address'}"
 
 
 async def _first(*waits: Coroutine[Any, Any, Any]) -> None:

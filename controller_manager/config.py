@@ -69,6 +69,11 @@ class Config:
             said = (*said, "-node")
         return [spec for name, spec in CONTROLLERS.items() if is_chosen(name, said, default=spec.default)]
 
+    @property
+    def nodes(self) -> int:
+        """How many nodes are simulated."""
+        return self.settings.nodes if any(spec.name == "node" for spec in self.chosen()) else 0
+
 
 def is_chosen(name: str, said: Iterable[str], *, default: bool = True) -> bool:
     """Whether a controller runs (IsControllerEnabled): named, not named with "-", or one of "*"."""

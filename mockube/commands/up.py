@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from mockube.control_plane import Running
-    from mockube.manager import Wanted
 
 _DESCRIPTION: Final = """\
 Start a cluster and keep it until Ctrl-C or SIGTERM. It prints how to reach it.
 What was stored is there again at the next start, unless the store is memory.
 """
-_WORKING: Final = "The controllers and {nodes} simulated node{s} are at work after {seconds:.2f} s; {metrics}."
+_WORKING: Final = "The controllers{nodes} are at work after {seconds:.2f} s; {metrics}."
 _EPILOG: Final = "exit code: 0 after a clean stop, 2 if it cannot start as asked"
 _STORES: Final[Mapping[str, str]] = {"sqlite": "sqlite://{}", "memory": "memory://"}
 """What --store may name, with the data directory for the braces; anything else is a URL."""
@@ -167,15 +166,16 @@ def _controllers(
     )
 
     def tell(line: str) -> None:
-        print(_working(line, wanted, seconds=time.perf_counter() - began), flush=True)
+        print(_working(line, seconds=time.perf_counter() - began), flush=True)
 
     return manager_process(running, wanted, Told(ready=tell, unusable=unusable))
 
 
-def _working(line: str, wanted: "Wanted", *, seconds: float) -> str:
-    """What a person is told when the manager says that it is ready."""
+def _working(line: str, *, seconds: float) -> str:
+    """What a person is told when the manager says that it is ready, with how many nodes and where its metrics are."""
+    ready, _, metrics = line.partition(", ")
     return _WORKING.format(
-        nodes=wanted.nodes, s="" if wanted.nodes == 1 else "s", seconds=seconds, metrics=line.removeprefix("ready, ")
+        nodes=ready.removeprefix("ready").replace(" with ", " and "), seconds=seconds, metrics=metrics
     )
 
 

@@ -59,6 +59,20 @@ def test_it_says_when_the_controllers_are_at_work_and_where_their_metrics_are(up
         assert urllib.request.urlopen(found[1].replace("metrics", page)).read() == b"ok"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--nodes", "1"], "The controllers and 1 simulated node are at work"),
+        (["--nodes", "0"], "The controllers are at work"),
+        (["--controllers", "*,-kubelet"], "The controllers are at work"),
+        (["--controllers", "*,-scheduler"], "The controllers and 3 simulated nodes are at work"),
+    ],
+)
+def test_it_tells_of_the_nodes_that_it_simulates(up: Any, arguments: list[str], told: str) -> None:
+    server = up("--store", "memory", *arguments, controllers=True)
+    assert server.greeting.splitlines()[-1].startswith(f"{told} after ")
+
+
 @pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_both_with_exit_code_0_and_nothing_to_say(up: Any, name: signal.Signals) -> None:
     server = up("--store", "memory", controllers=True)

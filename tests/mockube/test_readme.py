@@ -92,6 +92,15 @@ def test_the_readmes_test_of_an_operator_passes(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stdout.splitlines()[-1][:8]) == (0, "2 passed"), ended.stdout
 
 
+def test_what_the_readme_says_of_the_simulation_is_in_its_document() -> None:
+    simulation = (ROOT / "docs" / "simulation.md").read_text()
+    annotations = set(re.findall(r"\bmockube\.io/[a-z-]+", README.replace(".mockube.io/", "")))
+    images = set(re.findall(r"\b[a-z]+\.mockube\.io/", README))
+    assert len(annotations) > 3
+    assert len(images) > 1
+    assert [name for name in sorted(annotations | images) if name not in simulation] == []
+
+
 @pytest.mark.parametrize(
     "document", sorted({"README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))})
 )
