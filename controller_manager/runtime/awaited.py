@@ -7,10 +7,12 @@ from typing import Any
 from apiserver.api.meta import Obj, metadata
 from controller_manager.runtime.cache import Caches, KindCache, revision_of
 from controller_manager.runtime.claims import is_deleting
-from controller_manager.runtime.contract import Create, Delete, Key, Patch, Request, Update
+from controller_manager.runtime.contract import Create, Delete, Get, Key, ListAll, Patch, Request, Update
 
 EXPIRES = 300.0
 """Seconds after which a key runs although its writes were not seen (controller.ExpectationsTimeout)."""
+SETTLES = 0.3
+"""Seconds in which a cache hears of everything that was stored before it began to hear of changes again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +36,14 @@ class _Awaited:
         expires: when it waits no longer, on the loop's clock.
         revisions: how far a cache must have come.
         ends: deletions.
+        doubts: caches that must tell whether something was stored, and since when that is unknown.
         parked: whether the key will be woken.
     """
 
     expires: float = 0.0
     revisions: dict[str, tuple[KindCache, int]] = field(default_factory=dict)
     ends: list[_End] = field(default_factory=list)
+    doubts: dict[str, tuple[KindCache, float]] = field(default_factory=dict)
     parked: bool = False
 
     def park(self, wake: Callable[[], None]) -> bool:
@@ -54,7 +58,16 @@ class _Awaited:
                 end.cache.when_changed(end.key, wake)
                 return True
             self.ends.pop()
+        for cache, _ in self.doubts.values():
+            if cache.attached is None:
+                cache.when_attached(wake)
+                return True
         return False
+
+    def unsettled(self, now: float) -> float:
+        """The seconds until all caches have heard of what was stored before; they are attached."""
+        since = (max(lost, cache.attached or 0.0) for cache, lost in self.doubts.values())
+        return max(0.0, max(since, default=0.0) + SETTLES - now)
 
 
 class Awaited:
@@ -81,6 +94,15 @@ class Awaited:
                 if not end.is_seen():
                     self._of(key, now).ends.append(end)
 
+    def lost(self, key: Key, request: Request, *, now: float) -> None:
+        """No answer came to a request of the key: it may have been heard, and the caches will know.
+
+        Upstream takes it for not heard, and may then make, or delete, something twice.
+        """
+        cache = self._caches.kinds.get(request.kind)
+        if cache is not None and not isinstance(request, (Get, ListAll)):
+            self._of(key, now).doubts[str(request.kind)] = (cache, now)
+
     def blocked(self, key: Key, wake: Callable[[], None], *, now: float) -> float:
         """The seconds that the key has at most to wait, 0 if it may run; `wake` is called when it should ask again."""
         found = self._keys.get(key)
@@ -92,6 +114,8 @@ class Awaited:
         if not found.parked:
             found.parked = found.park(lambda: self._wake(found, wake))
             if not found.parked:
+                if wait := found.unsettled(now):
+                    return wait
                 del self._keys[key]
                 return 0.0
         return found.expires - now

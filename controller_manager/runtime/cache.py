@@ -61,11 +61,14 @@ class KindCache:
 
     Attributes:
         revision: up to which everything is in here, 0 before the first list.
+        attached: since when, on the manager's clock, changes come in as they happen; None while they do not.
     """
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
         self.revision = 0
+        self.attached: float | None = None
+        self._attaching: list[Callable[[], None]] = []
         self._synced = asyncio.Event()
         self._objects: dict[Key, Obj] = {}
         self._filed: dict[str, dict[str, dict[Key, Obj]]] = {}
@@ -168,6 +171,22 @@ class KindCache:
             self.revision = revision
             while self._waiting and self._waiting[0][0] <= revision:
                 heappop(self._waiting)[2]()
+
+    def attach(self, now: float) -> None:
+        """From now on changes come in as they happen: wake who waited for that."""
+        if self.attached is None:
+            self.attached = now
+            waiting, self._attaching = self._attaching, []
+            for then in waiting:
+                then()
+
+    def detach(self) -> None:
+        """Changes come in later, if at all."""
+        self.attached = None
+
+    def when_attached(self, then: Callable[[], None]) -> None:
+        """Call once changes come in as they happen again."""
+        self._attaching.append(then)
 
     def when(self, revision: int, then: Callable[[], None]) -> None:
         """Call once everything up to a revision is in here."""

@@ -192,7 +192,8 @@ class Client:
 
         Args:
             target: path and query (`requests.with_query`).
-            feed: takes the bytes as they come, in pieces of no meaning; what it raises ends the stream.
+            feed: takes the bytes as they come, in pieces of no meaning, the first of which is empty and tells that the
+                server agrees; what it raises ends the stream.
             seconds: after which the stream is broken off, whatever the server thinks.
             accept: the media type that is wanted.
 

@@ -69,7 +69,7 @@ class Asked:
         reply: what becomes of it.
         seconds: after which it is given up; 0 for never.
         deadline: when that is, on the loop's clock.
-        feed: takes the body of a success as it comes.
+        feed: takes the body of a success as it comes, and nothing at first, when the server agrees.
     """
 
     message: bytes
@@ -171,6 +171,8 @@ class Connection(asyncio.Protocol):
                 self._take(data)
                 return
             self._head = head
+            if self._feed is not None and head.code < 300:
+                self._feed(b"")
         body = head.body
         if data:
             self._sink(head, body.take(data))

@@ -32,6 +32,7 @@ from controller_manager.runtime.contract import (
 )
 from controller_manager.runtime.kinds import Kind
 from controller_manager.runtime.meters import Measure
+from controller_manager.runtime.requests import LOST
 from controller_manager.runtime.workqueue import WorkQueue
 
 log = logging.getLogger("controller_manager")
@@ -230,9 +231,21 @@ class Controller:
         return None
 
     async def _ask(self, request: Request, key: Key) -> Any:
-        answer = await self._means.server.perform(request)
-        self._awaited.wrote(key, request, answer, now=self._means.clock.monotonic())
+        try:
+            answer = await self._means.server.perform(request)
+        except ApiError as error:
+            self._note(key, request, error)
+            raise
+        self._note(key, request, answer)
         return answer
+
+    def _note(self, key: Key, request: Request, answer: Answer) -> None:
+        """Have the key wait until the caches know what came of its request."""
+        now = self._means.clock.monotonic()
+        if not isinstance(answer, ApiError):
+            self._awaited.wrote(key, request, answer, now=now)
+        elif answer.reason == LOST:
+            self._awaited.lost(key, request, now=now)
 
     async def _ask_all(self, requests: Sequence[Request], key: Key, *, slow_start: bool) -> list[Answer]:
         """Ask everything at once, or in rounds of one, two, four … that end after the first round with an error."""
@@ -241,9 +254,8 @@ class Controller:
         while len(answers) < len(requests):
             part = requests[len(answers) : len(answers) + size]
             found: list[Answer] = await self._means.server.perform_all(part)
-            now = self._means.clock.monotonic()
             for request, answer in zip(part, found, strict=True):
-                self._awaited.wrote(key, request, answer, now=now)
+                self._note(key, request, answer)
             answers += found
             if slow_start and any(isinstance(answer, ApiError) for answer in found):
                 break

@@ -61,6 +61,14 @@ class Intake:
             self._event(line)
         self.received += len(lines)
 
+    def attach(self, now: float) -> None:
+        """The server tells of changes as they happen."""
+        self._cache.attach(now)
+
+    def detach(self) -> None:
+        """It does so no longer."""
+        self._cache.detach()
+
     def replace(self, objects: Iterable[Obj], revision: str) -> None:
         """Everything that there is, as of a revision."""
         objects = list(objects)

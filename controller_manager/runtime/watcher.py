@@ -131,12 +131,16 @@ class Follower:
         self._intake.begin(initial=initial)
         began = self._clock.monotonic()
         target = with_query(self._kind.path(), query)
-        await self._client.stream(target, self._feed, seconds=seconds + PATIENCE, accept=self._accept)
+        try:
+            await self._client.stream(target, self._feed, seconds=seconds + PATIENCE, accept=self._accept)
+        finally:
+            self._intake.detach()
         self._judge_end(self._clock.monotonic() - began, seconds)
 
     def _feed(self, chunk: bytes) -> None:
         self._intake.feed(chunk)
-        if self._state is not State.WATCHING and not self._intake.is_initial:
+        if not self._intake.is_initial:
+            self._intake.attach(self._clock.monotonic())
             self._tell(State.WATCHING)
 
     def _judge_end(self, lasted: float, asked: float) -> None:

@@ -7,15 +7,18 @@ import pytest
 
 from apiserver.api import errors
 from controller_manager.metrics import QueueTally
-from controller_manager.runtime.awaited import EXPIRES, Awaited
+from controller_manager.runtime.awaited import EXPIRES, SETTLES, Awaited
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.contract import (
     Again,
+    Batch,
     Create,
     Delayed,
     Delete,
+    Get,
     Later,
+    ListAll,
     Spec,
     Update,
     Wake,
@@ -48,7 +51,7 @@ def pod(name: str, *, revision: int = 1, **meta):
 class Stage:
     """A controller of pods whose plan a test gives; it tells which keys ran when."""
 
-    def __init__(self, plan, **spec) -> None:
+    def __init__(self, plan, *, server=None, **spec) -> None:
         self.ran: list[tuple[str, float]] = []
         self.caches = Caches()
 
@@ -59,13 +62,13 @@ class Stage:
         self.spec = Spec(
             name="stage",
             watches=spec.pop("watches", (Watch(POD, itself),)),
-            observe=spec.pop("observe", lambda world, key: key),
+            observe=spec.pop("observe", lambda _, key: key),
             plan=wrapped,
             **spec,
         )
         self.caches.provide(self.spec)
         self.queue = WorkQueue(ItemBackoff(), QueueTally())
-        means = Means(self.caches, server=None, recorder=None, clock=LoopClock())
+        means = Means(self.caches, server=server, recorder=None, clock=LoopClock())
         self.controller = Controller(self.spec, self.queue, means)
 
     async def run(self, seconds: float) -> list[tuple[str, float]]:
@@ -102,7 +105,7 @@ async def test_what_comes_changes_or_goes_runs_its_key():
 
 
 async def test_a_trigger_may_ask_for_later():
-    stage = Stage(nothing, watches=(Watch(POD, lambda world, change: [Delayed("k", 7.0)]),))
+    stage = Stage(nothing, watches=(Watch(POD, lambda *_: [Delayed("k", 7.0)]),))
     stage.caches[POD].put(pod("x"))
     assert await stage.run(20) == [("k", 7)]
 
@@ -238,7 +241,7 @@ async def test_periodic_keys_run_at_the_start_and_after_every_period():
 
 
 async def test_what_is_not_there_is_not_planned():
-    stage = Stage(nothing, observe=lambda world, key: None)
+    stage = Stage(nothing, observe=lambda *_: None)
     stage.queue.add("k")
     assert await stage.run(10) == []
 
@@ -308,3 +311,63 @@ def test_a_kind_that_nobody_follows_is_not_awaited():
     awaited = Awaited(Caches())
     awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
     assert not awaited.blocked("k", lambda: None, now=0)
+
+
+def test_what_may_have_been_stored_is_waited_for_until_the_cache_must_have_heard_of_it(caches):
+    awaited, woken, cache = Awaited(caches), [], caches[POD]
+    awaited.lost("k", Delete(POD, "a/x"), now=1)
+    assert awaited.blocked("k", lambda: woken.append("k"), now=1) == EXPIRES
+    cache.attach(5.0)
+    assert woken == ["k"]
+    assert awaited.blocked("k", lambda: None, now=5) == pytest.approx(SETTLES)
+    cache.detach()
+    assert awaited.blocked("k", lambda: woken.append("again"), now=5.2) > SETTLES
+    cache.attach(9.0)
+    assert woken == ["k", "again"]
+    assert not awaited.blocked("k", lambda: None, now=9 + SETTLES)
+
+
+def test_what_was_lost_while_the_cache_hears_of_everything_is_waited_for_briefly(caches):
+    awaited = Awaited(caches)
+    caches[POD].attach(0.0)
+    awaited.lost("k", Create(POD, {}), now=10)
+    assert awaited.blocked("k", lambda: None, now=10) == pytest.approx(SETTLES)
+    assert not awaited.blocked("k", lambda: None, now=10 + SETTLES)
+
+
+@pytest.mark.parametrize("request_", [Get(POD, "a/x"), ListAll(POD)])
+def test_a_question_without_an_answer_has_changed_nothing(caches, request_):
+    awaited = Awaited(caches)
+    awaited.lost("k", request_, now=0)
+    assert not awaited.blocked("k", lambda: None, now=0)
+
+
+class Deaf:
+    """A server that hears everything and whose answers are lost."""
+
+    def __init__(self) -> None:
+        self.heard = []
+
+    async def perform(self, request):
+        self.heard.append(request)
+        raise lost("the server closed the connection")
+
+    async def perform_all(self, requests):
+        self.heard += requests
+        return [lost("the server closed the connection") for _ in requests]
+
+
+@pytest.mark.parametrize("asking", [Delete(POD, "a/x"), Batch([Delete(POD, "a/x")])])
+async def test_a_key_whose_answer_was_lost_runs_when_the_cache_knows(asking):
+    server = Deaf()
+
+    def plan(key):
+        if len(server.heard) < 2:
+            yield asking
+            raise lost("it may have been heard")
+
+    stage = Stage(plan, server=server)
+    stage.caches[POD].replace([pod("x")], 10)
+    asyncio.get_running_loop().call_later(5.0, lambda: stage.caches[POD].attach(5.0))
+    ran = await stage.run(10)
+    assert [at for _, at in ran] == pytest.approx([0.0, 5.0 + SETTLES, 5.6 + SETTLES], abs=0.4)

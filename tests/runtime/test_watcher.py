@@ -64,6 +64,14 @@ class Watched:
             async with asyncio.timeout(SECONDS):
                 await come
 
+    async def attached(self):
+        """Return when the cache hears of changes as they happen."""
+        if self.cache.attached is None:
+            come = asyncio.get_running_loop().create_future()
+            self.cache.when_attached(lambda: come.set_result(None))
+            async with asyncio.timeout(SECONDS):
+                await come
+
     @property
     def names(self):
         return {obj["metadata"]["name"] for obj in self.cache}
@@ -234,6 +242,16 @@ async def test_nothing_is_lost_or_told_twice_when_the_server_restarts(restarted,
                 come = [change.new["metadata"]["name"] for change in seen.changes if change.old is None]
                 assert len(come) == len(set(come))
                 assert all(change.new is not None for change in seen.changes)
+
+
+async def test_a_cache_tells_whether_it_hears_of_changes_as_they_happen(restarted, following, tmp_path, hasty):
+    store = f"sqlite://{tmp_path}/data"
+    async with Client(restarted.access, Clock()) as client, following(client, clock=hasty) as seen:
+        for _ in range(2):
+            async with restarted(store):
+                await seen.attached()
+            await seen.state(State.BROKEN)
+            assert seen.cache.attached is None
 
 
 async def test_a_server_that_comes_back_with_other_data_is_believed(restarted, following, hasty):
