@@ -107,7 +107,7 @@ def observe(world: World, key: Key) -> Starting | Observed | None:
     if node is None or not is_simulated(node) or is_lost(node):
         return None
     block = node["spec"].get("podCIDR") or _block(key, blocks, settings)
-    address = host_address(block, settings.cluster_cidr) if block and ":" not in block else ""
+    address = host_address(block, settings.cluster_cidr)
     lease = world[LEASE].get(f"{LEASES}/{key}")
     period = renewal_period(key, len(world[NODE]))
     return Observed(node, lease, size, block, address, settings.kubelet_endpoint, period)
@@ -119,7 +119,7 @@ def _block(name: str, blocks: Blocks, settings: Settings) -> str:
 
 def _missing(number: int, blocks: Blocks, settings: Settings) -> Missing:
     block = _block(name_of_node(number), blocks, settings)
-    return Missing(number, block, host_address(block, settings.cluster_cidr) if block else "")
+    return Missing(number, block, host_address(block, settings.cluster_cidr))
 
 
 def plan(seen: Starting | Observed, now: float) -> Plan:

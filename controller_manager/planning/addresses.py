@@ -14,13 +14,12 @@ _ENDED = frozenset(("Succeeded", "Failed"))
 
 
 @lru_cache(maxsize=4096)
-def network(cidr: str) -> IPv4Network:
-    """The addresses of a block.
-
-    Raises:
-        ValueError: it is none, or one of IPv6.
-    """
-    return IPv4Network(cidr)
+def network(cidr: str) -> IPv4Network | None:
+    """The addresses of a block; None of what is none, or one of IPv6, as nodes may have that somebody else made."""
+    try:
+        return IPv4Network(cidr, strict=False)
+    except ValueError:
+        return None
 
 
 def prefix_for(pods: int) -> int:
@@ -29,8 +28,10 @@ def prefix_for(pods: int) -> int:
 
 
 def host_address(block: str, cluster: str) -> str:
-    """The address of the node that has a block."""
+    """The address of the node that has a block, "" of a block that is none of IPv4."""
     own, whole = network(block), network(cluster)
+    if own is None or whole is None:
+        return ""
     number = (int(own.network_address) - int(whole.network_address)) // own.num_addresses
     return str(IPv4Address((FIRST_HOST + number) % 2**32))
 
@@ -49,15 +50,16 @@ class Blocks:
         name, block = node["metadata"]["name"], node["spec"].get("podCIDR") or ""
         if new is None:
             self._taken.pop(name, None)
-        elif block and ":" not in block:
-            self._taken[name] = network(block)
+        elif (own := network(block)) is not None:
+            self._taken[name] = own
 
     def take(self, name: str, cluster: str, prefix: int) -> str:
         """A block for a node, the same at every call; "" if there is none left."""
         if name not in self._taken:
             taken = set(self._taken.values())
             whole = network(cluster)
-            blocks = whole.subnets(new_prefix=prefix) if prefix >= whole.prefixlen else iter(())
+            fits = whole is not None and prefix >= whole.prefixlen
+            blocks = whole.subnets(new_prefix=prefix) if whole and fits else iter(())
             free = next((block for block in blocks if block not in taken), None)
             if free is None:
                 return ""
@@ -81,16 +83,14 @@ class PodAddresses:
         uid, status = pod["metadata"]["uid"], pod.get("status") or {}
         if new is None or status.get("phase") in _ENDED:
             self._used.discard(self._held.pop(uid, -1))
-        elif uid not in self._held and (address := status.get("podIP")) and ":" not in address:
-            number = int(IPv4Address(address))
-            if number not in self._used:  # pods of the host's network share its address
+        elif uid not in self._held:
+            number = _number(status.get("podIP") or "")
+            if number is not None and number not in self._used:  # pods of the host's network share its address
                 self._held[uid] = number
                 self._used.add(number)
 
     def take(self, uid: str, block: str) -> str:
         """An address of the block for a pod, the same at every call; "" if there is none left."""
-        if not block:
-            return ""
         if uid not in self._held:
             number = self._next(block)
             if number is None:
@@ -102,11 +102,21 @@ class PodAddresses:
     def _next(self, block: str) -> int | None:
         """The next free address after the one that was given last, so that none comes back too soon."""
         own = network(block)
+        if own is None:
+            return None
         start = int(own.network_address)
         low, high = start + RESERVED, start + own.num_addresses - 1
         last = self._last.get(block, low - 1)
         numbers = chain(range(last + 1, high), range(low, last + 1))
         return next((number for number in numbers if number not in self._used), None)
+
+
+def _number(address: str) -> int | None:
+    """An address as a number; None of what is none of IPv4."""
+    try:
+        return int(IPv4Address(address))
+    except ValueError:
+        return None
 
 
 def _dotted(number: int) -> str:

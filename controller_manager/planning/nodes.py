@@ -1,5 +1,6 @@
 """Simulated nodes: how they are told from others, how they register, and their leases."""
 
+from ipaddress import ip_address
 from zlib import crc32
 
 from apiserver.api.meta import Obj, labels_of
@@ -46,11 +47,19 @@ def ready_status(node: Obj) -> str:
 
 
 def address_of(node: Obj) -> str:
-    """Its InternalIP, "" where it has none."""
+    """Its InternalIP, "" where it has none that is an address (k8s.io/component-helpers/node/util GetNodeHostIPs)."""
     for address in (node.get("status") or {}).get("addresses") or ():
-        if address["type"] == "InternalIP":
+        if address["type"] == "InternalIP" and _is_address(address["address"]):
             return str(address["address"])
     return ""
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 # -- what they are made of ---------------------------------------------------------------------------------------------

@@ -3,15 +3,23 @@
 from datetime import UTC, datetime
 from functools import lru_cache
 
+FIRST, LAST = -62_135_596_800, 253_402_300_799
+"""The first and the last second of the years 1 to 9999, which is all that texts can tell: who adds what somebody wrote
+to a time may come beyond them."""
+
 
 def stamp(now: float) -> str:
     """metav1.Time: whole seconds, "2026-01-02T03:04:05Z"."""
-    return datetime.fromtimestamp(int(now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _text(int(min(max(now, FIRST), LAST)), "seconds")
 
 
 def micro_stamp(now: float) -> str:
     """metav1.MicroTime: "2026-01-02T03:04:05.000006Z"."""
-    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return _text(min(max(now, FIRST), LAST), "microseconds")
+
+
+def _text(now: float, precision: str) -> str:
+    return datetime.fromtimestamp(now, UTC).isoformat(timespec=precision).replace("+00:00", "Z")
 
 
 @lru_cache(maxsize=4096)

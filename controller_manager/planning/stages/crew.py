@@ -1,6 +1,6 @@
 """The containers of a pod together with their statuses, and the pod's status that follows from these."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj
@@ -9,7 +9,7 @@ from controller_manager.planning.stages.behaviour import behaviour_of
 from controller_manager.planning.stages.conditions import State, conditions_of
 from controller_manager.planning.stages.containers import terminated
 from controller_manager.planning.stages.images import image_of
-from controller_manager.planning.stages.look import DEBUG, INIT, MAIN, SIDECAR, Container, Look
+from controller_manager.planning.stages.look import DEBUG, INIT, MAIN, SIDECAR, Container, Look, Place
 from controller_manager.planning.stages.phases import phase_of
 from controller_manager.planning.stages.starting import CREATING, INITIALIZING, waiting
 
@@ -65,16 +65,12 @@ class Crew:
         look, pod, place = self.look, self.look.pod, self.look.place
         old = pod.get("status") or {}
         state = State(pod, self.containers, self.statuses, phase)
-        address = old.get("podIP") or place.pod_ip or place.host_ip
         new = old | {
             "phase": phase,
             "conditions": conditions_of(state, look.time),
             "startTime": old.get("startTime") or look.time,
-            "hostIP": place.host_ip,
-            "hostIPs": [{"ip": place.host_ip}],
-            "podIP": address,
-            "podIPs": old.get("podIPs") or [{"ip": address}],
         }
+        new |= _addresses(old, place)
         if generation := pod["metadata"].get("generation"):
             new["observedGeneration"] = generation
         for field, roles in _FIELDS.items():
@@ -83,13 +79,55 @@ class Crew:
         return new
 
 
+def _addresses(old: Obj, place: Place) -> Obj:
+    """The addresses in a status: the node's, if it has one, and the pod's own, which it keeps."""
+    found: Obj = {"hostIP": place.host_ip, "hostIPs": [{"ip": place.host_ip}]} if place.host_ip else {}
+    address = old.get("podIP") or place.pod_ip or place.host_ip
+    if address:
+        known = old.get("podIPs") or [{}]
+        found |= {"podIP": address, "podIPs": known if known[0].get("ip") == address else [{"ip": address}]}
+    return found
+
+
 def crew_of(look: Look) -> Crew:
     """The containers of a pod with their statuses as they are."""
     spec, status = look.pod["spec"], look.pod.get("status") or {}
     known = {each["name"]: each for field in _FIELDS for each in status.get(field) or ()}
     reason = INITIALIZING if spec.get("initContainers") else CREATING
     containers = list(_containers(look))
-    return Crew(look, containers, {each.name: known.get(each.name) or waiting(each, reason) for each in containers})
+    return Crew(look, containers, {each.name: _read(look, waiting(each, reason), known) for each in containers})
+
+
+def _read(look: Look, fresh: Obj, known: Mapping[str, Obj]) -> Obj:
+    """The status of a container as it is, whole even where somebody else than a kubelet wrote it.
+
+    Args:
+        look: at the pod.
+        fresh: the status, if there were none.
+        known: all that there are, by name.
+    """
+    name = fresh["name"]
+    status = known.get(name)
+    if status is None:
+        return fresh
+    state, restarts = status.get("state") or fresh["state"], max(status.get("restartCount") or 0, 0)
+    if "running" in state:
+        state = {"running": {"startedAt": look.time} | _told(state["running"])}
+    elif "terminated" in state:
+        state = {"terminated": _ended(look, state["terminated"])}
+    last = status.get("lastState") or {}
+    if "terminated" in last:
+        last = {"terminated": _ended(look, last["terminated"])}
+    made = {"containerID": look.container_id(name, restarts)} if "waiting" not in state else {}
+    return fresh | made | _told(status) | {"state": state, "lastState": last, "restartCount": restarts}
+
+
+def _ended(look: Look, ended: Obj | None) -> Obj:
+    return {"exitCode": 0, "finishedAt": look.time} | _told(ended)
+
+
+def _told(part: Obj | None) -> Obj:
+    return {name: value for name, value in (part or {}).items() if value is not None}
 
 
 def _containers(look: Look) -> Iterator[Container]:

@@ -3,6 +3,7 @@
 import pytest
 
 from controller_manager.planning.addresses import Blocks, PodAddresses, host_address, prefix_for
+from controller_manager.planning.nodes import address_of
 
 CLUSTER = "10.244.0.0/22"
 
@@ -76,3 +77,40 @@ def test_pods_of_the_hosts_network_take_no_address_from_others():
 
 def test_without_a_block_there_is_no_address():
     assert PodAddresses().take("a", "") == ""
+
+
+@pytest.mark.parametrize("block", ["", "fd00::/64", "010.0.0.0/24", "x", "10.0.0.0/99"])
+def test_a_block_that_is_none_has_no_addresses_and_disturbs_nobody(block):
+    assert PodAddresses().take("a", block) == ""
+    assert host_address(block, CLUSTER) == ""
+    blocks = Blocks()
+    blocks.change(None, None, node("odd", block))
+    assert blocks.take("new", CLUSTER, 24) == "10.244.0.0/24"
+
+
+def test_a_block_may_name_any_of_its_addresses():
+    blocks = Blocks()
+    blocks.change(None, None, node("odd", "10.244.0.77/24"))
+    assert blocks.take("new", CLUSTER, 24) == "10.244.1.0/24"
+
+
+@pytest.mark.parametrize("address", ["fd00::1", "010.0.0.2", "x"])
+def test_an_address_that_is_none_of_ours_is_nobodys(address):
+    addresses = PodAddresses()
+    addresses.change(None, None, pod("odd", address))
+    assert addresses.take("a", "10.0.0.0/29") == "10.0.0.2"
+
+
+@pytest.mark.parametrize(
+    ("told", "address"),
+    [
+        ([], ""),
+        ([""], ""),
+        (["ü"], ""),
+        (["ü", "10.0.0.1"], "10.0.0.1"),
+        (["fd00::1", "10.0.0.1"], "fd00::1"),
+    ],
+)
+def test_a_nodes_address_is_the_first_that_is_one(told, address):
+    addresses = [{"type": "Hostname", "address": "10.9.9.9"}, *({"type": "InternalIP", "address": a} for a in told)]
+    assert address_of({"status": {"addresses": addresses}}) == address
