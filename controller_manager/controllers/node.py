@@ -25,7 +25,7 @@ from controller_manager.planning.nodes import (
     renewal_period,
     renewed_at,
 )
-from controller_manager.planning.times import micro_stamp
+from controller_manager.planning.times import micro_stamp, time_left
 from controller_manager.runtime.contract import (
     Action,
     Batch,
@@ -178,8 +178,8 @@ def _report(seen: Observed, now: float) -> Steps:
 
 def _renew(seen: Observed, now: float) -> Steps:
     """Renew the lease if that is due; gives the seconds until it is again (component-helpers' lease controller)."""
-    wait = renewed_at(seen.lease) + seen.period - now
-    if seen.lease is not None and wait > 0:
+    wait = time_left(seen.period, renewed_at(seen.lease), now)
+    if seen.lease is not None and wait:
         return wait
     name = name_of(seen.node)
     if seen.lease is not None:

@@ -7,7 +7,7 @@ from hashlib import sha256
 from apiserver.api import quantity
 from apiserver.api.meta import Obj
 from controller_manager.planning.conditions import FALSE, TRUE, find
-from controller_manager.planning.times import seconds, stamp
+from controller_manager.planning.times import seconds, stamp, time_left
 
 NOT_READY = "mockube.io/not-ready"
 """The annotation of a node that is not ready; its value is the condition's message."""
@@ -170,16 +170,16 @@ def is_report_due(node: Obj, reported: Obj, now: float) -> bool:
         now: the time.
     """
     status = node.get("status") or {}
-    ready = find(status.get("conditions") or (), "Ready")
-    if ready is None or now >= seconds(ready["lastHeartbeatTime"]) + HEARTBEAT:
+    if not report_due_in(node, now):
         return True
     return _without_heartbeats(status) != _without_heartbeats(reported)
 
 
 def report_due_in(node: Obj, now: float) -> float:
     """Seconds until the status is to be reported again although it did not change."""
-    ready = find((node.get("status") or {}).get("conditions") or (), "Ready")
-    return max(seconds(ready["lastHeartbeatTime"]) + HEARTBEAT - now, 0.0) if ready else 0.0
+    ready = find((node.get("status") or {}).get("conditions") or (), "Ready") or {}
+    reported = ready.get("lastHeartbeatTime")
+    return time_left(HEARTBEAT, seconds(reported), now) if reported else 0.0
 
 
 def _without_heartbeats(status: Obj) -> Obj:

@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from controller_manager.planning.times import micro_stamp, seconds, stamp
+from controller_manager.planning.times import micro_stamp, seconds, stamp, time_left
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,10 @@ def test_a_time_is_told_within_the_years_that_texts_have(now: float, text: str) 
 )
 def test_all_that_servers_take_for_a_time_is_understood(text: str, time: float) -> None:
     assert seconds(text) == pytest.approx(time, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("since", "left"), [(100.0, 10.0), (95.0, 5.0), (90.0, 0.0), (0.0, 0.0), (-1e11, 0.0), (101.0, 0.0), (1e12, 0.0)]
+)
+def test_a_period_that_begins_in_the_future_is_over(since: float, left: float) -> None:
+    assert time_left(10.0, since, now=100.0) == left

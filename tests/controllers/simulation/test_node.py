@@ -256,3 +256,21 @@ def test_where_no_block_is_left_a_node_is_made_without_one(made):
     one, two = made(settings=Settings(nodes=2, cluster_cidr="10.0.0.0/24"))
     assert (one["spec"]["podCIDR"], "podCIDR" in two["spec"]) == ("10.0.0.0/24", False)
     assert two["status"]["addresses"] == [{"type": "Hostname", "address": "node-2"}]
+
+
+# -- what others wrote -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("told", [{}, {"lastHeartbeatTime": None}, {"lastHeartbeatTime": "9999-12-31T23:59:59Z"}])
+def test_a_heartbeat_that_cannot_be_is_followed_by_a_report(reconcile, reported, told, now):
+    status = reported["status"]
+    others = [each for each in status["conditions"] if each["type"] != "Ready"]
+    node = reported | {"status": status | {"conditions": [*others, {"type": "Ready", "status": "True"} | told]}}
+    done = reconcile(SPEC, "node-1", {NODE: [node], LEASE: [lease(renewed=now)]})
+    (update,) = done.of(Update)
+    assert update.obj["status"]["conditions"][-1]["lastHeartbeatTime"] == stamp(now)
+
+
+def test_a_lease_from_the_future_is_renewed(reconcile, reported, now):
+    done = reconcile(SPEC, "node-1", {NODE: [reported], LEASE: [lease(renewed=now + 1e9)]}, lambda _: {})
+    assert done.of(Patch)[-1].body["spec"]["renewTime"] == micro_stamp(now)
