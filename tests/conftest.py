@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,6 +91,14 @@ class Kubectl:
         ran = self.run(line, given)
         assert ran.code == 0, ran
         return ran.out
+
+    def settle(self) -> None:
+        """Wait until every pod is Ready and none is on its way out."""
+        ready = '{range .items[*]}{.metadata.deletionTimestamp}{.status.conditions[?(@.type=="Ready")].status} {end}'
+        end = time.monotonic() + SECONDS
+        while set(found := self.told(f"get pods -o 'jsonpath={ready}'").split()) - {"True"}:
+            assert time.monotonic() < end, f"the pods do not settle: {found}"
+            time.sleep(0.05)
 
     def file(self, name: str, text: str) -> str:
         """A file in the working directory, and its name."""

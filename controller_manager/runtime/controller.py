@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import Any, Protocol
 
 from apiserver.api.errors import ApiError
@@ -150,7 +151,7 @@ class Controller:
     async def _process(self, key: Key) -> None:
         now = self._means.clock.monotonic()
         wait = self._awaited.blocked(key, lambda: self.queue.add(key), now=now)
-        if wait or (wait := self._ran.get(key, 0.0) + self.spec.pace - now) > 0:
+        if wait or (wait := self._ran.get(key, -inf) + self.spec.pace - now) > 0:
             self.queue.add_after(key, wait)
             return
         if self.spec.pace:

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-AGE = r"\d+s"
+AGE = r"(?:\d+s|\d+m(?:\d+s)?)"
 WIDE: list[tuple[str, str]] = [
     (
         "po p",

@@ -99,7 +99,7 @@ def test_a_set_that_is_deleted_comes_again_and_a_pod_too(web: Kubectl) -> None:
 
 def _made(kubectl: Kubectl) -> set[str]:
     """The uids of ReplicaSets and pods."""
-    kubectl.told("wait pods --all --for=condition=Ready --timeout=30s")
+    kubectl.settle()
     return set(kubectl.told("get replicasets,pods -o 'jsonpath={.items[*].metadata.uid}'").split())
 
 

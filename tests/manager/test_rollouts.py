@@ -274,7 +274,7 @@ def test_a_restart_replaces_every_pod(web: Kubectl) -> None:
     pods = set(web.told("get pods -o name").split())
     web.says("rollout restart deployment/web", "deployment.apps/web restarted")
     web.says("rollout status deployment/web", ROLLED_OUT)
-    web.told("wait pods --for=condition=Ready --all")
+    web.settle()
     assert not pods & set(web.told("get pods -o name").split())
 
 
