@@ -34,5 +34,4 @@ def seconds(text: str) -> float:
 
 def time_left(period: float, since: float, now: float) -> float:
     """Seconds until a period is over; 0 where it is, or where it began in the future: some clock was wrong."""
-    left = since + period - now
-    return left if 0.0 < left <= period else 0.0
+    return max(since + period - now, 0.0) if since <= now else 0.0
