@@ -1,8 +1,10 @@
 """The contract of admission plug-ins, and the chain that asks them in order."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
+from apiserver.api import errors
+from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.user import User
 from apiserver.registry.options import Target
@@ -24,6 +26,13 @@ class Attributes(NamedTuple):
     obj: Obj | None = None
     old: Obj | None = None
     dry_run: bool = False
+
+
+def forbidden(attributes: Attributes, why: str, *, causes: Iterable[Obj] = ()) -> ApiError:
+    """The refusal of a plug-in; a name that is still to be made is told by its beginning (admission.NewForbidden)."""
+    resource, meta = attributes.target.resource, (attributes.obj or {}).get("metadata") or {}
+    name = attributes.target.name or meta.get("name") or meta.get("generateName") or "Unknown"
+    return errors.forbidden(resource.group, resource.plural, name=name, why=why, causes=causes)
 
 
 class Plugin(Protocol):

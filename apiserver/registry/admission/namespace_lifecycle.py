@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from apiserver.api import errors
-from apiserver.registry.admission.chain import Attributes
+from apiserver.registry.admission.chain import Attributes, forbidden
 from etcd.store import KeyValue
 
 IMMORTAL = frozenset(("default", "kube-system", "kube-public"))
@@ -44,11 +44,10 @@ class NamespaceLifecycle:
 
 def _terminating(attributes: Attributes) -> errors.ApiError:
     target = attributes.target
-    name = (attributes.obj or {}).get("metadata", {}).get("name") or target.name
     cause = {
         "reason": "NamespaceTerminating",
         "message": f"namespace {target.namespace} is being terminated",
         "field": "metadata.namespace",
     }
     why = f"unable to create new content in namespace {target.namespace} because it is being terminated"
-    return errors.forbidden(target.resource.group, target.resource.plural, name=name, why=why, causes=[cause])
+    return forbidden(attributes, why, causes=[cause])

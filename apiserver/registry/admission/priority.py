@@ -5,10 +5,8 @@ from typing import Protocol
 
 import orjson
 
-from apiserver.api import errors
-from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
-from apiserver.registry.admission.chain import Attributes
+from apiserver.registry.admission.chain import Attributes, forbidden
 from apiserver.registry.admission.latest import Follows, Latest
 from etcd.store import KeyValue
 
@@ -59,15 +57,15 @@ class Priority:
         value, policy = found["value"], found.get("preemptionPolicy")
         if spec.setdefault("priority", value) != value:
             why = f"the integer value of priority ({spec['priority']}) {_ADVICE.format(value)}"
-            raise _forbidden(attributes, why)
+            raise forbidden(attributes, why)
         if policy and spec.setdefault("preemptionPolicy", policy) != policy:
             why = f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) {_ADVICE.format(policy)}"
-            raise _forbidden(attributes, why)
+            raise forbidden(attributes, why)
 
     def _class(self, attributes: Attributes, name: str) -> Obj:
         kv = self._store.get(CLASSES + name)
         if kv is None:
-            raise _forbidden(attributes, f"no PriorityClass with name {name} was found")
+            raise forbidden(attributes, f"no PriorityClass with name {name} was found")
         found: Obj = orjson.loads(kv.value)
         return found
 
@@ -75,7 +73,7 @@ class Priority:
         found = self._default.get()["metadata"]["name"]
         if found and (attributes.old is None or found != obj["metadata"].get("name")):
             why = f"PriorityClass {found} is already marked as default. Only one default can exist"
-            raise _forbidden(attributes, why)
+            raise forbidden(attributes, why)
 
 
 def _lowest_default(classes: Iterable[KeyValue]) -> Obj:
@@ -94,9 +92,3 @@ def _keep(new: Obj, old: Obj) -> None:
     for field in RESOLVED:
         if field in old and new.get(field) is None:
             new[field] = old[field]
-
-
-def _forbidden(attributes: Attributes, why: str) -> ApiError:
-    resource, obj = attributes.target.resource, attributes.obj or {}
-    name = obj["metadata"].get("name") or attributes.target.name
-    return errors.forbidden(resource.group, resource.plural, name=name, why=why)
