@@ -1,19 +1,25 @@
 """Clusters with controllers and nodes, and what kubectl makes of them."""
 
+import asyncio
+import base64
 import json
 import logging
 import re
 import select
 import signal
+import ssl
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
+import yaml
 
 from mockube.cluster import Cluster
 
@@ -176,6 +182,23 @@ def manage(start: Start) -> Callable[..., Running]:
         )
 
     return manage
+
+
+@asynccontextmanager
+async def _asking(kubeconfig: Path) -> AsyncIterator[aiohttp.ClientSession]:
+    config = yaml.safe_load(await asyncio.to_thread(kubeconfig.read_text))
+    cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+    authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
+    connector = aiohttp.TCPConnector(ssl=ssl.create_default_context(cadata=authority))
+    headers = {"Authorization": f"Bearer {user['token']}"}
+    async with aiohttp.ClientSession(cluster["server"], headers=headers, connector=connector) as session:
+        yield session
+
+
+@pytest.fixture
+def asking() -> Callable[[Path], AbstractAsyncContextManager[aiohttp.ClientSession]]:
+    """Somebody with the rights of a kubeconfig's user, who asks its server by HTTP."""
+    return _asking
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
