@@ -1,6 +1,7 @@
 """The official Python client: exec and attach over WebSocket channels, logs, and its port-forward."""
 
 import gc
+import threading
 
 import pytest
 from kubernetes import client, stream
@@ -38,6 +39,7 @@ def test_the_exit_code_is_told(api):
     socket = execute(api, "sh", "-c", "exit 5", _preload_content=False)
     socket.run_forever(timeout=20)
     assert socket.returncode == 5
+    socket.close()
 
 
 def test_a_shell_reads_line_by_line(api):
@@ -86,4 +88,7 @@ def test_ports_are_forwarded_on_channels(api):
     assert "connect: connection refused" in forward.error(81)
     for port in (80, 81):
         forward.socket(port).close()
+    for thread in threading.enumerate():
+        if thread.name.startswith("Kubernetes port forward proxy"):
+            thread.join(timeout=20)
     forward.websocket.close()
