@@ -141,8 +141,7 @@ class Kubelets:
         backend = await self._dial(location)
         try:
             backend.write(_head(request, location))
-            head = await backend.head()
-            if head.status != 101:
+            if await backend.status() != 101:
                 return await _declined(backend, asked)
             client = request.transport
             if client is None:
@@ -195,10 +194,10 @@ async def _declined(backend: Backend, asked: Asked) -> Answer:
     Raises:
         ApiError: 500, it says that all is well.
     """
-    status, body, media = await backend.body(MOST)
-    if status < 400:
-        raise ApiError(500, "", f"invalid upgrade response: status code {status}")
-    return response(body, code=status, media=media, audit_id=asked.audit_id)
+    found = await backend.declined(MOST)
+    if found.status < 400:
+        raise ApiError(500, "", f"invalid upgrade response: status code {found.status}")
+    return response(found.body, code=found.status, media=found.media, audit_id=asked.audit_id)
 
 
 def _refusal(status: int, body: bytes, asked: Asked) -> ApiError:

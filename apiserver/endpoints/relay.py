@@ -14,10 +14,12 @@ PATIENCE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """The first line of an answer."""
+class Declined:
+    """An answer that changes no protocol."""
 
     status: int
+    body: bytes
+    media: str
 
 
 class Backend(asyncio.Protocol):
@@ -71,8 +73,8 @@ class Backend(asyncio.Protocol):
         if self._transport is not None:
             self._transport.write(data)
 
-    async def head(self) -> Head:
-        """The head of the answer, once it is there.
+    async def status(self) -> int:
+        """The status of the answer, once its head is there.
 
         Raises:
             EOFError: none comes, or something else.
@@ -81,10 +83,10 @@ class Backend(asyncio.Protocol):
         words = bytes(self._received[:64]).split(None, 2)
         if len(words) < 2 or not words[0].startswith(b"HTTP/1.") or not words[1].isdigit():
             raise EOFError
-        return Head(int(words[1]))
+        return int(words[1])
 
-    async def body(self, limit: int) -> tuple[int, bytes, str]:
-        """Status, body and media type of an answer that is whole.
+    async def declined(self, limit: int) -> Declined:
+        """An answer that is read to its end, or as far as the limit.
 
         Raises:
             EOFError: it is none.
@@ -98,7 +100,7 @@ class Backend(asyncio.Protocol):
                     await self._changed.wait()
         answer = self._parsed()
         try:
-            return answer.status, answer.read(limit), answer.headers.get("Content-Type", "text/plain")
+            return Declined(answer.status, answer.read(limit), answer.headers.get("Content-Type", "text/plain"))
         except HTTPException as error:
             raise EOFError from error
 

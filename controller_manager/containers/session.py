@@ -14,11 +14,12 @@ from controller_manager.containers.effects import (
     bytes_of,
     text_of,
 )
-from controller_manager.containers.grammar import Script, parse
+from controller_manager.containers.grammar import parse
 from controller_manager.containers.scanning import ShellSyntaxError
 from controller_manager.containers.shell import Shell
 from controller_manager.containers.shell_commands import Exit
 from controller_manager.containers.state import LONGEST_VALUE
+from controller_manager.containers.syntax import Script
 
 CONTINUED = "> "
 

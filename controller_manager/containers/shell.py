@@ -6,7 +6,13 @@ from typing import Any, TypeAlias
 from controller_manager.containers.effects import FAILED, MISUSED, Effect, Now, Process, Turn, complain, text_of
 from controller_manager.containers.expansion import Expansion
 from controller_manager.containers.files import FileError, absolute
-from controller_manager.containers.grammar import (
+from controller_manager.containers.grammar import parse
+from controller_manager.containers.patterns import Glob
+from controller_manager.containers.pipes import Into, Target, captured, piped, redirected
+from controller_manager.containers.scanning import ShellSyntaxError, Substitution
+from controller_manager.containers.shell_commands import BUILTINS, Break, Continue, Exit, Return
+from controller_manager.containers.state import LONGEST_VALUE, OutOfMemoryError, State
+from controller_manager.containers.syntax import (
     AndOr,
     Case,
     Command,
@@ -20,13 +26,7 @@ from controller_manager.containers.grammar import (
     Script,
     Simple,
     While,
-    parse,
 )
-from controller_manager.containers.patterns import Glob
-from controller_manager.containers.pipes import Into, Target, captured, piped, redirected
-from controller_manager.containers.scanning import ShellSyntaxError, Substitution
-from controller_manager.containers.shell_commands import BUILTINS, Break, Continue, Exit, Return
-from controller_manager.containers.state import LONGEST_VALUE, OutOfMemoryError, State
 
 CALLS = 20
 """How deep functions and scripts may call each other."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 
 from controller_manager.containers.container import Container
-from controller_manager.containers.grammar import Command
+from controller_manager.containers.syntax import Command
 
 LONGEST_VALUE = 1024 * 1024
 """Letters that a variable may hold, and that a command may put out into another's arguments."""

@@ -141,7 +141,8 @@ class Pods:
 
     def _pod_changed(self, change: Change) -> None:
         uid = change.obj["metadata"].get("uid", "")
-        for heard in list(self._listeners.get(uid, ())):
+        listeners = self._listeners.get(uid)
+        for heard in list(listeners) if listeners else ():
             heard(change.new)
         if change.new is None and uid in self._quotas:
             self._forget(uid)

@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 SCRIPTS = [
     ("echo hello   world", "hello world\n"),
@@ -159,3 +161,17 @@ def test_what_cannot_be_executed_is_told_as_runc_does(box, command, why):
     ran = box.run(*command)
     start = "OCI runtime exec failed: exec failed: unable to start container process: "
     assert (ran.code, ran.err) == (126, f"{start}{why}: unknown\n")
+
+
+LETTERS = "'\"\\$`(){}[]<>|&;!#*?~=+-/%:, \n\0a1\udcff"
+WORDS = "$( $(( ${ )) && || ;; >> 2>&1 if then fi while for i in do done case x in esac echo cd cat x= $x ${x:- f()"
+PIECES = st.sampled_from([*LETTERS, *(f"{word} " for word in WORDS.split())])
+
+
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(PIECES, max_size=30).map("".join))
+def test_whatever_is_typed_ends_or_gives_others_a_turn(box, script):
+    assert 0 <= box.sh(script, most=2000).code + 1 <= 256
+    assert (
+        0 <= box.run("sh", given=[script.encode("utf-8", "surrogateescape")], terminal=True, most=2000).code + 1 <= 256
+    )
