@@ -29,6 +29,8 @@ def refusal(directory: Path, *arguments: str) -> str:
         (["--bind-address", "1.2.3"], "it is neither an IP address nor a host name"),
         (["--token-auth-file", "none"], "--token-auth-file: none is not a file"),
         (["--etcd-servers", "http://127.0.0.1:2379"], "etcd cluster"),
+        (["--kubelet-client-certificate", "none"], "--kubelet-client-certificate: none is not a file"),
+        (["--kubelet-timeout", "0s"], "--kubelet-timeout: give more than 0s"),
     ],
 )
 def test_what_cannot_be_used_is_one_line_and_exit_code_2(arguments: list[str], told: str, tmp_path: Path) -> None:
@@ -37,12 +39,20 @@ def test_what_cannot_be_used_is_one_line_and_exit_code_2(arguments: list[str], t
     assert told in line
 
 
-@pytest.mark.parametrize("flag", ["--client-ca-file", "--tls-cert-file", "--tls-private-key-file"])
+@pytest.mark.parametrize(
+    "flag", ["--client-ca-file", "--tls-cert-file", "--tls-private-key-file", "--kubelet-client-key"]
+)
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"hello\n", b""])
 def test_a_file_that_is_no_pem_is_named(flag: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(content)
     told = refusal(tmp_path, "--secure-port", "0", flag, str(tmp_path / "file"))
     assert f"{flag}: {tmp_path / 'file'} cannot be read as PEM" in told
+
+
+def test_a_pem_that_is_no_certificate_is_told_of(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("-----BEGIN NOTHING-----\n-----END NOTHING-----\n")
+    (line,) = refusal(tmp_path, "--secure-port", "0", "--kubelet-certificate-authority", "file").splitlines()
+    assert line.startswith("apiserver: --kubelet-client-certificate, --kubelet-certificate-authority: ")
 
 
 @pytest.mark.parametrize("text", ["1.2.3s", "5", "h", ".s", "-1s", "1 h"])
