@@ -26,13 +26,15 @@ class NobodyListensError(Exception):
 def check_port(pod: Obj, port: int) -> None:
     """Refuse a port at which nobody listens.
 
+    What an image listens at is not known here: a container that names no ports listens at whatever is asked for.
+
     Raises:
-        NobodyListensError: it is none of a container that runs.
+        NobodyListensError: all containers that run name their ports, and it is none of them.
     """
     for container in running_containers(pod):
-        for known in container.get("ports") or ():
-            if known["containerPort"] == port and known.get("protocol", "TCP") == "TCP":
-                return
+        known = container.get("ports")
+        if not known or any(each["containerPort"] == port and each.get("protocol", "TCP") == "TCP" for each in known):
+            return
     sandbox = sandbox_of(pod)
     raise NobodyListensError(
         f"error forwarding port {port} to pod {sandbox}, uid : failed to execute portforward in network namespace "

@@ -140,13 +140,21 @@ async def test_a_port_at_which_nobody_listens_is_told_as_containerd_does(stage, 
         await peer.until(lambda _: peer.data(7).endswith(b"\n"))
 
 
-@pytest.mark.parametrize("ports", [[{"containerPort": 80, "protocol": "UDP"}], [{"containerPort": 443}], []])
+@pytest.mark.parametrize("ports", [[{"containerPort": 80, "protocol": "UDP"}], [{"containerPort": 443}]])
 async def test_only_ports_that_a_container_names_are_listened_at(stage, tunnel, ports):
     stage.pod(container={"ports": ports})
     async with tunnel() as peer:
         await peer.send(*pair(0))
         await peer.until(lambda _: peer.is_closed(1))
     assert b"connection refused" in peer.data(1)
+
+
+async def test_a_container_that_names_no_ports_listens_at_whatever_is_asked_for(stage, tunnel):
+    stage.pod(container={"ports": []})
+    async with tunnel() as peer:
+        await peer.send(*pair(0, port=81))
+        await peer.send(Data(3, GET))
+        await peer.until(lambda _: peer.data(3).endswith(b"\n"))
 
 
 BAD_STREAMS = [
