@@ -44,13 +44,13 @@ def ready(kubectl: Kubectl, *names: str) -> None:
     kubectl.told(f"wait {' '.join(f'pod/{name}' for name in names)} --for=condition=Ready --timeout=30s")
 
 
-def rolls(kubectl: Kubectl, *, partitioned: int = 0) -> None:
+def rolls(kubectl: Kubectl, *, count: int = 3, partitioned: int = 0) -> None:
     """The rollout comes to its end."""
     told = (
         rf"partitioned roll out complete: {partitioned} new pods have been updated\.\.\."
         if partitioned
-        else r"(partitioned roll out complete: 3 new pods have been updated"
-        r"|statefulset rolling update complete 3 pods at revision db-\w+)\.\.\."
+        else rf"(partitioned roll out complete: {count} new pods have been updated"
+        rf"|statefulset rolling update complete {count} pods at revision db-\w+)\.\.\."
     )
     kubectl.says("rollout status statefulset/db", WAITS + told)
 
@@ -246,3 +246,54 @@ def test_describe_tells_what_was_done(db: Kubectl) -> None:
         r"  Normal  SuccessfulCreate  \S+ +statefulset-controller  create Pod db-1 in StatefulSet db successful\n"
         r"  Normal  SuccessfulCreate  \S+ +statefulset-controller  create Pod db-2 in StatefulSet db successful",
     )
+
+
+# -- claims
+
+CLAIM = {
+    "metadata": {"name": "data"},
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+}
+
+
+def volumes(kubectl: Kubectl) -> dict[str, str]:
+    """Claim → the volume that it is bound to."""
+    rows = "custom-columns=:.metadata.name,:.spec.volumeName"
+    return dict(row.split() for row in kubectl.told(f"get pvc --no-headers -o {rows}").splitlines())
+
+
+def test_each_pod_has_a_claim_of_its_own_that_outlives_it(kubectl: Kubectl, stateful_set: Write) -> None:
+    """Row S18; and claims stay when the set goes, unless it says otherwise."""
+    kubectl.told("apply -f -", stateful_set(replicas=3, volumeClaimTemplates=[CLAIM]))
+    rolls(kubectl)
+    assert re.fullmatch(
+        r"(data-db-[012] +Bound +pvc-\S+ +1Gi +RWO +standard +\S+ +\d+s\n){3}", kubectl.told("get pvc --no-headers")
+    )
+    before = volumes(kubectl)
+    kubectl.told("delete pod db-1")
+    kubectl.told("scale statefulset db --replicas=2")
+    until(kubectl, replicas=2, readyReplicas=2)
+    kubectl.told("scale statefulset db --replicas=3")
+    until(kubectl, readyReplicas=3)
+    assert volumes(kubectl) == before
+    claims = "-o 'jsonpath={.items[*].spec.volumes[*].persistentVolumeClaim.claimName}'"
+    assert kubectl.told(f"get pods {claims}") == "data-db-0 data-db-1 data-db-2"
+    kubectl.told("delete statefulset db --cascade=foreground")
+    assert volumes(kubectl) == before
+
+
+def test_claims_go_with_pods_and_sets_that_say_so(kubectl: Kubectl, stateful_set: Write) -> None:
+    """Row S30."""
+    policy = {"whenScaled": "Delete", "whenDeleted": "Delete"}
+    more = {"volumeClaimTemplates": [CLAIM], "persistentVolumeClaimRetentionPolicy": policy}
+    kubectl.told("apply -f -", stateful_set(replicas=2, **more))
+    rolls(kubectl, count=2)
+    before = volumes(kubectl)
+    kubectl.told("scale statefulset db --replicas=1")
+    kubectl.told("wait pvc/data-db-1 --for=delete --timeout=30s")
+    kubectl.told("scale statefulset db --replicas=2")
+    until(kubectl, readyReplicas=2)
+    after = volumes(kubectl)
+    assert (after["data-db-0"], after["data-db-1"] != before["data-db-1"]) == (before["data-db-0"], True)
+    kubectl.told("delete statefulset db")
+    kubectl.told("wait pvc/data-db-0 pvc/data-db-1 --for=delete --timeout=30s")
