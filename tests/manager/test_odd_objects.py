@@ -239,12 +239,18 @@ async def counts_at(url: str) -> Counts:
     return Counts({name: float(value) for name, value in adds}, set(codes))
 
 
-async def rates_at(url: str) -> dict[str, float]:
-    """How many keys each queue is given in a second."""
-    before, began = await counts_at(url), time.monotonic()
-    await asyncio.sleep(QUIET)
-    after, seconds = await counts_at(url), time.monotonic() - began
-    return {name: (number - before.adds.get(name, 0.0)) / seconds for name, number in after.adds.items()}
+async def busy_queues(url: str) -> dict[str, float]:
+    """The queues that are given too many keys in a second, also when what the attack began has had its time."""
+    found: dict[str, float] = {}
+    for _ in range(3):
+        before, began = await counts_at(url), time.monotonic()
+        await asyncio.sleep(QUIET)
+        after, seconds = await counts_at(url), time.monotonic() - began
+        rates = {name: (number - before.adds.get(name, 0.0)) / seconds for name, number in after.adds.items()}
+        found = {name: rate for name, rate in rates.items() if rate > RATE}
+        if not found:
+            break
+    return found
 
 
 def memory_of(process: int) -> int:
@@ -255,8 +261,12 @@ def memory_of(process: int) -> int:
 
 
 async def come_up(session: aiohttp.ClientSession, *workloads: str) -> None:
-    """Make workloads, and wait until all their pods are available."""
+    """Make workloads, and wait until all their pods are available.
+
+    They are for the manager's own nodes: some of the others say that they are ready, and nobody runs anything there.
+    """
     for workload in map(json.loads, workloads):
+        workload["spec"]["template"]["spec"]["nodeSelector"] = {"topology.kubernetes.io/region": "local"}
         path = f"/apis/apps/v1/namespaces/default/{workload['kind'].lower()}s"
         async with session.post(path, json=workload) as answer:
             assert answer.status == 201, await answer.text()
@@ -283,8 +293,7 @@ async def test_nothing_odd_stops_the_controllers(
         assert made == {*KINDS}, "of some kind the server takes nothing of what is made here"
         async with asyncio.timeout(20):
             await come_up(session, deployment(replicas=6), stateful_set(replicas=3))
-    rates = await rates_at(url)
-    assert {name: rate for name, rate in rates.items() if rate > RATE} == {}
+    assert await busy_queues(url) == {}
     codes = (await counts_at(url)).codes
     assert not [code for code in codes if not code.isdecimal() or int(code) >= 500]
     assert memory_of(manager.process.pid) - began < MEMORY
