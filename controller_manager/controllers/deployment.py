@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, labels_of, namespace_of
 from apiserver.api.selectors import SelectorError, label_selector_of
-from controller_manager.controllers.deployment_steps import (
+from controller_manager.parts.deployment_steps import (
     Pass,
     Steps,
     keep_revision,
@@ -15,7 +15,7 @@ from controller_manager.controllers.deployment_steps import (
     roll_back,
     roll_out,
 )
-from controller_manager.controllers.rate_limits import rate_limiter_use
+from controller_manager.parts.rate_limits import rate_limiter_use
 from controller_manager.planning.deployment_faults import Fault, fault_of, is_told, with_fault
 from controller_manager.planning.deployment_status import status_of
 from controller_manager.planning.pods import is_terminal

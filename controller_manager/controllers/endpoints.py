@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
+from controller_manager.parts.services import PACE, SELECTORS, pod_changed, selected_pods
 from controller_manager.planning.endpoint_subsets import endpoints_of, subsets_of
 from controller_manager.planning.services import Selectors, TriggerTimes, selector_of
 from controller_manager.runtime.contract import (
@@ -25,7 +26,6 @@ from controller_manager.runtime.contract import (
     key_of,
 )
 from controller_manager.runtime.kinds import ENDPOINTS, POD, SERVICE
-from controller_manager.runtime.services import PACE, SELECTORS, pod_changed, selected_pods
 
 TIMES = "endpoints-trigger-times"
 """The view that is a TriggerTimes."""

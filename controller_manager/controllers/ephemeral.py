@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, namespace_of
+from controller_manager.parts.storage import PODS_BY_CLAIM
 from controller_manager.planning.volumes import claim_name
 from controller_manager.runtime.claims import controller_of, is_deleting, owner_reference
 from controller_manager.runtime.contract import WARNING, Change, Create, Emit, Key, Plan, Spec, Watch, World, key_of
 from controller_manager.runtime.kinds import CLAIM, POD
-from controller_manager.runtime.storage import PODS_BY_CLAIM
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,21 @@ from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import namespace_of
+from controller_manager.parts.disposal import Item, Patches, delete, look_up, patch, take_finalizer
+from controller_manager.parts.owners import (
+    GRAPH,
+    Judged,
+    Verdict,
+    by_name,
+    dependents_of,
+    graph_of,
+    is_blocked_by,
+    is_elsewhere,
+    item_at,
+    judge,
+    verdict_on,
+    waits_for,
+)
 from controller_manager.planning.owner_patches import (
     owners_all_unblocked,
     owners_deleted,
@@ -44,22 +59,7 @@ from controller_manager.runtime.contract import (
     Watch,
     World,
 )
-from controller_manager.runtime.disposal import Item, Patches, delete, look_up, patch, take_finalizer
 from controller_manager.runtime.kinds import EVERYTHING
-from controller_manager.runtime.owners import (
-    GRAPH,
-    Judged,
-    Verdict,
-    by_name,
-    dependents_of,
-    graph_of,
-    is_blocked_by,
-    is_elsewhere,
-    item_at,
-    judge,
-    verdict_on,
-    waits_for,
-)
 
 AT_ONCE = 100
 """How many dependents are orphaned at a time."""

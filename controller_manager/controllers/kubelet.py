@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
-from controller_manager.controllers.node_meters import RUNNING
+from controller_manager.parts.node_meters import RUNNING
 from controller_manager.planning.addresses import PodAddresses
 from controller_manager.planning.nodes import address_of, is_alive
 from controller_manager.planning.pods import TERMINAL, is_ready
@@ -55,13 +55,18 @@ def _of_pod(world: World, change: Change) -> Iterable[Key | Delayed]:
     pod = change.new
     if pod is None or not (name := pod["spec"].get("nodeName")):
         return ()
-    if _is_ended(pod) or (change.old is not None and _is_settled(change.old, pod)):
+    if _is_ended(pod) or (change.old is not None and (_is_settled(change.old, pod) or _is_over(change.old, pod))):
         return ()
     node = world[NODE].get(name)
     if node is None or not is_alive(node):
         return ()
     key = key_of(pod)
     return (Delayed(key, LINGER) if _begins_to_go(change) else key,)
+
+
+def _is_over(old: Obj, pod: Obj) -> bool:
+    """Whether the grace of a pod that goes is over, which is what its kubelet said when it let go of it."""
+    return is_deleting(old) and not pod["metadata"].get("deletionGracePeriodSeconds")
 
 
 def _begins_to_go(change: Change) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, namespace_of
 from apiserver.api.namespace_conditions import Remaining, updated
+from controller_manager.parts.disposal import TRIES, look_up
 from controller_manager.planning.times import seconds, stamp
 from controller_manager.runtime.claims import is_deleting
 from controller_manager.runtime.contract import (
@@ -33,7 +34,6 @@ from controller_manager.runtime.contract import (
     Watch,
     World,
 )
-from controller_manager.runtime.disposal import TRIES, look_up
 from controller_manager.runtime.kinds import EVERYTHING, NAMESPACE, POD, Kind
 
 FINALIZER = "kubernetes"

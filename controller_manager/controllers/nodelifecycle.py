@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
-from controller_manager.controllers.node_meters import EVICTIONS, ZONES, zone_of
+from controller_manager.parts.node_meters import EVICTIONS, ZONES, zone_of
 from controller_manager.planning.conditions import TRUE
 from controller_manager.planning.node_health import STARTUP_GRACE, Health, silent_status
 from controller_manager.planning.nodes import LEASES, ready_status

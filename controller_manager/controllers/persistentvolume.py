@@ -11,8 +11,9 @@ from typing import Any
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.storage_classes import default_of, is_default
-from controller_manager.controllers.volume_claims import ClaimSeen, sync_claim, waits
-from controller_manager.controllers.volume_writes import fail, to_phase, unbind
+from controller_manager.parts.storage import FREE_VOLUMES, PODS_BY_CLAIM, VOLUMES_BY_CLAIM, WAITING_CLAIMS
+from controller_manager.parts.volume_claims import ClaimSeen, sync_claim, waits
+from controller_manager.parts.volume_writes import fail, to_phase, unbind
 from controller_manager.planning.pods import is_terminal
 from controller_manager.planning.provisioning import is_ours_to_delete, why_undeletable
 from controller_manager.planning.volumes import (
@@ -44,7 +45,6 @@ from controller_manager.runtime.contract import (
     key_of,
 )
 from controller_manager.runtime.kinds import CLAIM, NODE, POD, STORAGE_CLASS, VOLUME
-from controller_manager.runtime.storage import FREE_VOLUMES, PODS_BY_CLAIM, VOLUMES_BY_CLAIM, WAITING_CLAIMS
 
 TICK = ""
 """The key under which claims without a volume, and volumes that are to go, are looked at again."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, namespace_of
+from controller_manager.parts.storage import PODS_BY_CLAIM
 from controller_manager.planning.pods import is_terminal
 from controller_manager.planning.protection import CLAIM_FINALIZER, held, lacks, let_go, may_go, uses
 from controller_manager.planning.volumes import claim_keys
@@ -30,7 +31,6 @@ from controller_manager.runtime.contract import (
     key_of,
 )
 from controller_manager.runtime.kinds import CLAIM, POD
-from controller_manager.runtime.storage import PODS_BY_CLAIM
 
 PACE = 0.1
 """Seconds between two looks at one namespace, so that many claims that go are one look."""

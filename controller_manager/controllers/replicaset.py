@@ -8,7 +8,7 @@ from typing import Any
 from apiserver.api.errors import ApiError, bad_request
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
-from controller_manager.controllers.rate_limits import rate_limiter_use
+from controller_manager.parts.rate_limits import rate_limiter_use
 from controller_manager.planning.deletion_ages import age_ratios
 from controller_manager.planning.pods import (
     condition_of,

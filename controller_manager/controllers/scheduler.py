@@ -12,7 +12,7 @@ from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of, namespace_of
-from controller_manager.controllers.scheduling import (
+from controller_manager.parts.scheduling import (
     FLUSH,
     FOR_CLAIM,
     FREE,
@@ -30,8 +30,8 @@ from controller_manager.controllers.scheduling import (
     volume_changed,
     wants_node,
 )
-from controller_manager.controllers.scheduling_failures import Actions, Attempt, Failed, explain
-from controller_manager.controllers.scheduling_meters import METERS, PENDING, Result, attempted, placed
+from controller_manager.parts.scheduling_failures import Actions, Attempt, Failed, explain
+from controller_manager.parts.scheduling_meters import METERS, PENDING, Result, attempted, placed
 from controller_manager.planning.placement.decision import Chosen, Refused, decide
 from controller_manager.planning.placement.scheduling_queue import Part
 from controller_manager.planning.placement.volumes import Bindings, why_given_up

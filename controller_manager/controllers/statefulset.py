@@ -7,8 +7,10 @@ from typing import Any
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
-from controller_manager.controllers.stateful_meters import GAUGES
-from controller_manager.controllers.stateful_pods import perform
+from controller_manager.parts.history import History, record, truncate
+from controller_manager.parts.stateful_meters import GAUGES
+from controller_manager.parts.stateful_pods import perform
+from controller_manager.parts.updates import update
 from controller_manager.planning.identity import Version, claim_names, claim_templates, revision_name_of, set_names
 from controller_manager.planning.ordinals import (
     Replica,
@@ -42,9 +44,7 @@ from controller_manager.runtime.contract import (
     World,
     itself,
 )
-from controller_manager.runtime.history import History, record, truncate
 from controller_manager.runtime.kinds import CLAIM, CONTROLLER_REVISION, POD, STATEFUL_SET
-from controller_manager.runtime.updates import update
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ import pytest
 
 from apiserver.api.errors import forbidden, not_found
 from controller_manager.controllers import podgc, replicaset, tainteviction
-from controller_manager.controllers.node_meters import EVICTIONS, zone_of
 from controller_manager.controllers.nodelifecycle import SPEC as NODE_LIFECYCLE
-from controller_manager.controllers.stateful_meters import allowed, unavailable
+from controller_manager.parts.node_meters import EVICTIONS, zone_of
+from controller_manager.parts.stateful_meters import allowed, unavailable
 from controller_manager.planning.deletion_ages import age_ratios
 from controller_manager.planning.profile import PROFILES
 from controller_manager.planning.times import stamp

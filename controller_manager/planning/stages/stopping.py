@@ -17,7 +17,11 @@ _UNKNOWN = {
 
 
 def stop(look: Look) -> Step:
-    """What becomes of a pod that is being deleted."""
+    """What becomes of a pod that is being deleted.
+
+    One whose grace is over should be gone, unless somebody holds it: the server died before it could remove it, and has
+    to be asked again.
+    """
     crew, meta = crew_of(look), look.pod["metadata"]
     grace = float(meta.get("deletionGracePeriodSeconds") or 0)
     patience = min(max(map(_stop_time, crew.running()), default=0.0), grace)
@@ -29,7 +33,7 @@ def stop(look: Look) -> Step:
         crew.tell_stopping()
     held = bool(meta.get("finalizers"))  # the pod outlives this, and who holds it wants to know how it ended
     status = _last_status(crew, KILLED if patience and patience == grace else STOPPED) if held else None
-    return Step(status, look.told, gone=bool(grace))
+    return Step(status, look.told, gone=bool(grace) or not held)
 
 
 def _stop_time(container: Container) -> float:

@@ -4,7 +4,7 @@ import pytest
 
 from apiserver.api.errors import ApiError, conflict, not_found
 from controller_manager.controllers.scheduler import FLUSH, SPEC
-from controller_manager.controllers.scheduling import VIEW
+from controller_manager.parts.scheduling import VIEW
 from controller_manager.runtime.contract import Batch, Create, Emit, Later, Patch, Settings
 from controller_manager.runtime.kinds import NODE, POD
 

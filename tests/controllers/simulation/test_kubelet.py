@@ -152,9 +152,19 @@ def test_changes_of_a_running_pod_wake_it_where_they_may_matter(running, make_no
 
 def test_a_pod_can_be_seen_going(running, make_node, make_world):
     world, old = make_world(SPEC, {NODE: [make_node()]}), running()
-    going = old | {"metadata": old["metadata"] | {"deletionTimestamp": "2027-01-15T08:00:30Z"}}
+    begun = {"deletionTimestamp": "2027-01-15T08:00:30Z", "deletionGracePeriodSeconds": 30}
+    going = old | {"metadata": old["metadata"] | begun}
     assert keys_of(world, POD, old, going) == [Delayed(KEY, 0.3)]
-    assert keys_of(world, POD, None, going) == keys_of(world, POD, going, going) == [KEY]
+    assert keys_of(world, POD, None, going) == [KEY]
+
+
+def test_the_end_of_a_pods_grace_wakes_it_only_after_a_start(running, make_node, make_world):
+    world, old = make_world(SPEC, {NODE: [make_node()]}), running()
+    going = {"deletionTimestamp": "2027-01-15T08:00:30Z", "deletionGracePeriodSeconds": 30}
+    old = old | {"metadata": old["metadata"] | going}
+    over = old | {"metadata": old["metadata"] | {"deletionGracePeriodSeconds": 0}}
+    assert keys_of(world, POD, old, over) == []
+    assert keys_of(world, POD, None, over) == [KEY]
 
 
 def test_a_condition_that_somebody_turned_wakes_it(running, make_node, make_world):

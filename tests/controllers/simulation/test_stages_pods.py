@@ -564,6 +564,11 @@ def test_a_shorter_grace_is_heeded(deleted):
     assert life.look(13).gone
 
 
+def test_a_pod_whose_grace_is_over_and_that_is_still_there_goes_at_once_and_without_a_word(deleted):
+    step = deleted(grace=0).look(10.1)
+    assert (step.gone, step.status, step.wait, list(step.told)) == (True, None, None, [])
+
+
 @pytest.mark.parametrize(
     ("annotations", "code"),
     [({}, 143), ({"mockube.io/stop-after": "5"}, 143), ({"mockube.io/stop-after": "forever"}, 137)],

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 from apiserver.api.meta import Obj
-from controller_manager.controllers.scheduling import VIEW, Placement
+from controller_manager.parts.scheduling import VIEW, Placement
 from controller_manager.planning.placement.scheduling_queue import Part
 from controller_manager.runtime.claims import is_deleting
 from controller_manager.runtime.contract import Gauge, World

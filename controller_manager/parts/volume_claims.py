@@ -10,7 +10,7 @@ from typing import Any
 
 from apiserver.api.errors import ApiError, conflict
 from apiserver.api.meta import Obj, name_of
-from controller_manager.controllers.volume_writes import bind, claim_to_phase, lose
+from controller_manager.parts.volume_writes import bind, claim_to_phase, lose
 from controller_manager.planning.provisioning import (
     PROVISIONER,
     assigned_claim,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from apiserver.api.meta import Obj, namespace_of
+from controller_manager.parts.disposal import Item
 from controller_manager.planning.ownership import (
     FOREGROUND,
     Graph,
@@ -16,7 +17,6 @@ from controller_manager.planning.ownership import (
     identity_of,
 )
 from controller_manager.runtime.contract import Key, World
-from controller_manager.runtime.disposal import Item
 from controller_manager.runtime.kinds import Kind
 
 GRAPH = "ownership"

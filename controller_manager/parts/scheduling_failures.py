@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
-from controller_manager.controllers.scheduling import Observed
-from controller_manager.controllers.scheduling_meters import PREEMPTIONS, VICTIMS, Result, attempted
+from controller_manager.parts.scheduling import Observed
+from controller_manager.parts.scheduling_meters import PREEMPTIONS, VICTIMS, Result, attempted
 from controller_manager.planning.placement.decision import Chosen, Refused
 from controller_manager.planning.placement.scheduling_queue import Waiting
 from controller_manager.planning.placement.volumes import Bindings

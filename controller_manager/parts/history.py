@@ -6,6 +6,7 @@ from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
+from controller_manager.parts.updates import update
 from controller_manager.planning.revisions import (
     equal_revision,
     excess,
@@ -16,7 +17,6 @@ from controller_manager.planning.revisions import (
 from controller_manager.runtime.claims import Parent, owner_reference
 from controller_manager.runtime.contract import Action, Create, Delete, Get, Plan, key_of
 from controller_manager.runtime.kinds import CONTROLLER_REVISION
-from controller_manager.runtime.updates import update
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
+from controller_manager.parts.updates import update
 from controller_manager.planning.identity import (
     has_identity,
     has_storage,
@@ -20,7 +21,6 @@ from controller_manager.planning.stateful import Work, due, leaving, outdated, o
 from controller_manager.runtime.claims import owner_reference
 from controller_manager.runtime.contract import WARNING, Action, Batch, Create, Delete, Emit, Plan, Update, key_of
 from controller_manager.runtime.kinds import CLAIM, POD, STATEFUL_SET
-from controller_manager.runtime.updates import update
 
 
 def perform(work: Work) -> Generator[Action, Any, int]:
