@@ -43,8 +43,10 @@ def test_whatever_grace_a_pod_has_its_containers_stop(looked, grace, deleted):
     assert step.gone or step.wait is not None
 
 
-def test_a_deletion_without_a_grace_leaves_the_rest_to_the_server(looked):
-    assert not looked({}, meta={"deletionTimestamp": "2027-01-15T07:59:59Z"}).gone
+def test_a_deletion_without_a_grace_is_asked_for_again_unless_somebody_holds_the_pod(looked):
+    meta = {"deletionTimestamp": "2027-01-15T07:59:59Z"}
+    assert looked({}, meta=meta).gone
+    assert not looked({}, meta=meta | {"finalizers": ["example.com/hold"]}).gone
 
 
 WAITING, RUNNING = {"waiting": {}}, {"running": {"startedAt": "2027-01-15T07:59:00Z"}}
