@@ -30,9 +30,6 @@ from controller_manager.streams.settings import StreamSettings
 
 log = logging.getLogger("controller_manager")
 
-RELEASE = 2.0
-"""Seconds that giving up a lease may take at the end."""
-
 
 class Manager:
     """Controllers over one server.
@@ -95,8 +92,7 @@ class Manager:
                     group.create_task(self._work())
             finally:
                 self._metrics.leading[election.name] = False
-                async with asyncio.timeout(RELEASE):
-                    await elector.release()
+                await elector.release()
 
     async def _work(self) -> None:
         async with self._kubelets(), asyncio.TaskGroup() as group:

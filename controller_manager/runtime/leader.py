@@ -19,6 +19,8 @@ from controller_manager.runtime.kinds import LEASE
 log = logging.getLogger("controller_manager.leader")
 
 SOURCE = "kube-controller-manager"
+RELEASE = 2.0
+"""Seconds that giving up a lease may take at the end."""
 _JITTER = 1.2
 """How much longer than the retry period the wait for a lease may be (JitterFactor)."""
 
@@ -111,9 +113,12 @@ class Elector:
     async def release(self) -> None:
         """Give the lease up, so that another need not wait for its end."""
         try:
-            await self._give_up()
+            async with asyncio.timeout(RELEASE):
+                await self._give_up()
         except ApiError as error:
             log.warning("the lease %s could not be released: %s", self._key, error)
+        except TimeoutError:
+            log.warning("the lease %s could not be released within %g s", self._key, RELEASE)
 
     async def _give_up(self) -> None:
         while self._seen is not None and self.leads:

@@ -161,3 +161,12 @@ def test_a_leader_that_slept_past_its_lease_wakes_ends_and_does_nothing(
     rolled_out(it.kubectl, {"nginx:1": 300})
     assert before + made.rest() == {"nginx:1": 300}
     assert it.transitions() == 1
+
+
+def test_a_leader_ends_well_though_its_server_does_not_answer(serve: Any, manage: Any) -> None:
+    server = serve()
+    leader = manage(server.kubeconfig)
+    assert leader.line().startswith("ready")
+    server.running.send(signal.SIGSTOP)
+    assert leader.ended(signal.SIGTERM) == 0
+    assert "Traceback" not in leader.said.read_text()

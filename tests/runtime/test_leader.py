@@ -6,6 +6,7 @@ import pytest
 from aiohttp import web
 
 from apiserver.api.errors import ApiError
+from controller_manager.runtime import leader
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.contract import Delete, Get, Patch
 from controller_manager.runtime.events import Recorder
@@ -207,6 +208,20 @@ async def test_a_server_that_does_not_answer_is_no_yes(serve, candidate, hasty):
         one = candidate("one", by=client)
         one._terms = type(one._terms)(lease=0.03, renew=0.02, retry=0.01)
         assert not await one._try()
+
+
+async def test_a_server_that_does_not_answer_keeps_nobody_from_ending(serve, candidate, hasty, monkeypatch):
+    async def handle(request):
+        if request.method == "PUT":
+            await asyncio.Event().wait()
+        body = await request.json() if request.can_read_body else {}
+        return web.json_response(body, status=201 if body else 404)
+
+    monkeypatch.setattr(leader, "RELEASE", 0.01)
+    async with Client(await serve(handle), hasty) as client:
+        one = candidate("one", by=client)
+        await one.acquire()
+        await one.release()
 
 
 def test_no_two_processes_have_one_name():
