@@ -161,6 +161,10 @@ def is_rolled_out(workload: Any) -> bool:
     return status.get("observedGeneration") == workload["metadata"]["generation"] and current and counts == [wanted] * 3
 
 
+def nobody_goes(pods: Any) -> bool:
+    return not any("deletionTimestamp" in pod["metadata"] for pod in pods["items"])
+
+
 @dataclass
 class Changer:
     """Gives both workloads new templates, sometimes before the last one is everywhere."""
@@ -221,6 +225,7 @@ async def test_forty_kills_during_rollouts_leave_no_trace(
             await whole(changer.go_on(), until=cluster.suffer())
             await changer.change()
             await changer.until(is_rolled_out, WEB, DB)
+            await changer.until(nobody_goes, PODS)
 
         watches = api.follow(PODS, chronicle.see_pod), api.follow(f"{WORKLOADS}/replicasets", chronicle.see_set)
         async with asyncio.timeout(240):
@@ -245,9 +250,8 @@ async def _check_end(api: Api, images: list[str]) -> None:
     for path in (WEB, DB):
         assert not (await api.do("GET", path))["status"].get("collisionCount")
     pods = (await api.do("GET", PODS))["items"]
-    living = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
-    assert {image_of(pod) for pod in living} == {images[-1]}
-    assert all(map(is_available, living))
-    names = [pod["metadata"]["name"] for pod in living]
+    assert {image_of(pod) for pod in pods} == {images[-1]}
+    assert all(map(is_available, pods))
+    names = [pod["metadata"]["name"] for pod in pods]
     ordinals = sorted(name for name in names if name.startswith("db-"))
     assert (ordinals, len(names)) == ([f"db-{number}" for number in range(DB_PODS)], WEB_PODS + DB_PODS)
