@@ -109,7 +109,7 @@ def observe(world: World, key: Key) -> Starting | Observed | None:
     block = node["spec"].get("podCIDR") or _block(key, blocks, settings)
     address = host_address(block, settings.cluster_cidr)
     lease = world[LEASE].get(f"{LEASES}/{key}")
-    period = renewal_period(key, len(world[NODE]))
+    period = renewal_period(key, len(world[NODE]), grace=settings.node_monitor_grace)
     return Observed(node, lease, size, block, address, settings.kubelet_endpoint, period)
 
 

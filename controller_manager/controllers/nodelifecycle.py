@@ -11,7 +11,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
 from controller_manager.parts.node_meters import EVICTIONS, ZONES, zone_of
 from controller_manager.planning.conditions import TRUE
-from controller_manager.planning.node_health import STARTUP_GRACE, Health, silent_status
+from controller_manager.planning.node_health import DOUBT, STARTUP_GRACE, Health, silent_status
 from controller_manager.planning.nodes import LEASES, ready_status
 from controller_manager.planning.pods import is_ready
 from controller_manager.planning.taints import no_execute, wanted_taints
@@ -82,11 +82,14 @@ def plan(seen: Observed, now: float) -> Plan:
     node, name = seen.node, name_of(seen.node)
     if seen.health.is_new(name):
         yield _event(node, "RegisteredNode", f"Node {name} event: Registered Node {name} in Controller")
-    known = seen.health.look(node, seen.lease, now=now, grace=seen.grace)
+    known = seen.health.look(node, seen.lease, now=now)
     due = known.at + seen.grace
     ready_before = known.ready
     pods = list(seen.pods)
     if now >= due and (status := silent_status(node, now)) != node.get("status"):
+        if not known.is_sure():
+            yield Later(max(1.0, seen.grace * DOUBT))
+            return
         node = yield Update(NODE, node | {"status": status}, subresource="status")
     ready = ready_status(node)
     if ready != TRUE and ready_before == TRUE:

@@ -9,6 +9,8 @@ from controller_manager.planning.times import seconds, stamp
 
 STARTUP_GRACE = 60.0
 """Seconds until a node that never reported is given up (nodeStartupGracePeriod)."""
+DOUBT = 0.1
+"""How much of its grace a silent node has left before it is given up, as heartbeats may be late for once."""
 REPORTED = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 """The conditions that nobody knows any more when the kubelet is silent."""
 
@@ -20,20 +22,28 @@ class Known:
     Attributes:
         heartbeat: the last that was heard, to be told from the next.
         at: when it was heard.
-        looked: when the node was looked at last.
         ready: the status of its Ready condition when it was looked at last.
+        doubted: which time of the last heartbeat was found to be too long ago.
     """
 
     heartbeat: str
     at: float
-    looked: float
     ready: str
+    doubted: float = 0.0
+
+    def is_sure(self) -> bool:
+        """Whether the node was found to be silent before, and still is: the first time this is in doubt.
+
+        Where the whole machine was suspended, or the manager was, all kubelets are heard of again in a moment.
+        """
+        sure, self.doubted = self.doubted == self.at, self.at
+        return sure
 
 
 class Health:
     """When each node was last heard of, on our own clock: a view of the nodes, filled as they are looked at.
 
-    After a start, and after a sleep of the whole machine, all nodes count as just heard of: they could not be.
+    After a start all nodes count as just heard of: they could not be.
     """
 
     def __init__(self) -> None:
@@ -49,7 +59,7 @@ class Health:
         """Whether a node has never been looked at."""
         return name not in self._known
 
-    def look(self, node: Obj, lease: Obj | None, *, now: float, grace: float) -> Known:
+    def look(self, node: Obj, lease: Obj | None, *, now: float) -> Known:
         """What is known of a node, after its heartbeats were looked at.
 
         They may have come since the last look: their own time counts, as far as it is between that look and now.
@@ -58,14 +68,11 @@ class Health:
         heartbeat = f"{renewed_at(lease)} {ready.get('lastHeartbeatTime')}"
         known = self._known.get(name)
         if known is None:
-            known = self._known[name] = Known(heartbeat, now, now, ready.get("status") or "")
+            known = self._known[name] = Known(heartbeat, now, ready.get("status") or "")
         elif known.heartbeat != heartbeat:
             said = ready.get("lastHeartbeatTime")
             known.heartbeat = heartbeat
             known.at = min(max(known.at, renewed_at(lease), seconds(said) if said else 0.0), now)
-        if now > known.looked + 2 * grace:  # nobody was awake: it is looked at once in each period of grace
-            known.at = now
-        known.looked = now
         return known
 
 

@@ -107,13 +107,18 @@ def _labels(name: str, zone: str) -> dict[str, str]:
 # -- leases ------------------------------------------------------------------------------------------------------------
 
 
-def renewal_period(name: str, nodes: int) -> float:
+def renewal_period(name: str, nodes: int, *, grace: float) -> float:
     """Seconds between two renewals of a node's lease: upstream's ten, or more where many would keep the server busy.
 
-    The control plane waits 50 seconds before it gives a node up. Nodes differ a little, so that they do not all come at
-    once.
+    They come twice in the time after which the control plane gives a node up, at the least. Nodes differ a little, so
+    that they do not all come at once.
+
+    Args:
+        name: of the node.
+        nodes: how many there are.
+        grace: seconds that a node may be silent.
     """
-    return min(max(10.0, nodes / 10), 25.0) * (1 - crc32(name.encode()) % 100 / 500)
+    return min(max(10.0, nodes / 10), grace / 2) * (1 - crc32(name.encode()) % 100 / 500)
 
 
 def new_lease(node: Obj, now: float) -> Obj:

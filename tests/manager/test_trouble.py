@@ -143,7 +143,7 @@ def test_a_manager_that_slept_longer_than_nodes_may_be_silent_gives_none_up(
     kubectl.says("rollout status deployment/web", ROLLED_OUT)
     before = kubectl.told(HEALTH)
     manager.send(signal.SIGSTOP)
-    time.sleep(4)  # by the clock, which goes on
+    time.sleep(3)  # by the clock, which goes on
     manager.send(signal.SIGCONT)
     kubectl.told("scale deployment web --replicas=6")
     kubectl.says("rollout status deployment/web", ROLLED_OUT)

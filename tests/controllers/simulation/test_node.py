@@ -157,9 +157,11 @@ def test_a_lease_that_somebody_deleted_is_made_again(reported, reconcile, now):
     assert [type(request) for request in done.requests()] == [Patch, Create]
 
 
-@pytest.mark.parametrize(("nodes", "longest"), [(3, 10), (100, 10), (200, 20), (1000, 25)])
-def test_many_nodes_renew_less_often_and_not_all_at_once(nodes, longest):
-    periods = [renewal_period(f"node-{i}", nodes) for i in range(1, 101)]
+@pytest.mark.parametrize(
+    ("nodes", "grace", "longest"), [(3, 50, 10), (100, 50, 10), (200, 50, 20), (1000, 50, 25), (3, 2, 1)]
+)
+def test_many_nodes_renew_less_often_but_twice_in_their_grace_and_not_all_at_once(nodes, grace, longest):
+    periods = [renewal_period(f"node-{i}", nodes, grace=grace) for i in range(1, 101)]
     assert longest * 0.8 <= min(periods) < max(periods) <= longest
     assert len(set(periods)) > 40
 
