@@ -1,10 +1,13 @@
 """The manager's settings, and whether they can be used."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from apiserver.api.quantity import QuantityError, parse
 from controller_manager.controllers import CONTROLLERS
+from controller_manager.planning.addresses import network, prefix_for
 from controller_manager.planning.profile import PROFILES
 from controller_manager.runtime.contract import Settings, Spec
 from controller_manager.runtime.leader import Terms
@@ -39,6 +42,7 @@ class Config:
         workers: controller → how many keys at a time, where it differs from the controller's own number.
         resync: controller → seconds after which everything is looked at again, 0 for never.
         qps, burst: how many requests a second, and at once; below 0 without limit.
+        metrics_any_port: take any free port where that one is taken.
         metrics_host, metrics_port: where /metrics, /healthz and /readyz are; port 0 is any free one, None is nowhere.
         election: None works at once.
         streams: where simulated kubelets answer logs and exec, None for nowhere.
@@ -56,6 +60,7 @@ class Config:
     burst: int = 0
     metrics_host: str = "127.0.0.1"
     metrics_port: int | None = 10252
+    metrics_any_port: bool = False
     election: Election | None = field(default_factory=Election)
     streams: StreamSettings | None = None
     settings: Settings = field(default_factory=Settings)
@@ -95,7 +100,12 @@ def check(config: Config) -> Config:
             raise ConfigError(f'--controllers: "{word}" is no controller; these are: {known}')
     for name, count in config.workers.items():
         if count < 1:
-            raise ConfigError(f"--concurrent-{name}-syncs: {count} workers do nothing: give 1 or more")
+            raise ConfigError(
+                f"--concurrent-{CONTROLLERS[name].flag}-syncs: {count} workers do nothing: give 1 or more"
+            )
+    if math.isnan(config.qps):
+        raise ConfigError("--kube-api-qps: it is no number: give requests per second, or -1 for no limit")
+    _check_nodes(config.settings)
     terms = config.election.terms if config.election else Terms()
     if not terms.lease > terms.renew > terms.retry > 0:
         raise ConfigError(
@@ -104,12 +114,37 @@ def check(config: Config) -> Config:
         )
     if config.compatibility not in PROFILES:
         raise ConfigError(f"--compatibility: {config.compatibility} is not one of {', '.join(PROFILES)}")
+    if config.streams is not None and not 0 <= config.streams.port < 65536:
+        raise ConfigError(f"--kubelet-port: {config.streams.port} is no port: give a number from 0 to 65535")
     for flag, path in _stream_files(config.streams):
         if not path.is_file():
             raise ConfigError(f"--{flag}: {path} is not a file")
     if config.kubeconfig is not None and not config.kubeconfig.is_file():
         raise ConfigError(f"--kubeconfig: {config.kubeconfig} is not a file")
     return config
+
+
+def _check_nodes(settings: Settings) -> None:
+    for flag, number in (("nodes", settings.nodes), ("node-pods", settings.node_pods)):
+        if number < 0:
+            raise ConfigError(f"--{flag}: {number} is too few: give 0 or more")
+    for flag, text in (("node-cpu", settings.node_cpu), ("node-memory", settings.node_memory)):
+        try:
+            parse(text)
+        except QuantityError as error:
+            raise ConfigError(f'--{flag}: "{text}" is no quantity: give one such as 32 or 256Gi') from error
+    whole, prefix = network(settings.cluster_cidr), prefix_for(settings.node_pods)
+    if whole is None:
+        raise ConfigError(
+            f'--cluster-cidr: "{settings.cluster_cidr}" is no IPv4 network: give one such as 10.244.0.0/14'
+        )
+    room = 1 << (prefix - whole.prefixlen) if prefix >= whole.prefixlen else 0
+    if settings.nodes > room:
+        raise ConfigError(
+            f"--cluster-cidr: {whole} has room for {room} nodes of {settings.node_pods} pods, "
+            f"not for {settings.nodes}: "
+            "give a larger network, or fewer --nodes or --node-pods"
+        )
 
 
 def _stream_files(streams: StreamSettings | None) -> Iterator[tuple[str, Path]]:

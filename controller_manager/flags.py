@@ -13,6 +13,10 @@ from controller_manager.runtime.contract import Settings, Spec
 from controller_manager.runtime.leader import Terms
 from controller_manager.streams.settings import StreamSettings
 
+CLUSTER_CIDR, LARGE_CLUSTER_CIDR = "10.244.0.0/14", "10.128.0.0/9"
+"""Where pods get addresses if nothing is said; neither has addresses of Services."""
+MANY_NODES = 1000
+
 
 def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]:
     """The settings that a command line gives, and how much to log; argparse exits where it cannot be read.
@@ -33,6 +37,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
         burst=given.kube_api_burst,
         metrics_host=given.metrics_bind_address.host,
         metrics_port=given.metrics_bind_address.port,
+        metrics_any_port=given.metrics_any_port,
         election=_election(given) if given.leader_elect else None,
         streams=_streams(given),
         settings=_settings(given),
@@ -71,7 +76,7 @@ def _settings(given: argparse.Namespace) -> Settings:
         node_memory=given.node_memory,
         node_pods=given.node_pods,
         node_version=given.node_version,
-        cluster_cidr=given.cluster_cidr,
+        cluster_cidr=given.cluster_cidr or (LARGE_CLUSTER_CIDR if given.nodes > MANY_NODES else CLUSTER_CIDR),
         node_monitor_grace=given.node_monitor_grace_period,
         terminated_pod_gc_threshold=given.terminated_pod_gc_threshold,
     )
@@ -114,7 +119,15 @@ def _server_flags(group: "argparse._ArgumentGroup") -> None:
         help="where /metrics, /healthz and /readyz are; port 0 is any free one, 0 alone is nowhere",
     )
     add("--until-stdin-ends", action="store_true", help="stop when standard input ends: for keepers that may die")
-    add("-v", "--v", type=int, default=0, metavar="LEVEL", help="how much to log")
+    add("--metrics-any-port", action="store_true", help="take any free port where that of the metrics is taken")
+    add(
+        "-v",
+        "--v",
+        type=int,
+        default=0,
+        metavar="LEVEL",
+        help="how much to log: 0 warnings, 1 what goes on, 2 everything",
+    )
 
 
 def _controller_flags(group: "argparse._ArgumentGroup") -> None:
@@ -186,7 +199,12 @@ def _simulation_flags(group: "argparse._ArgumentGroup") -> None:
     add("--node-memory", default="256Gi", metavar="QUANTITY", help="the memory of each")
     add("--node-pods", type=int, default=110, metavar="N", help="how many pods fit on each")
     add("--node-version", default="v1.37.0", metavar="VERSION", help="the release of their kubelets")
-    add("--cluster-cidr", default="10.244.0.0/14", metavar="CIDR", help="where pods get addresses")
+    add(
+        "--cluster-cidr",
+        default="",
+        metavar="CIDR",
+        help=f"where pods get addresses; {CLUSTER_CIDR}, or {LARGE_CLUSTER_CIDR} for more than {MANY_NODES} nodes",
+    )
     add(
         "--kubelet-bind-address",
         default="127.0.0.1",

@@ -1,12 +1,13 @@
 """What the manager tells of itself over HTTP: /metrics, /healthz, /livez and /readyz."""
 
+import errno
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from controller_manager.config import ConfigError
+from controller_manager.config import Config, ConfigError
 from controller_manager.exposition import exposition
 from controller_manager.metrics import Metrics
 
@@ -17,21 +18,21 @@ Missing = Callable[[], Sequence[str]]
 
 
 @asynccontextmanager
-async def answering(host: str, port: int | None, metrics: Metrics, missing: Missing) -> AsyncIterator[str]:
-    """Answer for as long as the context lasts; gives the URL of the metrics, "" for none.
+async def answering(config: Config, metrics: Metrics, missing: Missing) -> AsyncIterator[str]:
+    """Answer for as long as the context lasts, where the settings say; gives the URL of the metrics, "" for none.
 
     Raises:
         ConfigError: the address cannot be had.
     """
+    host, port = config.metrics_host, config.metrics_port
     if port is None:
         yield ""
         return
     runner = web.AppRunner(_pages(metrics, missing), access_log=None, handle_signals=False)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port)
         try:
-            await site.start()
+            await _listen(runner, host, port, any_port=config.metrics_any_port)
         except OSError as error:
             why = os.strerror(error.errno) if error.errno else str(error)
             raise ConfigError(
@@ -40,6 +41,15 @@ async def answering(host: str, port: int | None, metrics: Metrics, missing: Miss
         yield f"http://{host}:{runner.addresses[0][1]}/metrics"
     finally:
         await runner.cleanup()
+
+
+async def _listen(runner: web.AppRunner, host: str, port: int, *, any_port: bool) -> None:
+    try:
+        await web.TCPSite(runner, host, port).start()
+    except OSError as error:
+        if not any_port or error.errno != errno.EADDRINUSE:
+            raise
+        await web.TCPSite(runner, host, 0).start()
 
 
 def _pages(metrics: Metrics, missing: Missing) -> web.Application:

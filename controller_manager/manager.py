@@ -169,7 +169,7 @@ async def managing(config: Config, access: Access, *, clock: Clock | None = None
     metrics = Metrics(clock)
     async with _client(config, access, clock=clock, metrics=metrics) as client:
         manager = Manager(config, client, clock=clock, metrics=metrics)
-        async with answering(config.metrics_host, config.metrics_port, metrics, lambda: manager.waits_for) as url:
+        async with answering(config, metrics, lambda: manager.waits_for) as url:
             manager.metrics_url = url
             async with _working(manager.run()):
                 yield manager

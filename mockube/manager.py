@@ -1,6 +1,5 @@
 """The controller manager beside a control plane: a process of its own, or a part of this one."""
 
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -21,25 +20,16 @@ class Wanted:
     Attributes:
         nodes: how many nodes to simulate.
         controllers: as --controllers says.
-        metrics_port: 0 for any free one.
+        metrics_port: 0 for any free one; None for the usual one if it is free.
         more: flags of the manager's that are passed on as they are.
         verbosity: how much it logs.
     """
 
     nodes: int = 3
     controllers: str = "*"
-    metrics_port: int = METRICS_PORT
+    metrics_port: int | None = None
     more: tuple[str, ...] = ()
     verbosity: int = 0
-
-
-def free_metrics_port() -> int:
-    """Where Prometheus looks for the manager, 0 if somebody is there: clusters run side by side."""
-    try:
-        with socket.create_server(("127.0.0.1", METRICS_PORT)):
-            return METRICS_PORT
-    except OSError:
-        return 0
 
 
 @asynccontextmanager
@@ -71,7 +61,8 @@ def arguments(running: Running, wanted: Wanted) -> list[str]:
         f"--nodes={wanted.nodes}",
         f"--node-version=v{running.version}.0",
         "--leader-elect=false",  # there is one, and after its death the next need not wait for a lease to end
-        f"--metrics-bind-address=127.0.0.1:{wanted.metrics_port}",
+        f"--metrics-bind-address=127.0.0.1:{METRICS_PORT if wanted.metrics_port is None else wanted.metrics_port}",
+        *(["--metrics-any-port"] if wanted.metrics_port is None else []),
         f"-v={wanted.verbosity}",
         f"--kubelet-tls-cert-file={running.certificates.kubelet}",
         f"--kubelet-tls-private-key-file={running.certificates.kubelet_key}",

@@ -46,11 +46,17 @@ async def supervised(command: Sequence[str], told: Told) -> AsyncIterator[None]:
 
 
 async def _keep(command: Sequence[str], told: Told) -> None:
-    loop, wait = asyncio.get_running_loop(), FIRST_WAIT
+    loop, wait, worked = asyncio.get_running_loop(), FIRST_WAIT, False
+
+    def ready(line: str) -> None:
+        nonlocal worked
+        worked = True
+        told.ready(line)
+
     while True:
         began = loop.time()
-        code = await _run(command, told.ready)
-        if code == UNUSABLE:
+        code = await _run(command, ready)
+        if code == UNUSABLE and not worked:  # what worked once will do so again
             told.unusable()
             return
         if loop.time() - began > CALM:

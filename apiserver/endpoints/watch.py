@@ -94,7 +94,10 @@ class Watches:
                         await socket.send_str(line.decode())
             return socket
         answer = _begin(asked)
-        await answer.prepare(asked.request)
+        try:
+            await answer.prepare(asked.request)
+        except ConnectionError:  # the client was gone before the first byte
+            return answer
         async for data in stream.frames():
             sent[place] += data.count(b"\n")
             await answer.write(data)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, labels_of, name_of
 from controller_manager.parts.services import PACE, SELECTORS, pod_changed, selected_pods
+from controller_manager.parts.slices import slice_changed, slices_of, write_slices
 from controller_manager.planning.endpoint_slices import CONTROLLER, ZONE, Backing, changes_of, stamped
 from controller_manager.planning.services import Selectors, TriggerTimes, selector_of
 from controller_manager.planning.slice_filling import MANAGED_BY, Changes
@@ -25,7 +26,6 @@ from controller_manager.runtime.contract import (
 )
 from controller_manager.runtime.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE
 from controller_manager.runtime.meters import Meter, Reading
-from controller_manager.runtime.slices import slice_changed, slices_of, write_slices
 
 TIMES = "endpointslice-trigger-times"
 """The view that is a TriggerTimes."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from controller_manager.parts.services import PACE
+from controller_manager.parts.slices import slice_changed, slices_of, write_slices
 from controller_manager.planning.mirrored_endpoints import CONTROLLER, LARGEST, is_for_mirroring, mirrored
 from controller_manager.planning.slice_filling import Changes
 from controller_manager.runtime.claims import is_deleting, owner_reference
@@ -26,7 +27,6 @@ from controller_manager.runtime.contract import (
     key_of,
 )
 from controller_manager.runtime.kinds import ENDPOINT_SLICE, ENDPOINTS, SERVICE
-from controller_manager.runtime.slices import slice_changed, slices_of, write_slices
 
 SLICES = slices_of(CONTROLLER)
 

@@ -151,12 +151,12 @@ def _controllers(
     given: argparse.Namespace, running: "Running", began: float, unusable: Callable[[], None]
 ) -> contextlib.AbstractAsyncContextManager[None]:
     """The controller manager, which tells when it is at work, and that it cannot be."""
-    from mockube.manager import Wanted, free_metrics_port, manager_process
+    from mockube.manager import Wanted, manager_process
     from mockube.supervision import Told
 
     port = given.metrics_port
-    if port is None:
-        port = free_metrics_port() if given.port else 0
+    if port is None and not given.port:
+        port = 0
     wanted = Wanted(
         nodes=given.nodes,
         controllers=given.controllers,

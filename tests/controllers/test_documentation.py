@@ -40,7 +40,8 @@ def test_every_controller_is_told_of_with_its_queue_and_its_flag() -> None:
 def flag_row(action: argparse.Action) -> list[str]:
     value = action.metavar or action.dest.upper()
     shown = {0: "", "?": f" [{value}]"}.get(action.nargs, f" {value}")  # type: ignore[arg-type]
-    default = "" if action.default in (None, "", False) else f"`{str(action.default).removesuffix('.0')}`"
+    given = f"{action.default:g}" if isinstance(action.default, float) else str(action.default)
+    default = "" if action.default in (None, "", False) else f"`{given}`"
     about = str(action.help).partition(f": {min(CONTROLLERS)}")[0]
     return [f"`{', '.join(action.option_strings)}{shown}`", default.replace("True", "true"), about]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controller_manager.config import Config
+from controller_manager.config import Config, ConfigError
 from controller_manager.controllers import CONTROLLERS
 from controller_manager.flags import from_arguments
 
@@ -51,6 +51,41 @@ def test_flags_are_those_of_kube_controller_manager():
     assert (config.resync["deployment"], config.qps, config.burst, verbosity) == (90, 20, 30, 2)
     assert (config.election, config.metrics_host, config.metrics_port) == (None, "0.0.0.0", 9090)
     assert (config.settings.terminated_pod_gc_threshold, config.settings.node_monitor_grace) == (5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        ("--nodes=-1", "--nodes: -1 is too few: give 0 or more"),
+        ("--node-pods=-3", "--node-pods: -3 is too few: give 0 or more"),
+        ("--node-cpu=abc", '--node-cpu: "abc" is no quantity: give one such as 32 or 256Gi'),
+        ("--node-memory=", '--node-memory: "" is no quantity: give one such as 32 or 256Gi'),
+        ("--cluster-cidr=abc", '--cluster-cidr: "abc" is no IPv4 network: give one such as 10.244.0.0/14'),
+        ("--kube-api-qps=nan", "--kube-api-qps: it is no number: give requests per second, or -1 for no limit"),
+        ("--concurrent-rc-syncs=0", "--concurrent-rc-syncs: 0 workers do nothing: give 1 or more"),
+        ("--concurrent-gc-syncs=0", "--concurrent-gc-syncs: 0 workers do nothing: give 1 or more"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_told_by_its_flag(flag, said):
+    with pytest.raises(ConfigError) as refused:
+        from_arguments([flag])
+    assert str(refused.value) == said
+
+
+def test_a_network_that_is_too_small_for_the_nodes_is_refused():
+    words = (
+        "--cluster-cidr: 10.0.0.0/22 has room for 4 nodes of 110 pods, not for 5: "
+        "give a larger network, or fewer --nodes or --node-pods"
+    )
+    with pytest.raises(ConfigError) as refused:
+        from_arguments(["--cluster-cidr=10.0.0.0/22", "--nodes=5"])
+    assert str(refused.value) == words
+    assert from_arguments(["--cluster-cidr=10.0.0.0/22", "--nodes=4"])[0].settings.nodes == 4
+
+
+def test_many_nodes_get_a_larger_network():
+    assert from_arguments(["--nodes=1000"])[0].settings.cluster_cidr == "10.244.0.0/14"
+    assert from_arguments(["--nodes=5000"])[0].settings.cluster_cidr == "10.128.0.0/9"
 
 
 def test_no_port_is_nowhere():
