@@ -86,9 +86,11 @@ def keep_revision(run: Pass) -> Steps:
     bounded = run.profile.bounded_history
     annotations = history.annotations_for_new(run.deployment, new, revision, bounded=bounded)
     ready = run.deployment["spec"].get("minReadySeconds", 0)
-    if annotations != annotations_of(new) or ready != new["spec"].get("minReadySeconds", 0):
-        changed = with_annotations(new, annotations) | {"spec": new["spec"] | {"minReadySeconds": ready}}
-        new = yield Update(REPLICA_SET, changed)
+    spec = new["spec"]
+    if ready != spec.get("minReadySeconds", 0):
+        spec = spec | {"minReadySeconds": ready}
+    if annotations != annotations_of(new) or spec is not new["spec"]:
+        new = yield Update(REPLICA_SET, with_annotations(new, annotations) | {"spec": spec})
         run.sets = run.sets.having(new)
     deployment = history.with_revision_of(run.deployment, new)
     if statuses.has_deadline(deployment) and statuses.progress_of(deployment) is None:

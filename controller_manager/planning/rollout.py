@@ -67,20 +67,8 @@ def first_size(deployment: Obj, sets: ReplicaSets) -> int:
 
 
 def next_size(deployment: Obj, sets: ReplicaSets) -> int:
-    """The size that the new ReplicaSet should have next (reconcileNewReplicaSet).
-
-    An old one that became new again, and was shrunk just before, is not grown until it has told what is left of it:
-    afterwards nobody could tell pods that it has lost from pods that it has. Upstream grows it, and where the status is
-    late it takes too many pods from the others.
-    """
-    size = min(replicas_of(deployment), first_size(deployment, sets))
-    return min(size, replicas_of(sets.new)) if sets.new and _is_untold(sets.new) else size
-
-
-def _is_untold(replica_set: Obj) -> bool:
-    """Whether a set was shrunk, and its status is from before."""
-    behind = count(replica_set, "observedGeneration") < replica_set["metadata"].get("generation", 0)
-    return behind and count(replica_set, "availableReplicas") > replicas_of(replica_set)
+    """The size that the new ReplicaSet should have next (reconcileNewReplicaSet)."""
+    return min(replicas_of(deployment), first_size(deployment, sets))
 
 
 def without_unhealthy(deployment: Obj, sets: ReplicaSets) -> list[Resize] | None:
@@ -117,8 +105,7 @@ def _budget(deployment: Obj, sets: ReplicaSets) -> int:
 def without_surplus(deployment: Obj, sets: ReplicaSets) -> list[Resize]:
     """What old ReplicaSets lose of available pods, oldest first (scaleDownOldReplicaSetsForRollingUpdate).
 
-    Of a set that was shrunk just now no more pods are counted on than it wants; upstream counts all, and where it runs
-    again before they are gone it can take too many.
+    Upstream counts every pod that is told of, and takes too many where statuses are late; here only _reliable ones.
     """
     surplus = sum(map(_reliable, sets.all)) - fewest_available(deployment)
     cuts = []
@@ -132,4 +119,12 @@ def without_surplus(deployment: Obj, sets: ReplicaSets) -> list[Resize]:
 
 
 def _reliable(replica_set: Obj) -> int:
+    """How many of a set's available pods are there for certain, and stay.
+
+    A status counts the pods from before what its run deleted, and those go that are not available first: of what it
+    tells, as many stay as the size that it has observed. Of a set that got another size since none is certain: it may
+    have been shrunk and grown again, and the pods in the status be those that it lost.
+    """
+    if count(replica_set, "observedGeneration") < replica_set["metadata"].get("generation", 0):
+        return 0
     return min(count(replica_set, "availableReplicas"), replicas_of(replica_set))

@@ -73,24 +73,6 @@ def test_the_new_replica_set_takes_the_room_that_is_left(make_deployment, make_s
         assert first_size(deployment, sets) == size
 
 
-@pytest.mark.parametrize(
-    ("size", "available", "observed", "next_one"),
-    [
-        pytest.param(4, 8, 1, 4, id="shrunk-and-not-told"),
-        pytest.param(4, 8, 2, 8, id="shrunk-and-its-pods-cannot-go"),
-        pytest.param(4, 4, 1, 8, id="not-told-and-not-shrunk"),
-        pytest.param(12, 13, 1, 10, id="too-large-whatever-it-tells"),
-    ],
-)
-def test_a_set_that_came_back_grows_once_it_has_told_what_is_left_of_it(
-    make_deployment, make_set, size, available, observed, next_one
-):
-    back = make_set(1, size, available, status={"observedGeneration": observed})
-    back["metadata"]["generation"] = 2
-    sets = divided(make_deployment("web:1"), [back, make_set(2, 13 - 4 - 4)])
-    assert next_size(make_deployment("web:1", surge=3, unavailable=2), sets) == next_one
-
-
 def test_to_recreate_is_to_start_at_full_size(make_deployment, make_set):
     deployment = make_deployment("web:2", strategy={"type": "Recreate"})
     assert first_size(deployment, divided(deployment, [make_set(1, 10)])) == 10
@@ -123,6 +105,26 @@ def test_a_set_that_was_shrunk_is_not_counted_on_for_more_pods_than_it_wants(mak
     deployment = make_deployment("web:9", surge=3, unavailable=2)
     sets = divided(deployment, [make_set(1, 0, 2), make_set(2, 3, 3), make_set(9, 8, 6)])
     assert named(without_surplus(deployment, sets)) == {"web-2": 2}
+
+
+@pytest.mark.parametrize(
+    ("available", "observed", "waits", "surplus"),
+    [  # of the new set, which wants eight; the old one has five, all available
+        pytest.param(8, 2, False, {"web-1": 0}, id="told"),
+        pytest.param(6, 2, False, {"web-1": 2}, id="told-that-some-are-missing"),
+        pytest.param(10, 2, False, {"web-1": 0}, id="its-pods-have-yet-to-go"),
+        pytest.param(8, 1, True, {}, id="not-told"),
+    ],
+)
+def test_a_set_is_not_counted_on_before_it_has_told_how_it_is_at_the_size_that_it_has(
+    make_deployment, make_set, available, observed, waits, surplus
+):
+    deployment = make_deployment("web:9", surge=3, unavailable=2)
+    back = make_set(9, 8, available, status={"observedGeneration": observed})
+    back["metadata"]["generation"] = 2
+    sets = divided(deployment, [make_set(1, 5, 5), back])
+    assert without_unhealthy(deployment, sets) == (None if waits else [])
+    assert named(without_surplus(deployment, sets)) == surplus
 
 
 def test_of_sets_with_the_same_template_the_oldest_is_new(make_deployment, make_set):

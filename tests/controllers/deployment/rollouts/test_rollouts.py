@@ -97,10 +97,38 @@ def test_undo_counts_on_no_pod_of_a_set_that_has_yet_to_tell_how_many_it_lost(ma
         cluster.deliver(DEPLOYMENT)
         cluster.deliver(REPLICA_SET)
         cluster.run("deployment")
-    assert cluster.sizes == {"web:1": 4, "web:bad": 4}
+    assert cluster.sizes == {"web:1": 5, "web:bad": 8}
     cluster.server.refuse = lambda _: None
     cluster.settle()
     assert cluster.sizes == {"web:1": 10, "web:bad": 0}
+
+
+def test_to_and_fro_takes_no_pod_for_one_that_its_set_has_just_deleted(make_cluster):
+    """A set's status is as of before the pods went that the same run deleted: it names its size, and counts them."""
+
+    def heard(*names):
+        for name in names:
+            for kind in KINDS:
+                cluster.deliver(kind)
+            cluster.run(name)
+
+    cluster = make_cluster("web:1", replicas=1, surge=1, unavailable=0)
+    cluster.settle()
+    cluster.set_image("web:2")
+    heard("deployment", "replicaset")
+    cluster.work()
+    heard("replicaset", "deployment")
+    first, second = (found["metadata"]["name"] for found in cluster.sets)
+    while cluster.pods(of=first):
+        heard("replicaset")
+    assert cluster.sizes == {"web:1": 0, "web:2": 1}
+    assert cluster.sets[0]["status"]["availableReplicas"] == 1
+    cluster.set_image("web:1")
+    heard("deployment", "deployment", "deployment")
+    assert cluster.sizes == {"web:1": 1, "web:2": 1}
+    assert len(cluster.pods(of=second)) == 1
+    cluster.settle()
+    assert cluster.sizes == {"web:1": 1, "web:2": 0}
 
 
 def test_d8_a_template_that_comes_back_finds_its_set_again(make_cluster):
