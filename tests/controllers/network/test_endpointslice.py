@@ -6,9 +6,9 @@ import pytest
 
 from apiserver.api.errors import forbidden, not_found, unavailable
 from controller_manager.controllers.endpointslice import SLICES, SPEC, pod_changed
+from controller_manager.parts.slices import slice_changed
 from controller_manager.runtime.contract import Batch, Change, Create, Delayed, Delete, Update
 from controller_manager.runtime.kinds import ENDPOINT_SLICE, NODE, POD, SERVICE
-from controller_manager.parts.slices import slice_changed
 
 SERVICE_NAME, MANAGED_BY = "kubernetes.io/service-name", "endpointslice.kubernetes.io/managed-by"
 CONTROLLER = "endpointslice-controller.k8s.io"
