@@ -123,7 +123,8 @@ async def test_what_the_server_forgot_while_the_manager_slept_is_asked_for_again
         await server.told("rollout status deployment/other --timeout=30s")
         sets = json.loads(await server.told("get replicasets -l app=web -o json"))["items"]
         assert sorted(each["spec"]["replicas"] for each in sets) == [0, 5]
-        assert len((await server.told("get pods -l app=web -o name")).split()) == 5
+        pods = json.loads(await server.told("get pods -l app=web -o json"))["items"]
+        assert len([pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]) == 5
         assert await asyncio.to_thread(manager.ended, signal.SIGTERM) == 0
     said = manager.said.read_text()
     assert "everything is asked for again" in said
