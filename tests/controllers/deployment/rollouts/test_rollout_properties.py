@@ -70,11 +70,18 @@ def do(cluster, name, value):
         "relist": cluster.relist,
         "resync": lambda kind: cluster.caches.cache(kind).resync(),
         "restart": lambda _: cluster.start(),
-        "sleep": cluster.sleep,
+        "sleep": lambda seconds: sleep(cluster, seconds),
         "deliver": lambda what: cluster.deliver(*what),
         "run": cluster.run,
     }
     deeds.get(name, lambda number: harm(cluster, name, number))(value)
+
+
+def sleep(cluster, seconds):
+    """Let time pass once caches are up to date: one that lags for 5 minutes is waited for no more, and limits break."""
+    for kind in KINDS:
+        cluster.deliver(kind)
+    cluster.sleep(seconds)
 
 
 def undo(cluster):
