@@ -26,15 +26,17 @@ class NobodyListensError(Exception):
 def check_port(pod: Obj, port: int) -> None:
     """Refuse a port at which nobody listens.
 
-    What an image listens at is not known here: a container that names no ports listens at whatever is asked for.
+    What an image listens at is not known here: where no container names a port, all are listened at.
 
     Raises:
-        NobodyListensError: all containers that run name their ports, and it is none of them.
+        NobodyListensError: the containers that run name ports, and it is none of them.
     """
-    for container in running_containers(pod):
-        known = container.get("ports")
-        if not known or any(each["containerPort"] == port and each.get("protocol", "TCP") == "TCP" for each in known):
-            return
+    running = list(running_containers(pod))
+    known = [each for container in running for each in container.get("ports") or ()]
+    if running and not known:
+        return
+    if any(each["containerPort"] == port and each.get("protocol", "TCP") == "TCP" for each in known):
+        return
     sandbox = sandbox_of(pod)
     raise NobodyListensError(
         f"error forwarding port {port} to pod {sandbox}, uid : failed to execute portforward in network namespace "

@@ -149,7 +149,7 @@ async def test_only_ports_that_a_container_names_are_listened_at(stage, tunnel, 
     assert b"connection refused" in peer.data(1)
 
 
-async def test_a_container_that_names_no_ports_listens_at_whatever_is_asked_for(stage, tunnel):
+async def test_where_no_container_names_a_port_all_are_listened_at(stage, tunnel):
     stage.pod(container={"ports": []})
     async with tunnel() as peer:
         await peer.send(*pair(0, port=81))
