@@ -15,8 +15,8 @@ from servers import Ask, Server, managed, ours
 
 DEPLOYMENTS, REPLICAS = 10, 500
 PODS = DEPLOYMENTS * REPLICAS
-NODES = 60
-"""Simulated, of 110 pods each: 5,000 pods fit, and a quarter more in a rolling update."""
+NODES, NODE_PODS = 20, 330
+"""Simulated nodes, and the pods of each: 5,000 fit, and a quarter more in a rolling update."""
 PATH = "/apis/apps/v1/namespaces/default/deployments"
 PATIENCE = 300.0
 """Seconds that one of the works may take."""
@@ -72,7 +72,7 @@ def _post_rate(bench: Bench, number: int) -> float:
 
 def _round(directory: Path, posts: float, bench: Bench) -> Round:
     names = [f"web{number}" for number in range(DEPLOYMENTS)]
-    with managed(directory, nodes=NODES) as server, server.asking() as ask:
+    with managed(directory, nodes=NODES, pods=NODE_PODS) as server, server.asking() as ask:
         idle = server.manager_memory()
         began = time.monotonic()
         for name in names:
@@ -86,7 +86,10 @@ def _round(directory: Path, posts: float, bench: Bench) -> Round:
             ask("PATCH", f"{PATH}/{name}", json.dumps(_template("2")).encode(), MERGE)
         updated = _until_ready(ask, names, began)
         bench.say(f"updated in {updated:.1f} s")
-    with managed(directory.with_name(f"{directory.name}scale"), nodes=NODES) as server, server.asking() as ask:
+    with (
+        managed(directory.with_name(f"{directory.name}scale"), nodes=NODES, pods=NODE_PODS) as server,
+        server.asking() as ask,
+    ):
         ask("POST", PATH, json.dumps(_deployment("one", 0)).encode(), JSON)
         _until_ready(ask, ["one"], time.monotonic())
         began = time.monotonic()

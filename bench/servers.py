@@ -98,10 +98,17 @@ def ours(directory: Path) -> Iterator[Server]:
 
 
 @contextmanager
-def managed(directory: Path, *, nodes: int) -> Iterator[Server]:
-    """Our server with controllers and simulated nodes, when they are at work."""
+def managed(directory: Path, *, nodes: int, pods: int) -> Iterator[Server]:
+    """Our server with controllers and simulated nodes of so many pods each, when they are at work."""
     port = _free_port()
-    command = [*_up(port, directory), "--nodes", str(nodes), "--metrics-port", "0"]
+    command = [
+        *_up(port, directory),
+        "--nodes",
+        str(nodes),
+        f"--manager-flag=--node-pods={pods}",
+        "--metrics-port",
+        "0",
+    ]
     with (directory.parent / "mockube.log").open("ab") as log, _process(command, log) as process:
         assert process.stdout is not None
         if not any(b"at work" in line for line in process.stdout):
