@@ -72,7 +72,7 @@ class Config:
         said = self.controllers
         if not is_chosen("kubelet", said) and "node" not in said:
             said = (*said, "-node")
-        return [spec for name, spec in CONTROLLERS.items() if is_chosen(name, said, default=spec.default)]
+        return [spec for name, spec in CONTROLLERS.items() if is_chosen(name, said)]
 
     @property
     def nodes(self) -> int:
@@ -80,12 +80,12 @@ class Config:
         return self.settings.nodes if any(spec.name == "node" for spec in self.chosen()) else 0
 
 
-def is_chosen(name: str, said: Iterable[str], *, default: bool = True) -> bool:
+def is_chosen(name: str, said: Iterable[str]) -> bool:
     """Whether a controller runs (IsControllerEnabled): named, not named with "-", or one of "*"."""
     words = list(said)
     if name in words or f"-{name}" in words:
         return name in words
-    return "*" in words and default
+    return "*" in words
 
 
 def check(config: Config) -> Config:

@@ -66,17 +66,3 @@ def say(text: str, fd: int = OUT) -> Write:
 def complain(text: str) -> Write:
     """Put out a line of standard error."""
     return say(text, ERR)
-
-
-def read_all(limit: int) -> Generator[Effect, Any, bytes]:
-    """The whole standard input, as far as it may be kept.
-
-    Raises:
-        MemoryError: it is longer than the limit.
-    """
-    found = bytearray()
-    while data := (yield Read()):
-        found += data
-        if len(found) > limit:
-            raise MemoryError("input is too long")
-    return bytes(found)

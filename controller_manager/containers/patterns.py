@@ -114,14 +114,9 @@ def _glob_items(pattern: str) -> list[_Item]:
                 found.append(_Item(None, many=True, maybe=True))
             case "?":
                 found.append(_Item(None))
-            case "[":
-                item, at = _bracket(pattern, at)
-                found.append(item)
-            case "\\" if at < len(pattern):
-                found.append(_Item(pattern[at]))
-                at += 1
             case _:
-                found.append(_Item(letter))
+                item, at = _letters(letter, pattern, at)
+                found.append(item)
     return found
 
 
@@ -136,15 +131,19 @@ def _expression_items(pattern: str) -> list[_Item]:
                 found[-1] = _Item(found[-1].letters, many=letter != "?", maybe=letter != "+")
             case ".":
                 found.append(_Item(None))
-            case "[":
-                item, at = _bracket(pattern, at)
-                found.append(item)
-            case "\\" if at < len(pattern):
-                found.append(_Item(pattern[at]))
-                at += 1
             case _:
-                found.append(_Item(letter))
+                item, at = _letters(letter, pattern, at)
+                found.append(item)
     return found
+
+
+def _letters(letter: str, pattern: str, at: int) -> tuple[_Item, int]:
+    """What a letter stands for where it is no sign of its own, read alike by both kinds, and where the pattern goes on."""
+    if letter == "[":
+        return _bracket(pattern, at)
+    if letter == "\\" and at < len(pattern):
+        return _Item(pattern[at]), at + 1
+    return _Item(letter), at
 
 
 def _bracket(pattern: str, at: int) -> tuple[_Item, int]:

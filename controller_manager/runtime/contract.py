@@ -352,7 +352,6 @@ class Spec:
         queue: what metrics call its work queue, where that is not its name.
         meters: what its plans measure.
         gauges: what can be read of it.
-        default: False for what runs only when --controllers names it.
     """
 
     name: str
@@ -372,7 +371,6 @@ class Spec:
     queue: str = ""
     meters: tuple[Meter, ...] = ()
     gauges: tuple[Gauge, ...] = ()
-    default: bool = True
 
 
 def is_namespace_terminating(error: ApiError) -> bool:
