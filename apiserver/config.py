@@ -167,6 +167,14 @@ def parser() -> argparse.ArgumentParser:
     add("--max-requests-inflight", type=int, default=400, help="reading requests at a time, 0 for any number")
     add("--max-mutating-requests-inflight", type=int, default=200, help="writing requests at a time, 0 for any number")
     add("--event-ttl", type=_duration, default="1h0m0s", metavar="DURATION", help="how long Events are kept")
+    _kubelet_flags(flags)
+    add("--kubernetes-version", default="", metavar="1.N", help="the release to serve; the newest known if not given")
+    add("-v", "--v", type=int, default=0, metavar="LEVEL", help="how much to log; from 1 on every request")
+    return flags
+
+
+def _kubelet_flags(flags: argparse.ArgumentParser) -> None:
+    add = flags.add_argument
     add("--kubelet-client-certificate", type=Path, metavar="FILE", help="by which kubelets know this server")
     add("--kubelet-client-key", type=Path, metavar="FILE", help="the key of that certificate")
     add(
@@ -182,9 +190,6 @@ def parser() -> argparse.ArgumentParser:
         metavar="DURATION",
         help="how long reaching a kubelet may take",
     )
-    add("--kubernetes-version", default="", metavar="1.N", help="the release to serve; the newest known if not given")
-    add("-v", "--v", type=int, default=0, metavar="LEVEL", help="how much to log; from 1 on every request")
-    return flags
 
 
 def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]:

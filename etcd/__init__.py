@@ -1,7 +1,8 @@
 """Versioned keys: a store of bytes under string keys, every write a revision, every revision watchable.
 
 Belongs here: the contract (`store`), the engine (`mvcc`), and the backends that implement the contract: in memory
-(`embedded`) and on disk (`durable`, with `sqlite`, `wal` and `worker`); `backends` opens one by its URL.
+(`embedded`) and on disk (`durable`, with `sqlite`, `wal` and `worker`); `compaction` says when to compact, `backends`
+opens one by its URL.
 Does not belong here: anything of Kubernetes. Keys are strings, values are bytes, and what a caller wants kept
 beside a value is opaque. Nothing of the other packages is imported.
 """

@@ -12,8 +12,6 @@ from apiserver.api.meta import Obj
 Labels = Mapping[str, str]
 Test = Callable[[Labels], bool]
 
-"""What tables show in place of an empty selector."""
-
 _TOKEN = re.compile(r"==|!=|[=!(),<>]|[^=!(),<> \t\r\n]+")
 _SPECIAL = frozenset("=!(),<>") | {"==", "!="}
 _BINARY = ("in", "notin", "=", "==", "!=", "gt", "lt")  # in the order in which the error lists them

@@ -1,4 +1,4 @@
-"""Which StorageClass is the default: for the server, which fills it in, and for whoever binds claims without one."""
+"""Words of storage that the server and the controllers share: which class is the default, and what holds claims."""
 
 from collections.abc import Iterable
 
@@ -6,6 +6,10 @@ from apiserver.api.meta import Obj, name_of
 
 DEFAULT_MARKS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 """The annotations that say "true" on a default class."""
+CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+"""The annotation that named the class before there was a field (BetaStorageClassAnnotation)."""
+CLAIM_FINALIZER, VOLUME_FINALIZER = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
+"""What holds claims and volumes while they are in use (PVCProtectionFinalizer, PVProtectionFinalizer)."""
 
 
 def is_default(storage_class: Obj) -> bool:

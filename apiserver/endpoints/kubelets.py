@@ -65,8 +65,8 @@ class Kubelets:
             OSError: one cannot be read, or is not what it should be (ssl.SSLError).
         """
         self._timeout = access.timeout
-        self._tls = _context(access, verified=access.authority is not None)
         self._blind_tls = _context(access, verified=False)
+        self._tls = _context(access, verified=True) if access.authority else self._blind_tls
         self._session: aiohttp.ClientSession | None = None
         self._open: set[asyncio.Task[object]] = set()
 

@@ -4,6 +4,7 @@ Source: pkg/apis/resource/v1beta1/conversion.go.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from apiserver.api.meta import Obj
 
@@ -16,14 +17,14 @@ def _nested(request: Obj) -> Obj:
     return kept | {"exactly": exactly} if exactly else kept
 
 
-def _flat_request(request: Obj) -> Obj:
-    rest = {name: value for name, value in request.items() if name != "exactly"}
-    return rest | (request.get("exactly") or {})
+def _lifted(obj: Obj, part: str) -> Obj:
+    """An object with what is in a part of it at its own level."""
+    rest = {name: value for name, value in obj.items() if name != part}
+    return rest | (obj.get(part) or {})
 
 
-def _without_basic(device: Obj) -> Obj:
-    rest = {name: value for name, value in device.items() if name != "basic"}
-    return rest | (device.get("basic") or {})
+_flat_request = partial(_lifted, part="exactly")
+_without_basic = partial(_lifted, part="basic")
 
 
 def _with_basic(device: Obj) -> Obj:

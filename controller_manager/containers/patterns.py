@@ -138,7 +138,7 @@ def _expression_items(pattern: str) -> list[_Item]:
 
 
 def _letters(letter: str, pattern: str, at: int) -> tuple[_Item, int]:
-    """What a letter stands for where it is no sign of its own, read alike by both kinds, and where the pattern goes on."""
+    """What a letter stands for that is no sign of its own, in both kinds, and where the pattern goes on."""
     if letter == "[":
         return _bracket(pattern, at)
     if letter == "\\" and at < len(pattern):

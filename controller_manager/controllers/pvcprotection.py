@@ -10,9 +10,10 @@ from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, namespace_of
+from apiserver.api.storage_classes import CLAIM_FINALIZER
 from controller_manager.parts.storage import PODS_BY_CLAIM
 from controller_manager.planning.pods import is_terminal
-from controller_manager.planning.protection import CLAIM_FINALIZER, held, lacks, let_go, may_go, uses
+from controller_manager.planning.protection import held, lacks, let_go, may_go, uses
 from controller_manager.planning.volumes import claim_keys
 from controller_manager.runtime.contract import (
     NAMESPACE_INDEX,

@@ -3,8 +3,6 @@
 from apiserver.api.meta import Obj, name_of, namespace_of
 from controller_manager.planning.volumes import claim_name
 
-CLAIM_FINALIZER, VOLUME_FINALIZER = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
-
 
 def may_go(obj: Obj, finalizer: str) -> bool:
     """Whether somebody deleted the object and the finalizer holds it (IsDeletionCandidate)."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from apiserver.api import quantity
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
+from apiserver.api.storage_classes import CLASS_ANNOTATION
 from controller_manager.planning.times import stamp
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
@@ -15,8 +16,6 @@ BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 WAITS_FOR_CONSUMER = "WaitForFirstConsumer"
-
-_OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 
 # -- what they say of themselves ---------------------------------------------------------------------------------------
@@ -29,12 +28,12 @@ def annotations_of(obj: Obj) -> Mapping[str, str]:
 
 def class_of(obj: Obj) -> str:
     """The name of the storage class of a claim or a volume, "" for none."""
-    return str(annotations_of(obj).get(_OLD_CLASS) or (obj["spec"].get("storageClassName") or ""))
+    return str(annotations_of(obj).get(CLASS_ANNOTATION) or (obj["spec"].get("storageClassName") or ""))
 
 
 def names_class(claim: Obj) -> bool:
     """Whether the claim says anything of a class, be it that it wants none (PersistentVolumeClaimHasClass)."""
-    return _OLD_CLASS in annotations_of(claim) or claim["spec"].get("storageClassName") is not None
+    return CLASS_ANNOTATION in annotations_of(claim) or claim["spec"].get("storageClassName") is not None
 
 
 def modes_of(obj: Obj) -> Sequence[str]:

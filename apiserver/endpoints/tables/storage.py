@@ -1,6 +1,7 @@
 """Rows of volumes, claims and what provides them."""
 
 from apiserver.api.meta import Obj, metadata, name_of
+from apiserver.api.storage_classes import CLASS_ANNOTATION, DEFAULT_MARKS
 from apiserver.endpoints.tables.columns import AGE, CORE, NAME, Column, Printer, Printers
 from apiserver.endpoints.tables.fields import (
     NONE,
@@ -21,8 +22,6 @@ _STORAGE = "io.k8s.api.storage.v1."
 
 _ACCESS_MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 
-_DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
-
 
 def _access_modes(obj: Obj) -> str:
     modes = texts(obj, "accessModes")
@@ -35,7 +34,7 @@ def _annotations(obj: Obj) -> Obj:
 
 def _storage_class_name(obj: Obj) -> str:
     by_spec = text(mapping(obj, "spec"), "storageClassName")
-    return text(_annotations(obj), "volume.beta.kubernetes.io/storage-class", by_spec)
+    return text(_annotations(obj), CLASS_ANNOTATION, by_spec)
 
 
 def _phase(obj: Obj) -> str:
@@ -78,7 +77,7 @@ def _persistent_volume_claim(obj: Obj) -> Cells:
 
 def _storage_class(obj: Obj) -> Cells:
     annotations = _annotations(obj)
-    is_default = any(annotations.get(key) == "true" for key in _DEFAULT_CLASS)
+    is_default = any(annotations.get(key) == "true" for key in DEFAULT_MARKS)
     return [
         f"{name_of(obj)} (default)" if is_default else name_of(obj),
         text(obj, "provisioner"),

@@ -5,14 +5,12 @@ from collections.abc import Iterable
 import orjson
 
 from apiserver.api.meta import Obj, name_of
-from apiserver.api.storage_classes import DEFAULT_MARKS, default_of
+from apiserver.api.storage_classes import CLASS_ANNOTATION, DEFAULT_MARKS, default_of
 from apiserver.registry.admission.chain import Attributes
 from apiserver.registry.admission.latest import Follows, Latest
 from etcd.store import KeyValue
 
 CLASSES = "/registry/storageclasses/"
-OLD_FIELD = "volume.beta.kubernetes.io/storage-class"
-"""The annotation that named the class before there was a field."""
 
 _MARKS = tuple(mark.encode() for mark in DEFAULT_MARKS)
 
@@ -33,7 +31,11 @@ class DefaultStorageClass:
             return
         annotations = obj["metadata"].get("annotations") or {}
         spec = obj.setdefault("spec", {})
-        if spec.get("storageClassName") is None and OLD_FIELD not in annotations and (name := self._default.get()):
+        if (
+            spec.get("storageClassName") is None
+            and CLASS_ANNOTATION not in annotations
+            and (name := self._default.get())
+        ):
             spec["storageClassName"] = name
 
 

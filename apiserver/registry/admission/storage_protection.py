@@ -1,10 +1,11 @@
 """StorageObjectInUseProtection: claims and volumes do not go while they are in use; controllers see to when they do."""
 
+from apiserver.api.storage_classes import CLAIM_FINALIZER, VOLUME_FINALIZER
 from apiserver.registry.admission.chain import Attributes
 
 FINALIZERS = {
-    "PersistentVolumeClaim": "kubernetes.io/pvc-protection",
-    "PersistentVolume": "kubernetes.io/pv-protection",
+    "PersistentVolumeClaim": CLAIM_FINALIZER,
+    "PersistentVolume": VOLUME_FINALIZER,
 }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from apiserver.api import field, quantity
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
+from apiserver.api.storage_classes import CLASS_ANNOTATION
 from apiserver.registry.validation import checks, names, parts
 from apiserver.registry.validation.contract import Validator
 from apiserver.registry.validation.resource_lists import is_native
@@ -12,7 +13,6 @@ from apiserver.registry.validation.resource_lists import is_native
 ACCESS_MODES = frozenset({"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"})
 VOLUME_MODES = frozenset({"Block", "Filesystem"})
 NOT_POSITIVE = "must be greater than zero"
-_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 _CHANGED = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n"
 _RESIZE_STATES = frozenset(
     {
@@ -96,11 +96,11 @@ def _update(new: Obj, old: Obj) -> Iterator[FieldError]:
     yield from _create(new)
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     annotations, annotated = ((obj["metadata"].get("annotations") or {}) for obj in (new, old))
-    if annotated.get(_CLASS_ANNOTATION) != annotations.get(_CLASS_ANNOTATION) and not _upgraded(old, spec):
-        shown = annotations.get(_CLASS_ANNOTATION, "")
-        yield field.invalid(f"metadata.annotations.{_CLASS_ANNOTATION}", shown, checks.IMMUTABLE)
+    if annotated.get(CLASS_ANNOTATION) != annotations.get(CLASS_ANNOTATION) and not _upgraded(old, spec):
+        shown = annotations.get(CLASS_ANNOTATION, "")
+        yield field.invalid(f"metadata.annotations.{CLASS_ANNOTATION}", shown, checks.IMMUTABLE)
     bound = (new.get("status") or {}).get("phase") == "Bound"
-    kept = _unchanging(spec, before, annotated.get(_CLASS_ANNOTATION), bound=bound)
+    kept = _unchanging(spec, before, annotated.get(CLASS_ANNOTATION), bound=bound)
     if not parts.same(kept, before):
         yield field.forbidden("spec", _CHANGED + _difference(kept, before))
     yield from _shrinking(_requested(spec), _requested(before), old.get("status") or {})
@@ -110,7 +110,7 @@ def _update(new: Obj, old: Obj) -> Iterator[FieldError]:
 
 def _upgraded(old: Obj, spec: Obj) -> bool:
     """Does the class move from the annotation of old days to its field?"""
-    annotated = (old["metadata"].get("annotations") or {}).get(_CLASS_ANNOTATION)
+    annotated = (old["metadata"].get("annotations") or {}).get(CLASS_ANNOTATION)
     before = (old.get("spec") or {}).get("storageClassName")
     return annotated is not None and before is None and spec.get("storageClassName") == annotated
 

@@ -3,8 +3,9 @@
 import pytest
 
 from apiserver.api.errors import conflict, not_found, unavailable
+from apiserver.api.storage_classes import CLAIM_FINALIZER, VOLUME_FINALIZER
 from controller_manager.controllers import pvcprotection, pvprotection
-from controller_manager.planning.protection import CLAIM_FINALIZER, VOLUME_FINALIZER, uses
+from controller_manager.planning.protection import uses
 from controller_manager.runtime.contract import Batch, Change, Get, ListAll, Update
 from controller_manager.runtime.kinds import CLAIM, POD, VOLUME
 
