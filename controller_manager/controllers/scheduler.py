@@ -14,16 +14,12 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of, namespace_of
 from controller_manager.parts.scheduling import (
     FLUSH,
-    FOR_CLAIM,
-    FREE,
-    ON_NODE,
     OWNERS,
     VIEW,
     Claiming,
     Observed,
     Placement,
     claim_changed,
-    claims_of,
     node_changed,
     observe,
     pod_changed,
@@ -32,6 +28,7 @@ from controller_manager.parts.scheduling import (
 )
 from controller_manager.parts.scheduling_failures import Actions, Attempt, Failed, explain
 from controller_manager.parts.scheduling_meters import METERS, PENDING, Result, attempted, placed
+from controller_manager.parts.storage import FREE_VOLUMES, PODS_BY_CLAIM, VOLUMES_BY_CLAIM
 from controller_manager.planning.placement.decision import Chosen, Refused, decide
 from controller_manager.planning.placement.scheduling_queue import Part
 from controller_manager.planning.placement.volumes import Bindings, why_given_up
@@ -40,14 +37,14 @@ from controller_manager.planning.placement.writes import (
     reservation,
     selection,
 )
-from controller_manager.planning.volumes import class_of, is_bound
+from controller_manager.planning.volumes import is_bound
 from controller_manager.runtime.contract import (
+    PODS_BY_NODE,
     Action,
     Answer,
     Batch,
     Create,
     Emit,
-    Index,
     Later,
     Patch,
     Plan,
@@ -290,11 +287,7 @@ SPEC = Spec(
     workers=100,
     every=FLUSH_EVERY,
     periodic=(FLUSH,),
-    indexes=(
-        Index(POD, ON_NODE, lambda pod: (pod["spec"]["nodeName"],) if pod["spec"].get("nodeName") else ()),
-        Index(VOLUME, FREE, lambda volume: () if volume["spec"].get("claimRef") else (class_of(volume),)),
-        Index(VOLUME, FOR_CLAIM, claims_of),
-    ),
+    indexes=(PODS_BY_NODE, PODS_BY_CLAIM, FREE_VOLUMES, VOLUMES_BY_CLAIM),
     views={VIEW: Placement},
     feeds={VIEW: (POD, NODE, NAMESPACE, SERVICE)},
     meters=METERS,

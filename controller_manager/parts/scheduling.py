@@ -7,6 +7,7 @@ from typing import Any
 
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector
+from controller_manager.parts.storage import FREE_VOLUMES, PODS_BY_CLAIM, VOLUMES_BY_CLAIM
 from controller_manager.planning.placement.cluster import Cluster
 from controller_manager.planning.placement.decision import Surroundings
 from controller_manager.planning.placement.pod_info import PodInfo
@@ -17,7 +18,7 @@ from controller_manager.planning.placement.volumes import Storage
 from controller_manager.planning.pods import is_terminal
 from controller_manager.planning.volumes import class_of
 from controller_manager.runtime.claims import controller_of, is_deleting
-from controller_manager.runtime.contract import NAMESPACE_INDEX, Change, Key, World, key_of
+from controller_manager.runtime.contract import NAMESPACE_INDEX, PODS_BY_NODE, Change, Key, World, key_of
 from controller_manager.runtime.kinds import (
     CLAIM,
     DISRUPTION_BUDGET,
@@ -34,8 +35,6 @@ from controller_manager.runtime.kinds import (
 VIEW = "placement"
 FLUSH = "flush"
 """The key that runs from time to time, lest an event was missed."""
-ON_NODE, FREE, FOR_CLAIM = "node", "free", "claim"
-"""Indexes: pods by node, volumes that nobody has by class, others by the claim that they are for."""
 
 OWNERS: Mapping[tuple[str, str], Kind] = {
     (kind.api_version, kind.kind): kind for kind in (REPLICA_SET, STATEFUL_SET, REPLICATION_CONTROLLER)
@@ -249,18 +248,18 @@ def _surroundings(world: World, view: Placement) -> Surroundings:
     volumes = world[VOLUME]
 
     def candidates(claim: Obj) -> Iterable[Obj]:
-        yield from volumes.by(FREE, class_of(claim))
-        yield from volumes.by(FOR_CLAIM, key_of(claim))
+        yield from volumes.by(FREE_VOLUMES.name, class_of(claim))
+        yield from volumes.by(VOLUMES_BY_CLAIM.name, key_of(claim))
 
     storage = Storage(
         world[CLAIM].get,
         volumes.get,
         world[STORAGE_CLASS].get,
         candidates,
-        lambda namespace: [pod for pod in world[POD].by(NAMESPACE_INDEX, namespace) if pod["spec"].get("nodeName")],
+        partial(world[POD].by, PODS_BY_CLAIM.name),
         view.reserved,
     )
-    pods_on = partial(world[POD].by, ON_NODE)
+    pods_on = partial(world[POD].by, PODS_BY_NODE.name)
     return Surroundings(partial(_default_selector, world), storage, pods_on, lambda: list(world[DISRUPTION_BUDGET]))
 
 
@@ -273,9 +272,3 @@ def _default_selector(world: World, pod: Obj) -> LabelSelector | None:
             return None
     services = world[SERVICE].by(NAMESPACE_INDEX, namespace_of(pod))
     return default_selector(pod, services=services, owner=owner)
-
-
-def claims_of(volume: Obj) -> Iterable[str]:
-    """The key of the claim that a volume is for."""
-    reference = volume["spec"].get("claimRef")
-    return (f"{reference.get('namespace')}/{reference.get('name')}",) if reference else ()

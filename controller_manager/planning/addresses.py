@@ -1,5 +1,6 @@
 """Addresses of simulated nodes and their pods: who has which, and which are free."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 from itertools import chain
@@ -41,6 +42,8 @@ class Blocks:
 
     def __init__(self) -> None:
         self._taken: dict[str, IPv4Network] = {}
+        self._used: set[IPv4Network] = set()
+        self._left: dict[tuple[str, int], Iterator[IPv4Network]] = {}
 
     def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
         """A node came, changed or went."""
@@ -48,23 +51,31 @@ class Blocks:
         node = new or old
         assert node is not None
         name, block = node["metadata"]["name"], node["spec"].get("podCIDR") or ""
+        was = self._taken.get(name)
         if new is None:
             self._taken.pop(name, None)
         elif (own := network(block)) is not None:
             self._taken[name] = own
+        if self._taken.get(name) != was:  # what was taken may be free: it is looked for from the first again
+            self._used = set(self._taken.values())
+            self._left.clear()
 
     def take(self, name: str, cluster: str, prefix: int) -> str:
         """A block for a node, the same at every call; "" if there is none left."""
         if name not in self._taken:
-            taken = set(self._taken.values())
-            whole = network(cluster)
-            fits = whole is not None and prefix >= whole.prefixlen
-            blocks = whole.subnets(new_prefix=prefix) if whole and fits else iter(())
-            free = next((block for block in blocks if block not in taken), None)
+            free = next((block for block in self._untried(cluster, prefix) if block not in self._used), None)
             if free is None:
                 return ""
             self._taken[name] = free
+            self._used.add(free)
         return str(self._taken[name])
+
+    def _untried(self, cluster: str, prefix: int) -> Iterator[IPv4Network]:
+        """The blocks of a network that were not looked at yet; those before are taken."""
+        whole = network(cluster)
+        if whole is None or prefix < whole.prefixlen:
+            return iter(())
+        return self._left.setdefault((cluster, prefix), whole.subnets(new_prefix=prefix))
 
 
 class PodAddresses:

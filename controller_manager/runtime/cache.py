@@ -71,6 +71,7 @@ class KindCache:
         self._attaching: list[Callable[[], None]] = []
         self._synced = asyncio.Event()
         self._objects: dict[Key, Obj] = {}
+        self._functions: dict[str, Values] = {}
         self._filed: dict[str, dict[str, dict[Key, Obj]]] = {}
         self._values: list[tuple[Values, dict[str, dict[Key, Obj]]]] = []
         self._listeners: list[Listener] = []
@@ -86,8 +87,10 @@ class KindCache:
         return self._kind
 
     def index(self, name: str, values: Values) -> None:
-        """File objects under values as well; before any is in here."""
+        """File objects under values as well; before any is in here. Several may want the same one, by the same name."""
         assert not self._objects, "indexes come before objects"
+        known = self._functions.setdefault(name, values)
+        assert known is values, f"two indexes of {self._kind} are named {name}"
         if name not in self._filed:
             self._filed[name] = {}
             self._values.append((values, self._filed[name]))

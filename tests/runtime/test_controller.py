@@ -371,3 +371,15 @@ async def test_a_key_whose_answer_was_lost_runs_when_the_cache_knows(asking):
     asyncio.get_running_loop().call_later(5.0, lambda: stage.caches[POD].attach(5.0))
     ran = await stage.run(10)
     assert [at for _, at in ran] == pytest.approx([0.0, 5.0 + SETTLES, 5.6 + SETTLES], abs=0.4)
+
+
+def test_a_name_of_an_index_has_one_meaning():
+    cache = Caches().cache(POD)
+
+    def by_node(found):
+        return (found["spec"]["nodeName"],)
+
+    cache.index("node", by_node)
+    cache.index("node", by_node)
+    with pytest.raises(AssertionError, match="two indexes of pods are named node"):
+        cache.index("node", lambda found: ())

@@ -15,7 +15,6 @@ from controller_manager.planning.volumes import (
     SELECTED_NODE,
     WAITS_FOR_CONSUMER,
     annotations_of,
-    claim_keys,
     claim_name,
     class_of,
     has_mode,
@@ -52,7 +51,7 @@ class Storage:
         volume, storage_class: by name.
         candidates: the volumes that a claim may get, as far as an index tells: those of its class that are free, and
             those that name it.
-        uses: the pods of a namespace that have a node.
+        uses: the pods that use a claim, by its key.
         reserved: names of volumes that other pods are about to get.
     """
 
@@ -231,8 +230,7 @@ def _has_another_user(claim: Obj, pod: Obj, storage: Storage) -> bool:
     """Whether a pod that has a node uses the claim."""
     key = f"{namespace_of(claim)}/{name_of(claim)}"
     uid = pod["metadata"]["uid"]
-    users = storage.uses(namespace_of(claim))
-    return any(other["metadata"]["uid"] != uid and key in claim_keys(other) for other in users)
+    return any(other["metadata"]["uid"] != uid and other["spec"].get("nodeName") for other in storage.uses(key))
 
 
 # -- volumes -----------------------------------------------------------------------------------------------------------
