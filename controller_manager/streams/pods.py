@@ -4,11 +4,12 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 from apiserver.api.meta import Obj
 from controller_manager.containers.container import Container
 from controller_manager.containers.files import Directory, Quota, content_size
-from controller_manager.containers.furnishing import furnished
+from controller_manager.containers.furnishing import Kept, furnished
 from controller_manager.containers.runs import Run, container_of, running
 from controller_manager.containers.surroundings import Surroundings
 from controller_manager.runtime.cache import Caches
@@ -71,7 +72,7 @@ class Pods:
         if known is not None:
             self._give_back(uid, known[1].files.root)
         quota = self._quotas.setdefault(uid, Quota(POD_BYTES, self._quota))
-        made = self._furnished(pod, name, quota, now)
+        made = self._furnished(pod, name, quota, now, kept=partial(self._kept, pod))
         self._containers[uid, name] = (run.id, made)
         while len(self._containers) > CONTAINERS:
             (of, _), (_, oldest) = self._containers.popitem(last=False)
@@ -79,16 +80,12 @@ class Pods:
         return made
 
     def fresh_container(self, pod: Obj, name: str, now: float) -> Container:
-        """A container as it is when it starts, which nobody else sees."""
-        return self._furnished(pod, name, Quota(POD_BYTES), now)
+        """A container as it is when it starts, which nobody else sees: its volumes are its own, and empty."""
+        return self._furnished(pod, name, Quota(POD_BYTES), now, kept=lambda _: Directory(mounted=True))
 
-    def _furnished(self, pod: Obj, name: str, quota: Quota, now: float) -> Container:
+    def _furnished(self, pod: Obj, name: str, quota: Quota, now: float, *, kept: Kept) -> Container:
         spec = container_of(pod, name)
         assert spec is not None
-
-        def kept(volume: Obj) -> Directory:
-            return self._kept(pod, volume)
-
         return furnished(pod, spec, self.surroundings(pod), quota=quota, kept=kept, now=now)
 
     @asynccontextmanager

@@ -382,4 +382,4 @@ def test_a_name_of_an_index_has_one_meaning():
     cache.index("node", by_node)
     cache.index("node", by_node)
     with pytest.raises(AssertionError, match="two indexes of pods are named node"):
-        cache.index("node", lambda found: ())
+        cache.index("node", lambda _: ())

@@ -106,3 +106,12 @@ async def test_who_stops_following_leaves_nothing_behind(stage, kubelet):
         assert await answer.content.readline() == b"line 0\n"
         await stage.clock.until_sleeping()
     await stage.clock.until_sleeping(0)
+
+
+async def test_reading_a_log_leaves_nothing_in_the_volumes_of_the_pod(stage, kubelet):
+    writes = {
+        "command": ["sh", "-c", "echo line >> /e/f; cat /e/f"],
+        "volumeMounts": [{"name": "e", "mountPath": "/e"}],
+    }
+    stage.pod(container=writes, spec={"volumes": [{"name": "e", "emptyDir": {}}]})
+    assert [await log(kubelet) for _ in range(3)] == ["line\n"] * 3
