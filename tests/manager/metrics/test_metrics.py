@@ -69,7 +69,7 @@ def test_every_metric_is_documented_with_its_type(live) -> None:
 
 def test_each_controller_has_a_queue_under_upstreams_name(live) -> None:
     names = {sample.labels["name"] for sample in live.families()["workqueue_depth"].samples}
-    assert names == {spec.queue or spec.name for spec in CONTROLLERS.values() if spec.default}
+    assert names == {spec.queue or spec.name for spec in CONTROLLERS.values()}
     assert names >= {"deployment", "replicaset", "replicationmanager", "statefulset", "namespace", "disruption"}
 
 
