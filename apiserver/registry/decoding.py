@@ -18,6 +18,10 @@ YAML_ERRORS = "yaml: unmarshal errors:"
 """What go-yaml says before it tells of duplicate fields."""
 
 
+_USUAL: Obj = dict.fromkeys(("kind", "apiVersion", "metadata", "spec", "status"), True)
+"""The order of an object's fields."""
+
+
 class Body(NamedTuple):
     """A request's body: parsed, and as it came.
 
@@ -59,12 +63,15 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
         body: the document.
         validation: "Strict", "Warn" or "Ignore" for unknown and duplicate fields.
         kept: the stored spec, where the write keeps it whatever the body says, as the write of a status does: a spec
-            that says the same is not looked into.
+            that says the same is not looked into, and one that is absent is not missed.
 
     Raises:
         ApiError: 400, the body is not such an object.
     """
     moulds = registry.moulds.get((resource.group, resource.version, resource.kind))
+    if moulds is not None and kept is not None and "spec" not in body.obj:
+        decoded = _cast(registry, resource, body, kept, validation)
+        return decoded._replace(obj=_in_order_of(_USUAL, decoded.obj))
     spec = body.obj.get("spec") if moulds is not None else None
     if moulds is None or not spec or not isinstance(spec, dict):
         return _worked_out(registry, resource, body, validation)

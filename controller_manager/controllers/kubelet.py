@@ -119,7 +119,7 @@ def plan(seen: Observed, now: float) -> Plan:
     pod, node = seen.pod, seen.place.node
     step = advance(pod, seen.place, now)
     if step.status is not None:
-        yield Update(POD, pod | {"status": step.status}, subresource="status")
+        yield Update(POD, _report(pod, step.status), subresource="status")
     for told in step.told:
         yield Emit(
             pod,
@@ -134,6 +134,11 @@ def plan(seen: Observed, now: float) -> Plan:
         yield from _delete(pod)
     elif step.wait is not None:
         yield Later(step.wait)
+
+
+def _report(pod: Obj, status: Obj) -> Obj:
+    """What is written of a pod: not its spec, which a server keeps whatever a status says (podStatusStrategy)."""
+    return {"kind": pod["kind"], "apiVersion": pod["apiVersion"], "metadata": pod["metadata"], "status": status}
 
 
 def _delete(pod: Obj) -> Plan:
@@ -151,7 +156,7 @@ SPEC = Spec(
     observe=observe,
     plan=plan,
     source="kubelet",
-    workers=64,
+    workers=256,
     indexes=(PODS_BY_NODE,),
     views={ADDRESSES: PodAddresses},
     feeds={ADDRESSES: (POD,)},

@@ -12,14 +12,17 @@ import orjson
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, metadata
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.connection import LostError, Place, Pool, Reply
+from controller_manager.runtime.connection import Feed, LostError, Place, Pool, Reply
 from controller_manager.runtime.contract import ListAll, Request
 from controller_manager.runtime.kubeconfig import Access, AccessError
 from controller_manager.runtime.ratelimit import TokenBucket
 from controller_manager.runtime.requests import JSON, METADATA_LIST, Call, call_of, lost, refusal, with_query
 
 USER_AGENT = "mockube-controller-manager/0.1"
-CONNECTIONS = 64
+CONNECTIONS = 160
+"""Exchanges at a time: enough that the server has some to do while the answers of its last commit are read."""
+BUSY = CONNECTIONS // 2
+"""Exchanges under way from which what can wait should."""
 RETRIES = 10
 """How often a request is sent again that the server asks to come back with (client-go rest.Request maxRetries)."""
 SECONDS = 70.0
@@ -28,8 +31,6 @@ PAGE = 500
 """Objects a page of a list (client-go tools/pager)."""
 TOKEN_SECONDS = 60.0
 """After which a token is read again that stands in a file (client-go transport NewCachedFileTokenSource)."""
-
-Feed = Callable[[bytes], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,11 @@ class Client:
     def twin(self, purpose: str) -> "Client":
         """Another client of the same server, without a limit: what it asks waits for nothing that is asked here."""
         return Client(self._access, self._clock, user_agent=f"{self._agent}/{purpose}", observe=self._observe)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether so much is asked that what can wait should."""
+        return self._connections.under_way >= BUSY
 
     def ask_while(self, permit: Callable[[], bool]) -> None:
         """From now on send requests only while this holds; any other is lost unsent. Streams go on."""

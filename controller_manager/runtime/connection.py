@@ -16,6 +16,7 @@ from typing import cast
 from controller_manager.runtime.framing import LONGEST_HEAD, Head, MalformedError, read_head
 
 Feed = Callable[[bytes], None]
+"""Takes the bytes of a stream."""
 
 CONNECT_SECONDS = 30.0
 SWEEP_SECONDS = 1.0
@@ -94,8 +95,6 @@ class Connection(asyncio.Protocol):
         self._asked: Asked | None = None
         self._freed = freed
         self._transport: asyncio.Transport | None = None
-        self._reply: asyncio.Future[Reply] | None = None
-        self._feed: Feed | None = None
         self._head: Head | None = None
         self._rest = b""
         self._pieces: list[bytes] = []
@@ -107,18 +106,17 @@ class Connection(asyncio.Protocol):
         """Whether a request can be sent."""
         return self._transport is not None and not self._transport.is_closing()
 
-    def begin(self, asked: "Asked") -> None:
+    def begin(self, asked: Asked) -> None:
         """Send a request; its reply is set when the answer is there, or LostError where none comes."""
         assert self._transport is not None
-        assert self._reply is None, "one exchange at a time"
-        self._reply, self._feed, self._began = asked.reply, asked.feed, False
-        self._asked = asked
+        assert self._asked is None, "one exchange at a time"
+        self._asked, self._began = asked, False
         self._transport.write(asked.message)
 
     def expire(self, now: float) -> None:
         """Give the answer up if its time is up."""
         asked = self._asked
-        if asked is not None and asked.seconds and asked.deadline <= now and self._reply is not None:
+        if asked is not None and asked.seconds and asked.deadline <= now:
             self._fail(asked.late())
 
     def abort(self) -> None:
@@ -136,11 +134,12 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Something came."""
         self._began = True
-        if self._reply is None:
+        asked = self._asked
+        if asked is None:
             self.abort()  # nobody asked
             return
         try:
-            self._take(data)
+            self._take(data, asked.feed)
         except MalformedError as error:
             self._fail(LostError(str(error)))
         except Exception as error:  # noqa: BLE001 - what the feed raises is for whoever waits for the stream
@@ -158,7 +157,7 @@ class Connection(asyncio.Protocol):
 
     # -- reading
 
-    def _take(self, data: bytes) -> None:
+    def _take(self, data: bytes, feed: Feed | None) -> None:
         head = self._head
         if head is None:
             data = self._rest + data if self._rest else data
@@ -168,14 +167,18 @@ class Connection(asyncio.Protocol):
                 return
             head, data, self._rest = read_head(data[:end]), data[end + 4 :], b""
             if head.code < 200:  # 100 Continue and its like: the answer is still to come
-                self._take(data)
+                self._take(data, feed)
                 return
             self._head = head
-            if self._feed is not None and head.code < 300:
-                self._feed(b"")
+            if feed is not None and head.code < 300:
+                feed(b"")
         body = head.body
         if data:
-            self._sink(head, body.take(data))
+            piece = body.take(data)
+            if feed is None or head.code >= 300:
+                self._pieces.append(piece)
+            elif piece:
+                feed(piece)
         if body.over:
             self._finish(head)
 
@@ -184,28 +187,22 @@ class Connection(asyncio.Protocol):
             raise MalformedError("the head of the answer does not end")
         self._rest = data
 
-    def _sink(self, head: Head, piece: bytes) -> None:
-        if self._feed is None or head.code >= 300:
-            self._pieces.append(piece)
-        elif piece:
-            self._feed(piece)
-
     def _finish(self, head: Head) -> None:
-        reply, body = self._reply, b"".join(self._pieces)
-        self._reply = self._head = None
+        asked, body = self._asked, b"".join(self._pieces)
+        self._asked = self._head = None
         self._pieces = []
         self._exchanges += 1
-        if reply is not None and not reply.done():  # whoever asked may have gone
-            reply.set_result(Reply(head.code, body, head.retry_after))
+        if asked is not None and not asked.reply.done():  # whoever asked may have gone
+            asked.reply.set_result(Reply(head.code, body, head.retry_after))
         if not head.keeps or head.body.extra:
             self.abort()
         else:
             self._freed(self)
 
     def _fail(self, error: Exception) -> None:
-        reply, self._reply = self._reply, None
-        if reply is not None and not reply.done():
-            reply.set_exception(error)
+        asked, self._asked = self._asked, None
+        if asked is not None and not asked.reply.done():
+            asked.reply.set_exception(error)
         self.abort()
 
 
@@ -224,11 +221,17 @@ class Pool:
         self._permit = permit
         self._loop = asyncio.get_running_loop()
         self._open: set[Connection] = set()
+        self._streams = 0
         self._idle: list[Connection] = []
         self._waiting: deque[Asked] = deque()
         self._opening: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.TimerHandle | None = None
         self._closed = False
+
+    @property
+    def under_way(self) -> int:
+        """How many exchanges were begun, or wait for a connection."""
+        return len(self._open) - self._streams - len(self._idle) + len(self._waiting)
 
     def exchange(self, message: bytes, *, seconds: float) -> asyncio.Future[Reply]:
         """Send a request over some connection; what is given has its answer in the end.
@@ -262,6 +265,7 @@ class Pool:
         connection = await self._connect(_nothing)
         asked = Asked(message, self._loop.create_future(), feed=feed)
         self._open.add(connection)
+        self._streams += 1
         try:
             connection.begin(asked)
             async with asyncio.timeout(seconds):
@@ -269,6 +273,7 @@ class Pool:
         except TimeoutError as error:
             raise LostError(f"no answer within {seconds:g} s") from error
         finally:
+            self._streams -= 1
             self._open.discard(connection)
             connection.abort()
 

@@ -35,7 +35,9 @@ PATIENCE = 10.0
 REFRESH = 1800.0
 """Seconds after which running series are told again (refreshTime)."""
 AT_ONCE = 4
-"""Events under way, of different sources: the controllers' own requests come first."""
+"""Events under way, of different sources."""
+LOOK, PRECEDENCE = 0.05, 0.5
+"""Seconds between looks whether the controllers ask less, and how long they come first."""
 RATE, BURST = 300.0, 600
 """Events a second, and at once, of all sources: upstream's components may send 20 to 50 each."""
 NODE_RATE, NODE_BURST = 50.0, 100
@@ -168,6 +170,7 @@ class Recorder:
         for attempt in range(TRIES):
             try:
                 async with self._slots:
+                    await self._let_pass()
                     await self._send(requests)
             except ApiError as error:
                 if error.code:  # an answer: another try has the same
@@ -179,6 +182,13 @@ class Recorder:
             jitter = random.random() if attempt == 0 else 1.0  # noqa: S311 - spreads load, protects nothing
             await self._clock.sleep(PATIENCE * jitter)
         log.warning("an event could not be sent in %d tries", TRIES)
+
+    async def _let_pass(self) -> None:
+        """Wait while the controllers ask much: what they do comes before what is told of it, but not for ever."""
+        for _ in range(round(PRECEDENCE / LOOK)):
+            if not self._client.is_busy:
+                return
+            await self._clock.sleep(LOOK)
 
     async def _send(self, requests: list[Request]) -> None:
         for request in requests[:-1]:

@@ -1,4 +1,4 @@
-"""A status update whose spec says what is stored is not looked into: it must come to the same as one that is."""
+"""A status update whose spec says what is stored, or nothing, comes to the same as one that is looked into."""
 
 from dataclasses import replace
 from functools import partial
@@ -87,7 +87,7 @@ def near(value):
 
 @st.composite
 def bodies(draw, stored):
-    """What a kubelet may send of a pod: its spec as it is, in another order, or a little off."""
+    """What a kubelet may send of a pod: its spec as it is, in another order, a little off, or not at all."""
     pod = stored()
     pod["status"] = draw(st.sampled_from([STATUS, {"podIP": "10.0.0.2"}, {}, None, STATUS | {"unknown": 1}]))
     spec = pod["spec"]
@@ -96,6 +96,8 @@ def bodies(draw, stored):
     pod["spec"] = draw(st.sampled_from([spec, turned(spec), off, spec | {"unknown": 1}, spec | {"priority": 7}]))
     if draw(st.booleans()):
         pod = turned(pod)
+    if draw(st.booleans()):
+        del pod["spec"]
     raw = orjson.dumps(pod)
     return raw.replace(b'"nodeName":', b'"nodeName":"other","nodeName":') if draw(st.booleans()) else raw
 
@@ -108,7 +110,8 @@ def outcome(registry, raw, stored, *, validation, kept):
     except ApiError as error:
         return error.status()
     prepare_status_update(found.obj, old)
-    return registry.codecs.of(resource).encode(found.obj), found.warnings
+    fields = {name: found.obj[name] for name in sorted(found.obj)} if "spec" not in orjson.loads(raw) else found.obj
+    return registry.codecs.of(resource).encode(fields), found.warnings
 
 
 async def test_a_body_that_repeats_the_stored_spec_comes_to_the_same_as_one_that_is_worked_out(registry, stored):
@@ -136,6 +139,16 @@ async def test_a_status_is_written_over_the_newest_spec_whatever_the_body_repeat
     found = orjson.loads(written.kv.value)
     assert found["spec"]["nodeName"] == "node-2"
     assert found["status"]["phase"] == "Running"
+
+
+async def test_a_status_without_a_spec_is_stored_with_it_in_its_place(registry, stored):
+    target = Target(registry.table.find("", "v1", "pods"), "default", "p", "status")
+    sent = {name: value for name, value in (stored() | {"status": STATUS}).items() if name != "spec"}
+    written = await update(registry, target, Body(sent, orjson.dumps(sent)), WriteOptions(User("u")))
+    found = orjson.loads(written.kv.value)
+    assert found["spec"] == stored()["spec"]
+    assert list(found) == ["kind", "apiVersion", "metadata", "spec", "status"]
+    assert written.warnings == ()
 
 
 async def test_a_status_that_is_there_already_is_not_written_again(registry, stored):

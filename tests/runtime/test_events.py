@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from aiohttp import web
 
+from controller_manager.runtime import client as clients
 from controller_manager.runtime import events
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
@@ -173,6 +174,32 @@ async def test_kubelets_and_all_together_keep_to_their_rates(counting, beside, h
     async with beside(counting.run()):
         await counting.sent.until(110)
     assert sum(1 for pause in hasty.slept if pause == pytest.approx(0.02)) == 10
+
+
+async def test_the_controllers_requests_come_first_but_not_for_ever(serve, beside, hasty, monkeypatch):
+    monkeypatch.setattr(clients, "BUSY", 2)
+    sent, gate = Sent(), asyncio.Event()
+
+    async def handle(request):
+        sent.add((await request.json())["kind"])
+        if sent[-1] != "Event":
+            await gate.wait()
+        return web.json_response({})
+
+    async with Client(await serve(handle), hasty) as client:
+        recorder = Recorder(client, hasty)
+        controllers = asyncio.ensure_future(client.perform_all([Create(CONFIG_MAP, REGARDING)] * 2))
+        await sent.until(2)
+        async with beside(recorder.run()):
+            recorder.record(Emit(REGARDING, "A", "m"), "x")
+            await sent.until(3)
+            looks = [pause for pause in hasty.slept if pause == events.LOOK]
+            assert sum(looks) == pytest.approx(events.PRECEDENCE)
+            gate.set()
+            await controllers
+            recorder.record(Emit(REGARDING, "B", "m"), "x")
+            await sent.until(4)
+    assert hasty.slept.count(events.LOOK) == len(looks)
 
 
 async def test_names_differ_though_time_stands_still(counting):

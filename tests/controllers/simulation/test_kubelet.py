@@ -23,8 +23,9 @@ def running(make_pod, make_node, reconcile, now):
     """A pod that runs, as its kubelet wrote it; **changes go into its metadata."""
 
     def make(*args, **more):
-        done = reconcile(SPEC, KEY, {POD: [make_pod(*args, **more)], NODE: [make_node()]})
-        return done.of(Update)[0].obj
+        pod = make_pod(*args, **more)
+        done = reconcile(SPEC, KEY, {POD: [pod], NODE: [make_node()]})
+        return pod | done.of(Update)[0].obj
 
     return make
 
@@ -36,6 +37,8 @@ def test_a_pod_that_is_bound_is_written_once_and_told_of(make_pod, make_node, re
     [update] = done.requests()
     assert (update.subresource, update.obj["metadata"]["resourceVersion"]) == ("status", "900")
     assert update.obj["status"]["podIP"] == "10.244.0.2"
+    assert update.obj | {"spec": pod["spec"]} == pod | {"status": update.obj["status"]}
+    assert "spec" not in update.obj, "it is the server that keeps it"
     assert pod == before
     assert [event.reason for event in done.of(Emit)] == ["Pulled", "Created", "Started"]
     assert {(event.component, event.host, event.field_path) for event in done.of(Emit)} == {
