@@ -58,6 +58,9 @@ PRIORITY_CLASS = Kind("scheduling.k8s.io", "v1", "PriorityClass", "priorityclass
 LEASE = Kind("coordination.k8s.io", "v1", "Lease", "leases")
 EVENT = Kind("", "v1", "Event", "events")
 SCHEDULER_EVENT = Kind("events.k8s.io", "v1", "Event", "events")
+UNITED_DEPLOYMENT = Kind("apps.kruise.io", "v1beta1", "UnitedDeployment", "uniteddeployments")
+CLONE_SET = Kind("apps.kruise.io", "v1beta1", "CloneSet", "clonesets")
+ADVANCED_STATEFUL_SET = Kind("apps.kruise.io", "v1beta1", "StatefulSet", "statefulsets")
 
 EVERYTHING = Kind("*", "*", "*", "*")
 """In a Watch, or among the feeds of a view: every kind that can be listed, watched and deleted, those included that the
