@@ -23,7 +23,7 @@ from controller_manager.planning.profile import Profile
 from controller_manager.planning.replica_sets import divided
 from controller_manager.planning.rollout import RECREATE, strategy_of
 from controller_manager.planning.rollout_history import rollback_revision
-from controller_manager.runtime.claims import Parent, claim, controller_of, is_deleting
+from controller_manager.runtime.claims import Parent, claim, controller_of, is_deleting, resolved
 from controller_manager.runtime.contract import (
     NAMESPACE_INDEX,
     ORPHANS,
@@ -40,7 +40,7 @@ from controller_manager.runtime.contract import (
     itself,
     key_of,
 )
-from controller_manager.runtime.kinds import DEPLOYMENT, POD, REPLICA_SET, Kind
+from controller_manager.runtime.kinds import DEPLOYMENT, POD, REPLICA_SET
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ def pod_changed(world: World, change: Change) -> Iterable[Key]:
     """The Deployment that replaces all pods at once, when the last pod of it that has not ended is gone."""
     if change.new is not None:
         return ()
-    replica_set = _owner(world, REPLICA_SET, change.obj)
-    deployment = _owner(world, DEPLOYMENT, replica_set) if replica_set else None
+    replica_set = resolved(world, REPLICA_SET, change.obj)
+    deployment = resolved(world, DEPLOYMENT, replica_set) if replica_set else None
     if deployment is None or strategy_of(deployment) != RECREATE:
         return ()
     sets = world[REPLICA_SET].by(OWNER, deployment["metadata"]["uid"])
@@ -124,17 +124,8 @@ def _selects(deployment: Obj, labels: dict[str, str]) -> bool:
 
 
 def _owners(world: World, replica_set: Obj) -> Iterable[Key]:
-    deployment = _owner(world, DEPLOYMENT, replica_set)
+    deployment = resolved(world, DEPLOYMENT, replica_set)
     return () if deployment is None else (key_of(deployment),)
-
-
-def _owner(world: World, kind: Kind, child: Obj) -> Obj | None:
-    """The object that controls a child, if it is of that kind and still the same one (resolveControllerRef)."""
-    reference = controller_of(child)
-    if reference is None or reference["kind"] != kind.kind:
-        return None
-    found = world[kind].get(f"{namespace_of(child)}/{reference['name']}")
-    return found if found is not None and found["metadata"]["uid"] == reference["uid"] else None
 
 
 # -- what is done ------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from apiserver.api.meta import Obj, group_version, labels_of, name_of, namespace
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
 from controller_manager.planning import budgets
 from controller_manager.planning.pods import condition_of, counts_differently
-from controller_manager.runtime.claims import controller_of
+from controller_manager.runtime.claims import controller_of, resolved
 from controller_manager.runtime.contract import (
     NAMESPACE_INDEX,
     WARNING,
@@ -139,19 +139,13 @@ def _controls(world: World, pod: Obj, reference: Obj) -> Controls:
     if kind is None:
         served = world.served.named(reference["apiVersion"], reference["kind"])
         return Controls(name_of(pod), reference, served, reference["uid"], asked=True)
-    owner = _resolve(world, kind, namespace_of(pod), reference)
-    above = controller_of(owner) if owner is not None and kind == REPLICA_SET else None
-    if above is not None and above["kind"] == DEPLOYMENT.kind:
-        owner = _resolve(world, DEPLOYMENT, namespace_of(pod), above) or owner
+    owner = resolved(world, kind, pod)
+    if owner is not None and kind == REPLICA_SET:
+        owner = resolved(world, DEPLOYMENT, owner) or owner
     if owner is None:
         return Controls(name_of(pod), reference, kind)
     scale = owner["spec"].get("replicas")
     return Controls(name_of(pod), reference, kind, owner["metadata"]["uid"], 1 if scale is None else scale)
-
-
-def _resolve(world: World, kind: Kind, namespace: str, reference: Obj) -> Obj | None:
-    found = world[kind].get(f"{namespace}/{reference['name']}")
-    return found if found is not None and found["metadata"]["uid"] == reference["uid"] else None
 
 
 def pod_changed(world: World, change: Change) -> Iterable[Key]:

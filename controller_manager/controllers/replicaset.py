@@ -3,16 +3,17 @@
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from apiserver.api.errors import ApiError, bad_request
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
+from controller_manager.parts.pod_changes import pod_changed
 from controller_manager.parts.rate_limits import rate_limiter_use
 from controller_manager.planning.deletion_ages import age_ratios
 from controller_manager.planning.pods import (
     condition_of,
-    counts_differently,
     in_deletion_order,
     is_active,
     is_terminal,
@@ -28,7 +29,6 @@ from controller_manager.runtime.contract import (
     WARNING,
     Action,
     Batch,
-    Change,
     Create,
     Delete,
     Emit,
@@ -148,30 +148,8 @@ def _related(world: World, kind: Kind, owner: Obj) -> Sequence[Obj]:
     return [pod for sibling in siblings for pod in world[POD].by(OWNER, sibling["metadata"]["uid"])]
 
 
-def touched(row: Row, world: World, change: Change) -> Iterable[Key]:
-    """The owners that a change of a pod concerns: its own, its former one, and for an orphan whoever selects it."""
-    old, new = change.old, change.new
-    if old is None or new is None:
-        return _concerned(row, world, change.obj, wanted=new is not None)
-    if old is new or not counts_differently(old, new):
-        return ()
-    before, after = controller_of(old), controller_of(new)
-    if before == after:
-        return _concerned(row, world, new, wanted=labels_of(old) != labels_of(new))
-    return {*_concerned(row, world, old, wanted=False), *_concerned(row, world, new, wanted=True)}
-
-
-def _concerned(row: Row, world: World, pod: Obj, *, wanted: bool) -> Iterable[Key]:
-    """The key of the owner; of an orphan, those that select it, if anybody may want it."""
-    reference = controller_of(pod)
-    if reference is not None:
-        if reference["kind"] != row.kind.kind:
-            return ()
-        key = f"{pod['metadata']['namespace']}/{reference['name']}"
-        owner = world[row.kind].get(key)
-        return (key,) if owner is not None and owner["metadata"]["uid"] == reference["uid"] else ()
-    if not wanted or is_deleting(pod):
-        return ()
+def _adopters(row: Row, world: World, pod: Obj) -> Iterable[Key]:
+    """The owners that select an orphan."""
     owners = world[row.kind].by(NAMESPACE_INDEX, namespace_of(pod))
     return [key_of(owner) for owner in owners if _may_select(row.selector(owner), pod)]
 
@@ -290,8 +268,8 @@ def spec_of(row: Row) -> Spec:
     """The controller of a kind that keeps a number of pods."""
     return Spec(
         name=row.name,
-        watches=(Watch(row.kind, itself), Watch(POD, lambda world, change: touched(row, world, change))),
-        observe=lambda world, key: observe(row, world, key),
+        watches=(Watch(row.kind, itself), Watch(POD, pod_changed(row.kind, partial(_adopters, row)))),
+        observe=partial(observe, row),
         plan=plan,
         source=row.source,
         flag=row.flag,

@@ -8,6 +8,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
 from controller_manager.parts.history import History, record, truncate
+from controller_manager.parts.pod_changes import pod_changed
 from controller_manager.parts.stateful_meters import GAUGES
 from controller_manager.parts.stateful_pods import perform
 from controller_manager.parts.updates import update
@@ -28,7 +29,7 @@ from controller_manager.planning.retention import Owners, policy_of
 from controller_manager.planning.revisions import template_data, template_of
 from controller_manager.planning.stateful import Work
 from controller_manager.planning.stateful_status import Progress, counts, is_same_status, status_of, with_condition
-from controller_manager.runtime.claims import Parent, claim, controller_of, is_deleting, owner_reference
+from controller_manager.runtime.claims import Parent, claim, is_deleting, owner_reference
 from controller_manager.runtime.contract import (
     ORPHANS,
     OWNER,
@@ -95,38 +96,17 @@ def _claims(world: World, parent: Obj, pods: Iterable[Obj]) -> Mapping[str, Obj]
     return {n: found for n in names if (found := world[CLAIM].get(f"{namespace}/{n}")) is not None}
 
 
-def pod_changed(world: World, change: Change) -> Iterable[Key]:
-    """The sets that a change of a pod concerns: its own, its former one, and for an orphan the one of its name."""
-    old, new = change.old, change.new
-    if old is None or new is None:
-        return _concerned(world, change.obj, wanted=new is not None)
-    if old is new or not _matters(old, new):
-        return ()
-    before, after = controller_of(old), controller_of(new)
-    if before == after:
-        return _concerned(world, new, wanted=labels_of(old) != labels_of(new))
-    return {*_concerned(world, old, wanted=False), *_concerned(world, new, wanted=True)}
-
-
 def _matters(old: Obj, new: Obj) -> bool:
     """Whether a change of a pod may change what is done or counted."""
     return counts_differently(old, new) or phase_of(old) != phase_of(new)
 
 
-def _concerned(world: World, pod: Obj, *, wanted: bool) -> Iterable[Key]:
-    """The key of the owner; of an orphan, that of the set of its name that selects it, if anybody may want it."""
-    namespace, reference = pod["metadata"]["namespace"], controller_of(pod)
-    if reference is not None:
-        if reference["kind"] != STATEFUL_SET.kind:
-            return ()
-        key = f"{namespace}/{reference['name']}"
-        owner = world[STATEFUL_SET].get(key)
-        return (key,) if owner is not None and owner["metadata"]["uid"] == reference["uid"] else ()
+def _adopters(world: World, pod: Obj) -> Iterable[Key]:
+    """The set that an orphan is named after."""
     parent = name_of(pod).rpartition("-")[0]
-    found = world[STATEFUL_SET].get(f"{namespace}/{parent}") if wanted and not is_deleting(pod) else None
-    if found is None or ordinal_of(parent, name_of(pod)) is None:
-        return ()
-    return (f"{namespace}/{parent}",)
+    key = f"{namespace_of(pod)}/{parent}"
+    is_there = world[STATEFUL_SET].get(key) is not None and ordinal_of(parent, name_of(pod)) is not None
+    return (key,) if is_there else ()
 
 
 def claim_changed(world: World, change: Change) -> Iterable[Key]:
@@ -265,7 +245,7 @@ SPEC = Spec(
     name="statefulset",
     watches=(
         Watch(STATEFUL_SET, itself),
-        Watch(POD, pod_changed),
+        Watch(POD, pod_changed(STATEFUL_SET, _adopters, _matters)),
         Watch(CLAIM, claim_changed),
         Watch(CONTROLLER_REVISION),
     ),

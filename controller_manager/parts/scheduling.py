@@ -17,7 +17,7 @@ from controller_manager.planning.placement.topology import default_selector
 from controller_manager.planning.placement.volumes import Storage
 from controller_manager.planning.pods import is_terminal
 from controller_manager.planning.volumes import class_of
-from controller_manager.runtime.claims import controller_of, is_deleting
+from controller_manager.runtime.claims import controller_of, is_deleting, resolved
 from controller_manager.runtime.contract import NAMESPACE_INDEX, PODS_BY_NODE, Change, Key, World, key_of
 from controller_manager.runtime.kinds import (
     CLAIM,
@@ -266,9 +266,7 @@ def _surroundings(world: World, view: Placement) -> Surroundings:
 def _default_selector(world: World, pod: Obj) -> LabelSelector | None:
     reference, owner = controller_of(pod), None
     kind = OWNERS.get((reference["apiVersion"], reference["kind"])) if reference is not None else None
-    if reference is not None and kind is not None:
-        owner = world[kind].get(f"{namespace_of(pod)}/{reference['name']}")
-        if owner is None or owner["metadata"]["uid"] != reference["uid"]:
-            return None
+    if kind is not None and (owner := resolved(world, kind, pod)) is None:
+        return None
     services = world[SERVICE].by(NAMESPACE_INDEX, namespace_of(pod))
     return default_selector(pod, services=services, owner=owner)

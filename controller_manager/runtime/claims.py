@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.api.errors import ApiError, conflict
-from apiserver.api.meta import Obj, labels_of
+from apiserver.api.meta import Obj, labels_of, namespace_of
 from apiserver.api.selectors import LabelSelector
-from controller_manager.runtime.contract import STRATEGIC_PATCH, Action, Get, Patch, key_of
+from controller_manager.runtime.contract import STRATEGIC_PATCH, Action, Get, Patch, World, key_of
 from controller_manager.runtime.kinds import Kind
 
 
@@ -18,6 +18,18 @@ def controller_of(obj: Obj) -> Obj | None:
             found: Obj = reference
             return found
     return None
+
+
+def resolved(world: World, kind: Kind, child: Obj) -> Obj | None:
+    """The object that controls a child, if it is of that kind and still the one that the child names.
+
+    (resolveControllerRef, which all upstream's controllers have)
+    """
+    reference = controller_of(child)
+    if reference is None or reference["kind"] != kind.kind:
+        return None
+    found = world[kind].get(f"{namespace_of(child)}/{reference['name']}")
+    return found if found is not None and found["metadata"]["uid"] == reference["uid"] else None
 
 
 def owner_reference(kind: Kind, owner: Obj) -> Obj:
