@@ -79,6 +79,10 @@ class ResourceTable:
         """Serve the row; a row of the same group, version and plural is replaced."""
         self._by_path[row.group, row.version, row.plural] = row
 
+    def remove(self, row: Resource) -> None:
+        """Serve the row no longer; nothing where it is not served."""
+        self._by_path.pop((row.group, row.version, row.plural), None)
+
     def find(self, group: str, version: str, plural: str) -> Resource | None:
         """The row at a path, None where nothing is served."""
         return self._by_path.get((group, version, plural))
