@@ -50,10 +50,14 @@ BUILT_IN: Mapping[str, Values] = {
 }
 
 
+def number_of(revision: str) -> int:
+    """A revision as a number, by which revisions are compared; 0 where it is none."""
+    return int(revision) if revision.isdecimal() else 0
+
+
 def revision_of(obj: Obj) -> int:
     """The revision at which an object was stored, 0 where it tells none that is a number."""
-    text = obj["metadata"].get("resourceVersion") or ""
-    return int(text) if text.isdecimal() else 0
+    return number_of(str(obj["metadata"].get("resourceVersion") or ""))
 
 
 class KindCache:
@@ -93,7 +97,7 @@ class KindCache:
         assert known is values, f"two indexes of {self._kind} are named {name}"
         if name not in self._filed:
             self._filed[name] = {}
-            self._values.append((values, self._filed[name]))
+            self._values.append((partial(self._values_of, name), self._filed[name]))
 
     def listen(self, listener: Listener) -> None:
         """Hear of every change from now on, after it can be read here."""
@@ -199,6 +203,14 @@ class KindCache:
         """Call at the next change of an object, or when it goes."""
         self._changing.setdefault(key, []).append(then)
 
+    def _values_of(self, index: str, obj: Obj) -> Iterable[str]:
+        """What an index files an object under: nothing if it fails at an odd one, which is in here all the same."""
+        try:
+            return frozenset(self._functions[index](obj))
+        except Exception:
+            log.exception("the index %s of %s failed at %s", index, self._kind, key_of(obj))
+            return ()
+
     def _withdraw(self, key: Key, old: Obj) -> None:
         for values, filed in self._values:
             for value in values(old):
@@ -224,7 +236,7 @@ class Caches:
     """The world as controllers see it: a cache for every kind that a SPEC names, and the views.
 
     Attributes:
-        served: what discovery found last; nothing where no controller follows EVERYTHING.
+        served: what discovery found last; nothing before its first look.
     """
 
     profile: Profile = NEWEST

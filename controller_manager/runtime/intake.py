@@ -1,18 +1,14 @@
 """What a server tells of a kind, put into its cache: lists, and the events of a watch."""
 
-import logging
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 import orjson
 
 from apiserver.api.meta import Obj
-from controller_manager.runtime.cache import KindCache
+from controller_manager.runtime.cache import KindCache, number_of
 from controller_manager.runtime.contract import Key, key_of
 from controller_manager.runtime.requests import lost, status_error
 from controller_manager.runtime.sharing import Sharing
-
-log = logging.getLogger("controller_manager.watcher")
 
 INITIAL_END = "k8s.io/initial-events-end"
 """The annotation of the bookmark after which a watch has told everything that there is (KEP-3157)."""
@@ -71,9 +67,7 @@ class Intake:
 
     def replace(self, objects: Iterable[Obj], revision: str) -> None:
         """Everything that there is, as of a revision."""
-        objects = list(objects)
-        number = _number(revision)
-        self._tell(lambda: self._cache.replace(objects, number), number)
+        self._cache.replace(objects, number_of(revision))
         self.revision = revision
 
     def trimmed(self, obj: Obj) -> Obj:
@@ -96,7 +90,7 @@ class Intake:
 
     def _change(self, word: str, obj: Obj) -> None:
         revision = obj["metadata"]["resourceVersion"]
-        number = _number(revision)
+        number = number_of(revision)
         if word == "BOOKMARK":
             self._bookmark(obj["metadata"], revision, number)
             return
@@ -105,8 +99,10 @@ class Intake:
         if self._initial is not None:
             self._initial[key] = obj
             return
-        put = self._cache.remove if word == "DELETED" else self._cache.put
-        self._tell(lambda: put(obj), number)
+        if word == "DELETED":
+            self._cache.remove(obj)
+        else:
+            self._cache.put(obj)
         self.revision = revision
 
     def _bookmark(self, meta: Obj, revision: str, number: int) -> None:
@@ -116,15 +112,3 @@ class Intake:
         elif (meta.get("annotations") or {}).get(INITIAL_END) == "true":
             found, self._initial = self._initial, None
             self.replace(found.values(), revision)
-
-    def _tell(self, change: Callable[[], Any], number: int) -> None:
-        """Change the cache; a listener that fails is a bug, and no reason to stop following."""
-        try:
-            change()
-        except Exception:
-            log.exception("whoever listens to %s failed", self._cache.kind)
-            self._cache.advance(number)
-
-
-def _number(revision: str) -> int:
-    return int(revision) if revision.isdecimal() else 0

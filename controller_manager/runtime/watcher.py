@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
-from controller_manager.runtime.cache import KindCache
+from controller_manager.runtime.cache import KindCache, number_of
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.intake import Intake
@@ -154,25 +154,21 @@ class Follower:
     async def _verify(self) -> None:
         """After a watch that broke: whether the server is still the one that it was, and has lost nothing."""
         now = await self._asked_origin()
-        if now.cluster != self._origin.cluster or now.revision < self._known:
+        if now.cluster != self._origin.cluster or now.revision < number_of(self._intake.revision):
             log.warning("%s: the server has other data than before, everything is asked for again", self._kind)
             self._intake.revision = ""
         self._in_doubt = False
 
-    @property
-    def _known(self) -> int:
-        revision = self._intake.revision
-        return int(revision) if revision.isdecimal() else 0
-
     async def _asked_origin(self) -> _Origin:
+        known = number_of(self._intake.revision)
         try:
             page = await self._client.page(NAMESPACE.path(), field_selector=_KUBE_SYSTEM, accept=METADATA_LIST)
         except ApiError as error:
             if error.code not in (401, 403, 404):
                 raise
-            return _Origin("", self._known)
+            return _Origin("", known)
         cluster = page.items[0]["metadata"].get("uid", "") if page.items else ""
-        return _Origin(cluster, int(page.revision) if page.revision.isdecimal() else self._known)
+        return _Origin(cluster, number_of(page.revision) or known)
 
     # -- what becomes of errors
 
