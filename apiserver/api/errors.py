@@ -1,7 +1,7 @@
 """API errors: what went wrong, as the Status that clients parse (k8s.io/apimachinery/pkg/api/errors)."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
@@ -25,6 +25,10 @@ class ApiError(Exception):
         self.message = message
         self.details = details
         self.list_metadata: Obj = {}
+
+    def worded(self, message: str) -> Self:
+        """The same error in other words."""
+        return type(self)(self.code, self.reason, message, details=self.details)
 
     def status(self) -> Obj:
         """The metav1.Status that tells this error."""

@@ -76,8 +76,7 @@ def _make(seen: Observed, volume: Obj) -> Plan:
         try:
             yield Create(CLAIM, _claim(pod, name, volume["ephemeral"]["volumeClaimTemplate"]))
         except ApiError as error:
-            why = f"create PVC {name}: {error.message}"
-            raise ApiError(error.code, error.reason, why, details=error.details) from error
+            raise error.worded(f"create PVC {name}: {error.message}") from error
     elif (controller_of(claim) or {}).get("uid") != pod["metadata"]["uid"]:
         why = f"PVC {key_of(claim)} was not created for pod {key_of(pod)} (pod is not owner)"
         raise ApiError(409, "Conflict", why)

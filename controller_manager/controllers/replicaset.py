@@ -230,13 +230,9 @@ def _delete(seen: Observed, pods: Sequence[Obj]) -> Generator[Action, Any, ApiEr
         if not isinstance(answer, ApiError):
             yield Emit(seen.owner, "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
         elif answer.code != 404:
-            first = first or _wrapped(answer)
+            first = first or answer.worded(f"unable to delete pods: {answer.message}")
             yield Emit(seen.owner, "FailedDelete", f"Error deleting: {answer.message}", WARNING)
     return first
-
-
-def _wrapped(error: ApiError) -> ApiError:
-    return ApiError(error.code, error.reason, f"unable to delete pods: {error.message}", details=error.details)
 
 
 def _tell(seen: Observed, counts: Counts, failure: Failure | None, now: float) -> Plan:

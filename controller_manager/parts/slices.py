@@ -71,5 +71,4 @@ def _all(requests: Sequence[Request], what: str) -> Plan:
     answers = (yield Batch(requests)) if requests else ()
     for request, answer in zip(requests, answers, strict=True):
         if isinstance(answer, ApiError) and not (isinstance(request, Delete) and answer.code == 404):
-            why = f"failed to {what}: {answer.message}"
-            raise ApiError(answer.code, answer.reason, why, details=answer.details)
+            raise answer.worded(f"failed to {what}: {answer.message}")

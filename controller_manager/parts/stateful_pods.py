@@ -190,7 +190,7 @@ def _make_claims(work: Work, replicas: Sequence[Replica]) -> Generator[Action, A
     for (replica, claim), answer in zip(missing, answers, strict=True):
         if isinstance(answer, ApiError):
             why = f"failed to create PVC {name_of(claim)}: {answer.message}"
-            wrong.setdefault(replica.ordinal, []).append(_worded(answer, why))
+            wrong.setdefault(replica.ordinal, []).append(answer.worded(why))
         elif answer is None:
             wrong.setdefault(replica.ordinal, [])
         if answer is not None and not (isinstance(answer, ApiError) and answer.reason == "AlreadyExists"):
@@ -227,7 +227,7 @@ def _settle(work: Work, replica: Replica) -> Plan:
             yield Update(CLAIM, settled(claim, owners))
         except ApiError as error:
             why = f"could not update claim {name_of(claim)} for delete policy ownerRefs: {error.message}"
-            raise _worded(error, why) from None
+            raise error.worded(why) from None
 
 
 def _warn(work: Work, replica: Replica) -> Plan:
@@ -244,8 +244,4 @@ def _warn(work: Work, replica: Replica) -> Plan:
 def _together(errors: Sequence[ApiError]) -> ApiError:
     """Several errors as one (utilerrors.NewAggregate)."""
     messages = list(dict.fromkeys(error.message for error in errors))
-    return _worded(errors[0], messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
-
-
-def _worded(error: ApiError, message: str) -> ApiError:
-    return ApiError(error.code, error.reason, message, details=error.details)
+    return errors[0].worded(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
