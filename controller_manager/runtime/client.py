@@ -1,7 +1,7 @@
 """The way to the server: requests of the contract and watch streams, over connections that are kept."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
@@ -131,7 +131,8 @@ class Client:
             ApiError: it refused, or no answer came (reason ConnectionLost, code 0).
         """
         if isinstance(request, ListAll):
-            return await self.list_all(request.kind.path(request.namespace), accept=METADATA_LIST)
+            pages = self.pages(request.kind.path(request.namespace), accept=METADATA_LIST)
+            return [item async for page in pages for item in page.items]
         return await self._ask(call_of(request))
 
     async def perform_all(self, requests: Sequence[Request]) -> list[Any]:
@@ -160,28 +161,25 @@ class Client:
         except ApiError as error:
             return error
 
-    async def get_json(self, path: str, query: Mapping[str, str] | None = None, *, accept: str = JSON) -> Any:
+    async def get_json(self, path: str, *, accept: str = JSON) -> Any:
         """The answer to a GET.
 
         Raises:
             ApiError: it refused, or no answer came.
         """
-        return await self._ask(Call("GET", with_query(path, query or {}), accept=accept))
+        return await self._get(path, {}, accept=accept)
 
-    async def list_all(self, path: str, *, accept: str = JSON) -> list[Obj]:
-        """All items of a collection, page by page.
+    async def pages(self, path: str, *, accept: str = JSON) -> AsyncIterator[Page]:
+        """A collection page by page, of which there is at least one.
 
         Raises:
-            ApiError: it refused, or no answer came.
+            ApiError: the server refused, or what it answered is no list.
         """
-        items: list[Obj] = []
-        token = ""
-        while True:
-            page = await self.page(path, token, accept=accept)
-            items += page.items
-            token = page.token
-            if not token:
-                return items
+        page = await self.page(path, accept=accept)
+        yield page
+        while page.token:
+            page = await self.page(path, page.token, accept=accept)
+            yield page
 
     async def page(self, path: str, token: str = "", *, field_selector: str = "", accept: str = JSON) -> Page:
         """A page of a collection: the first, or that to which the page before it leads.
@@ -191,7 +189,7 @@ class Client:
         """
         query = {"limit": str(PAGE), "continue": token, "fieldSelector": field_selector}
         given = {name: value for name, value in query.items() if value}
-        return _page(await self.get_json(path, given, accept=accept))
+        return _page(await self._get(path, given, accept=accept))
 
     async def stream(self, target: str, feed: Feed, *, seconds: float, accept: str = JSON) -> None:
         """Have the bytes of a watch fed to somebody, until the server ends it.
@@ -221,6 +219,9 @@ class Client:
     def _connections(self) -> Pool:
         assert self._pool is not None, "use it within `async with`"
         return self._pool
+
+    async def _get(self, path: str, query: Mapping[str, str], *, accept: str) -> Any:
+        return await self._ask(Call("GET", with_query(path, query), accept=accept))
 
     async def _ask(self, call: Call) -> Any:
         return await self._answer(call, await self._begin(call))

@@ -6,7 +6,7 @@ Aggregated discovery is asked for, which is two documents (KEP-3352); a server t
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -31,7 +31,7 @@ NEVER_COLLECTED = frozenset({str(EVENT), str(SCHEDULER_EVENT)})
 class Asks(Protocol):
     """Who asks the server."""
 
-    async def get_json(self, path: str, query: Mapping[str, str] | None = None, *, accept: str = ...) -> Any:
+    async def get_json(self, path: str, *, accept: str = ...) -> Any:
         """The answer to a GET.
 
         Raises:
@@ -44,21 +44,18 @@ class _Found:
     """What was discovered so far.
 
     Attributes:
-        best: resources that have a preferred version already.
+        preferred: resource → the kind of the version that came first.
     """
 
     verbs: dict[Kind, frozenset[str]] = field(default_factory=dict)
-    preferred: list[Kind] = field(default_factory=list)
+    preferred: dict[str, Kind] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
-    best: set[str] = field(default_factory=set)
 
     def add(self, kinds: Iterable[tuple[Kind, frozenset[str]]]) -> None:
         """A version's kinds; a group's versions come with the one that the server prefers first."""
         for kind, verbs in kinds:
             self.verbs[kind] = verbs
-            if str(kind) not in self.best:
-                self.best.add(str(kind))
-                self.preferred.append(kind)
+            self.preferred.setdefault(str(kind), kind)
 
 
 async def discover(client: Asks) -> Served:
@@ -75,7 +72,7 @@ async def discover(client: Asks) -> Served:
         else:
             for group, version in _versions(document):
                 await _ask_version(client, group, version, found)
-    return Served(found.verbs, tuple(found.preferred), found.failures)
+    return Served(found.verbs, tuple(found.preferred.values()), found.failures)
 
 
 def _read_aggregated(document: Obj, found: _Found) -> None:

@@ -47,11 +47,6 @@ class Occurrence:
     nanos: int
 
     @property
-    def source(self) -> tuple[str, str]:
-        """Who says so."""
-        return self.component, self.host
-
-    @property
     def subject(self) -> tuple[str, ...]:
         """Who says something of which object (getSpamKey)."""
         return (self.component, self.host, self.api_version, self.kind, self.namespace, self.name, self.uid)

@@ -111,14 +111,11 @@ class Follower:
 
     async def _list(self) -> None:
         objects: list[Obj] = []
-        token = ""
-        while True:
-            page = await self._client.page(self._kind.path(), token, accept=self._accept_list)
+        revision = ""
+        async for page in self._client.pages(self._kind.path(), accept=self._accept_list):
             objects += map(self._intake.trimmed, page.items)
-            token = page.token
-            if not token:
-                break
-        self._intake.replace(objects, page.revision)
+            revision = page.revision
+        self._intake.replace(objects, revision)
 
     async def _watch(self, *, initial: bool = False) -> None:
         seconds = SHORTEST_WATCH * (1 + random.random())  # noqa: S311 - spreads load, protects nothing

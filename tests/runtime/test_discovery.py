@@ -25,8 +25,8 @@ class OldForm:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def get_json(self, path, query=None, **_):
-        return await self._client.get_json(path, query, accept="application/json")
+    async def get_json(self, path, **_):
+        return await self._client.get_json(path)
 
 
 @pytest.fixture
