@@ -27,6 +27,11 @@ def labels_of(obj: Obj) -> dict[str, str]:
     return metadata(obj).get("labels") or {}
 
 
+def annotations_of(obj: Obj) -> dict[str, str]:
+    """metadata.annotations, empty where absent."""
+    return metadata(obj).get("annotations") or {}
+
+
 def group_version(api_version: str) -> tuple[str, str]:
     """("apps", "v1") of "apps/v1", ("", "v1") of "v1"."""
     group, slash, version = api_version.rpartition("/")

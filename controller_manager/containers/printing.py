@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 
-from apiserver.api.meta import Obj
+from apiserver.api.meta import Obj, annotations_of
 from controller_manager.containers.container import Container
 from controller_manager.containers.effects import OUT, Now, Process, Read, Sleep, Write, bytes_of
 from controller_manager.containers.execution import begin, is_known
@@ -80,7 +80,7 @@ def command_of(container: Obj, box: Container) -> tuple[str, ...]:
 
 
 def _annotation(printing: Printing, name: str) -> str | None:
-    annotations = printing.pod["metadata"].get("annotations") or {}
+    annotations = annotations_of(printing.pod)
     found: str | None = annotations.get(f"{printing.container['name']}.{DOMAIN}/{name}")
     return found if found is not None or _has_to_end(printing) else annotations.get(f"{DOMAIN}/{name}")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
-from apiserver.api.meta import Obj
+from apiserver.api.meta import Obj, annotations_of
 from controller_manager.parts.services import PACE, SELECTORS, pod_changed, selected_pods
 from controller_manager.planning.endpoint_subsets import endpoints_of, subsets_of
 from controller_manager.planning.services import Selectors, TriggerTimes, selector_of
@@ -73,7 +73,7 @@ def observe(world: World, key: Key) -> Observed | Leftover | Leftovers | None:
 
 def _is_left_over(world: World, endpoints: Obj) -> bool:
     """Whether the Service is gone; Endpoints by which somebody elects a leader never had one."""
-    elects = _LEADER in (endpoints["metadata"].get("annotations") or {})
+    elects = _LEADER in annotations_of(endpoints)
     return not elects and world[SERVICE].get(key_of(endpoints)) is None
 
 

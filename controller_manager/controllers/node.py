@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from apiserver.api.errors import ApiError
-from apiserver.api.meta import Obj, name_of
+from apiserver.api.meta import Obj, annotations_of, name_of
 from controller_manager.planning.addresses import Blocks, host_address, prefix_for
 from controller_manager.planning.conditions import TRUE
 from controller_manager.planning.node_status import Size, is_report_due, kubelet_status, report_due_in
@@ -140,7 +140,7 @@ def _lacking(seen: Observed) -> Obj:
     patch: Obj = {}
     if seen.block and not seen.node["spec"].get("podCIDR"):
         patch["spec"] = {"podCIDR": seen.block, "podCIDRs": [seen.block]}
-    told = (seen.node["metadata"].get("annotations") or {}).get(ENDPOINT)
+    told = annotations_of(seen.node).get(ENDPOINT)
     if seen.endpoint and told != seen.endpoint:
         patch["metadata"] = {"annotations": {ENDPOINT: seen.endpoint}}
     return patch

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.api.errors import ApiError
-from apiserver.api.meta import Obj, name_of
+from apiserver.api.meta import Obj, annotations_of, name_of
 from apiserver.api.storage_classes import default_of, is_default
 from controller_manager.parts.storage import FREE_VOLUMES, PODS_BY_CLAIM, VOLUMES_BY_CLAIM, WAITING_CLAIMS
 from controller_manager.parts.volume_claims import ClaimSeen, sync_claim, waits
@@ -19,7 +19,6 @@ from controller_manager.planning.provisioning import is_ours_to_delete, why_unde
 from controller_manager.planning.volumes import (
     PROVISIONED_BY,
     SELECTED_NODE,
-    annotations_of,
     best_match,
     claim_key,
     class_of,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
-from apiserver.api.meta import Obj, name_of, namespace_of
+from apiserver.api.meta import Obj, annotations_of, name_of, namespace_of
 from controller_manager.runtime.contract import (
     Change,
     Create,
@@ -66,8 +66,7 @@ def observe(world: World, key: Key) -> Observed | None:
 
 def _is_right(found: Obj, certificate: str) -> bool:
     """Whether nothing but the certificate is in it, and something describes it."""
-    annotations = found["metadata"].get("annotations") or {}
-    return found.get("data") == {ENTRY: certificate} and bool(annotations.get(ANNOTATION))
+    return found.get("data") == {ENTRY: certificate} and bool(annotations_of(found).get(ANNOTATION))
 
 
 def plan(seen: Observed, _: float) -> Plan:
@@ -75,7 +74,7 @@ def plan(seen: Observed, _: float) -> Plan:
     data = {ENTRY: seen.certificate}
     if seen.found is not None:
         meta = seen.found["metadata"]
-        annotations = (meta.get("annotations") or {}) | {ANNOTATION: DESCRIPTION}
+        annotations = annotations_of(seen.found) | {ANNOTATION: DESCRIPTION}
         yield Update(CONFIG_MAP, seen.found | {"metadata": meta | {"annotations": annotations}, "data": data})
         return
     meta = {"name": NAME, "namespace": seen.namespace, "annotations": {ANNOTATION: DESCRIPTION}}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from apiserver.api.errors import ApiError
-from apiserver.api.meta import Obj, name_of
+from apiserver.api.meta import Obj, annotations_of, name_of
 from controller_manager.planning import deployment_status as statuses
 from controller_manager.planning import rollout_history as history
 from controller_manager.planning.conditions import FALSE, TRUE
@@ -18,7 +18,7 @@ from controller_manager.planning.rollout import (
     without_surplus,
     without_unhealthy,
 )
-from controller_manager.planning.rollout_history import annotations_of, with_annotations
+from controller_manager.planning.rollout_history import with_annotations
 from controller_manager.planning.rollout_sets import new_replica_set, scaling_message
 from controller_manager.planning.scaling import resized
 from controller_manager.planning.templates import is_same_template

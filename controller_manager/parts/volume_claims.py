@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.api.errors import ApiError, conflict
-from apiserver.api.meta import Obj, name_of
+from apiserver.api.meta import Obj, annotations_of, name_of
 from controller_manager.parts.volume_writes import bind, claim_to_phase, lose
 from controller_manager.planning.provisioning import (
     PROVISIONER,
@@ -23,7 +23,6 @@ from controller_manager.planning.volumes import (
     BOUND_BY_CONTROLLER,
     SELECTED_NODE,
     WAITS_FOR_CONSUMER,
-    annotations_of,
     class_of,
     is_for,
     mismatch,

@@ -7,7 +7,7 @@ service.kubernetes.io/topology-mode asks for depends on the processors of all zo
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
+from apiserver.api.meta import Obj, annotations_of, labels_of, name_of, namespace_of
 from controller_manager.planning.pods import is_ready
 from controller_manager.planning.services import (
     CHANGED_AT,
@@ -192,7 +192,7 @@ class _Manner:
     @classmethod
     def of(cls, service: Obj) -> "_Manner":
         """What the Service's spec asks for."""
-        spec, annotations = service["spec"], service["metadata"].get("annotations") or {}
+        spec, annotations = service["spec"], annotations_of(service)
         mode = next((annotations[name] for name in _MODES if name in annotations), "")
         wish = "" if mode in ("Auto", "auto") else spec.get("trafficDistribution") or ""
         return cls(bool(spec.get("publishNotReadyAddresses")), wish in _CLOSE, wish == _ON_NODE)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
+from apiserver.api.meta import Obj, annotations_of, labels_of, name_of, namespace_of
 from controller_manager.planning.endpoint_subsets import Host, packed
 from controller_manager.planning.services import CHANGED_AT, IPV4, IPV6, Port
 from controller_manager.planning.slice_filling import (
@@ -30,7 +30,7 @@ _NOT_MIRRORED = (CHANGED_AT, "kubectl.kubernetes.io/last-applied-configuration")
 
 def is_for_mirroring(endpoints: Obj, service: Obj) -> bool:
     """Whether the Endpoints of a Service are somebody's own, and he does not want them left alone (shouldMirror)."""
-    annotations = endpoints["metadata"].get("annotations") or {}
+    annotations = annotations_of(endpoints)
     skips = labels_of(endpoints).get(_SKIP) == "true" or _LEADER in annotations
     return not skips and not service["spec"].get("selector")
 
@@ -105,7 +105,7 @@ def _one_slice(endpoints: Obj, reference: Obj, group: _Group, slices: list[Obj])
 
 def _slice(endpoints: Obj, reference: Obj, group: _Group) -> Obj:
     """The slice that tells of a group, with the labels and annotations of the Endpoints (newEndpointSlice)."""
-    name, given = name_of(endpoints), endpoints["metadata"].get("annotations") or {}
+    name, given = name_of(endpoints), annotations_of(endpoints)
     annotations = {key: text for key, text in given.items() if key not in _NOT_MIRRORED}
     meta: Obj = {
         "generateName": name_prefix(name),

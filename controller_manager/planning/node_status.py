@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from apiserver.api import quantity
-from apiserver.api.meta import Obj
+from apiserver.api.meta import Obj, annotations_of
 from controller_manager.planning.conditions import FALSE, TRUE, find
 from controller_manager.planning.times import seconds, stamp, time_left
 
@@ -131,7 +131,7 @@ READY = ("KubeletReady", "kubelet is posting ready status")
 
 
 def _conditions(node: Obj, now: float) -> list[Obj]:
-    annotations = node["metadata"].get("annotations") or {}
+    annotations = annotations_of(node)
     before = (node.get("status") or {}).get("conditions") or ()
     lacking = {word.strip() for word in annotations.get(PRESSURE, "").split(",")}
     made = [_pressure(type_, health, holds=health.word in lacking) for type_, health in HEALTH.items()]

@@ -3,7 +3,7 @@
 from ipaddress import ip_address
 from zlib import crc32
 
-from apiserver.api.meta import Obj, labels_of
+from apiserver.api.meta import Obj, annotations_of, labels_of
 from controller_manager.planning.conditions import UNKNOWN, find
 from controller_manager.planning.node_status import Size, kubelet_status
 from controller_manager.planning.times import micro_stamp, seconds
@@ -32,7 +32,7 @@ def is_simulated(node: Obj) -> bool:
 
 def is_lost(node: Obj) -> bool:
     """Whether its kubelet is silent, as somebody wishes."""
-    return (node["metadata"].get("annotations") or {}).get(LOST) == "true"
+    return annotations_of(node).get(LOST) == "true"
 
 
 def is_alive(node: Obj) -> bool:

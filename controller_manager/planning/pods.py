@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from apiserver.api.meta import Obj, name_of
+from apiserver.api.meta import Obj, annotations_of, name_of
 from controller_manager.planning.profile import NEWEST, Profile
 from controller_manager.planning.times import seconds
 
@@ -108,7 +108,7 @@ def deletion_cost(pod: Obj) -> int:
 
     (pkg/apis/core/v1/helper GetDeletionCostFromPodAnnotations)
     """
-    text = (pod["metadata"].get("annotations") or {}).get(DELETION_COST)
+    text = annotations_of(pod).get(DELETION_COST)
     if text is None or not _COST.fullmatch(text) or len(text) > 32:
         return 0
     return cost if (cost := int(text)) in _INT32 else 0

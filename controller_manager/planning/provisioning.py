@@ -3,12 +3,11 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from apiserver.api.meta import Obj, labels_of, name_of
+from apiserver.api.meta import Obj, annotations_of, labels_of, name_of
 from apiserver.api.storage_classes import DEFAULT_MARKS
 from controller_manager.planning.volumes import (
     PROVISIONED_BY,
     WAITS_FOR_CONSUMER,
-    annotations_of,
     class_of,
     modes_of,
     reference_to,

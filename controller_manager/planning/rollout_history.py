@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from apiserver.api.go_numbers import parse_int
-from apiserver.api.meta import Obj
+from apiserver.api.meta import Obj, annotations_of
 from controller_manager.planning.replica_sets import ReplicaSets, age, count, replicas_of
 from controller_manager.planning.rollout import most
 from controller_manager.planning.templates import without_hash
@@ -19,11 +19,6 @@ _OWN = frozenset((LAST_APPLIED, REVISION, HISTORY, DESIRED, MOST, ROLLBACK_TO))
 """What a Deployment and its ReplicaSets do not have from each other (annotationsToSkip)."""
 _HISTORY_LENGTH = 2000
 _NO_LIMIT = 2**31 - 1
-
-
-def annotations_of(obj: Obj) -> dict[str, str]:
-    """metadata.annotations, empty where absent."""
-    return obj["metadata"].get("annotations") or {}
 
 
 def with_annotations(obj: Obj, annotations: Mapping[str, str]) -> Obj:

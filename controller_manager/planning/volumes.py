@@ -6,7 +6,7 @@ From component-helpers/storage/volume/pv_helpers.go and pkg/controller/volume/pe
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from apiserver.api import quantity
-from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
+from apiserver.api.meta import Obj, annotations_of, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
 from apiserver.api.storage_classes import CLASS_ANNOTATION
 from controller_manager.planning.times import stamp
@@ -19,11 +19,6 @@ WAITS_FOR_CONSUMER = "WaitForFirstConsumer"
 
 
 # -- what they say of themselves ---------------------------------------------------------------------------------------
-
-
-def annotations_of(obj: Obj) -> Mapping[str, str]:
-    """metadata.annotations, empty where absent."""
-    return obj["metadata"].get("annotations") or {}
 
 
 def class_of(obj: Obj) -> str:

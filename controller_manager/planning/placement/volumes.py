@@ -7,14 +7,13 @@ component-helpers/storage/volume/pv_helpers.go. Storage capacity, limits per nod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
+from apiserver.api.meta import Obj, annotations_of, labels_of, name_of, namespace_of
 from controller_manager.planning.placement.node_affinity import NodeTerm, node_terms
 from controller_manager.planning.placement.node_info import NodeInfo
 from controller_manager.planning.placement.status import VOLUME_BINDING, VOLUME_RESTRICTIONS, VOLUME_ZONE, Status
 from controller_manager.planning.volumes import (
     SELECTED_NODE,
     WAITS_FOR_CONSUMER,
-    annotations_of,
     claim_name,
     class_of,
     has_mode,
