@@ -1,6 +1,7 @@
 """The counts as Prometheus scrapes them: families with upstream's names, help texts and labels."""
 
 from collections.abc import Iterator
+from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -10,6 +11,8 @@ from apiserver.metrics import BUCKETS, Metrics
 
 _REQUEST = ("verb", "group", "version", "resource", "subresource", "scope")
 _COMPONENT = "apiserver"
+_BOUNDS = (*(str(bound).removesuffix(".0") for bound in BUCKETS), "+Inf")
+"""The bounds as Go writes them."""
 
 
 def exposition(metrics: Metrics) -> bytes:
@@ -99,9 +102,5 @@ class _Families(Collector):
 
 
 def _cumulative(buckets: list[int]) -> list[tuple[str, float]]:
-    """Bound → how many were not above it, with the bounds written as Go writes them."""
-    found, count = [], 0
-    for bound, more in zip((*(str(bound).removesuffix(".0") for bound in BUCKETS), "+Inf"), buckets, strict=True):
-        count += more
-        found.append((bound, float(count)))
-    return found
+    """Bound → how many were not above it."""
+    return list(zip(_BOUNDS, map(float, accumulate(buckets)), strict=True))

@@ -1,13 +1,14 @@
 """The counts as Prometheus scrapes them, under upstream's names (component-base's workqueue, restclient and leader)."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import accumulate
 from typing import Any
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from controller_manager.metrics import Family, Metrics, QueueTally, Read
+from controller_manager.metrics import WAITED, WORKED, Family, Histogram, Metrics, QueueTally, Read
 from controller_manager.runtime.meters import Meter
 
 
@@ -31,7 +32,8 @@ class _Families(Collector):
         metrics = self._metrics
         families = (
             *_of_queues(metrics),
-            *_of_requests(metrics),
+            _measured(metrics.requests),
+            _measured(metrics.durations),
             _leading(metrics),
             *map(_measured, metrics.families.values()),
             *map(_read, metrics.gauges),
@@ -50,17 +52,8 @@ def _of_queues(metrics: Metrics) -> Iterator[Metric]:
     yield _gauge("workqueue_depth", "Keys that wait for a worker.", depths)
     yield _gauge("workqueue_unfinished_work_seconds", "Work under way that is not counted as done.", unfinished)
     yield _gauge("workqueue_longest_running_processor_seconds", "How long the slowest worker is at it.", longest)
-    waited = HistogramMetricFamily(
-        "workqueue_queue_duration_seconds", "How long keys wait before a worker takes them.", labels=["name"]
-    )
-    worked = HistogramMetricFamily(
-        "workqueue_work_duration_seconds", "How long the work on a key takes.", labels=["name"]
-    )
-    for name, tally in tallies.items():
-        waited.add_metric([name], tally.waited.cumulative(), tally.waited.total)
-        worked.add_metric([name], tally.worked.cumulative(), tally.worked.total)
-    yield waited
-    yield worked
+    yield _histograms(WAITED, {(name,): tally.waited for name, tally in tallies.items()})
+    yield _histograms(WORKED, {(name,): tally.worked for name, tally in tallies.items()})
 
 
 def _counter(name: str, about: str, tallies: dict[str, QueueTally], count: Callable[[QueueTally], int]) -> Metric:
@@ -77,25 +70,6 @@ def _gauge(name: str, about: str, values: dict[str, float]) -> Metric:
     return family
 
 
-def _of_requests(metrics: Metrics) -> Iterator[Metric]:
-    total = CounterMetricFamily(
-        "rest_client_requests_total",
-        "Requests to the server, by status code, method and host.",
-        labels=["code", "method", "host"],
-    )
-    for labels, count in metrics.requests.items():
-        total.add_metric(list(labels), count)
-    yield total
-    seconds = HistogramMetricFamily(
-        "rest_client_request_duration_seconds",
-        "How long the server's answers take, by method and host.",
-        labels=["verb", "host"],
-    )
-    for place, histogram in metrics.durations.items():
-        seconds.add_metric(list(place), histogram.cumulative(), histogram.total)
-    yield seconds
-
-
 def _leading(metrics: Metrics) -> Metric:
     about = "1 where this process leads, 0 where it waits to, by the name of the Lease."
     return _gauge(
@@ -107,9 +81,15 @@ def _measured(family: Family) -> Metric:
     meter = family.meter
     if not meter.buckets:
         return _filled(CounterMetricFamily, meter, family.counters.items())
+    return _histograms(meter, family.histograms)
+
+
+def _histograms(meter: Meter, histograms: Mapping[tuple[str, ...], Histogram]) -> Metric:
     found = HistogramMetricFamily(meter.name, meter.about, labels=meter.labels)
-    for labels, histogram in family.histograms.items():
-        found.add_metric(list(labels), histogram.cumulative(), histogram.total)
+    bounds = [*(repr(bound).removesuffix(".0") for bound in meter.buckets), "+Inf"]  # as Go writes them
+    for labels, histogram in histograms.items():
+        not_above = map(float, accumulate(histogram.counts))
+        found.add_metric(list(labels), list(zip(bounds, not_above, strict=True)), histogram.total)
     return found
 
 

@@ -3,7 +3,6 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import NamedTuple
 
 from controller_manager.runtime.clock import Clock
@@ -12,13 +11,25 @@ from controller_manager.runtime.meters import Measure, Meter, Reading, exponenti
 from controller_manager.runtime.workqueue import WorkQueue
 
 WORK_BUCKETS = exponential(1e-8, 10, 10)
-"""Seconds, in workqueue_queue_duration_seconds and workqueue_work_duration_seconds (component-base's workqueue)."""
-REQUEST_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-"""Seconds, in rest_client_request_duration_seconds (component-base's restclient)."""
+"""Seconds, in both histograms of queues (component-base's workqueue)."""
+WAITED = Meter(
+    "workqueue_queue_duration_seconds", "How long keys wait before a worker takes them.", ("name",), WORK_BUCKETS
+)
+WORKED = Meter("workqueue_work_duration_seconds", "How long the work on a key takes.", ("name",), WORK_BUCKETS)
+
+REQUESTS = Meter(
+    "rest_client_requests_total", "Requests to the server, by status code, method and host.", ("code", "method", "host")
+)
+DURATIONS = Meter(
+    "rest_client_request_duration_seconds",
+    "How long the server's answers take, by method and host.",
+    ("verb", "host"),
+    (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0),  # seconds (component-base's restclient)
+)
 
 
 class Histogram:
-    """Counts of values by upper bounds."""
+    """Counts of values by upper bounds, and of those above all of them."""
 
     __slots__ = ("bounds", "counts", "total")
 
@@ -32,11 +43,6 @@ class Histogram:
         self.counts[bisect_left(self.bounds, value)] += times
         self.total += value * times
 
-    def cumulative(self) -> list[tuple[str, float]]:
-        """Bound → how many values are not above it, with the bounds written as Go writes them."""
-        bounds = (*(repr(bound).removesuffix(".0") for bound in self.bounds), "+Inf")
-        return list(zip(bounds, map(float, accumulate(self.counts)), strict=True))
-
 
 @dataclass(slots=True)
 class QueueTally:
@@ -44,8 +50,8 @@ class QueueTally:
 
     adds: int = 0
     retries: int = 0
-    waited: Histogram = field(default_factory=lambda: Histogram(WORK_BUCKETS))
-    worked: Histogram = field(default_factory=lambda: Histogram(WORK_BUCKETS))
+    waited: Histogram = field(default_factory=lambda: Histogram(WAITED.buckets))
+    worked: Histogram = field(default_factory=lambda: Histogram(WORKED.buckets))
 
     def added(self) -> None:
         """A key came into the queue."""
@@ -66,13 +72,13 @@ class QueueTally:
 
 @dataclass(slots=True)
 class Family:
-    """What plans have measured with one meter, by the values of its labels."""
+    """What was measured with one meter, by the values of its labels."""
 
     meter: Meter
     counters: dict[tuple[str, ...], float] = field(default_factory=dict)
     histograms: dict[tuple[str, ...], Histogram] = field(default_factory=dict)
 
-    def add(self, labels: tuple[str, ...], value: float, times: int) -> None:
+    def add(self, labels: tuple[str, ...], value: float, *, times: int = 1) -> None:
         """Count a value so many times."""
         if not self.meter.buckets:
             self.counters[labels] = self.counters.get(labels, 0.0) + value * times
@@ -100,8 +106,8 @@ class Metrics:
     Attributes:
         tallies: name of a queue → what is counted of it.
         queues: name → queue.
-        requests: (code, method, host) → how many.
-        durations: (method, host) → seconds.
+        requests: how many, by REQUESTS.
+        durations: how long they take, by DURATIONS.
         leading: name of a Lease → whether this process leads.
         families: what controllers measure, by the names of their meters.
         gauges: what can be read off.
@@ -111,8 +117,8 @@ class Metrics:
         self.clock = clock
         self.tallies: dict[str, QueueTally] = {}
         self.queues: dict[str, WorkQueue] = {}
-        self.requests: dict[tuple[str, str, str], int] = {}
-        self.durations: dict[tuple[str, str], Histogram] = {}
+        self.requests = Family(REQUESTS)
+        self.durations = Family(DURATIONS)
         self.leading: dict[str, bool] = {}
         self.families: dict[str, Family] = {}
         self.gauges: list[Read] = []
@@ -126,22 +132,19 @@ class Metrics:
         for meter in (meter for meter in spec.meters if meter.is_in(world.profile)):
             family = self.families.setdefault(meter.name, Family(meter))
             if not meter.labels:
-                family.add((), 0.0, 0)
+                family.add((), 0.0, times=0)
         self.gauges.extend(Read(gauge, world) for gauge in spec.gauges if gauge.meter.is_in(world.profile))
 
     def count(self, measure: Measure, elapsed: float) -> None:
         """A plan measured something, so many seconds after its run began; releases without the meter do not count."""
         family = self.families.get(measure.meter.name)
         if family is not None:
-            family.add(measure.labels, measure.value + (elapsed if measure.elapsed else 0.0), measure.times)
+            family.add(measure.labels, measure.value + (elapsed if measure.elapsed else 0.0), times=measure.times)
 
     def requested(self, method: str, host: str, code: str, seconds: float) -> None:
         """A request was answered with a code, or failed with "<error>"."""
-        self.requests[code, method, host] = self.requests.get((code, method, host), 0) + 1
-        found = self.durations.get((method, host))
-        if found is None:
-            found = self.durations[method, host] = Histogram(REQUEST_BUCKETS)
-        found.add(seconds)
+        self.requests.add((code, method, host), 1.0)
+        self.durations.add((method, host), seconds)
 
     def under_way(self) -> Iterator[tuple[str, list[float]]]:
         """Name of a queue → how long each of its workers has been at it, in seconds."""

@@ -29,7 +29,7 @@ def spec(*meters, gauges=()) -> Spec:
 
 
 def told(metrics) -> dict[str, dict[tuple[str, ...], float]]:
-    """Name of a sample → values of its labels → value, of the families that are not the process's."""
+    """Name of a sample → values of its labels, by their names → value, of families that are not the process's."""
     found: dict[str, dict[tuple[str, ...], float]] = {}
     for family in text_string_to_metric_families(exposition(metrics).decode()):
         if not family.name.startswith(("process_", "python_")):
@@ -77,3 +77,23 @@ def test_two_controllers_may_share_a_meter(metrics) -> None:
         metrics.include(spec(COUNTER), Caches())
         metrics.count(Measure(COUNTER), elapsed=0.0)
     assert told(metrics) == {"made_total": {(): 2}}
+
+
+def test_requests_are_counted_and_timed(metrics) -> None:
+    metrics.requested("GET", "host:1", "200", 0.3)
+    metrics.requested("GET", "host:1", "404", 70.0)
+    found = told(metrics)
+    assert found["rest_client_requests_total"] == {("200", "host:1", "GET"): 1, ("404", "host:1", "GET"): 1}
+    assert found["rest_client_request_duration_seconds_sum"] == {("host:1", "GET"): pytest.approx(70.3)}
+    buckets = found["rest_client_request_duration_seconds_bucket"]
+    assert [buckets["host:1", bound, "GET"] for bound in ("0.25", "0.5", "60", "+Inf")] == [0, 1, 1, 2]
+
+
+def test_what_keys_wait_and_take_is_timed_by_queue(metrics) -> None:
+    tally = metrics.tally("q")
+    tally.started(0.02)
+    tally.finished(5.0)
+    found = told(metrics)
+    assert found["workqueue_queue_duration_seconds_sum"] == {("q",): 0.02}
+    assert found["workqueue_work_duration_seconds_sum"] == {("q",): 5.0}
+    assert found["workqueue_work_duration_seconds_count"] == {("q",): 1}
