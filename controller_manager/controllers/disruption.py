@@ -8,7 +8,8 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, group_version, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
 from controller_manager.planning import budgets
-from controller_manager.planning.pods import condition_of, counts_differently
+from controller_manager.planning.conditions import condition_of
+from controller_manager.planning.pods import DISRUPTION_TARGET, counts_differently
 from controller_manager.runtime.claims import controller_of, resolved
 from controller_manager.runtime.contract import (
     NAMESPACE_INDEX,
@@ -155,7 +156,7 @@ def pod_changed(world: World, change: Change) -> Iterable[Key]:
         return
     pod = change.obj
     found = {key_of(budget): None for budget in _budgets(world, pod)}
-    if new is not None and (len(found) > 1 or condition_of(new, budgets.TARGET)):
+    if new is not None and (len(found) > 1 or condition_of(new, DISRUPTION_TARGET)):
         yield f"{POD_PREFIX}{key_of(new)}"
     if old is not None and new is not None and labels_of(old) != labels_of(new):
         found |= {key_of(budget): None for budget in _budgets(world, old)}
@@ -163,7 +164,7 @@ def pod_changed(world: World, change: Change) -> Iterable[Key]:
 
 
 def _matters(old: Obj, new: Obj) -> bool:
-    return counts_differently(old, new) or condition_of(old, budgets.TARGET) != condition_of(new, budgets.TARGET)
+    return counts_differently(old, new) or condition_of(old, DISRUPTION_TARGET) != condition_of(new, DISRUPTION_TARGET)
 
 
 def _budgets(world: World, pod: Obj) -> Iterable[Obj]:

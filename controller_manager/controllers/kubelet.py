@@ -12,7 +12,7 @@ from apiserver.api.meta import Obj
 from controller_manager.parts.node_meters import RUNNING
 from controller_manager.planning.addresses import PodAddresses
 from controller_manager.planning.nodes import address_of, is_alive
-from controller_manager.planning.pods import TERMINAL, is_ready
+from controller_manager.planning.pods import is_ready, is_terminal
 from controller_manager.planning.stages.look import Place
 from controller_manager.planning.stages.pods import advance
 from controller_manager.runtime.claims import is_deleting
@@ -74,7 +74,7 @@ def _begins_to_go(change: Change) -> bool:
 
 
 def _is_ended(pod: Obj) -> bool:
-    return (pod.get("status") or {}).get("phase") in TERMINAL and not pod["metadata"].get("deletionTimestamp")
+    return is_terminal(pod) and not is_deleting(pod)
 
 
 def _is_settled(old: Obj, pod: Obj) -> bool:

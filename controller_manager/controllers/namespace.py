@@ -14,6 +14,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, namespace_of
 from apiserver.api.namespace_conditions import Remaining, updated
 from controller_manager.parts.disposal import TRIES, look_up
+from controller_manager.planning.pods import is_terminal
 from controller_manager.planning.times import seconds, stamp
 from controller_manager.runtime.claims import is_deleting
 from controller_manager.runtime.contract import (
@@ -124,7 +125,7 @@ def _finalizers(namespace: Obj) -> list[str]:
 
 
 def _grace(pod: Obj) -> int:
-    if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+    if is_terminal(pod):
         return 0
     return (pod.get("spec") or {}).get("terminationGracePeriodSeconds") or 0
 

@@ -14,6 +14,7 @@ from apiserver.api.storage_classes import default_of, is_default
 from controller_manager.parts.storage import FREE_VOLUMES, PODS_BY_CLAIM, VOLUMES_BY_CLAIM, WAITING_CLAIMS
 from controller_manager.parts.volume_claims import ClaimSeen, sync_claim, waits
 from controller_manager.parts.volume_writes import fail, to_phase, unbind
+from controller_manager.planning.conditions import phase_of
 from controller_manager.planning.pods import is_terminal
 from controller_manager.planning.provisioning import is_ours_to_delete, why_undeletable
 from controller_manager.planning.volumes import (
@@ -24,7 +25,6 @@ from controller_manager.planning.volumes import (
     class_of,
     has_mode,
     names_class,
-    phase_of,
 )
 from controller_manager.runtime.claims import is_deleting
 from controller_manager.runtime.contract import (

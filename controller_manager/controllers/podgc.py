@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of, namespace_of
-from controller_manager.planning.pods import condition_of, is_ready, is_terminal
+from controller_manager.planning.conditions import condition_of
+from controller_manager.planning.pods import DISRUPTION_TARGET, is_ready, is_terminal
 from controller_manager.planning.times import stamp
 from controller_manager.runtime.claims import is_deleting
 from controller_manager.runtime.contract import (
@@ -164,9 +165,9 @@ def _failing(pod: Obj, condition: Obj | None, now: float) -> Patch:
     """The patch by which a pod fails, so that whoever counts it sees how it ended."""
     status: Obj = {"phase": "Failed"}
     if condition:
-        before = condition_of(pod, "DisruptionTarget") or {}
+        before = condition_of(pod, DISRUPTION_TARGET) or {}
         since = before.get("lastTransitionTime") if before.get("status") == "True" else None
-        told = {"type": "DisruptionTarget", "status": "True", "lastProbeTime": None}
+        told = {"type": DISRUPTION_TARGET, "status": "True", "lastProbeTime": None}
         status["conditions"] = [told | condition | {"lastTransitionTime": since or stamp(now)}]
     body = {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status}
     return Patch(POD, key_of(pod), body, "status", STRATEGIC_PATCH)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.storage_classes import VOLUME_FINALIZER
+from controller_manager.planning.conditions import phase_of
 from controller_manager.planning.protection import held, lacks, let_go, may_go
-from controller_manager.planning.volumes import phase_of
 from controller_manager.runtime.contract import Change, Key, Plan, Spec, Update, Watch, World
 from controller_manager.runtime.kinds import VOLUME
 

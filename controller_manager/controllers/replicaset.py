@@ -11,16 +11,16 @@ from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
 from controller_manager.parts.pod_changes import pod_changed
 from controller_manager.parts.rate_limits import rate_limiter_use
+from controller_manager.planning.conditions import condition_of
 from controller_manager.planning.deletion_ages import age_ratios
 from controller_manager.planning.pods import (
-    condition_of,
     in_deletion_order,
     is_active,
     is_terminal,
     pod_from_template,
 )
 from controller_manager.planning.profile import Profile
-from controller_manager.planning.replicas import Counts, Failure, count, status_of
+from controller_manager.planning.replicas import FAILURE, Counts, Failure, count, status_of
 from controller_manager.runtime.claims import Parent, claim, controller_of, is_deleting, owner_reference
 from controller_manager.runtime.contract import (
     NAMESPACE_INDEX,
@@ -253,7 +253,7 @@ def _tell(seen: Observed, counts: Counts, failure: Failure | None, now: float) -
 def _complain(seen: Observed, why: str, now: float) -> Plan:
     """Say that the selector cannot be understood, once: the pods are left alone."""
     failure = Failure("InvalidSelector", why)
-    if condition_of(seen.owner, "ReplicaFailure") is None:
+    if condition_of(seen.owner, FAILURE) is None:
         yield Emit(seen.owner, failure.reason, f"Error selecting pods: {why}", WARNING)
     old = seen.owner.get("status") or {}
     names = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas")

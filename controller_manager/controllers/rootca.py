@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, annotations_of, name_of, namespace_of
+from controller_manager.planning.conditions import phase_of
 from controller_manager.runtime.contract import (
     Change,
     Create,
@@ -46,7 +47,7 @@ class Observed:
 
 def _namespace(_: World, change: Change) -> Iterable[Key]:
     """An active namespace; upstream tries those, too, that come into sight as they go."""
-    if change.new is not None and (change.new.get("status") or {}).get("phase") == "Active":
+    if change.new is not None and phase_of(change.new) == "Active":
         yield change.new["metadata"]["name"]
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import namespace_of
+from controller_manager.planning.conditions import phase_of
 from controller_manager.runtime.contract import Change, Create, Key, Plan, Spec, Watch, World, is_namespace_terminating
 from controller_manager.runtime.kinds import NAMESPACE, SERVICE_ACCOUNT
 
@@ -30,7 +31,7 @@ def _account(_: World, change: Change) -> Iterable[Key]:
 def observe(world: World, key: Key) -> Observed | None:
     """What is missing in a namespace, None where nothing is."""
     namespace = world[NAMESPACE].get(key)
-    if namespace is None or (namespace.get("status") or {}).get("phase") != "Active":
+    if namespace is None or phase_of(namespace) != "Active":
         return None
     return None if world[SERVICE_ACCOUNT].get(f"{key}/{ACCOUNT}") else Observed(key)
 

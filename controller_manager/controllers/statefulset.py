@@ -12,17 +12,17 @@ from controller_manager.parts.pod_changes import pod_changed
 from controller_manager.parts.stateful_meters import GAUGES
 from controller_manager.parts.stateful_pods import perform
 from controller_manager.parts.updates import update
+from controller_manager.planning.conditions import condition_of, phase_of
 from controller_manager.planning.identity import Version, claim_names, claim_templates, revision_name_of, set_names
 from controller_manager.planning.ordinals import (
     Replica,
     arrange,
     health_of,
     ordinal_of,
-    phase_of,
     pod_name,
     wanted_ordinals,
 )
-from controller_manager.planning.pods import condition_of, counts_differently, soonest_available
+from controller_manager.planning.pods import counts_differently, soonest_available
 from controller_manager.planning.profile import Profile
 from controller_manager.planning.replicas import FAILURE, Failure
 from controller_manager.planning.retention import Owners, policy_of

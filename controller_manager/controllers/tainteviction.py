@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, namespace_of
-from controller_manager.planning.pods import TERMINAL
+from controller_manager.planning.pods import DISRUPTION_TARGET, is_terminal
 from controller_manager.planning.taints import Since, no_execute, taints_of, tolerated_for
 from controller_manager.planning.times import stamp
 from controller_manager.runtime.contract import (
@@ -80,7 +80,7 @@ def observe(world: World, key: Key) -> Observed | None:
         return None
     node = world[NODE].get(pod["spec"].get("nodeName") or "")
     taints = no_execute(node) if node is not None else []
-    if node is None or not taints or (pod.get("status") or {}).get("phase") in TERMINAL:
+    if node is None or not taints or is_terminal(pod):
         return None
     return Observed(pod, node, taints, world.view(SINCE))
 
@@ -107,7 +107,7 @@ def _evict(pod: Obj, now: float, *, late: float) -> Plan:
     """Note in the pod why, and delete it, so many seconds after it had to go (addConditionAndDeletePod)."""
     meta = pod["metadata"]
     condition = {
-        "type": "DisruptionTarget",
+        "type": DISRUPTION_TARGET,
         "status": "True",
         "reason": "DeletionByTaintManager",
         "message": "Taint manager: deleting due to NoExecute taint",

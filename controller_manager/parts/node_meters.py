@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, labels_of, name_of
-from controller_manager.planning.conditions import TRUE
+from controller_manager.planning.conditions import TRUE, phase_of
 from controller_manager.planning.nodes import is_alive, ready_status
 from controller_manager.runtime.contract import PODS_BY_NODE, Gauge, World
 from controller_manager.runtime.kinds import NODE, POD
@@ -72,7 +72,7 @@ def _running(world: World) -> Iterable[Reading]:
 
 
 def _is_running(pod: Obj) -> bool:
-    return (pod.get("status") or {}).get("phase") == "Running"
+    return phase_of(pod) == "Running"
 
 
 RUNNING = Gauge(

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from apiserver.api.meta import Obj
-from controller_manager.planning.volumes import claim_key, claim_keys, class_of, phase_of
+from controller_manager.planning.conditions import phase_of
+from controller_manager.planning.volumes import claim_key, claim_keys, class_of
 from controller_manager.runtime.contract import Index
 from controller_manager.runtime.kinds import CLAIM, POD, VOLUME
 

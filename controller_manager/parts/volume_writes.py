@@ -4,11 +4,11 @@ from collections.abc import Generator
 from typing import Any
 
 from apiserver.api.meta import Obj
+from controller_manager.planning.conditions import phase_of
 from controller_manager.planning.volumes import (
     bound_claim,
     bound_volume,
     claim_status,
-    phase_of,
     unbound_volume,
     volume_status,
 )

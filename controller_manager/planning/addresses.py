@@ -6,12 +6,12 @@ from ipaddress import IPv4Address, IPv4Network
 from itertools import chain
 
 from apiserver.api.meta import Obj
+from controller_manager.planning.pods import TERMINAL
 
 FIRST_HOST = int(IPv4Address("172.18.0.2"))
 """The address of the node that has the first block."""
 RESERVED = 2
 """Addresses at the beginning of a block that no pod gets: the network's own and the gateway's."""
-_ENDED = frozenset(("Succeeded", "Failed"))
 
 
 @lru_cache(maxsize=4096)
@@ -92,7 +92,7 @@ class PodAddresses:
         pod = new or old
         assert pod is not None
         uid, status = pod["metadata"]["uid"], pod.get("status") or {}
-        if new is None or status.get("phase") in _ENDED:
+        if new is None or status.get("phase") in TERMINAL:
             self._used.discard(self._held.pop(uid, -1))
         elif uid not in self._held:
             number = _number(status.get("podIP") or "")

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, name_of
-from controller_manager.planning.conditions import FALSE, TRUE, find
+from controller_manager.planning.conditions import FALSE, TRUE, condition_of, find
 from controller_manager.planning.int_or_string import scaled
-from controller_manager.planning.pods import condition_of, is_ready, is_terminal
+from controller_manager.planning.pods import DISRUPTION_TARGET, is_ready, is_terminal
 from controller_manager.planning.times import seconds, stamp
 
 DELETION_TIMEOUT = 120.0
@@ -14,7 +14,6 @@ DELETION_TIMEOUT = 120.0
 STALE_TIMEOUT = 120.0
 """Seconds after which a pod that is not being deleted is no target of a disruption (stalePodDisruptionTimeout)."""
 ALLOWED = "DisruptionAllowed"
-TARGET = "DisruptionTarget"
 
 _TERM = "LabelSelectorRequirement"
 _ZEROES = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0}
@@ -133,7 +132,7 @@ def stale_in(pod: Obj, now: float) -> float | None:
 
     What the kubelet says is never stale (nonTerminatingPodHasStaleDisruptionCondition).
     """
-    found = condition_of(pod, TARGET)
+    found = condition_of(pod, DISRUPTION_TARGET)
     if found is None or pod["metadata"].get("deletionTimestamp") or is_terminal(pod):
         return None
     if found["status"] != TRUE or found.get("reason") == "TerminationByKubelet":
@@ -145,8 +144,10 @@ def stale_in(pod: Obj, now: float) -> float | None:
 def no_target(pod: Obj, now: float) -> Obj:
     """The status of a pod that is no target of a disruption any more."""
     status: Obj = pod["status"]
-    calm = {"type": TARGET, "status": FALSE, "lastProbeTime": None, "lastTransitionTime": stamp(now)}
-    return status | {"conditions": [calm if found["type"] == TARGET else found for found in status["conditions"]]}
+    calm = {"type": DISRUPTION_TARGET, "status": FALSE, "lastProbeTime": None, "lastTransitionTime": stamp(now)}
+    return status | {
+        "conditions": [calm if found["type"] == DISRUPTION_TARGET else found for found in status["conditions"]]
+    }
 
 
 def printed(selector: Obj | None) -> str:

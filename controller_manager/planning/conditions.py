@@ -1,4 +1,7 @@
-"""Conditions of a status: a list with one entry for each type, and two times of which one follows the status alone."""
+"""A status: its phase, and its conditions, a list with one for each type.
+
+Of the two times of a condition one follows the condition's status alone.
+"""
 
 from collections.abc import Sequence
 
@@ -8,9 +11,22 @@ from controller_manager.planning.times import stamp
 TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
 
 
+def phase_of(obj: Obj) -> str:
+    """status.phase, "" where there is none."""
+    return (obj.get("status") or {}).get("phase") or ""
+
+
+def condition_of(obj: Obj, type_: str) -> Obj | None:
+    """The condition of a type in an object's status, None where there is none."""
+    return find((obj.get("status") or {}).get("conditions") or (), type_)
+
+
 def find(conditions: Sequence[Obj], type_: str) -> Obj | None:
     """The condition of a type, None where there is none."""
-    return next((condition for condition in conditions if condition["type"] == type_), None)
+    for condition in conditions:
+        if condition["type"] == type_:
+            return condition
+    return None
 
 
 def without(conditions: Sequence[Obj], type_: str) -> list[Obj]:

@@ -6,10 +6,10 @@ from apiserver.api.meta import Obj
 from apiserver.api.selectors import SelectorError, label_selector_of
 from controller_manager.planning import conditions
 from controller_manager.planning.conditions import TRUE, deployment_condition
+from controller_manager.planning.replicas import FAILURE
 from controller_manager.planning.rollout import RECREATE, ROLLING, limits_of, strategy_of
 
 SELECTOR, STRATEGY = "InvalidSelector", "InvalidStrategy"
-_CONDITION = "ReplicaFailure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,15 @@ def fault_of(deployment: Obj) -> Fault | None:
 
 def is_told(deployment: Obj, fault: Fault) -> bool:
     """Whether the Deployment's status says so already."""
-    found = conditions.find((deployment.get("status") or {}).get("conditions") or (), _CONDITION) or {}
+    found = conditions.condition_of(deployment, FAILURE) or {}
     return (found.get("reason"), found.get("message")) == (fault.reason, fault.message)
 
 
 def with_fault(deployment: Obj, fault: Fault, now: float) -> Obj:
     """The Deployment that says what is wrong with it, and that its newest generation was looked at."""
     status = deployment.get("status") or {}
-    others = conditions.without(status.get("conditions") or (), _CONDITION)
-    told = deployment_condition(_CONDITION, TRUE, now, reason=fault.reason, message=fault.message)
+    others = conditions.without(status.get("conditions") or (), FAILURE)
+    told = deployment_condition(FAILURE, TRUE, now, reason=fault.reason, message=fault.message)
     seen = {"observedGeneration": deployment["metadata"].get("generation", 0), "conditions": [*others, told]}
     return deployment | {"status": status | seen}
 

@@ -6,10 +6,11 @@ from controller_manager.planning.conditions import FALSE, TRUE, UNKNOWN, deploym
 from controller_manager.planning.deployment_faults import without_fault
 from controller_manager.planning.profile import Profile
 from controller_manager.planning.replica_sets import ReplicaSets, count, counted, replicas_of, terminating, wanted
+from controller_manager.planning.replicas import FAILURE
 from controller_manager.planning.rollout import fewest_available
 from controller_manager.planning.times import seconds
 
-AVAILABLE, PROGRESSING, REPLICA_FAILURE = "Available", "Progressing", "ReplicaFailure"
+AVAILABLE, PROGRESSING = "Available", "Progressing"
 
 CREATED, FOUND, UPDATED = "NewReplicaSetCreated", "FoundNewReplicaSet", "ReplicaSetUpdated"
 COMPLETE, TIMED_OUT, FAILED_CREATE = "NewReplicaSetAvailable", "ProgressDeadlineExceeded", "ReplicaSetCreateError"
@@ -110,7 +111,7 @@ def rollout_status(deployment: Obj, sets: ReplicaSets, now: float, *, profile: P
     status = status_now(deployment, sets, now, profile=profile)
     found = _progressed(deployment, sets, status, now)
     failure = _failure(sets)
-    found = conditions.put(found, failure) if failure else conditions.without(found, REPLICA_FAILURE)
+    found = conditions.put(found, failure) if failure else conditions.without(found, FAILURE)
     return status | {"conditions": found}
 
 
@@ -192,7 +193,7 @@ def look_again_in(deployment: Obj, status: Obj, now: float) -> float | None:
 def _failure(sets: ReplicaSets) -> Obj | None:
     """What keeps pods from being made, by the new ReplicaSet or else by any (getReplicaFailures)."""
     for replica_set in (*((sets.new,) if sets.new else ()), *sets.old):
-        if (found := condition_in(status_of(replica_set), REPLICA_FAILURE)) is not None:
+        if (found := condition_in(status_of(replica_set), FAILURE)) is not None:
             return _as_of_deployment(found)
     return None
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj
-from controller_manager.planning.conditions import UNKNOWN, find
+from controller_manager.planning.conditions import UNKNOWN, condition_of, find
 from controller_manager.planning.nodes import renewed_at
 from controller_manager.planning.times import seconds, stamp
 
@@ -77,7 +77,7 @@ class Health:
 
 
 def _ready(node: Obj) -> Obj:
-    return find((node.get("status") or {}).get("conditions") or (), "Ready") or {}
+    return condition_of(node, "Ready") or {}
 
 
 def silent_status(node: Obj, now: float) -> Obj:

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from apiserver.api import quantity
 from apiserver.api.meta import Obj, annotations_of
-from controller_manager.planning.conditions import FALSE, TRUE, find
+from controller_manager.planning.conditions import FALSE, TRUE, condition_of, find
 from controller_manager.planning.times import seconds, stamp, time_left
 
 NOT_READY = "mockube.io/not-ready"
@@ -177,7 +177,7 @@ def is_report_due(node: Obj, reported: Obj, now: float) -> bool:
 
 def report_due_in(node: Obj, now: float) -> float:
     """Seconds until the status is to be reported again although it did not change."""
-    ready = find((node.get("status") or {}).get("conditions") or (), "Ready") or {}
+    ready = condition_of(node, "Ready") or {}
     reported = ready.get("lastHeartbeatTime")
     return time_left(HEARTBEAT, seconds(reported), now) if reported else 0.0
 

@@ -4,7 +4,7 @@ from ipaddress import ip_address
 from zlib import crc32
 
 from apiserver.api.meta import Obj, annotations_of, labels_of
-from controller_manager.planning.conditions import UNKNOWN, find
+from controller_manager.planning.conditions import UNKNOWN, condition_of
 from controller_manager.planning.node_status import Size, kubelet_status
 from controller_manager.planning.times import micro_stamp, seconds
 
@@ -42,7 +42,7 @@ def is_alive(node: Obj) -> bool:
 
 def ready_status(node: Obj) -> str:
     """The status of its Ready condition, "" where it has none."""
-    ready = find((node.get("status") or {}).get("conditions") or (), "Ready")
+    ready = condition_of(node, "Ready")
     return str(ready["status"]) if ready else ""
 
 

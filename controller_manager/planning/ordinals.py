@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from apiserver.api.meta import Obj, name_of
+from controller_manager.planning.conditions import phase_of
 from controller_manager.planning.pods import is_available, is_ready
 from controller_manager.planning.profile import Profile
 
@@ -31,11 +32,6 @@ def ordinal_of(parent: str, name: str) -> int | None:
 def pod_name(parent: str, ordinal: int) -> str:
     """The name of the pod with an ordinal (getPodName)."""
     return f"{parent}-{ordinal}"
-
-
-def phase_of(pod: Obj) -> str:
-    """status.phase, "" where the pod has none yet."""
-    return (pod.get("status") or {}).get("phase") or ""
 
 
 def wanted_ordinals(parent: Obj, profile: Profile) -> range:

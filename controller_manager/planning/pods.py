@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, annotations_of, name_of
+from controller_manager.planning.conditions import condition_of, phase_of
 from controller_manager.planning.profile import NEWEST, Profile
 from controller_manager.planning.times import seconds
 
 TERMINAL = frozenset(("Succeeded", "Failed"))
 """The phases that no pod leaves."""
+DISRUPTION_TARGET = "DisruptionTarget"
+"""The condition of a pod that somebody is about to delete for others' sake."""
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
 _COST = re.compile(r"0|-[0-9]+|[1-9][0-9]*")
@@ -27,15 +30,6 @@ def is_terminal(pod: Obj) -> bool:
 def is_active(pod: Obj) -> bool:
     """Whether the pod has not ended and nobody asked for its deletion (controller_utils.go IsPodActive)."""
     return not pod["metadata"].get("deletionTimestamp") and (pod.get("status") or {}).get("phase") not in TERMINAL
-
-
-def condition_of(obj: Obj, type_: str) -> Obj | None:
-    """The condition of a type in an object's status, None where there is none."""
-    for condition in (obj.get("status") or {}).get("conditions") or ():
-        if condition["type"] == type_:
-            found: Obj = condition
-            return found
-    return None
 
 
 def is_ready(pod: Obj) -> bool:
@@ -139,7 +133,7 @@ def in_deletion_order(
         ready, created, restarts = since[meta["uid"]], meta.get("creationTimestamp"), _restarts(pod)
         return (
             bool(node),
-            _PHASES.get((pod.get("status") or {}).get("phase") or "", 0),
+            _PHASES.get(phase_of(pod), 0),
             ready is not None,
             deletion_cost(pod) if profile.deletion_cost else 0,
             -crowds[node],

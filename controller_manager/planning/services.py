@@ -5,7 +5,8 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
-from controller_manager.planning.pods import condition_of, is_ready, is_terminal
+from controller_manager.planning.conditions import condition_of
+from controller_manager.planning.pods import is_ready, is_terminal
 
 CHANGED_AT = "endpoints.kubernetes.io/last-change-trigger-time"
 """The annotation that tells when what changed the endpoints happened."""

@@ -9,6 +9,7 @@ from apiserver.api import quantity
 from apiserver.api.meta import Obj, annotations_of, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
 from apiserver.api.storage_classes import CLASS_ANNOTATION
+from controller_manager.planning.conditions import phase_of
 from controller_manager.planning.times import stamp
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
@@ -44,11 +45,6 @@ def size_asked(claim: Obj) -> int:
 def size_of(volume: Obj) -> int:
     """The bytes that a volume has."""
     return quantity.of((volume["spec"].get("capacity") or {}).get("storage")).value
-
-
-def phase_of(obj: Obj) -> str:
-    """status.phase, "" where there is none."""
-    return (obj.get("status") or {}).get("phase") or ""
 
 
 def is_bound(claim: Obj) -> bool:

@@ -7,10 +7,12 @@ from functools import partial
 
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
+from controller_manager.planning.conditions import TRUE, condition_of
 from controller_manager.planning.placement.board import Accepts, Board
 from controller_manager.planning.placement.node_info import NodeInfo
 from controller_manager.planning.placement.pod_info import PodInfo
 from controller_manager.planning.placement.status import NO_VICTIMS, NOT_HELPFUL, Status, fit_error
+from controller_manager.planning.pods import DISRUPTION_TARGET
 from controller_manager.planning.times import seconds
 
 _CANDIDATES = 100
@@ -182,7 +184,5 @@ def _goes_for_another(pod: Obj) -> bool:
     """Whether the pod is on its way out because of preemption (podTerminatingByPreemption)."""
     if not pod["metadata"].get("deletionTimestamp"):
         return False
-    for condition in (pod.get("status") or {}).get("conditions") or ():
-        if condition["type"] == "DisruptionTarget":
-            return bool(condition["status"] == "True" and condition.get("reason") == BY_SCHEDULER)
-    return False
+    told = condition_of(pod, DISRUPTION_TARGET) or {}
+    return told.get("status") == TRUE and told.get("reason") == BY_SCHEDULER

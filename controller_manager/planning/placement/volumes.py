@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, annotations_of, labels_of, name_of, namespace_of
+from controller_manager.planning.conditions import phase_of
 from controller_manager.planning.placement.node_affinity import NodeTerm, node_terms
 from controller_manager.planning.placement.node_info import NodeInfo
 from controller_manager.planning.placement.status import VOLUME_BINDING, VOLUME_RESTRICTIONS, VOLUME_ZONE, Status
@@ -20,7 +21,6 @@ from controller_manager.planning.volumes import (
     is_bound,
     is_for,
     modes_of,
-    phase_of,
     selects,
     size_asked,
     size_of,

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from apiserver.api.meta import Obj, name_of, namespace_of
+from controller_manager.planning.conditions import condition_of
 from controller_manager.planning.placement.preemption import BY_SCHEDULER
-from controller_manager.planning.pods import condition_of
+from controller_manager.planning.pods import DISRUPTION_TARGET
 from controller_manager.planning.times import stamp
 from controller_manager.planning.volumes import BOUND_BY_CONTROLLER, SELECTED_NODE, reference_to
 
@@ -44,7 +45,7 @@ def disruption(pod: Obj, now: float, *, scheduler: str) -> Obj | None:
     """That the pod has to go for another (preemption/executor.go); None where it says so already."""
     message = f"{scheduler}: preempting to accommodate a higher priority pod"
     told = {"status": "True", "reason": BY_SCHEDULER, "message": message}
-    condition = _condition(pod, "DisruptionTarget", told=told, now=now)
+    condition = _condition(pod, DISRUPTION_TARGET, told=told, now=now)
     return _patch(pod, {} if condition is None else {"conditions": [condition]})
 
 

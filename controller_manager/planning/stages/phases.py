@@ -8,7 +8,6 @@ from controller_manager.planning.stages.containers import is_to_restart
 from controller_manager.planning.stages.look import INIT, MAIN, SIDECAR, Container
 
 PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"
-TERMINAL = frozenset((SUCCEEDED, FAILED))
 
 Statuses = Mapping[str, Obj]
 """The status of each container by its name."""

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from math import inf
 
 from apiserver.api.meta import Obj
+from controller_manager.planning.pods import DISRUPTION_TARGET, TERMINAL, is_terminal
 from controller_manager.planning.stages.behaviour import evicted_after, problems
 from controller_manager.planning.stages.containers import KILLED, STOPPED, is_done, live
 from controller_manager.planning.stages.crew import Crew, crew_of
 from controller_manager.planning.stages.events import WARNING, Told
 from controller_manager.planning.stages.look import DEBUG, INIT, MAIN, SIDECAR, Container, Look, Place
-from controller_manager.planning.stages.phases import FAILED, TERMINAL
+from controller_manager.planning.stages.phases import FAILED
 from controller_manager.planning.stages.steps import Step
 from controller_manager.planning.stages.stopping import stop
 
@@ -33,7 +34,7 @@ def advance(pod: Obj, place: Place, now: float) -> Step:
     look = Look(pod, place, now)
     if pod["metadata"].get("deletionTimestamp"):
         return stop(look)
-    if (pod.get("status") or {}).get("phase") in TERMINAL:
+    if is_terminal(pod):
         return Step()
     if not (place.pod_ip or pod["spec"].get("hostNetwork")):
         return Step(told=(Told("FailedCreatePodSandBox", NO_ADDRESS, WARNING),), wait=RETRIED)
@@ -149,7 +150,7 @@ def _end(crew: Crew, end: End) -> Step:
     crew.end(KILLED)
     new = crew.pod_status(FAILED) | {"reason": end.reason, "message": end.message}
     if end is EVICTED:
-        others = [each for each in new["conditions"] if each["type"] != "DisruptionTarget"]
+        others = [each for each in new["conditions"] if each["type"] != DISRUPTION_TARGET]
         new["conditions"] = [_disrupted(end, crew.look.time), *others]
     return Step(new, crew.look.told)
 
@@ -157,7 +158,7 @@ def _end(crew: Crew, end: End) -> Step:
 def _disrupted(end: End, time: str) -> Obj:
     """The condition of a pod that its node evicts (eviction_manager.go)."""
     return {
-        "type": "DisruptionTarget",
+        "type": DISRUPTION_TARGET,
         "status": "True",
         "lastProbeTime": None,
         "lastTransitionTime": time,

@@ -1,10 +1,11 @@
 """A pod that is being deleted: its containers stop, then it goes (kubelet.go SyncTerminatingPod, SyncTerminatedPod)."""
 
 from apiserver.api.meta import Obj
+from controller_manager.planning.pods import TERMINAL, is_terminal
 from controller_manager.planning.stages.containers import KILLED, STOPPED
 from controller_manager.planning.stages.crew import Crew, crew_of
 from controller_manager.planning.stages.look import MAIN, Container, Look
-from controller_manager.planning.stages.phases import FAILED, TERMINAL
+from controller_manager.planning.stages.phases import FAILED
 from controller_manager.planning.stages.steps import Step
 from controller_manager.planning.times import seconds, stamp
 
@@ -44,7 +45,7 @@ def _stop_time(container: Container) -> float:
 
 def _last_status(crew: Crew, code: int) -> Obj | None:
     """The status of a pod whose containers have stopped, None where it had ended before."""
-    if (crew.look.pod.get("status") or {}).get("phase") in TERMINAL:
+    if is_terminal(crew.look.pod):
         return None
     crew.end(code)
     for container in crew.of(MAIN):
