@@ -10,6 +10,7 @@ from apiserver.api.selectors import LabelSelector, SelectorError, label_selector
 from controller_manager.planning import budgets
 from controller_manager.planning.conditions import condition_of
 from controller_manager.planning.pods import DISRUPTION_TARGET, counts_differently
+from controller_manager.planning.replicas import replicas_of
 from controller_manager.runtime.claims import controller_of, resolved
 from controller_manager.runtime.contract import (
     NAMESPACE_INDEX,
@@ -145,8 +146,7 @@ def _controls(world: World, pod: Obj, reference: Obj) -> Controls:
         owner = resolved(world, DEPLOYMENT, owner) or owner
     if owner is None:
         return Controls(name_of(pod), reference, kind)
-    scale = owner["spec"].get("replicas")
-    return Controls(name_of(pod), reference, kind, owner["metadata"]["uid"], 1 if scale is None else scale)
+    return Controls(name_of(pod), reference, kind, owner["metadata"]["uid"], replicas_of(owner))
 
 
 def pod_changed(world: World, change: Change) -> Iterable[Key]:

@@ -20,7 +20,7 @@ from controller_manager.planning.pods import (
     pod_from_template,
 )
 from controller_manager.planning.profile import Profile
-from controller_manager.planning.replicas import FAILURE, Counts, Failure, count, status_of
+from controller_manager.planning.replicas import FAILURE, Counts, Failure, count, replicas_of, status_of
 from controller_manager.runtime.claims import Parent, claim, controller_of, is_deleting, owner_reference
 from controller_manager.runtime.contract import (
     NAMESPACE_INDEX,
@@ -129,14 +129,8 @@ def observe(row: Row, world: World, key: Key) -> Observed | None:
             terminating += 1
     orphans = world[POD].by(ORPHANS, namespace_of(owner))
     odd.extend(pod for pod in orphans if selector.matches(labels_of(pod)) and is_active(pod))
-    related = _related(world, row.kind, owner) if len(pods) + len(odd) > _replicas(owner) else ()
+    related = _related(world, row.kind, owner) if len(pods) + len(odd) > replicas_of(owner) else ()
     return Observed(row, owner, selector, pods, odd, terminating if counting else None, related, world.profile)
-
-
-def _replicas(owner: Obj) -> int:
-    """How many pods there should be."""
-    found = owner["spec"].get("replicas")
-    return 1 if found is None else int(found)
 
 
 def _related(world: World, kind: Kind, owner: Obj) -> Sequence[Obj]:
@@ -177,7 +171,7 @@ def plan(seen: Observed, now: float) -> Plan:
         pods = [*pods, *(yield from claim(Parent(seen.row.kind, owner, seen.selector), POD, seen.odd))]
     if not is_deleting(owner):
         error = yield from _manage(seen, pods, now)
-    failure = _failure("FailedCreate" if len(pods) < _replicas(owner) else "FailedDelete", error)
+    failure = _failure("FailedCreate" if len(pods) < replicas_of(owner) else "FailedDelete", error)
     counts = count(owner["spec"], pods, now, terminating=seen.terminating, strict=seen.profile.strict_ready_time)
     yield from _tell(seen, counts, failure, now)
     if counts.wait is not None:
@@ -192,7 +186,7 @@ def _failure(reason: str, error: ApiError | None) -> Failure | None:
 
 def _manage(seen: Observed, pods: Sequence[Obj], now: float) -> Generator[Action, Any, ApiError | None]:
     """Make what is missing or delete what is too much; gives the first error."""
-    excess = len(pods) - _replicas(seen.owner)
+    excess = len(pods) - replicas_of(seen.owner)
     if excess < 0:
         return (yield from _create(seen, min(-excess, BURST)))
     if excess == 0:

@@ -24,7 +24,7 @@ from controller_manager.planning.ordinals import (
 )
 from controller_manager.planning.pods import counts_differently, soonest_available
 from controller_manager.planning.profile import Profile
-from controller_manager.planning.replicas import FAILURE, Failure
+from controller_manager.planning.replicas import FAILURE, Failure, replicas_of
 from controller_manager.planning.retention import Owners, policy_of
 from controller_manager.planning.revisions import template_data, template_of
 from controller_manager.planning.stateful import Work
@@ -208,7 +208,7 @@ def _failure(parent: Obj, pods: Sequence[Obj], *, refusals: Sequence[ApiError]) 
     invalid = next((error for error in refusals if error.code in (400, 422)), None)
     if invalid is None:
         return None
-    missing = len(pods) < parent["spec"].get("replicas", 1)
+    missing = len(pods) < replicas_of(parent)
     return Failure("FailedCreate" if missing else "FailedUpdate", invalid.message)
 
 

@@ -10,7 +10,8 @@ from controller_manager.planning import deployment_status as statuses
 from controller_manager.planning import rollout_history as history
 from controller_manager.planning.conditions import FALSE, TRUE
 from controller_manager.planning.profile import Profile
-from controller_manager.planning.replica_sets import ReplicaSets, Resize, counted, replicas_of
+from controller_manager.planning.replica_sets import ReplicaSets, Resize, counted
+from controller_manager.planning.replicas import replicas_of
 from controller_manager.planning.rollout import (
     RECREATE,
     next_size,

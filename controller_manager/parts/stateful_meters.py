@@ -6,7 +6,8 @@
 from collections.abc import Iterable, Iterator
 
 from apiserver.api.meta import Obj, name_of, namespace_of
-from controller_manager.planning.int_or_string import scaled
+from controller_manager.planning.replicas import replicas_of
+from controller_manager.planning.stateful import max_unavailable, strategy_of
 from controller_manager.runtime.contract import Gauge, World
 from controller_manager.runtime.kinds import STATEFUL_SET
 from controller_manager.runtime.meters import Meter, Reading
@@ -28,12 +29,7 @@ UNAVAILABLE = Meter(
 
 def _sets(world: World) -> Iterator[Obj]:
     """The sets that roll by themselves."""
-    return (parent for parent in world[STATEFUL_SET] if _strategy(parent).get("type") != "OnDelete")
-
-
-def _strategy(parent: Obj) -> Obj:
-    found: Obj = parent["spec"].get("updateStrategy") or {}
-    return found
+    return (parent for parent in world[STATEFUL_SET] if strategy_of(parent).get("type") != "OnDelete")
 
 
 def _labels(parent: Obj) -> tuple[str, ...]:
@@ -41,22 +37,16 @@ def _labels(parent: Obj) -> tuple[str, ...]:
 
 
 def allowed(parent: Obj) -> int | None:
-    """How many pods may be unavailable (getStatefulSetMaxUnavailable), None where what is said means no number."""
-    given = (_strategy(parent).get("rollingUpdate") or {}).get("maxUnavailable")
+    """How many pods may be unavailable, None where what is said means no number."""
     try:
-        return max(scaled(1 if given is None else given, _replicas(parent), round_up=False), 1)
+        return max_unavailable(parent)
     except ValueError:
         return None
 
 
 def unavailable(parent: Obj) -> int:
     """How many of the wanted pods are not available, as the status has it."""
-    return max(_replicas(parent) - ((parent.get("status") or {}).get("availableReplicas") or 0), 0)
-
-
-def _replicas(parent: Obj) -> int:
-    found = parent["spec"].get("replicas")
-    return 1 if found is None else int(found)
+    return max(replicas_of(parent) - ((parent.get("status") or {}).get("availableReplicas") or 0), 0)
 
 
 def _allowed(world: World) -> Iterable[Reading]:

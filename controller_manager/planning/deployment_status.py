@@ -5,8 +5,8 @@ from controller_manager.planning import conditions
 from controller_manager.planning.conditions import FALSE, TRUE, UNKNOWN, deployment_condition
 from controller_manager.planning.deployment_faults import without_fault
 from controller_manager.planning.profile import Profile
-from controller_manager.planning.replica_sets import ReplicaSets, count, counted, replicas_of, terminating, wanted
-from controller_manager.planning.replicas import FAILURE
+from controller_manager.planning.replica_sets import ReplicaSets, count, counted, terminating, wanted
+from controller_manager.planning.replicas import FAILURE, replicas_of
 from controller_manager.planning.rollout import fewest_available
 from controller_manager.planning.times import seconds
 

@@ -9,6 +9,7 @@ from apiserver.api.meta import Obj, name_of
 from controller_manager.planning.conditions import phase_of
 from controller_manager.planning.pods import is_available, is_ready
 from controller_manager.planning.profile import Profile
+from controller_manager.planning.replicas import replicas_of
 
 _ORDINAL = re.compile(r"0|[1-9][0-9]*")
 _MOST = 2**31 - 1
@@ -36,9 +37,8 @@ def pod_name(parent: str, ordinal: int) -> str:
 
 def wanted_ordinals(parent: Obj, profile: Profile) -> range:
     """The ordinals that a StatefulSet asks for: spec.replicas of them, from spec.ordinals.start (KEP-3335)."""
-    spec = parent["spec"]
-    start = (spec.get("ordinals") or {}).get("start") or 0 if profile.ordinals else 0
-    return range(start, start + spec.get("replicas", 1))
+    start = (parent["spec"].get("ordinals") or {}).get("start") or 0 if profile.ordinals else 0
+    return range(start, start + replicas_of(parent))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +78,6 @@ class Arrangement:
     replicas: tuple[Replica, ...]
     condemned: tuple[Replica, ...]
     beyond: int = 0
-
-    @property
-    def wanted(self) -> int:
-        """How many ordinals are wanted."""
-        return len(self.replicas) + self.beyond
 
 
 def arrange(parent: str, pods: Iterable[Obj], wanted: range) -> Arrangement:

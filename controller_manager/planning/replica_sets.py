@@ -5,13 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from apiserver.api.meta import Obj, name_of
+from controller_manager.planning.replicas import replicas_of
 from controller_manager.planning.templates import is_same_template
-
-
-def replicas_of(obj: Obj) -> int:
-    """spec.replicas of a Deployment or a ReplicaSet, 1 where it is not told."""
-    replicas: int | None = obj["spec"].get("replicas")
-    return 1 if replicas is None else replicas
 
 
 def count(obj: Obj, field: str) -> int:

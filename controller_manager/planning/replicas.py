@@ -1,4 +1,4 @@
-"""The status of ReplicaSets and ReplicationControllers: their pods counted, and whether managing them failed."""
+"""How many pods a workload wants, and the status of ReplicaSets and their likes: pods counted, and what failed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +10,12 @@ from controller_manager.planning.times import stamp
 
 FAILURE = "ReplicaFailure"
 """The condition that pods could not be created or deleted."""
+
+
+def replicas_of(obj: Obj) -> int:
+    """spec.replicas of a workload, 1 where it is not told."""
+    replicas: int | None = obj["spec"].get("replicas")
+    return 1 if replicas is None else replicas
 
 
 @dataclass(frozen=True, slots=True)

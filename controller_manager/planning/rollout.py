@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from apiserver.api.meta import Obj
 from controller_manager.planning.int_or_string import scaled
-from controller_manager.planning.replica_sets import ReplicaSets, Resize, count, replicas_of, wanted
+from controller_manager.planning.replica_sets import ReplicaSets, Resize, count, wanted
+from controller_manager.planning.replicas import replicas_of
 
 RECREATE, ROLLING = "Recreate", "RollingUpdate"
 

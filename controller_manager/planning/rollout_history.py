@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from apiserver.api.go_numbers import parse_int
 from apiserver.api.meta import Obj, annotations_of
-from controller_manager.planning.replica_sets import ReplicaSets, age, count, replicas_of
+from controller_manager.planning.replica_sets import ReplicaSets, age, count
+from controller_manager.planning.replicas import replicas_of
 from controller_manager.planning.rollout import most
 from controller_manager.planning.templates import without_hash
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from apiserver.api.meta import Obj
-from controller_manager.planning.replica_sets import ReplicaSets, Resize, age, count, replicas_of, wanted
+from controller_manager.planning.replica_sets import ReplicaSets, Resize, age, count, wanted
+from controller_manager.planning.replicas import replicas_of
 from controller_manager.planning.rollout import ROLLING, most, strategy_of
 from controller_manager.planning.rollout_history import DESIRED, MOST, number_in
 

@@ -9,7 +9,24 @@ from controller_manager.planning.int_or_string import scaled
 from controller_manager.planning.ordinals import Arrangement, Health, Replica
 from controller_manager.planning.pods import TERMINAL
 from controller_manager.planning.profile import Profile
+from controller_manager.planning.replicas import replicas_of
 from controller_manager.planning.retention import Owners, is_settled, is_stale
+
+
+def strategy_of(parent: Obj) -> Obj:
+    """spec.updateStrategy of a StatefulSet."""
+    found: Obj = parent["spec"].get("updateStrategy") or {}
+    return found
+
+
+def max_unavailable(parent: Obj) -> int:
+    """How many replicas may be unavailable: at least one, percents rounded down (getStatefulSetMaxUnavailable).
+
+    Raises:
+        ValueError: what is said means no number.
+    """
+    given = (strategy_of(parent).get("rollingUpdate") or {}).get("maxUnavailable")
+    return max(scaled(1 if given is None else given, replicas_of(parent), round_up=False), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +66,7 @@ class Work:
     @property
     def strategy(self) -> Obj:
         """spec.updateStrategy."""
-        found: Obj = self.parent["spec"].get("updateStrategy") or {}
-        return found
+        return strategy_of(self.parent)
 
     @property
     def partition(self) -> int:
@@ -198,7 +214,7 @@ def outdated(work: Work) -> tuple[Replica, ...]:
     targets = _targets(work)
     if not work.profile.max_unavailable:
         return _next_one(work, targets)
-    budget = _budget(work) - work.pods.beyond - sum(map(work.health.unavailable, work.pods.replicas))
+    budget = max_unavailable(work.parent) - work.pods.beyond - sum(map(work.health.unavailable, work.pods.replicas))
     old = [target for target in targets if _is_old(work, target)]
     if work.monotonic:
         return tuple(old[: max(budget, 0)])
@@ -229,9 +245,3 @@ def _next_one(work: Work, targets: tuple[Replica, ...]) -> tuple[Replica, ...]:
         if work.health.unavailable(target):
             return ()
     return ()
-
-
-def _budget(work: Work) -> int:
-    """How many replicas may be unavailable: at least one, percents rounded down (getStatefulSetMaxUnavailable)."""
-    given = (work.strategy.get("rollingUpdate") or {}).get("maxUnavailable")
-    return max(scaled(1 if given is None else given, work.pods.wanted, round_up=False), 1)

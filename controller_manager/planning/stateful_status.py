@@ -7,7 +7,8 @@ from apiserver.api.meta import Obj
 from controller_manager.planning.identity import revision_name_of
 from controller_manager.planning.ordinals import Health
 from controller_manager.planning.profile import Profile
-from controller_manager.planning.replicas import Failure, with_failure
+from controller_manager.planning.replicas import Failure, replicas_of, with_failure
+from controller_manager.planning.stateful import strategy_of
 
 _COUNTS = ("replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
 _ALWAYS = frozenset(("replicas", "availableReplicas", "collisionCount"))
@@ -51,10 +52,9 @@ def status_of(parent: Obj, numbers: dict[str, int], *, progress: Progress, profi
 
     An update is complete once as many pods as are wanted exist, are updated and are ready (completeRollingUpdate).
     """
-    spec, old = parent["spec"], parent.get("status") or {}
-    current = progress.current
-    rolling = (spec.get("updateStrategy") or {}).get("type") != "OnDelete"
-    if rolling and all(numbers[name] == spec.get("replicas", 1) for name in _COUNTS[:2] + _COUNTS[3:4]):
+    old, current = parent.get("status") or {}, progress.current
+    rolling = strategy_of(parent).get("type") != "OnDelete"
+    if rolling and all(numbers[name] == replicas_of(parent) for name in _COUNTS[:2] + _COUNTS[3:4]):
         current, numbers = progress.update, numbers | {"currentReplicas": numbers["updatedReplicas"]}
     told: Obj = numbers | {
         "currentRevision": current,

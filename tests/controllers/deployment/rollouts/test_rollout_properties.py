@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from apiserver.api.errors import unavailable
 from controller_manager.planning.pods import is_ready
-from controller_manager.planning.replica_sets import count, divided, replicas_of
+from controller_manager.planning.replica_sets import count, divided
+from controller_manager.planning.replicas import replicas_of
 from controller_manager.planning.rollout import fewest_available, most
 from controller_manager.planning.rollout_history import is_resized, number_in
 from controller_manager.planning.templates import without_hash
