@@ -14,11 +14,11 @@ from apiserver.api.meta import Obj
 from apiserver.api.namespace_conditions import Remaining, updated
 from apiserver.api.resources import Resource
 from apiserver.api.user import User
-from apiserver.registry import deletion
 from apiserver.registry.context import Registry
+from apiserver.registry.emptying import background, delete_all
 from apiserver.registry.following import follow
 from apiserver.registry.operations import modify
-from apiserver.registry.options import DeleteOptions, Target, WriteOptions
+from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.storage import prefix_of
 from apiserver.registry.strategy.cluster import KUBERNETES_FINALIZER
 from etcd.store import Event, KeyValue, Watcher
@@ -28,8 +28,6 @@ log = logging.getLogger("apiserver")
 PREFIX = "/registry/namespaces/"
 SYSTEM = User("system:serviceaccount:kube-system:namespace-controller", groups=("system:masters",))
 OPTIONS = WriteOptions(SYSTEM, manager="kube-controller-manager")
-AT_ONCE = 64
-"""How many objects are deleted at a time, so that the store commits them together."""
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 """Seconds until a namespace in which something remains is looked at again; each time twice as long."""
 
@@ -84,11 +82,7 @@ class NamespaceDeleter:
             prefix = prefix_of(resource, namespace)
             if not store.count(prefix):
                 continue
-            items = store.range(prefix).items
-            for start in range(0, len(items), AT_ONCE):
-                async with asyncio.TaskGroup() as group:
-                    for kv in items[start : start + AT_ONCE]:
-                        group.create_task(self._delete(resource, kv, left))
+            left.failures += await delete_all(self._registry, resource, namespace, background(SYSTEM))
             for kv in store.range(prefix).items:
                 left.kinds[f"{resource.plural}.{resource.group}"] += 1
                 obj = self._registry.codecs.of(resource).decode(kv)
@@ -102,16 +96,6 @@ class NamespaceDeleter:
             if row.namespaced and "delete" in row.verbs and row.storage_prefix not in seen:
                 seen.add(row.storage_prefix)
                 yield row
-
-    async def _delete(self, resource: Resource, kv: KeyValue, left: Remaining) -> None:
-        place = kv.attached.fields
-        target = Target(resource, place["metadata.namespace"], place["metadata.name"])
-        options = DeleteOptions(SYSTEM, grace_period=0, propagation="Background")
-        try:
-            await deletion.delete(self._registry, target, options)
-        except ApiError as error:
-            if error.code != 404:
-                left.failures.append(str(error))
 
     def _described(self, old: Obj, left: Remaining) -> Obj:
         """The namespace with conditions that tell how far it is."""

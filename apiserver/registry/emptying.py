@@ -1,0 +1,47 @@
+"""Deletes all objects of a kind: what the ends of namespaces and of definitions have in common."""
+
+import asyncio
+
+from apiserver.api.errors import ApiError
+from apiserver.api.resources import Resource
+from apiserver.api.user import User
+from apiserver.registry import deletion
+from apiserver.registry.context import Registry
+from apiserver.registry.options import DeleteOptions, Target
+from apiserver.registry.storage import prefix_of
+from etcd.store import KeyValue
+
+AT_ONCE = 64
+"""How many objects are deleted at a time, so that the store commits them together."""
+
+
+async def delete_all(registry: Registry, resource: Resource, namespace: str, options: DeleteOptions) -> list[str]:
+    """Delete every object of a kind, in one namespace or ("") in all; finalizers keep those that have some.
+
+    Returns:
+        What went wrong; that something is gone already is no error.
+    """
+    errors: list[str] = []
+    items = registry.storage.store.range(prefix_of(resource, namespace)).items
+    for start in range(0, len(items), AT_ONCE):
+        async with asyncio.TaskGroup() as group:
+            for kv in items[start : start + AT_ONCE]:
+                group.create_task(_delete(registry, resource, kv, options, errors))
+    return errors
+
+
+async def _delete(
+    registry: Registry, resource: Resource, kv: KeyValue, options: DeleteOptions, errors: list[str]
+) -> None:
+    place = kv.attached.fields
+    target = Target(resource, place["metadata.namespace"], place["metadata.name"])
+    try:
+        await deletion.delete(registry, target, options)
+    except ApiError as error:
+        if error.code != 404:
+            errors.append(str(error))
+
+
+def background(user: User) -> DeleteOptions:
+    """How controllers empty something: at once, dependents by the garbage collector."""
+    return DeleteOptions(user, grace_period=0, propagation="Background")
