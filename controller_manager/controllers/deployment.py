@@ -7,7 +7,6 @@ from apiserver.api.meta import Obj, labels_of, namespace_of
 from apiserver.api.selectors import SelectorError, label_selector_of
 from controller_manager.parts.deployment_steps import (
     Pass,
-    Steps,
     keep_revision,
     note_pause,
     put_counts,
@@ -156,14 +155,14 @@ def plan(seen: Observed, now: float) -> Plan:
         yield from roll_out(run, seen.busy)
 
 
-def _complain(deployment: Obj, fault: Fault, now: float) -> Steps:
+def _complain(deployment: Obj, fault: Fault, now: float) -> Plan:
     """Say what is wrong, once: nothing is touched until it is put right."""
     if not is_told(deployment, fault):
         yield Emit(deployment, reason=fault.reason, message=fault.message, type=WARNING)
         yield Update(DEPLOYMENT, with_fault(deployment, fault, now), subresource="status")
 
 
-def _refuse_all_pods(deployment: Obj) -> Steps:
+def _refuse_all_pods(deployment: Obj) -> Plan:
     told = "This deployment is selecting all pods. A non-empty selector is required."
     yield Emit(deployment, reason="SelectingAll", message=told, type=WARNING)
     status, generation = status_of(deployment), deployment["metadata"].get("generation", 0)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, annotations_of
+from controller_manager.parts.disposal import remove
 from controller_manager.parts.services import PACE, SELECTORS, pod_changed, selected_pods
 from controller_manager.planning.endpoint_subsets import endpoints_of, subsets_of
 from controller_manager.planning.services import Selectors, TriggerTimes, selector_of
@@ -93,17 +94,9 @@ def plan(seen: Observed | Leftover | Leftovers, now: float) -> Plan:
         case Leftovers(keys=keys):
             yield Wake(keys)
         case Leftover(endpoints=endpoints):
-            yield from _delete(endpoints)
+            yield from remove(Delete(ENDPOINTS, key_of(endpoints), uid=endpoints["metadata"]["uid"]))
         case Observed():
             yield from _write(seen)
-
-
-def _delete(endpoints: Obj) -> Plan:
-    try:
-        yield Delete(ENDPOINTS, key_of(endpoints), uid=endpoints["metadata"]["uid"])
-    except ApiError as error:
-        if error.code != 404:
-            raise
 
 
 def _write(seen: Observed) -> Plan:

@@ -13,7 +13,7 @@ from typing import Any
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, namespace_of
 from apiserver.api.namespace_conditions import Remaining, updated
-from controller_manager.parts.disposal import TRIES, look_up
+from controller_manager.parts.disposal import Item, insist
 from controller_manager.planning.pods import is_terminal
 from controller_manager.planning.times import seconds, stamp
 from controller_manager.runtime.claims import is_deleting
@@ -251,22 +251,12 @@ def _finalize(namespace: Obj) -> Plan:
     Raises:
         ApiError: it was refused, or others were faster every time.
     """
-    uid, found = namespace["metadata"]["uid"], namespace
-    for left in reversed(range(TRIES)):
+
+    def request(found: Obj) -> Update:
         kept = [finalizer for finalizer in _finalizers(found) if finalizer != FINALIZER]
-        try:
-            yield Update(NAMESPACE, found | {"spec": found["spec"] | {"finalizers": kept}}, "finalize")
-        except ApiError as error:
-            if error.code == 404:
-                return
-            if error.code != 409 or not left:
-                raise
-            live = yield from look_up(NAMESPACE, found["metadata"]["name"], uid)
-            if live is None:
-                return
-            found = live
-        else:
-            return
+        return Update(NAMESPACE, found | {"spec": found["spec"] | {"finalizers": kept}}, "finalize")
+
+    yield from insist(Item(NAMESPACE, namespace), request)
 
 
 SPEC = Spec(

@@ -11,6 +11,7 @@ from typing import Any
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, annotations_of, name_of
 from apiserver.api.storage_classes import default_of, is_default
+from controller_manager.parts.disposal import remove
 from controller_manager.parts.storage import FREE_VOLUMES, PODS_BY_CLAIM, VOLUMES_BY_CLAIM, WAITING_CLAIMS
 from controller_manager.parts.volume_claims import ClaimSeen, sync_claim, waits
 from controller_manager.parts.volume_writes import fail, to_phase, unbind
@@ -226,15 +227,7 @@ def _reclaim(volume: Obj, now: float) -> Plan:
         if why := why_undeletable(volume):
             yield from fail(volume, "VolumeFailedDelete", why, now)
         elif not is_deleting(volume):
-            yield from _delete(volume)
-
-
-def _delete(volume: Obj) -> Plan:
-    try:
-        yield Delete(VOLUME, name_of(volume), uid=volume["metadata"]["uid"])
-    except ApiError as error:
-        if error.code != 404:
-            raise
+            yield from remove(Delete(VOLUME, name_of(volume), uid=volume["metadata"]["uid"]))
 
 
 SPEC = Spec(

@@ -26,7 +26,7 @@ from controller_manager.parts.scheduling import (
     volume_changed,
     wants_node,
 )
-from controller_manager.parts.scheduling_failures import Actions, Attempt, Failed, explain
+from controller_manager.parts.scheduling_failures import Attempt, Failed, explain
 from controller_manager.parts.scheduling_meters import METERS, PENDING, Result, attempted, placed
 from controller_manager.parts.storage import FREE_VOLUMES, PODS_BY_CLAIM, VOLUMES_BY_CLAIM
 from controller_manager.planning.placement.decision import Chosen, Refused, decide
@@ -166,7 +166,7 @@ def plan(seen: Observed, now: float) -> Plan:
             raise attempt.outcome.error
 
 
-def _go_on(view: Placement, now: float) -> Actions:
+def _go_on(view: Placement, now: float) -> Plan:
     """See to it that there is a run for who is left: now, or when the next has waited long enough."""
     if key := view.queue.next_key():
         yield Wake((key,))
@@ -176,7 +176,7 @@ def _go_on(view: Placement, now: float) -> Actions:
         yield Later(due - now)
 
 
-def _bind(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Actions:
+def _bind(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
     """Give pods their nodes; where that fails the room is free again."""
     if not attempts:
         return
@@ -197,7 +197,7 @@ def _bind(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Actions
     yield from _fail(seen, failed, now=now)
 
 
-def _claim(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Actions:
+def _claim(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
     """Have claims bound for the node; when they are, their pods' keys run again and the pods are bound."""
     if not attempts:
         return
@@ -246,7 +246,7 @@ class Failure:
     error: ApiError
 
 
-def _fail(seen: Observed, failures: Sequence[Failure], *, now: float) -> Actions:
+def _fail(seen: Observed, failures: Sequence[Failure], *, now: float) -> Plan:
     """Pods are not placed after all: whom that helps is tried, and it is said of those that are not gone."""
     if not failures:
         return

@@ -224,7 +224,7 @@ def _standing(parent: Obj) -> Progress:
 
 def _tell(
     seen: Observed, pods: Sequence[Obj], *, progress: Progress, now: float, failure: Failure | None = None
-) -> Generator[Action, Any, None]:
+) -> Plan:
     """Write the status if it changes (updateStatefulSetStatus)."""
     numbers = counts(pods, progress, health=health_of(seen.parent, now, seen.profile))
     status = with_condition(status_of(seen.parent, numbers, progress=progress, profile=seen.profile), failure, now=now)

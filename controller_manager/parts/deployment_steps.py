@@ -2,10 +2,11 @@
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, annotations_of, name_of
+from controller_manager.parts.disposal import remove
 from controller_manager.planning import deployment_status as statuses
 from controller_manager.planning import rollout_history as history
 from controller_manager.planning.conditions import FALSE, TRUE
@@ -32,13 +33,12 @@ from controller_manager.runtime.contract import (
     Emit,
     Get,
     Later,
+    Plan,
     Update,
     is_namespace_terminating,
     key_of,
 )
 from controller_manager.runtime.kinds import DEPLOYMENT, REPLICA_SET
-
-Steps: TypeAlias = Generator[Action, Any, None]
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class Pass:
     profile: Profile
 
 
-def roll_out(run: Pass, busy: frozenset[str]) -> Steps:
+def roll_out(run: Pass, busy: frozenset[str]) -> Plan:
     """Take the rollout one step further, or first give all ReplicaSets their part of a new size.
 
     Args:
@@ -74,12 +74,12 @@ def roll_out(run: Pass, busy: frozenset[str]) -> Steps:
 # -- the new ReplicaSet ------------------------------------------------------------------------------------------------
 
 
-def note_pause(run: Pass) -> Steps:
+def note_pause(run: Pass) -> Plan:
     """Write that the Deployment is paused, or no more."""
     yield from _put(run, statuses.with_pause_noted(run.deployment, run.now))
 
 
-def keep_revision(run: Pass) -> Steps:
+def keep_revision(run: Pass) -> Plan:
     """Bring the annotations of the new ReplicaSet up to date, and the Deployment's revision (getNewReplicaSet)."""
     if (new := run.sets.new) is None:
         return
@@ -100,7 +100,7 @@ def keep_revision(run: Pass) -> Steps:
     yield from _put(run, deployment)
 
 
-def _make_new(run: Pass, *, empty: bool = False) -> Steps:
+def _make_new(run: Pass, *, empty: bool = False) -> Plan:
     """Make the ReplicaSet of the Deployment's template, unless it is there already and the cache was behind."""
     deployment = run.deployment
     wanted = new_replica_set(deployment, run.sets, owner_reference(DEPLOYMENT, deployment), empty=empty)
@@ -141,7 +141,7 @@ def _instead(run: Pass, wanted: Obj, error: ApiError) -> Generator[Action, Any, 
 # -- strategies --------------------------------------------------------------------------------------------------------
 
 
-def _roll(run: Pass) -> Steps:
+def _roll(run: Pass) -> Plan:
     """Grow the new ReplicaSet or shrink old ones, as far as it may go now (rolling.go rolloutRolling)."""
     if run.sets.new is None:
         yield from _make_new(run)
@@ -162,7 +162,7 @@ def _roll(run: Pass) -> Steps:
         raise failure
 
 
-def _shrink_old(run: Pass) -> Steps:
+def _shrink_old(run: Pass) -> Plan:
     unhealthy = without_unhealthy(run.deployment, run.sets)
     if unhealthy is None:
         return
@@ -172,7 +172,7 @@ def _shrink_old(run: Pass) -> Steps:
         yield from _scale(run, resize)
 
 
-def _recreate(run: Pass, busy: frozenset[str]) -> Steps:
+def _recreate(run: Pass, busy: frozenset[str]) -> Plan:
     """Take all old pods away, wait until they are gone, then ask for new ones (recreate.go rolloutRecreate)."""
     if active := run.sets.old_active:
         for old in active:
@@ -186,7 +186,7 @@ def _recreate(run: Pass, busy: frozenset[str]) -> Steps:
     yield from _put_progress(run)
 
 
-def resize(run: Pass) -> Steps:
+def resize(run: Pass) -> Plan:
     """Bring ReplicaSets to the size that is asked for, or keep a paused Deployment at it; nothing is rolled (sync)."""
     for resize in resized(run.deployment, run.sets):
         yield from _scale(run, resize, told=True)
@@ -195,7 +195,7 @@ def resize(run: Pass) -> Steps:
     yield from put_counts(run)
 
 
-def roll_back(run: Pass) -> Steps:
+def roll_back(run: Pass) -> Plan:
     """Put the template of an earlier revision in place of the Deployment's, and take the request away (rollback.go)."""
     yield from keep_revision(run)
     if run.sets.new is None:
@@ -221,7 +221,7 @@ def roll_back(run: Pass) -> Steps:
 # -- single writes -----------------------------------------------------------------------------------------------------
 
 
-def _scale(run: Pass, resize: Resize, *, told: bool = False) -> Steps:
+def _scale(run: Pass, resize: Resize, *, told: bool = False) -> Plan:
     """Give a ReplicaSet its size (scaleReplicaSet).
 
     Args:
@@ -244,35 +244,31 @@ def _scaled(run: Pass, replica_set: Obj, *, before: int | None, size: int) -> Em
     return Emit(run.deployment, reason="ScalingReplicaSet", message=message)
 
 
-def _forget_if_complete(run: Pass) -> Steps:
+def _forget_if_complete(run: Pass) -> Plan:
     if statuses.is_complete(run.deployment, statuses.status_of(run.deployment)):
         yield from _forget(run)
 
 
-def _forget(run: Pass) -> Steps:
+def _forget(run: Pass) -> Plan:
     """Delete old ReplicaSets over revisionHistoryLimit (cleanupDeployment)."""
     for old in history.to_forget(run.deployment, run.sets, by_revision=run.profile.cleanup_by_revision):
-        try:
-            yield Delete(REPLICA_SET, key_of(old))
-        except ApiError as error:
-            if error.code != 404:
-                raise
+        yield from remove(Delete(REPLICA_SET, key_of(old)))
 
 
-def _put(run: Pass, deployment: Obj) -> Steps:
+def _put(run: Pass, deployment: Obj) -> Plan:
     """Write the status, and with it the annotations, if they are not what they were."""
     if deployment != run.deployment:
         run.deployment = yield Update(DEPLOYMENT, deployment, subresource="status")
 
 
-def put_counts(run: Pass) -> Steps:
+def put_counts(run: Pass) -> Plan:
     """Write what the ReplicaSets count (syncDeploymentStatus)."""
     status = statuses.status_now(run.deployment, run.sets, run.now, profile=run.profile)
     if status != statuses.status_of(run.deployment):
         yield from _put(run, run.deployment | {"status": status})
 
 
-def _put_progress(run: Pass) -> Steps:
+def _put_progress(run: Pass) -> Plan:
     """Write what the ReplicaSets count and how far the rollout is, or see to it that a standstill is noticed."""
     status = statuses.rollout_status(run.deployment, run.sets, run.now, profile=run.profile)
     if status != statuses.status_of(run.deployment):

@@ -1,18 +1,16 @@
-"""How objects are disposed of: deleted while they are what was judged, freed of owners, and of finalizers.
+"""How objects are disposed of: deleted, be it only while they are what was judged, freed of owners and of finalizers.
 
 All are generators of actions, for `yield from` in a plan (pkg/controller/garbagecollector/{operations,patch}.go).
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
-from controller_manager.runtime.contract import STRATEGIC_PATCH, Action, Delete, Get, Key, Patch, key_of
+from controller_manager.runtime.contract import STRATEGIC_PATCH, Action, Delete, Get, Key, Patch, Plan, Request, key_of
 from controller_manager.runtime.kinds import Kind
-
-Steps: TypeAlias = Generator[Action, Any, None]
 
 TRIES = 5
 """How often something is taken off an object that others write too (client-go's retry.DefaultBackoff)."""
@@ -66,7 +64,20 @@ def look_up(kind: Kind, key: Key, uid: str) -> Generator[Action, Any, Obj | None
     return found if (found.get("metadata") or {}).get("uid") == uid else None
 
 
-def delete(item: Item, propagation: str) -> Steps:
+def remove(deletion: Delete) -> Plan:
+    """Delete an object; that it is gone already is well.
+
+    Raises:
+        ApiError: it was refused.
+    """
+    try:
+        yield deletion
+    except ApiError as error:
+        if error.code != 404:
+            raise
+
+
+def delete(item: Item, propagation: str) -> Plan:
     """Delete an item unless its owners changed since it was judged (deleteObject); that it is gone already is well.
 
     Raises:
@@ -85,15 +96,7 @@ def delete(item: Item, propagation: str) -> Steps:
             return
         if live["metadata"].get("ownerReferences") != meta.get("ownerReferences"):
             raise
-        yield from _delete_as_it_is(item, propagation)
-
-
-def _delete_as_it_is(item: Item, propagation: str) -> Steps:
-    try:
-        yield Delete(item.kind, item.key, item.meta["uid"], propagation=propagation)
-    except ApiError as error:
-        if error.code != 404:
-            raise
+        yield from remove(Delete(item.kind, item.key, meta["uid"], propagation=propagation))
 
 
 def patch(item: Item, patches: Patches) -> Generator[Action, Any, Item | None]:
@@ -116,18 +119,37 @@ def patch(item: Item, patches: Patches) -> Generator[Action, Any, Item | None]:
     return Item(item.kind, obj)
 
 
-def take_finalizer(item: Item, finalizer: str) -> Steps:
+def take_finalizer(item: Item, finalizer: str) -> Plan:
     """Take a finalizer off an item, whoever else writes it; that it is gone is well (removeFinalizer).
+
+    Raises:
+        ApiError: it was refused, or others were faster every time.
+    """
+
+    def request(obj: Obj) -> Request | None:
+        held = finalizer in (obj["metadata"].get("finalizers") or ())
+        return Patch(item.kind, item.key, _without(obj["metadata"], finalizer)) if held else None
+
+    yield from insist(item, request)
+
+
+def insist(item: Item, request: Callable[[Obj], Request | None]) -> Plan:
+    """Write to an item, anew from its newest state where somebody else was faster; that it is gone is well.
+
+    Args:
+        item: as it was seen last.
+        request: what is to be written to any state of it, None where nothing is.
 
     Raises:
         ApiError: it was refused, or others were faster every time.
     """
     obj: Obj | None = item.obj
     for left in reversed(range(TRIES)):
-        if obj is None or finalizer not in (obj["metadata"].get("finalizers") or ()):
+        wanted = request(obj) if obj is not None else None
+        if wanted is None:
             return
         try:
-            yield Patch(item.kind, item.key, _without(obj["metadata"], finalizer))
+            yield wanted
         except ApiError as error:
             if error.code == 404:
                 return

@@ -6,6 +6,7 @@ from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
+from controller_manager.parts.disposal import remove
 from controller_manager.parts.updates import update
 from controller_manager.planning.revisions import (
     equal_revision,
@@ -94,8 +95,4 @@ def truncate(history: History, *, live: Collection[str], limit: int) -> Plan:
     for revision in excess(
         history.revisions, live={*live, name_of(history.current), name_of(history.update)}, limit=limit
     ):
-        try:
-            yield Delete(CONTROLLER_REVISION, key_of(revision), uid=revision["metadata"]["uid"])
-        except ApiError as error:
-            if error.code != 404:
-                raise
+        yield from remove(Delete(CONTROLLER_REVISION, key_of(revision), uid=revision["metadata"]["uid"]))

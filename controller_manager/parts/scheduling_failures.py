@@ -1,8 +1,7 @@
 """Pods that get no node: why is said, and others may have to go for them."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
@@ -23,19 +22,17 @@ from controller_manager.runtime.claims import is_deleting
 from controller_manager.runtime.contract import (
     STRATEGIC_PATCH,
     WARNING,
-    Action,
     Batch,
     Delete,
     Emit,
     Key,
     Patch,
+    Plan,
     Wake,
     key_of,
 )
 from controller_manager.runtime.kinds import POD
 from controller_manager.runtime.meters import Measure
-
-Actions: TypeAlias = Generator[Action, Any, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +73,7 @@ class Attempt:
         return self.outcome.bindings
 
 
-def explain(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Actions:
+def explain(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
     """Say why pods have no node (handleSchedulingFailure), and have others go for them."""
     patches = []
     for attempt in attempts:
@@ -97,7 +94,7 @@ def explain(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Actio
     yield from _count(attempts, seen.scheduler)
 
 
-def _count(attempts: Sequence[Attempt], scheduler: str) -> Actions:
+def _count(attempts: Sequence[Attempt], scheduler: str) -> Plan:
     """Count attempts that came to nothing; room is looked for in each pod that finds no place."""
     refused = sum(isinstance(attempt.outcome, Refused) for attempt in attempts)
     yield from attempted([Result.UNSCHEDULABLE] * refused + [Result.ERROR] * (len(attempts) - refused), scheduler)
@@ -105,7 +102,7 @@ def _count(attempts: Sequence[Attempt], scheduler: str) -> Actions:
         yield Measure(PREEMPTIONS, times=refused)
 
 
-def _preempt(seen: Observed, attempt: Attempt, refused: Refused, *, now: float) -> Actions:
+def _preempt(seen: Observed, attempt: Attempt, refused: Refused, *, now: float) -> Plan:
     """Have pods go from the node that the attempt's pod is promised (preemption/executor.go)."""
     assert refused.candidate is not None
     queue = seen.view.queue

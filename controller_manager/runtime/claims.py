@@ -7,7 +7,7 @@ from typing import Any
 from apiserver.api.errors import ApiError, conflict
 from apiserver.api.meta import Obj, labels_of, namespace_of
 from apiserver.api.selectors import LabelSelector
-from controller_manager.runtime.contract import STRATEGIC_PATCH, Action, Get, Patch, World, key_of
+from controller_manager.runtime.contract import STRATEGIC_PATCH, Action, Get, Patch, Plan, World, key_of
 from controller_manager.runtime.kinds import Kind
 
 
@@ -106,7 +106,7 @@ def claim(parent: Parent, kind: Kind, children: Iterable[Obj]) -> Generator[Acti
     return mine
 
 
-def check_alive(kind: Kind, parent: Obj) -> Generator[Action, Any, None]:
+def check_alive(kind: Kind, parent: Obj) -> Plan:
     """Ask the server whether the parent still is who it was (RecheckDeletionTimestamp).
 
     Raises:
@@ -134,7 +134,7 @@ def _adopt(parent: Parent, kind: Kind, child: Obj) -> Generator[Action, Any, Obj
     return adopted
 
 
-def _release(kind: Kind, child: Obj, uid: str) -> Generator[Action, Any, None]:
+def _release(kind: Kind, child: Obj, uid: str) -> Plan:
     gone = [{"$patch": "delete", "uid": uid}]
     body = {"metadata": {"uid": child["metadata"]["uid"], "ownerReferences": gone}}
     try:
