@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from apiserver.api.go_durations import duration_text, parse_duration
 from apiserver.api.schema import available_versions
 from apiserver.auth.authorization import MODES
 from apiserver.endpoints.kubelets import KubeletAccess
@@ -65,6 +66,10 @@ class Config:
     def version(self) -> str:
         """The release, the newest where none is named."""
         return self.kubernetes_version or available_versions()[-1]
+
+
+DEFAULT = Config()
+"""What holds if nothing is said."""
 
 
 def check(config: Config) -> Config:
@@ -143,34 +148,60 @@ def parser() -> argparse.ArgumentParser:
     add = flags.add_argument
     add(
         "--etcd-servers",
-        default="memory://",
+        default=DEFAULT.store,
         metavar="URL",
         help="memory://, sqlite:///DIRECTORY or http://HOST:PORT,…",
     )
-    add("--bind-address", default="127.0.0.1", help="the address to listen on")
-    add("--secure-port", type=int, default=6443, help="the port to listen on, 0 for any free one")
+    add("--bind-address", default=DEFAULT.bind_address, help="the address to listen on")
+    add("--secure-port", type=int, default=DEFAULT.secure_port, help="the port to listen on, 0 for any free one")
     add("--tls-cert-file", type=Path, help="the server's certificate; without it plain HTTP is served")
     add("--tls-private-key-file", type=Path, help="the key of that certificate")
     add("--client-ca-file", type=Path, help="who signs client certificates")
     add("--token-auth-file", type=Path, help='lines of token,user,uid,"group1,group2"')
-    add("--authorization-mode", choices=sorted(MODES), default="AlwaysAllow", help="who may do what")
-    add("--service-cluster-ip-range", default="10.96.0.0/12", metavar="CIDR", help="where Services get addresses")
+    add("--authorization-mode", choices=sorted(MODES), default=DEFAULT.authorization_mode, help="who may do what")
+    add(
+        "--service-cluster-ip-range",
+        default=DEFAULT.service_cluster_ip_range,
+        metavar="CIDR",
+        help="where Services get addresses",
+    )
     add(
         "--service-node-port-range",
         type=_ports,
-        default="30000-32767",
+        default="{}-{}".format(*DEFAULT.service_node_port_range),
         metavar="N-M",
         help="ports of NodePort Services",
     )
-    add("--service-account-issuer", default=Config().service_account_issuer, metavar="URL", help="who signs tokens")
+    add("--service-account-issuer", default=DEFAULT.service_account_issuer, metavar="URL", help="who signs tokens")
     add("--service-account-signing-key-file", type=Path, help="the key that signs tokens; made anew where absent")
-    add("--max-requests-inflight", type=int, default=400, help="reading requests at a time, 0 for any number")
-    add("--max-mutating-requests-inflight", type=int, default=200, help="writing requests at a time, 0 for any number")
-    add("--event-ttl", type=_duration, default="1h0m0s", metavar="DURATION", help="how long Events are kept")
+    _limit_flags(flags)
     _kubelet_flags(flags)
     add("--kubernetes-version", default="", metavar="1.N", help="the release to serve; the newest known if not given")
     add("-v", "--v", type=int, default=0, metavar="LEVEL", help="how much to log; from 1 on every request")
     return flags
+
+
+def _limit_flags(flags: argparse.ArgumentParser) -> None:
+    add, limits = flags.add_argument, DEFAULT.limits
+    add(
+        "--max-requests-inflight",
+        type=int,
+        default=limits.reading,
+        help="reading requests at a time, 0 for any number",
+    )
+    add(
+        "--max-mutating-requests-inflight",
+        type=int,
+        default=limits.mutating,
+        help="writing requests at a time, 0 for any number",
+    )
+    add(
+        "--event-ttl",
+        type=_duration,
+        default=duration_text(int(DEFAULT.event_ttl)),
+        metavar="DURATION",
+        help="how long Events are kept",
+    )
 
 
 def _kubelet_flags(flags: argparse.ArgumentParser) -> None:
@@ -186,7 +217,7 @@ def _kubelet_flags(flags: argparse.ArgumentParser) -> None:
     add(
         "--kubelet-timeout",
         type=_duration,
-        default="5s",
+        default=duration_text(int(DEFAULT.kubelets.timeout)),
         metavar="DURATION",
         help="how long reaching a kubelet may take",
     )
@@ -233,19 +264,8 @@ def _ports(text: str) -> tuple[int, int]:
     return int(first), int(last)
 
 
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0}
-
-
 def _duration(text: str) -> float:
-    """Seconds of a Go duration such as 1h30m."""
-    total, number = 0.0, ""
-    for letter in text:
-        if letter.isdigit() or letter == ".":
-            number += letter
-        elif letter in _UNITS and number and number.count(".") < 2 and number != ".":
-            total, number = total + float(number) * _UNITS[letter], ""
-        else:
-            raise argparse.ArgumentTypeError(f"{text} is no duration such as 1h0m0s")
-    if number:
-        raise argparse.ArgumentTypeError(f"{text} lacks a unit: write 30s, 5m or 1h")
-    return total
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error

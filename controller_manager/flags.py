@@ -1,11 +1,11 @@
 """kube-controller-manager's flags for the manager's settings, and those of the simulation."""
 
 import argparse
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 
+from apiserver.api.go_durations import duration_text, parse_duration
 from controller_manager.config import Config, ConfigError, Election, check
 from controller_manager.controllers import CONTROLLERS
 from controller_manager.planning.profile import PROFILES
@@ -13,8 +13,11 @@ from controller_manager.runtime.contract import Settings, Spec
 from controller_manager.runtime.leader import Terms
 from controller_manager.streams.settings import StreamSettings
 
-CLUSTER_CIDR, LARGE_CLUSTER_CIDR = "10.244.0.0/14", "10.128.0.0/9"
-"""Where pods get addresses if nothing is said; neither has addresses of Services."""
+CONFIG, SETTINGS, ELECTION = Config(), Settings(), Election()
+STREAMS = {each.name: each.default for each in fields(StreamSettings)}
+"""What holds if nothing is said."""
+LARGE_CLUSTER_CIDR = "10.128.0.0/9"
+"""Where pods of more than MANY_NODES get addresses if nothing is said; like SETTINGS', it has none of Services."""
 MANY_NODES = 1000
 
 
@@ -25,9 +28,8 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
         ConfigError: a setting cannot be used.
     """
     given = parser().parse_args(arguments)
-    defaults = Config()
-    config = replace(
-        defaults,
+    root_ca = _text(given.root_ca_file)
+    config = Config(
         kubeconfig=given.kubeconfig,
         context=given.context,
         controllers=tuple(given.controllers),
@@ -39,8 +41,8 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
         metrics_port=given.metrics_bind_address.port,
         metrics_any_port=given.metrics_any_port,
         election=_election(given) if given.leader_elect else None,
-        streams=_streams(given),
-        settings=_settings(given),
+        streams=_streams(given, root_ca),
+        settings=_settings(given, root_ca),
         compatibility=given.compatibility,
         until_stdin_ends=given.until_stdin_ends,
     )
@@ -56,7 +58,7 @@ def _election(given: argparse.Namespace) -> Election:
     return Election(given.leader_elect_resource_namespace, given.leader_elect_resource_name, terms)
 
 
-def _streams(given: argparse.Namespace) -> StreamSettings | None:
+def _streams(given: argparse.Namespace, root_ca: str) -> StreamSettings | None:
     files = (given.kubelet_tls_cert_file, given.kubelet_tls_private_key_file, given.kubelet_client_ca_file)
     if not any(files):
         return None
@@ -65,18 +67,18 @@ def _streams(given: argparse.Namespace) -> StreamSettings | None:
             "--kubelet-tls-cert-file, --kubelet-tls-private-key-file and --kubelet-client-ca-file belong together: "
             "give all of them, or none"
         )
-    return StreamSettings(*files, given.kubelet_bind_address, given.kubelet_port, _text(given.root_ca_file))
+    return StreamSettings(*files, given.kubelet_bind_address, given.kubelet_port, root_ca)
 
 
-def _settings(given: argparse.Namespace) -> Settings:
+def _settings(given: argparse.Namespace, root_ca: str) -> Settings:
     return Settings(
-        root_ca=_text(given.root_ca_file),
+        root_ca=root_ca,
         nodes=given.nodes,
         node_cpu=given.node_cpu,
         node_memory=given.node_memory,
         node_pods=given.node_pods,
         node_version=given.node_version,
-        cluster_cidr=given.cluster_cidr or (LARGE_CLUSTER_CIDR if given.nodes > MANY_NODES else CLUSTER_CIDR),
+        cluster_cidr=given.cluster_cidr or (LARGE_CLUSTER_CIDR if given.nodes > MANY_NODES else SETTINGS.cluster_cidr),
         node_monitor_grace=given.node_monitor_grace_period,
         terminated_pod_gc_threshold=given.terminated_pod_gc_threshold,
     )
@@ -109,12 +111,20 @@ def _server_flags(group: "argparse._ArgumentGroup") -> None:
     add = group.add_argument
     add("--kubeconfig", type=Path, metavar="FILE", help="how to reach the server; without it, as pods do")
     add("--context", default="", help="the context in the kubeconfig, its current one if not given")
-    add("--kube-api-qps", type=float, default=-1.0, metavar="N", help="requests per second, below 0 without limit")
-    add("--kube-api-burst", type=int, default=0, metavar="N", help="requests at once where --kube-api-qps is a limit")
+    add(
+        "--kube-api-qps", type=float, default=CONFIG.qps, metavar="N", help="requests per second, below 0 without limit"
+    )
+    add(
+        "--kube-api-burst",
+        type=int,
+        default=CONFIG.burst,
+        metavar="N",
+        help="requests at once where --kube-api-qps is a limit",
+    )
     add(
         "--metrics-bind-address",
         type=_address,
-        default="127.0.0.1:10252",
+        default=f"{CONFIG.metrics_host}:{CONFIG.metrics_port}",
         metavar="HOST:PORT",
         help="where /metrics, /healthz and /readyz are; port 0 is any free one, 0 alone is nowhere",
     )
@@ -135,7 +145,7 @@ def _controller_flags(group: "argparse._ArgumentGroup") -> None:
     add(
         "--controllers",
         type=lambda text: text.split(","),
-        default="*",
+        default=",".join(CONFIG.controllers),
         metavar="NAMES",
         help=f"* for all, NAME for one, -NAME for all but one: {', '.join(sorted(CONTROLLERS))}",
     )
@@ -154,18 +164,19 @@ def _controller_flags(group: "argparse._ArgumentGroup") -> None:
     add(
         "--terminated-pod-gc-threshold",
         type=int,
-        default=12500,
+        default=SETTINGS.terminated_pod_gc_threshold,
         metavar="N",
         help="how many ended pods may stay, 0 for any number",
     )
     add(
         "--node-monitor-grace-period",
         type=duration,
-        default="50s",
+        default=duration_text(int(SETTINGS.node_monitor_grace)),
         metavar="TIME",
         help="after which a node that says nothing is lost",
     )
-    add("--compatibility", default="1.35", metavar="RELEASE", help=f"whose behaviour: {', '.join(PROFILES)}")
+    releases = ", ".join(PROFILES)
+    add("--compatibility", default=CONFIG.compatibility, metavar="RELEASE", help=f"whose behaviour: {releases}")
 
 
 def _election_flags(group: "argparse._ArgumentGroup") -> None:
@@ -179,39 +190,38 @@ def _election_flags(group: "argparse._ArgumentGroup") -> None:
         metavar="BOOL",
         help="of several managers one works",
     )
-    add("--leader-elect-lease-duration", type=duration, default="15s", metavar="TIME", help="how long a lease lasts")
-    add(
-        "--leader-elect-renew-deadline",
-        type=duration,
-        default="10s",
-        metavar="TIME",
-        help="how long a leader tries to renew",
+    times = (
+        ("lease-duration", ELECTION.terms.lease, "how long a lease lasts"),
+        ("renew-deadline", ELECTION.terms.renew, "how long a leader tries to renew"),
+        ("retry-period", ELECTION.terms.retry, "the time between two tries"),
     )
-    add("--leader-elect-retry-period", type=duration, default="2s", metavar="TIME", help="the time between two tries")
-    add("--leader-elect-resource-namespace", default="kube-system", metavar="NAME", help="where the Lease is")
-    add("--leader-elect-resource-name", default="kube-controller-manager", metavar="NAME", help="the Lease's name")
+    for name, default, about in times:
+        add(f"--leader-elect-{name}", type=duration, default=duration_text(int(default)), metavar="TIME", help=about)
+    add("--leader-elect-resource-namespace", default=ELECTION.namespace, metavar="NAME", help="where the Lease is")
+    add("--leader-elect-resource-name", default=ELECTION.name, metavar="NAME", help="the Lease's name")
 
 
 def _simulation_flags(group: "argparse._ArgumentGroup") -> None:
     add = group.add_argument
-    add("--nodes", type=int, default=0, metavar="N", help="how many nodes to simulate")
-    add("--node-cpu", default="32", metavar="QUANTITY", help="the processors of each")
-    add("--node-memory", default="256Gi", metavar="QUANTITY", help="the memory of each")
-    add("--node-pods", type=int, default=110, metavar="N", help="how many pods fit on each")
-    add("--node-version", default="v1.37.0", metavar="VERSION", help="the release of their kubelets")
+    add("--nodes", type=int, default=SETTINGS.nodes, metavar="N", help="how many nodes to simulate")
+    add("--node-cpu", default=SETTINGS.node_cpu, metavar="QUANTITY", help="the processors of each")
+    add("--node-memory", default=SETTINGS.node_memory, metavar="QUANTITY", help="the memory of each")
+    add("--node-pods", type=int, default=SETTINGS.node_pods, metavar="N", help="how many pods fit on each")
+    add("--node-version", default=SETTINGS.node_version, metavar="VERSION", help="the release of their kubelets")
     add(
         "--cluster-cidr",
         default="",
         metavar="CIDR",
-        help=f"where pods get addresses; {CLUSTER_CIDR}, or {LARGE_CLUSTER_CIDR} for more than {MANY_NODES} nodes",
+        help="where pods get addresses; "
+        f"{SETTINGS.cluster_cidr}, or {LARGE_CLUSTER_CIDR} for more than {MANY_NODES} nodes",
     )
     add(
         "--kubelet-bind-address",
-        default="127.0.0.1",
+        default=STREAMS["host"],
         metavar="HOST",
         help="where simulated kubelets answer logs and exec",
     )
-    add("--kubelet-port", type=int, default=0, metavar="PORT", help="their port, 0 for any free one")
+    add("--kubelet-port", type=int, default=STREAMS["port"], metavar="PORT", help="their port, 0 for any free one")
     add("--kubelet-tls-cert-file", type=Path, metavar="FILE", help="their certificate; without it nothing is answered")
     add("--kubelet-tls-private-key-file", type=Path, metavar="FILE", help="its key")
     add("--kubelet-client-ca-file", type=Path, metavar="FILE", help="who signs the server's client certificate")
@@ -221,20 +231,16 @@ def _workers(spec: Spec) -> str:
     return f"workers_{spec.name.replace('-', '_')}"
 
 
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:h|ms|m|s))+")
-_PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
-
-
 def duration(text: str) -> float:
     """Seconds of a duration in Go's words: "1m30s", "250ms".
 
     Raises:
         argparse.ArgumentTypeError: it is none.
     """
-    if not _DURATION.fullmatch(text):
-        raise argparse.ArgumentTypeError(f'"{text}" is no duration: give one such as 30s, 5m or 1h30m')
-    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _boolean(text: str) -> bool:

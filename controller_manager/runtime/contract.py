@@ -254,7 +254,7 @@ class Settings:
     node_cpu: str = "32"
     node_memory: str = "256Gi"
     node_pods: int = 110
-    node_version: str = "v1.35.0"
+    node_version: str = "v1.37.0"
     kubelet_endpoint: str = ""
     cluster_cidr: str = "10.244.0.0/14"
     node_monitor_grace: float = 50.0

@@ -6,9 +6,9 @@ A stage gives the status that follows, or the status itself where its time has n
 from collections.abc import Callable, Mapping
 from math import inf
 
+from apiserver.api.go_durations import duration_text
 from apiserver.api.meta import Obj
 from controller_manager.planning.stages import events, probes
-from controller_manager.planning.stages.durations import go_text
 from controller_manager.planning.stages.look import DEBUG, INIT, Container, Look
 from controller_manager.planning.stages.restarts import NOTICED, restart_delay, should_restart
 from controller_manager.planning.stages.starting import (
@@ -119,7 +119,7 @@ def _end(look: Look, container: Container, status: Obj, turn: float) -> Obj:
     if look.now >= finished + delay:
         return create(look, container, status, turn)
     look.tell(events.backing_off(container.name, look.name(), container.where))
-    why = f"back-off {go_text(delay)} restarting failed container={container.name} pod={look.name()}"
+    why = f"back-off {duration_text(delay)} restarting failed container={container.name} pod={look.name()}"
     return waits(status, "CrashLoopBackOff", why)
 
 

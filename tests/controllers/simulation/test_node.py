@@ -78,7 +78,7 @@ def test_a_node_has_what_real_nodes_have(made):
         ("PIDPressure", "False", "KubeletHasSufficientPID"),
         ("Ready", "True", "KubeletReady"),
     ]
-    assert status["nodeInfo"]["kubeletVersion"] == "v1.35.0"
+    assert status["nodeInfo"]["kubeletVersion"] == "v1.37.0"
     assert status["daemonEndpoints"] == {"kubeletEndpoint": {"Port": 10250}}
 
 

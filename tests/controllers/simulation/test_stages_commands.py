@@ -5,7 +5,7 @@ from math import inf
 import pytest
 
 from controller_manager.planning.stages.commands import Ending, ending_of
-from controller_manager.planning.stages.durations import duration, go_text
+from controller_manager.planning.stages.durations import duration
 from controller_manager.planning.stages.images import image_of
 from controller_manager.planning.stages.restarts import pull_attempt, pull_due, restart_delay, should_restart
 
@@ -139,11 +139,6 @@ def test_durations_are_read(text, seconds):
 def test_what_is_no_duration_is_refused(text):
     with pytest.raises(ValueError, match="is no duration"):
         duration(text)
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(10, "10s"), (80, "1m20s"), (300, "5m0s"), (3600, "1h0m0s")])
-def test_seconds_are_printed_as_go_does(seconds, text):
-    assert go_text(seconds) == text
 
 
 def test_restarts_wait_twice_as_long_each_time_up_to_five_minutes():
