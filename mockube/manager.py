@@ -47,7 +47,8 @@ async def manager_here(running: Running, wanted: Wanted) -> AsyncIterator[None]:
     from controller_manager.runtime.kubeconfig import load
 
     config, _ = from_arguments([*arguments(running, wanted), "--metrics-bind-address=0"])
-    async with managing(config, load(_own_kubeconfig(running))) as manager:
+    assert config.kubeconfig is not None, "the arguments name one"
+    async with managing(config, load(config.kubeconfig)) as manager:
         await manager.until_ready()
         yield
 
