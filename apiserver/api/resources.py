@@ -37,6 +37,7 @@ class Resource:
         fields: the field selectors it knows beside metadata.name and metadata.namespace.
         create_on_update: PUT of an absent name creates it.
         deprecation: what its users are warned of, "" for nothing.
+        list_kind: the kind of its lists, such as "PodList"; made of the kind where it is not given.
     """
 
     group: str
@@ -55,16 +56,13 @@ class Resource:
     fields: tuple[str, ...] = ()
     create_on_update: bool = False
     deprecation: str = ""
+    list_kind: str = ""
     subresources: dict[str, Subresource] = field(default_factory=dict)
     api_version: str = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "api_version", api_version(self.group, self.version))
-
-    @property
-    def list_kind(self) -> str:
-        """The kind of its lists: "PodList"."""
-        return f"{self.kind}List"
+        object.__setattr__(self, "list_kind", self.list_kind or f"{self.kind}List")
 
 
 class ResourceTable:

@@ -1,0 +1,96 @@
+"""The rows by which a definition's kind is served, one for each version (customresource_handler.go)."""
+
+from apiserver.api.meta import Obj, api_version
+from apiserver.api.resources import Resource, Subresource, version_rank
+from apiserver.registry.definitions.conditions import holds
+from apiserver.registry.definitions.naming import ESTABLISHED, NAMES_ACCEPTED
+
+VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+"""What a custom resource can do, in the order in which discovery tells it."""
+WHILE_TERMINATING = ("delete", "deletecollection", "get", "list", "watch")
+"""What discovery tells while its definition is being deleted; changes are still taken, so that finalizers can go."""
+
+_PART_VERBS = ("get", "patch", "update")
+
+
+def is_served(definition: Obj) -> bool:
+    """Are requests for its kind answered? They are once its names are accepted; discovery waits for Established."""
+    return holds(definition, NAMES_ACCEPTED) or holds(definition, ESTABLISHED)
+
+
+def rows_of(definition: Obj) -> list[Resource]:
+    """A row for each version that is served, in the order of the definition; none before names were accepted.
+
+    Names are those that were accepted, even where the definition asks for others by now.
+    """
+    names = (definition.get("status") or {}).get("acceptedNames") or {}
+    versions = definition["spec"].get("versions") or ()
+    if not names.get("plural") or not names.get("kind"):
+        return []
+    return [_row(definition["spec"], version, names) for version in versions if version.get("served")]
+
+
+def definition_name(group: str, version: str, kind: str) -> str:
+    """The kind's name among the OpenAPI definitions: "com.example.v1.Widget" (kube-openapi's ToRESTFriendlyName)."""
+    return ".".join((*reversed(group.split(".")), version, kind))
+
+
+def storage_version(definition: Obj) -> str:
+    """The version that objects of its kind are stored in."""
+    versions = definition["spec"].get("versions") or ()
+    return next((version["name"] for version in versions if version.get("storage")), "")
+
+
+def _row(spec: Obj, version: Obj, names: Obj) -> Resource:
+    group, name = spec["group"], version["name"]
+    return Resource(
+        group=group,
+        version=name,
+        kind=names["kind"],
+        list_kind=names.get("listKind") or "",
+        plural=names["plural"],
+        singular=names.get("singular") or "",
+        namespaced=spec.get("scope") == "Namespaced",
+        definition=definition_name(group, name, names["kind"]),
+        storage_group=group,
+        storage_version=storage_version({"spec": spec}),
+        storage_prefix=f"{group}/{names['plural']}",
+        verbs=VERBS,
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        fields=tuple(field["jsonPath"].removeprefix(".") for field in version.get("selectableFields") or ()),
+        deprecation=_deprecation(spec, version),
+        subresources=_parts(group, version, names["kind"]),
+    )
+
+
+def _parts(group: str, version: Obj, kind: str) -> dict[str, Subresource]:
+    given = version.get("subresources") or {}
+    parts = {}
+    if given.get("status") is not None:
+        parts["status"] = Subresource("status", _PART_VERBS, kind, group, version["name"])
+    if given.get("scale") is not None:
+        parts["scale"] = Subresource("scale", _PART_VERBS, "Scale", "autoscaling", "v1")
+    return parts
+
+
+def _deprecation(spec: Obj, version: Obj) -> str:
+    """What clients of a deprecated version are told: the definition's own words, or where to go from here."""
+    if not version.get("deprecated"):
+        return ""
+    warning: str | None = version.get("deprecationWarning")
+    if warning is not None:
+        return warning
+    kind, here = spec["names"]["kind"], version["name"]
+    better = [
+        each["name"]
+        for each in spec["versions"]
+        if each.get("served") and not each.get("deprecated") and _preference(each["name"]) > _preference(here)
+    ]
+    words = f"{api_version(spec['group'], here)} {kind} is deprecated"
+    return f"{words}; use {api_version(spec['group'], max(better, key=_preference))} {kind}" if better else words
+
+
+def _preference(version: str) -> tuple[tuple[int, int, int], tuple[int, ...]]:
+    """A sort key as apimachinery's CompareKubeAwareVersionStrings has it: of two other names the earlier is better."""
+    return version_rank(version), (*(-ord(letter) for letter in version), 0)
