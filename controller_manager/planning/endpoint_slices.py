@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from apiserver.api.meta import Obj, annotations_of, labels_of, name_of, namespace_of
+from controller_manager.planning.names import generate_name
 from controller_manager.planning.pods import is_ready
 from controller_manager.planning.services import (
     CHANGED_AT,
@@ -29,7 +30,6 @@ from controller_manager.planning.slice_filling import (
     EndpointKey,
     filled,
     is_owned,
-    name_prefix,
     ports_in,
     reused,
     told_port,
@@ -117,7 +117,7 @@ def blank_slice(backing: Backing, family: str, ports: Sequence[Port]) -> Obj:
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",
         "metadata": {
-            "generateName": name_prefix(name),
+            "generateName": generate_name(name),
             "namespace": namespace_of(service),
             "labels": slice_labels(service),
             "ownerReferences": [backing.reference],

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from apiserver.api.meta import Obj, annotations_of, labels_of, name_of, namespace_of
 from controller_manager.planning.endpoint_subsets import Host, packed
+from controller_manager.planning.names import generate_name
 from controller_manager.planning.services import CHANGED_AT, IPV4, IPV6, Port
 from controller_manager.planning.slice_filling import (
     MANAGED_BY,
@@ -12,7 +13,6 @@ from controller_manager.planning.slice_filling import (
     Changes,
     EndpointKey,
     key_of_endpoint,
-    name_prefix,
     port_in,
     ports_in,
     reused,
@@ -108,7 +108,7 @@ def _slice(endpoints: Obj, reference: Obj, group: _Group) -> Obj:
     name, given = name_of(endpoints), annotations_of(endpoints)
     annotations = {key: text for key, text in given.items() if key not in _NOT_MIRRORED}
     meta: Obj = {
-        "generateName": name_prefix(name),
+        "generateName": generate_name(name),
         "namespace": namespace_of(endpoints),
         "labels": {**labels_of(endpoints), SERVICE_NAME: name, MANAGED_BY: CONTROLLER},
         "ownerReferences": [reference],

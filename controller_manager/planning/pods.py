@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, annotations_of, name_of
 from controller_manager.planning.conditions import condition_of, phase_of
+from controller_manager.planning.names import generate_name
 from controller_manager.planning.profile import NEWEST, Profile
 from controller_manager.planning.times import seconds
 
@@ -19,7 +20,6 @@ DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _COST = re.compile(r"0|-[0-9]+|[1-9][0-9]*")
 _INT32 = range(-(2**31), 2**31)
 _PHASES = {"Unknown": 1, "Running": 2}  # Pending, and no phase yet, are 0
-_LONGEST_PREFIX = 252  # with its dash a generateName is a DNS subdomain
 
 
 def is_terminal(pod: Obj) -> bool:
@@ -207,9 +207,9 @@ def pod_from_template(template: Obj, owner: Obj, reference: Obj) -> Obj:
         owner: the workload.
         reference: the controlling owner reference.
     """
-    name, given = name_of(owner), template.get("metadata") or {}
+    given = template.get("metadata") or {}
     meta: Obj = {key: given[key] for key in ("labels", "annotations", "finalizers") if given.get(key)}
-    meta["generateName"] = f"{name}-" if len(name) <= _LONGEST_PREFIX else name
+    meta["generateName"] = generate_name(name_of(owner))
     meta["ownerReferences"] = [reference]
     meta["namespace"] = owner["metadata"]["namespace"]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}

@@ -13,8 +13,6 @@ SERVICE_NAME, MANAGED_BY = "kubernetes.io/service-name", "endpointslice.kubernet
 RESERVED = frozenset((SERVICE_NAME, MANAGED_BY, HEADLESS))
 """The labels of slices that a Service does not decide."""
 
-_LONGEST_PREFIX = 252  # with its dash a generateName is a DNS subdomain
-
 
 class EndpointKey(NamedTuple):
     """By what an endpoint is the same one, however its conditions change (hashEndpoint)."""
@@ -127,11 +125,6 @@ def is_owned(each: Obj, uid: str) -> bool:
 
 
 # -- slices and their ports --------------------------------------------------------------------------------------------
-
-
-def name_prefix(service: str) -> str:
-    """The generateName of a Service's slices (getEndpointSlicePrefix)."""
-    return f"{service}-" if len(service) <= _LONGEST_PREFIX else service
 
 
 def told_port(port: Port) -> Obj:
