@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, annotations_of, name_of
+from apiserver.api.nodes import KUBELET_ENDPOINT
 from controller_manager.planning.addresses import Blocks, host_address, prefix_for
 from controller_manager.planning.conditions import TRUE
 from controller_manager.planning.node_status import Size, is_report_due, kubelet_status, report_due_in
 from controller_manager.planning.nodes import (
-    ENDPOINT,
     LEASES,
     is_lost,
     is_simulated,
@@ -140,9 +140,9 @@ def _lacking(seen: Observed) -> Obj:
     patch: Obj = {}
     if seen.block and not seen.node["spec"].get("podCIDR"):
         patch["spec"] = {"podCIDR": seen.block, "podCIDRs": [seen.block]}
-    told = annotations_of(seen.node).get(ENDPOINT)
+    told = annotations_of(seen.node).get(KUBELET_ENDPOINT)
     if seen.endpoint and told != seen.endpoint:
-        patch["metadata"] = {"annotations": {ENDPOINT: seen.endpoint}}
+        patch["metadata"] = {"annotations": {KUBELET_ENDPOINT: seen.endpoint}}
     return patch
 
 

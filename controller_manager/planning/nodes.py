@@ -4,6 +4,7 @@ from ipaddress import ip_address
 from zlib import crc32
 
 from apiserver.api.meta import Obj, annotations_of, labels_of
+from apiserver.api.nodes import HOSTNAME
 from controller_manager.planning.conditions import UNKNOWN, condition_of
 from controller_manager.planning.node_status import Size, kubelet_status
 from controller_manager.planning.times import micro_stamp, seconds
@@ -12,8 +13,6 @@ SIMULATED = "mockube.io/simulated"
 """The label, "true", of nodes whose kubelet is simulated; people may set it on nodes of their own making."""
 LOST = "mockube.io/lost"
 """The annotation, "true", of a node whose kubelet says and does nothing any more."""
-ENDPOINT = "mockube.io/kubelet-endpoint"
-"""The annotation by which the server finds the kubelet of a node whose addresses lead nowhere."""
 REGION, ZONES = "local", ("local-a", "local-b", "local-c")
 LEASES = "kube-node-lease"
 LEASE_SECONDS = 40
@@ -95,7 +94,7 @@ def _labels(name: str, zone: str) -> dict[str, str]:
         "beta.kubernetes.io/arch": "amd64",
         "beta.kubernetes.io/os": "linux",
         "kubernetes.io/arch": "amd64",
-        "kubernetes.io/hostname": name,
+        HOSTNAME: name,
         "kubernetes.io/os": "linux",
         "node.kubernetes.io/instance-type": "simulated",
         "topology.kubernetes.io/region": REGION,

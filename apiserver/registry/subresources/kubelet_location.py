@@ -4,15 +4,13 @@ from urllib.parse import urlencode
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
+from apiserver.api.nodes import HOSTNAME, KUBELET_ENDPOINT
 from apiserver.registry.subresources.call import Call, Location, core
 
-ENDPOINT = "mockube.io/kubelet-endpoint"
-"""The annotation of a node whose own addresses lead nowhere: HOST:PORT of what answers for its kubelet."""
 KUBELET_PORT = 10250
 """The port of nodes that tell none (--kubelet-port)."""
 PREFERRED = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 """Types of addresses, the first that a node has is used (--kubelet-preferred-address-types)."""
-HOSTNAME = "kubernetes.io/hostname"
 
 
 async def kubelet_location(
@@ -31,7 +29,7 @@ async def kubelet_location(
 
 
 def _endpoint(node: Obj) -> tuple[str, int]:
-    given = (node["metadata"].get("annotations") or {}).get(ENDPOINT, "")
+    given = (node["metadata"].get("annotations") or {}).get(KUBELET_ENDPOINT, "")
     host, _, port = given.rpartition(":")
     if host and port.isascii() and port.isdecimal() and 0 < int(port[:6]) < 65536:
         return host.strip("[]"), int(port)
