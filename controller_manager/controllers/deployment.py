@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, labels_of, namespace_of
-from apiserver.api.selectors import SelectorError, label_selector_of
+from apiserver.api.selectors import label_selector_of
 from controller_manager.parts.deployment_steps import (
     Pass,
     keep_revision,
@@ -22,6 +22,7 @@ from controller_manager.planning.profile import Profile
 from controller_manager.planning.replica_sets import divided
 from controller_manager.planning.rollout import RECREATE, strategy_of
 from controller_manager.planning.rollout_history import rollback_revision
+from controller_manager.planning.selectors import lenient_selector
 from controller_manager.runtime.claims import Parent, claim, controller_of, is_deleting, resolved
 from controller_manager.runtime.contract import (
     NAMESPACE_INDEX,
@@ -115,10 +116,7 @@ def _concerned(world: World, replica_set: Obj) -> Iterable[Key]:
 
 
 def _selects(deployment: Obj, labels: dict[str, str]) -> bool:
-    try:
-        selector = label_selector_of(deployment["spec"].get("selector"))
-    except SelectorError:
-        return False
+    selector = lenient_selector(deployment["spec"].get("selector"))
     return not selector.empty and selector.matches(labels)
 
 

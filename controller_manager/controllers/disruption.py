@@ -11,6 +11,7 @@ from controller_manager.planning import budgets
 from controller_manager.planning.conditions import condition_of
 from controller_manager.planning.pods import DISRUPTION_TARGET, counts_differently
 from controller_manager.planning.replicas import replicas_of
+from controller_manager.planning.selectors import lenient_selector
 from controller_manager.runtime.claims import controller_of, resolved
 from controller_manager.runtime.contract import (
     NAMESPACE_INDEX,
@@ -177,14 +178,8 @@ def _budgets(world: World, pod: Obj) -> Iterable[Obj]:
 
 
 def _names(world: World, pod: Obj) -> Sequence[str]:
-    return sorted(name_of(budget) for budget in _budgets(world, pod) if _selects(budget, pod))
-
-
-def _selects(budget: Obj, pod: Obj) -> bool:
-    try:
-        return label_selector_of(budget["spec"].get("selector")).matches(labels_of(pod))
-    except SelectorError:
-        return False
+    able = ((name_of(budget), lenient_selector(budget["spec"].get("selector"))) for budget in _budgets(world, pod))
+    return sorted(name for name, selector in able if selector.matches(labels_of(pod)))
 
 
 # -- what is done ------------------------------------------------------------------------------------------------------

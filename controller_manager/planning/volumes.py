@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from apiserver.api import quantity
 from apiserver.api.meta import Obj, annotations_of, labels_of, name_of, namespace_of
-from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
 from apiserver.api.storage_classes import CLASS_ANNOTATION
 from controller_manager.planning.conditions import phase_of
+from controller_manager.planning.selectors import lenient_selector
 from controller_manager.planning.times import stamp
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
@@ -103,14 +103,8 @@ def mismatch(volume: Obj, claim: Obj) -> str:
 
 def selects(claim: Obj, volume: Obj) -> bool:
     """Whether the claim's selector, if it has one, matches the volume."""
-    return _selector(claim["spec"].get("selector")).matches(labels_of(volume))
-
-
-def _selector(selector: Obj | None) -> LabelSelector:
-    try:
-        return LabelSelector() if selector is None else label_selector_of(selector)
-    except SelectorError:
-        return LabelSelector(nothing=True)
+    selector = claim["spec"].get("selector")
+    return selector is None or lenient_selector(selector).matches(labels_of(volume))
 
 
 def best_match(claim: Obj, volumes: Iterable[Obj], *, waits: bool) -> Obj | None:

@@ -1,18 +1,19 @@
 """Preemption: on which node the fewest and least important pods would have to go (plugins/defaultpreemption)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
-from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
+from apiserver.api.selectors import LabelSelector
 from controller_manager.planning.conditions import TRUE, condition_of
 from controller_manager.planning.placement.board import Accepts, Board
 from controller_manager.planning.placement.node_info import NodeInfo
 from controller_manager.planning.placement.pod_info import PodInfo
 from controller_manager.planning.placement.status import NO_VICTIMS, NOT_HELPFUL, Status, fit_error
 from controller_manager.planning.pods import DISRUPTION_TARGET
+from controller_manager.planning.selectors import lenient_selector
 from controller_manager.planning.times import seconds
 
 _CANDIDATES = 100
@@ -87,6 +88,28 @@ class Search:
     accepts: Accepts | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Guard:
+    """A disruption budget.
+
+    Attributes:
+        allowed: how many pods may go.
+        awaited: names of those that were allowed to, and have yet to go.
+    """
+
+    namespace: str
+    selector: LabelSelector
+    allowed: int
+    awaited: Collection[str]
+
+    def counts(self, pod: Obj) -> bool:
+        """Whether it is a matter of the budget that the pod goes; one without labels is never."""
+        labels = labels_of(pod)
+        if not labels or namespace_of(pod) != self.namespace or not self.selector.matches(labels):
+            return False
+        return name_of(pod) not in self.awaited
+
+
 def preempt(search: Search, potential: Sequence[NodeInfo]) -> Candidate | str:
     """Who has to go, or why nobody does: "0/3 nodes are available: …".
 
@@ -97,8 +120,9 @@ def preempt(search: Search, potential: Sequence[NodeInfo]) -> Candidate | str:
     reasons: Counter[str] = Counter()
     found: list[Candidate] = []
     enough = max(len(potential) * _PERCENT // 100, _CANDIDATES)
+    guards = cache(lambda: _guards(search.budgets()))
     for node in potential:
-        tried = _try(search, node)
+        tried = _try(search, node, guards)
         if isinstance(tried, Status):
             reasons.update(tried.reasons)
             continue
@@ -112,7 +136,7 @@ def preempt(search: Search, potential: Sequence[NodeInfo]) -> Candidate | str:
     return fit_error(search.nodes, reasons)
 
 
-def _try(search: Search, node: NodeInfo) -> Candidate | Status:
+def _try(search: Search, node: NodeInfo, guards: Callable[[], Sequence[_Guard]]) -> Candidate | Status:
     """Who has to go from a node: the less important pods but those for whom there is room (SelectVictimsOnNode)."""
     priority = search.info.shape.priority
     if all(kind.shape.priority >= priority for kind in node.present):
@@ -126,7 +150,7 @@ def _try(search: Search, node: NodeInfo) -> Candidate | Status:
     check = partial(search.board.status, left, origin=node, accepts=search.accepts)
     if (status := check()) is not None:
         return status
-    violating = _violating(lesser, search.budgets())
+    violating = _violating(lesser, guards())
     spared = [v for v in lesser if id(v) in violating] + [v for v in lesser if id(v) not in violating]
     gone = []
     for victim in spared:
@@ -140,29 +164,28 @@ def _try(search: Search, node: NodeInfo) -> Candidate | Status:
     return Candidate(node, gone, sum(id(victim) in violating for victim in gone))
 
 
-def _violating(victims: Iterable[Victim], budgets: Sequence[Obj]) -> frozenset[int]:
+def _violating(victims: Iterable[Victim], guards: Sequence[_Guard]) -> frozenset[int]:
     """The victims, by identity, whose going some budget would not allow (filterPodsWithPDBViolation)."""
-    left = [(budget.get("status") or {}).get("disruptionsAllowed") or 0 for budget in budgets]
-    selectors = [_selector(budget) for budget in budgets]
+    left = [guard.allowed for guard in guards]
     found = set()
     for victim in victims:
-        labels, namespace, name = labels_of(victim.pod), namespace_of(victim.pod), name_of(victim.pod)
-        for index, (budget, selector) in enumerate(zip(budgets, selectors, strict=True)):
-            if not labels or namespace_of(budget) != namespace or selector.empty or not selector.matches(labels):
-                continue
-            if name in ((budget.get("status") or {}).get("disruptedPods") or {}):
-                continue
-            left[index] -= 1
-            if left[index] < 0:
-                found.add(id(victim))
+        for index, guard in enumerate(guards):
+            if guard.counts(victim.pod):
+                left[index] -= 1
+                if left[index] < 0:
+                    found.add(id(victim))
     return frozenset(found)
 
 
-def _selector(budget: Obj) -> LabelSelector:
-    try:
-        return label_selector_of((budget.get("spec") or {}).get("selector"))
-    except SelectorError:
-        return LabelSelector(nothing=True)
+def _guards(budgets: Iterable[Obj]) -> list[_Guard]:
+    """The budgets that select some pods and not all."""
+    made = []
+    for budget in budgets:
+        selector, status = lenient_selector((budget.get("spec") or {}).get("selector")), budget.get("status") or {}
+        if not selector.empty and not selector.nothing:
+            awaited = status.get("disruptedPods") or {}
+            made.append(_Guard(namespace_of(budget), selector, status.get("disruptionsAllowed") or 0, awaited))
+    return made
 
 
 def why_not_eligible(info: PodInfo, victims: Iterable[Victim]) -> str:

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from apiserver.api.meta import Obj
-from apiserver.api.selectors import LabelSelector, Requirement, SelectorError, label_selector_of, requirement
+from apiserver.api.selectors import LabelSelector, Requirement, requirement
+from controller_manager.planning.selectors import lenient_selector
 
 Labels = Mapping[str, str]
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 
-_NOTHING = LabelSelector(nothing=True)
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
@@ -183,10 +183,7 @@ def _term(term: Obj, *, labels: Labels, namespace: str, weight: int = 0) -> PodT
 
 def _selector(selector: Obj | None, more: Iterable[Requirement] = ()) -> LabelSelector:
     """The selector with further requirements; one that cannot be understood selects nothing."""
-    try:
-        found = label_selector_of(selector)
-    except SelectorError:
-        return _NOTHING
+    found = lenient_selector(selector)
     if found.nothing:
         return found
     added = {r for r in more if not _has(found, r)}
