@@ -6,10 +6,19 @@ from typing import Any
 
 import pytest
 
+from apiserver.api.builtin import builtin_rows
 from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource
+from apiserver.api.schema import available_versions, load_definitions
 from apiserver.registry.defaults import set_defaults
 from apiserver.registry.strategy import CUSTOM_WITH_STATUS, STRATEGIES, Strategy
 from apiserver.registry.validation.pod_updates import VALIDATORS
+
+
+@pytest.fixture(scope="session")
+def rows() -> dict[str, Resource]:
+    """The newest release's kinds by their names, of those that are served in several versions the last."""
+    return {row.kind: row for row in builtin_rows(load_definitions(available_versions()[-1]))}
 
 
 @pytest.fixture

@@ -1,16 +1,8 @@
 import pytest
 
-from apiserver.api.builtin import builtin_rows
-from apiserver.api.schema import available_versions, load_definitions
 from apiserver.api.user import User
 from apiserver.registry.admission.chain import Attributes, forbidden
 from apiserver.registry.options import Target
-
-
-@pytest.fixture(scope="module")
-def pods():
-    definitions = load_definitions(max(available_versions(), key=lambda v: int(v.partition(".")[2])))
-    return next(row for row in builtin_rows(definitions) if row.kind == "Pod")
 
 
 @pytest.mark.parametrize(
@@ -23,6 +15,6 @@ def pods():
         ("", None, "Unknown"),
     ],
 )
-def test_a_plug_in_that_refuses_names_the_object_as_far_as_it_has_a_name(pods, target, obj, name):
-    refused = forbidden(Attributes("CREATE", Target(pods, "ns", target), User("u"), obj=obj), "no")
+def test_a_plug_in_that_refuses_names_the_object_as_far_as_it_has_a_name(rows, target, obj, name):
+    refused = forbidden(Attributes("CREATE", Target(rows["Pod"], "ns", target), User("u"), obj=obj), "no")
     assert refused.message == f'pods "{name}" is forbidden: no'

@@ -1,40 +1,29 @@
 """What field selectors can see of an object."""
 
 import dataclasses
-import functools
-import importlib.util
-import json
-from pathlib import Path
 
 import pytest
 
 from apiserver.api.builtin import builtin_rows
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
+from apiserver.api.schema import available_versions, load_definitions
 from apiserver.registry.fields import FIELDS, selectable_fields
 
-
-@functools.cache
-def rows() -> dict[tuple[str, str], Resource]:
-    package = importlib.util.find_spec("kubernetes_validate")
-    assert package is not None
-    assert package.origin is not None
-    folder = Path(package.origin).parent / "kubernetes-json-schema" / "v1.37.0-local"
-    definitions = json.loads((folder / "_definitions.json").read_bytes())["$defs"]
-    return {(row.group, row.kind): row for row in builtin_rows(definitions)}
+ROWS = {(row.group, row.kind): row for row in builtin_rows(load_definitions(available_versions()[-1]))}
 
 
 def fields(group: str, kind: str, obj: Obj) -> dict[str, str]:
-    return selectable_fields(rows()[group, kind], {"metadata": {"name": "n", "namespace": "m"}} | obj)
+    return selectable_fields(ROWS[group, kind], {"metadata": {"name": "n", "namespace": "m"}} | obj)
 
 
-@pytest.mark.parametrize("row", rows().values(), ids=lambda row: f"{row.group}/{row.kind}")
+@pytest.mark.parametrize("row", ROWS.values(), ids=lambda row: f"{row.group}/{row.kind}")
 def test_every_field_that_a_selector_may_name_has_a_value(row: Resource):
     assert {*row.fields, "metadata.name", "metadata.namespace"} <= selectable_fields(row, {"metadata": {}}).keys()
 
 
 def test_only_kinds_with_fields_are_read():
-    assert [key for key in FIELDS if not rows()[key].fields] == []
+    assert [key for key in FIELDS if not ROWS[key].fields] == []
 
 
 @pytest.mark.parametrize(
@@ -128,7 +117,7 @@ def test_the_source_of_an_event_is_its_reporter_where_it_names_none():
     [({"a": {"b": "x"}}, "x"), ({"a": {"b": 3}}, "3"), ({"a": {"b": True}}, "true"), ({"a": "x"}, ""), ({}, "")],
 )
 def test_a_custom_kind_declares_its_own_fields(spec: Obj, text: str):
-    row = dataclasses.replace(rows()["", "ConfigMap"], group="example.com", kind="Thing", fields=("spec.a.b",))
+    row = dataclasses.replace(ROWS["", "ConfigMap"], group="example.com", kind="Thing", fields=("spec.a.b",))
     assert selectable_fields(row, {"metadata": {"name": "n"}, "spec": spec}) == {
         "metadata.name": "n",
         "metadata.namespace": "",

@@ -1,9 +1,7 @@
 import orjson
 import pytest
 
-from apiserver.api.builtin import builtin_rows
 from apiserver.api.errors import ApiError
-from apiserver.api.schema import available_versions, load_definitions
 from apiserver.api.user import User
 from apiserver.registry.admission.chain import Attributes
 from apiserver.registry.admission.priority import CLASSES, Priority
@@ -13,12 +11,6 @@ from etcd.backends import open_store
 CRITICAL = {"metadata": {"name": "critical"}, "value": 2000, "preemptionPolicy": "PreemptLowerPriority"}
 POLITE = {"metadata": {"name": "polite"}, "value": 5, "preemptionPolicy": "Never"}
 USUAL = {"metadata": {"name": "usual"}, "value": 7, "globalDefault": True}
-
-
-@pytest.fixture(scope="module")
-def rows():
-    definitions = load_definitions(max(available_versions(), key=lambda v: int(v.partition(".")[2])))
-    return {row.kind: row for row in builtin_rows(definitions)}
 
 
 @pytest.fixture

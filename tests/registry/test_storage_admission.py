@@ -3,8 +3,6 @@
 import orjson
 import pytest
 
-from apiserver.api.builtin import builtin_rows
-from apiserver.api.schema import available_versions, load_definitions
 from apiserver.api.user import User
 from apiserver.registry.admission.chain import Attributes
 from apiserver.registry.admission.default_storage_class import CLASSES, DefaultStorageClass
@@ -14,12 +12,6 @@ from etcd.backends import open_store
 
 MARK, OLD_MARK = "storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"
 OLD_FIELD = "volume.beta.kubernetes.io/storage-class"
-
-
-@pytest.fixture(scope="module")
-def rows():
-    definitions = load_definitions(max(available_versions(), key=lambda v: int(v.partition(".")[2])))
-    return {row.kind: row for row in builtin_rows(definitions)}
 
 
 @pytest.fixture

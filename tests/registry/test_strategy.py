@@ -1,10 +1,6 @@
 """What creation and updates make of an object before it is validated."""
 
 import copy
-import functools
-import importlib.util
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +8,7 @@ import pytest
 from apiserver.api.builtin import builtin_rows
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource, Subresource
+from apiserver.api.schema import available_versions, load_definitions
 from apiserver.registry.strategy import CUSTOM, CUSTOM_WITH_STATUS, STRATEGIES, strategy_of
 
 STATUS_OF_ITS_OWN = {("", "Node"), ("networking.k8s.io", "ServiceCIDR")}
@@ -20,37 +17,27 @@ STATUS_OF_ITS_OWN = {("", "Node"), ("networking.k8s.io", "ServiceCIDR")}
 TIME = "2026-01-01T00:00:00Z"
 NODE_STATUS = {"capacity": {"cpu": "1"}}
 
-
-@functools.cache
-def rows() -> list[Resource]:
-    package = importlib.util.find_spec("kubernetes_validate")
-    assert package is not None
-    assert package.origin is not None
-    folder = Path(package.origin).parent / "kubernetes-json-schema" / "v1.37.0-local"
-    return builtin_rows(json.loads((folder / "_definitions.json").read_bytes())["$defs"])
-
-
-def written_rows() -> list[Resource]:
-    return [row for row in rows() if "update" in row.verbs]
+ROWS = builtin_rows(load_definitions(available_versions()[-1]))
+WRITTEN = [row for row in ROWS if "update" in row.verbs]
 
 
 def named(row: Resource) -> str:
     return f"{row.group}/{row.kind}"
 
 
-@pytest.mark.parametrize("row", written_rows(), ids=named)
+@pytest.mark.parametrize("row", WRITTEN, ids=named)
 def test_every_kind_that_is_written_has_a_strategy(row: Resource):
     assert (row.group, row.kind) in STRATEGIES
 
 
-@pytest.mark.parametrize("row", written_rows(), ids=named)
+@pytest.mark.parametrize("row", WRITTEN, ids=named)
 def test_creation_discards_the_status_of_every_kind_that_serves_it_apart(strategy, row: Resource):
     guarded = "status" in row.subresources and (row.group, row.kind) not in STATUS_OF_ITS_OWN
     assert strategy(row.group, row.kind).has_status == guarded
 
 
 def test_the_kinds_that_a_put_creates():
-    assert {row.kind for row in rows() if row.create_on_update} == {
+    assert {row.kind for row in ROWS if row.create_on_update} == {
         "ClusterRole",
         "ClusterRoleBinding",
         "Endpoints",
