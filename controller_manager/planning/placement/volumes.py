@@ -6,6 +6,7 @@ component-helpers/storage/volume/pv_helpers.go. Storage capacity, limits per nod
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from apiserver.api.meta import Obj, annotations_of, labels_of, name_of, namespace_of
 from controller_manager.planning.conditions import phase_of
@@ -17,9 +18,9 @@ from controller_manager.planning.volumes import (
     WAITS_FOR_CONSUMER,
     claim_name,
     class_of,
-    has_mode,
     is_bound,
     is_for,
+    mismatch,
     modes_of,
     selects,
     size_asked,
@@ -81,28 +82,88 @@ class Bindings:
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """A volume that a pod has, or that a claim may get.
+
+    Attributes:
+        terms: one of which the nodes match that can have it; None where all can.
+    """
+
+    volume: Obj
+    terms: tuple[NodeTerm, ...] | None
+
+    def reaches(self, node: NodeInfo) -> bool:
+        """Whether the node can have the volume (CheckNodeAffinity)."""
+        return self.terms is None or any(term.matches(node.labels, node.name) for term in self.terms)
+
+
+@dataclass(frozen=True)
+class Unbound:
+    """A claim that is bound when its pod has a node; what there is for it is looked up when a node is asked about."""
+
+    claim: Obj
+    storage: Storage
+
+    @cached_property
+    def selected(self) -> str:
+        """The node for which a volume is being made, "" where none is."""
+        return annotations_of(self.claim).get(SELECTED_NODE) or ""
+
+    @cached_property
+    def offers(self) -> Sequence[Offer]:
+        """The volumes that suit the claim: those that are meant for it, then free ones, the smallest first."""
+        claim = self.claim
+        if self.selected:
+            return ()
+        able = [v for v in self.storage.candidates(claim) if not mismatch(v, claim) and selects(claim, v)]
+        meant = [volume for volume in able if is_for(volume, claim)]
+        free = [volume for volume in able if volume["spec"].get("claimRef") is None and phase_of(volume) == "Available"]
+        return [_offer(volume) for volume in (*meant, *sorted(free, key=size_of))]
+
+    @cached_property
+    def topologies(self) -> Sequence[Obj] | None:
+        """Where volumes of the claim's class are made; () for everywhere, None where nobody makes any."""
+        found = self.storage.storage_class(class_of(self.claim))
+        if found is None or found.get("provisioner") in (None, "", _NO_PROVISIONER):
+            return None
+        return found.get("allowedTopologies") or ()
+
+    def match(self, node: NodeInfo, chosen: Collection[str]) -> Obj | None:
+        """The best volume that the node can have, but for those of these names (FindMatchingVolume)."""
+        able = (each.volume for each in self.offers if name_of(each.volume) not in chosen and each.reaches(node))
+        return next(able, None)
+
+    def can_be_made(self, node: NodeInfo) -> bool:
+        """Whether a volume can be made near the node (checkVolumeProvisions)."""
+        if not self.topologies:
+            return self.topologies is not None
+        return any(_has_labels(term, node.labels) for term in self.topologies)
+
+
+@dataclass(frozen=True, slots=True)
 class PodVolumes:
     """The volumes of a pod.
 
     Attributes:
+        reserved: names of volumes that other pods are about to get.
         bound: those that are there.
         is_lost: whether one that should be there is not.
         is_in_use: whether another pod has what only one may have.
-        unbound: claims that are bound when the pod has a node.
+        unbound: claims that are bound when the pod has a node, those that ask for least first.
     """
 
-    storage: Storage
-    bound: Sequence[Obj]
+    reserved: Collection[str]
+    bound: Sequence[Offer]
     is_lost: bool
     is_in_use: bool
-    unbound: Sequence[Obj]
+    unbound: Sequence[Unbound]
 
     def status(self, node: NodeInfo) -> Status | None:
         """Why a node does not suit, None if it does."""
         if self.is_in_use:
             return _IN_USE
         reasons = []
-        if any(not _is_reachable(volume, node) for volume in self.bound):
+        if any(not found.reaches(node) for found in self.bound):
             reasons.append(_ELSEWHERE)
         if self.unbound and self.bindings(node) is None:
             reasons.append(_NOT_FOUND)
@@ -110,47 +171,26 @@ class PodVolumes:
             reasons.append(_GONE)
         if reasons:
             return Status(tuple(reasons), VOLUME_BINDING)
-        return _OTHER_ZONE if any(_is_in_other_zone(volume, node) for volume in self.bound) else None
+        return _OTHER_ZONE if any(_is_in_other_zone(found.volume, node) for found in self.bound) else None
 
     def bindings(self, node: NodeInfo) -> Bindings | None:
         """What has to be done for the claims on a node, None where nothing helps (FindPodVolumes)."""
         if not self.unbound:
             return Bindings()
-        chosen = set(self.storage.reserved)
+        chosen = set(self.reserved)
         found, provisions = [], []
-        for claim in sorted(self.unbound, key=size_asked):
-            selected = annotations_of(claim).get(SELECTED_NODE)
-            if selected and selected != node.name:
+        for wanting in self.unbound:
+            if wanting.selected and wanting.selected != node.name:
                 return None
-            volume = None if selected else self._match(claim, node, chosen)
+            volume = wanting.match(node, chosen)
             if volume is not None:
                 chosen.add(name_of(volume))
-                found.append((claim, volume))
-            elif self._can_be_made(claim, node):
-                provisions.append(claim)
+                found.append((wanting.claim, volume))
+            elif wanting.can_be_made(node):
+                provisions.append(wanting.claim)
             else:
                 return None
         return Bindings(found, provisions)
-
-    def _match(self, claim: Obj, node: NodeInfo, chosen: Collection[str]) -> Obj | None:
-        """The smallest volume that fits the claim (FindMatchingVolume)."""
-        candidates = []
-        for volume in self.storage.candidates(claim):
-            if name_of(volume) in chosen or not _suits(volume, claim) or not _is_reachable(volume, node):
-                continue
-            if volume["spec"].get("claimRef") is None:
-                candidates.append(volume)
-            elif is_for(volume, claim):
-                return volume
-        return min((v for v in candidates if phase_of(v) == "Available"), key=size_of, default=None)
-
-    def _can_be_made(self, claim: Obj, node: NodeInfo) -> bool:
-        """Whether a volume for the claim can be made near the node (checkVolumeProvisions)."""
-        found = self.storage.storage_class(class_of(claim))
-        if found is None or found.get("provisioner") in (None, "", _NO_PROVISIONER):
-            return False
-        topologies = found.get("allowedTopologies") or ()
-        return not topologies or any(_has_labels(term, node.labels) for term in topologies)
 
 
 def pod_volumes(pod: Obj, storage: Storage) -> PodVolumes | str | None:
@@ -176,7 +216,8 @@ def pod_volumes(pod: Obj, storage: Storage) -> PodVolumes | str | None:
             return _UNBOUND
         else:
             unbound.append(claim)
-    return PodVolumes(storage, bound, is_lost, is_in_use, unbound)
+    wanting = [Unbound(claim, storage) for claim in sorted(unbound, key=size_asked)]
+    return PodVolumes(storage.reserved, [_offer(volume) for volume in bound], is_lost, is_in_use, wanting)
 
 
 def why_given_up(claim: Obj | None, key: str, *, node: str, version: str) -> str:
@@ -235,25 +276,9 @@ def _has_another_user(claim: Obj, pod: Obj, storage: Storage) -> bool:
 # -- volumes -----------------------------------------------------------------------------------------------------------
 
 
-def _suits(volume: Obj, claim: Obj) -> bool:
-    """Whether a volume is what the claim wants, wherever it is."""
-    return (
-        class_of(volume) == class_of(claim)
-        and has_mode(volume, claim)
-        and not set(modes_of(claim)) - set(modes_of(volume))
-        and size_of(volume) >= size_asked(claim)
-        and not volume["metadata"].get("deletionTimestamp")
-        and selects(claim, volume)
-    )
-
-
-def _is_reachable(volume: Obj, node: NodeInfo) -> bool:
-    """Whether the node can have the volume (CheckNodeAffinity)."""
+def _offer(volume: Obj) -> Offer:
     required = (volume["spec"].get("nodeAffinity") or {}).get("required")
-    if required is None:
-        return True
-    terms: tuple[NodeTerm, ...] = node_terms(required)
-    return any(term.matches(node.labels, node.name) for term in terms)
+    return Offer(volume, None if required is None else node_terms(required))
 
 
 def _is_in_other_zone(volume: Obj, node: NodeInfo) -> bool:
