@@ -1,0 +1,10 @@
+"""Structural schemas: what the schema of a custom resource's version says of objects, and does to them.
+
+Here: is a schema structural and are its defaults good; unknown fields, defaults, values, lists, embedded resources; the
+schema as OpenAPI documents and managedFields have it.
+Not here: rules in CEL (x-kubernetes-validations), and the rest of a CustomResourceDefinition.
+"""
+
+from apiserver.api.structural.invariants import structural_errors, unsupported
+
+__all__ = ["structural_errors", "unsupported"]
