@@ -42,7 +42,7 @@ from apiserver.api.go_regexp import compile_regexp
         ("^[&&~~||]+$", "&~|", "a"),
         ("^[[a]$", "[", "b"),
         (r"^\p{Lu}\pL\P{N}$", "Aéx", "aéx"),
-        (r"^\p{Greek}\p{^Greek}\P{^Greek}$", "βaγ", "aaa"),
+        (r"^\p{Greek}\p{^Greek}\P{^Greek}$", "βaδ", "aaa"),
         (r"^\p{Han}$", "漢", "a"),
         (r"^[\p{L}\p{S}.]+$", "é€.", "-"),
         ("(?U)^a+$", "aa", "b"),
