@@ -1,6 +1,6 @@
 """Taints that follow from a node's state, and how long a pod tolerates those that throw it out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from apiserver.api.meta import Obj
 from controller_manager.planning.times import seconds, stamp
@@ -8,6 +8,7 @@ from controller_manager.planning.times import seconds, stamp
 NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+"""The taint that stands for spec.unschedulable: who tolerates it may go to a cordoned node."""
 
 BY_CONDITION: Mapping[tuple[str, str], str] = {
     ("Ready", "False"): NOT_READY,
@@ -22,6 +23,7 @@ DEFAULT_TOLERATION = 300.0
 """Seconds for which pods stay on a node that is not ready, where they say nothing of it. Upstream's admission writes it
 into each pod (DefaultTolerationSeconds); a server without that plug-in means the same."""
 _KEPT_OFF = frozenset((*BY_CONDITION.values(), UNSCHEDULABLE))
+_COMPARED: Mapping[str, Callable[[int, int], bool]] = {"Lt": int.__lt__, "Gt": int.__gt__}
 _THROWN_OUT = frozenset((NOT_READY, UNREACHABLE))
 
 Kept = tuple[str, str]
@@ -80,17 +82,27 @@ def no_execute(node: Obj) -> list[Obj]:
     return [taint for taint in taints_of(node) if taint["effect"] == NO_EXECUTE]
 
 
-def tolerates(toleration: Obj, taint: Obj) -> bool:
-    """Whether a toleration is for a taint (component-helpers' ToleratesTaint; NoExecute knows no comparisons)."""
-    if toleration.get("effect") not in (None, "", taint["effect"]):
+def tolerates(toleration: Obj, taint: Obj, *, compares: bool = False) -> bool:
+    """Whether a toleration is for a taint (component-helpers' ToleratesTaint).
+
+    Args:
+        toleration: of a pod.
+        taint: of a node.
+        compares: whether numbers may be compared (KEP-5471), as the scheduler does; who throws pods out does not.
+    """
+    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
         return False
-    if toleration.get("key") not in (None, "", taint["key"]):
+    if toleration.get("key") and toleration["key"] != taint.get("key"):
         return False
-    if toleration.get("operator") == "Exists":
-        return True
-    return toleration.get("operator") in (None, "", "Equal") and (toleration.get("value") or "") == (
-        taint.get("value") or ""
-    )
+    operator = toleration.get("operator") or "Equal"
+    ours, theirs = toleration.get("value") or "", taint.get("value") or ""
+    if compares and (compare := _COMPARED.get(operator)):
+        return _is_number(ours) and _is_number(theirs) and compare(int(theirs), int(ours))
+    return operator == "Exists" or (operator == "Equal" and ours == theirs)
+
+
+def _is_number(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
 
 
 def tolerated_for(tolerations: Sequence[Obj], taints: Sequence[Obj]) -> float | None:

@@ -1,19 +1,17 @@
 """What pods ask of a node itself: its labels, its name, and that its taints are tolerated."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj
 from apiserver.api.selectors import LabelSelector, SelectorError, requirement
+from controller_manager.planning.taints import NO_EXECUTE, NO_SCHEDULE, UNSCHEDULABLE, tolerates
 
 Labels = Mapping[str, str]
 
 _OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!", "Gt": "gt", "Lt": "lt"}
-_COMPARED: Mapping[str, Callable[[int, int], bool]] = {"Lt": int.__lt__, "Gt": int.__gt__}
 _NAME = "metadata.name"
-_KEEPS_AWAY = frozenset(("NoSchedule", "NoExecute"))
-UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
-"""The taint that stands for spec.unschedulable: who tolerates it may go to a cordoned node."""
+_KEEPS_AWAY = frozenset((NO_SCHEDULE, NO_EXECUTE))
 
 
 # -- terms -------------------------------------------------------------------------------------------------------------
@@ -143,25 +141,8 @@ def disliked(taints: Iterable[Obj], tolerations: Sequence[Obj]) -> int:
 
 def ignores_cordon(tolerations: Sequence[Obj]) -> bool:
     """Whether the pod may go to nodes that are closed to new pods (plugins/nodeunschedulable)."""
-    return _tolerated({"key": UNSCHEDULABLE, "effect": "NoSchedule"}, tolerations)
+    return _tolerated({"key": UNSCHEDULABLE, "effect": NO_SCHEDULE}, tolerations)
 
 
 def _tolerated(taint: Obj, tolerations: Sequence[Obj]) -> bool:
-    return any(_tolerates(toleration, taint) for toleration in tolerations)
-
-
-def _tolerates(toleration: Obj, taint: Obj) -> bool:
-    """Toleration.ToleratesTaint; comparing numbers is KEP-5471."""
-    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
-        return False
-    if toleration.get("key") and toleration["key"] != taint.get("key"):
-        return False
-    operator = toleration.get("operator") or "Equal"
-    ours, theirs = toleration.get("value") or "", taint.get("value") or ""
-    if compare := _COMPARED.get(operator):
-        return _is_number(ours) and _is_number(theirs) and compare(int(theirs), int(ours))
-    return operator == "Exists" or (operator == "Equal" and ours == theirs)
-
-
-def _is_number(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
+    return any(tolerates(toleration, taint, compares=True) for toleration in tolerations)
