@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -28,8 +29,45 @@ def kubectl_path() -> str:
     return found or pytest.skip("kubectl is not on PATH")
 
 
+def _binaries() -> dict[str, str]:
+    """What kubectls there are: those beside that of the PATH, those that MOCKUBE_KUBECTLS names, else that of the PATH.
+
+    Each by its release as its name tells it: "1.27" of kubectl.1.27.
+    """
+    default = shutil.which("kubectl")
+    given = [Path(path) for path in os.environ.get("MOCKUBE_KUBECTLS", "").split(":") if path]
+    beside = sorted(Path(default).resolve().parent.glob("kubectl[.-]*")) if default else []
+    found = [path for path in (*beside, *given) if os.access(path, os.X_OK)]
+    versions = {path.name.removeprefix("kubectl").strip(".-"): str(path) for path in found}
+    return versions or ({"default": default} if default else {})
+
+
+BINARIES = _binaries()
+
+
+@pytest.fixture(scope="module", params=list(BINARIES) or ["none"])
+def each_binary(request: pytest.FixtureRequest, kubectl_path: str) -> str:
+    """The path of every kubectl there is, one after the other."""
+    return BINARIES[request.param]
+
+
 SECONDS = 60
-"""How long a kubectl may take."""
+"""How long what is waited for may take, such as a kubectl."""
+
+
+@pytest.fixture(scope="session")
+def wait_for() -> Callable[[Callable[[], Any]], Any]:
+    """wait_for(what): what it gives once that is something."""
+
+    def wait(what: Callable[[], Any]) -> Any:
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            if found := what():
+                return found
+            time.sleep(0.05)
+        raise AssertionError("it does not come true")
+
+    return wait
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,4 @@
 import json
-import os
-import shutil
 import ssl
 import urllib.request
 from collections.abc import Callable
@@ -13,19 +11,6 @@ import pytest
 from mockube.cluster import Cluster
 
 SECONDS = 30
-
-
-def _binaries() -> dict[str, str]:
-    """What kubectls there are: that of the PATH, those beside it, those that MOCKUBE_KUBECTLS names."""
-    default = shutil.which("kubectl")
-    given = [Path(path) for path in os.environ.get("MOCKUBE_KUBECTLS", "").split(":") if path]
-    beside = sorted(Path(default).resolve().parent.glob("kubectl[.-]*")) if default else []
-    found = [path for path in (*beside, *given) if os.access(path, os.X_OK)]
-    versions = {path.name.removeprefix("kubectl").strip(".-"): str(path) for path in found}
-    return versions or ({"default": default} if default else {})
-
-
-BINARIES = _binaries()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -54,10 +39,10 @@ def kubectl_in(kubectl_path: str, kube_cluster_session: Cluster, kubectl_at: Mak
     return make
 
 
-@pytest.fixture(scope="module", params=list(BINARIES) or ["none"])
-def each_kubectl(request: pytest.FixtureRequest, kubectl_in: Make) -> Kubectl:
+@pytest.fixture(scope="module")
+def each_kubectl(each_binary: str, kubectl_in: Make) -> Kubectl:
     """Every kubectl there is, one after the other, each in a namespace of its own."""
-    return kubectl_in(BINARIES[request.param])
+    return kubectl_in(each_binary)
 
 
 @pytest.fixture

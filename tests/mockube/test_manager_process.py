@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -16,20 +15,12 @@ import pytest
 
 SECONDS = 60.0
 Refused = Callable[..., str]
+Wait = Callable[[Callable[[], Any]], Any]
 
 
 def children(process: int) -> list[int]:
     told = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=False)
     return [int(word) for word in told.stdout.split()]
-
-
-def wait_for(what: Callable[[], Any]) -> Any:
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        if found := what():
-            return found
-        time.sleep(0.05)
-    raise AssertionError("it does not come true")
 
 
 def free_port() -> int:
@@ -81,7 +72,7 @@ def test_a_signal_ends_both_with_exit_code_0_and_nothing_to_say(up: Any, name: s
     assert not is_alive(manager)
 
 
-def test_a_manager_that_dies_is_started_again(up: Any) -> None:
+def test_a_manager_that_dies_is_started_again(up: Any, wait_for: Wait) -> None:
     server = up("--store", "memory", controllers=True)
     (first,) = children(server.process.pid)
     os.kill(first, signal.SIGKILL)
@@ -93,7 +84,7 @@ def test_a_manager_that_dies_is_started_again(up: Any) -> None:
     assert not is_alive(second)
 
 
-def test_a_manager_does_not_outlive_a_server_that_is_killed(up: Any) -> None:
+def test_a_manager_does_not_outlive_a_server_that_is_killed(up: Any, wait_for: Wait) -> None:
     server = up("--store", "memory", controllers=True)
     (manager,) = children(server.process.pid)
     server.stop(signal.SIGKILL)

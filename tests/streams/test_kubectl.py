@@ -5,14 +5,12 @@ import pty
 import re
 import select
 import shlex
-import shutil
 import signal
 import subprocess
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,21 +21,13 @@ pytestmark = pytest.mark.kubectl
 SECONDS = 30
 
 
-def _binaries() -> dict[str, str]:
-    """Every kubectl beside the one on PATH, the newest and the oldest of them if there are more."""
-    default = shutil.which("kubectl")
-    found = sorted(Path(default).resolve().parent.glob("kubectl.1.*")) if default else []
-    return {path.name.removeprefix("kubectl."): str(path) for path in found} or {"default": default or ""}
-
-
-BINARIES = _binaries()
 NOT_FOUND = "executable file not found in $PATH"
 RUNC = "OCI runtime exec failed: exec failed: unable to start container process"
 
 
-@pytest.fixture(scope="module", params=list(BINARIES))
-def kubectl(request: pytest.FixtureRequest, running: Running, kubectl_at: Callable[..., Any]) -> Any:
-    return kubectl_at(running.kubeconfig, binary=BINARIES[request.param])
+@pytest.fixture(scope="module")
+def kubectl(each_binary: str, running: Running, kubectl_at: Callable[..., Any]) -> Any:
+    return kubectl_at(running.kubeconfig, binary=each_binary)
 
 
 SAYS = [

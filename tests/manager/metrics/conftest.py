@@ -3,7 +3,6 @@
 import json
 import re
 import ssl
-import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -26,7 +25,7 @@ from mockube.threads import in_thread
 SECONDS = 30.0
 PODS = "/api/v1/namespaces/default/pods"
 
-Labels = dict[str, str]
+Wait = Callable[[Callable[[], Any]], Any]
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,7 @@ class Live:
         url: of the server.
         metrics_url: of the manager's metrics.
         directory: where its keys are.
+        wait_for: gives what a function gives once that is something.
     """
 
     url: str
@@ -44,6 +44,7 @@ class Live:
     directory: Path
     token: str
     context: ssl.SSLContext
+    wait_for: Wait
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """The server's answer."""
@@ -75,15 +76,6 @@ class Live:
         samples = (sample for family in self.families().values() for sample in family.samples)
         return next((s.value for s in samples if s.name == name and s.labels == labels), 0.0)
 
-    def wait_for(self, what: Callable[[], Any]) -> Any:
-        """What it gives in the end."""
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            if found := what():
-                return found
-            time.sleep(0.05)
-        raise AssertionError("it does not come true")
-
     def running(self, label: str) -> int:
         """How many pods with that label run."""
         items = self.ask("GET", f"{PODS}?labelSelector={label}")["items"]
@@ -113,7 +105,7 @@ def named(text: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def living(directory: Path, *flags: str) -> AsyncIterator[Live]:
+async def living(directory: Path, wait_for: Wait, *flags: str) -> AsyncIterator[Live]:
     async with control_plane(check(Config(secure_port=0, empties_namespaces=False)), directory) as running:
         given = arguments(running, Wanted(nodes=3, metrics_port=0, more=flags))
         config, _ = from_arguments(given)
@@ -121,19 +113,19 @@ async def living(directory: Path, *flags: str) -> AsyncIterator[Live]:
             await manager.until_ready()
             certificates = running.certificates
             trust = ssl.create_default_context(cafile=certificates.authority)
-            yield Live(running.url, manager.metrics_url, directory, certificates.token, trust)
+            yield Live(running.url, manager.metrics_url, directory, certificates.token, trust, wait_for)
 
 
 @pytest.fixture(scope="module")
-def live_with(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+def live_with(tmp_path_factory: pytest.TempPathFactory, wait_for: Wait) -> Callable[..., Any]:
     """live_with(*flags): a context with such a cluster."""
-    return lambda *flags: in_thread(living(tmp_path_factory.mktemp("live"), *flags))
+    return lambda *flags: in_thread(living(tmp_path_factory.mktemp("live"), wait_for, *flags))
 
 
 @pytest.fixture(scope="session")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+def live(tmp_path_factory: pytest.TempPathFactory, wait_for: Wait) -> Iterator[Live]:
     """A cluster in which what is counted has happened: pods were placed, refused, rolled and thrown out."""
-    with in_thread(living(tmp_path_factory.mktemp("live"), "--leader-elect=true")) as found:
+    with in_thread(living(tmp_path_factory.mktemp("live"), wait_for, "--leader-elect=true")) as found:
         busy(found)
         yield found
 
