@@ -1,6 +1,6 @@
 """The server put together: settings in, a listening socket out, and everything in between made once and handed down."""
 
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -39,7 +39,9 @@ from apiserver.registry.admission.storage_protection import StorageObjectInUsePr
 from apiserver.registry.allocation import ServiceAddresses
 from apiserver.registry.bootstrap import Place, bootstrap
 from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
-from apiserver.registry.context import Attach, Registry
+from apiserver.registry.context import Attach, Codecs, Registry
+from apiserver.registry.customs import Customs
+from apiserver.registry.definitions.registrar import Registrar
 from apiserver.registry.storage import ROOT, Storage, key_of
 from apiserver.release import Release, load_release
 from etcd.backends import open_store
@@ -90,13 +92,15 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
         guard = _guard(config, store, table, clock)
         registry = _registry(config, store, table, guard=guard, release=release, clock=clock, ids=ids)
         await bootstrap(registry, _place(config))
+        registrar = Registrar(registry)
+        registrar.load()
         renderer = Renderer(clock, release.definitions)
         metrics = Metrics(lambda: _objects(registry))
         watches = Watches(registry, renderer, metrics)
         kubelets = _kubelets(config)
         address = f"{config.bind_address}:{config.secure_port}"
         discovery = Discovery(table, minor=release.minor, address=address, other_paths=PAGES)
-        openapi = OpenAPI(table, release.definitions, minor=release.minor)
+        openapi = OpenAPI(table, ChainMap(registry.customs.definitions, dict(release.definitions)), minor=release.minor)
         server = Server(
             authentication=guard.authentication,
             authorizer=guard.authorizer,
@@ -114,8 +118,10 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
             ids=ids,
             limits=config.limits,
         )
+        for part in (server, discovery, openapi, watches, renderer):
+            registry.customs.listen(part.invalidate)
         ended = (watches.stop, kubelets.stop)
-        async with housekeeping(config, registry), listening(config, server, ended=ended) as port:
+        async with housekeeping(config, registry, registrar.run), listening(config, server, ended=ended) as port:
             scheme = "https" if config.tls_cert_file else "http"
             yield Running(config.bind_address, port, scheme, registry)
     finally:
@@ -133,6 +139,7 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
     config: Config, store: Store, table: ResourceTable, *, guard: Guard, release: Release, clock: Clock, ids: Ids
 ) -> Registry:
     ranges = config.service_cluster_ip_range.split(",")
+    customs = Customs(table)
     choose = Random().randrange  # noqa: S311 - addresses, not secrets
     registry = Registry(
         storage=Storage(store),
@@ -146,7 +153,10 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
         timestamps=Timestamps(clock),
         security=guard,
         addresses=ServiceAddresses(ranges, config.service_node_port_range, choose=choose),
+        customs=customs,
+        codecs=Codecs(customs),
     )
+    customs.listen(registry.codecs.forget)
     allocating.load(registry)
     return registry
 

@@ -19,6 +19,7 @@ _STRIPPED_METADATA = (
     "managedFields",
     "resourceVersion",
 )
+OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _GO_DEFINITIONS = "io.k8s."
 """How the definitions of Go types begin; custom resources have none, and their empty object is really empty."""
 
@@ -75,9 +76,19 @@ class FieldSchema:
         fields |= dict.fromkeys(_STRIPPED, _NOBODYS)
         meta = reference(self._definitions[definition].get("properties", {}).get("metadata", {}))
         if meta:
-            of_meta = self._fields(meta)
-            of_meta |= dict.fromkeys(_STRIPPED_METADATA, _NOBODYS)
-            fields["metadata"] = Field("f:metadata", Struct(of_meta), given=True)
+            fields["metadata"] = self._metadata(meta)
+        return Struct(fields)
+
+    def _metadata(self, definition: str) -> Field:
+        fields = self._fields(definition)
+        fields |= dict.fromkeys(_STRIPPED_METADATA, _NOBODYS)
+        return Field("f:metadata", Struct(fields), given=True)
+
+    def custom(self, schema: Obj) -> Struct:
+        """The kind of whole objects of a custom kind, by the schema that its definition has for them."""
+        fields = _Fields(self, schema, None)
+        fields |= dict.fromkeys(_STRIPPED, _NOBODYS)
+        fields["metadata"] = self._metadata(OBJECT_META)
         return Struct(fields)
 
     def _fields(self, definition: str) -> _Fields:

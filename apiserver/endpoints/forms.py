@@ -62,6 +62,10 @@ class Renderer:
         self._definitions = definitions
         self._rows: dict[tuple[str, str, int, int], tuple[Row, bytes]] = {}
 
+    def invalidate(self) -> None:
+        """Forget rows: the columns of a custom kind may have changed."""
+        self._rows.clear()
+
     def one(self, kv: KeyValue, codec: Codec, shape: Shape) -> bytes:
         """One object.
 

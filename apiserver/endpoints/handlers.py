@@ -22,7 +22,7 @@ from apiserver.registry import deletion, operations
 from apiserver.registry.context import Registry, Written
 from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target
-from apiserver.registry.patching import APPLY_PATCH, PATCHES, Patch
+from apiserver.registry.patching import APPLY_PATCH, CUSTOM_PATCHES, PATCHES, Patch
 from apiserver.registry.storage import Selected, parse_revision
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
 from apiserver.registry.subresources import CONNECTIONS, SUBRESOURCES, VIRTUAL, Call, Location, Part
@@ -196,6 +196,9 @@ class Handlers:
             ApiError: 400, it is malformed; 413; 415, its type is unknown, or not to be had here.
         """
         media = body_media(asked.request.headers.get("Content-Type", ""))
+        resource = asked.target.resource
+        if media not in CUSTOM_PATCHES and self._registry.customs.find(resource) is not None:
+            raise params.unknown_format(CUSTOM_PATCHES)
         make = PATCHES.get(media)
         if make is None:
             if media == APPLY_PATCH:
@@ -204,7 +207,7 @@ class Handlers:
             refused.details = {}
             raise refused
         raw = await bodies.read(asked.request)
-        return make(raw, self._registry.merge_schema.kind(asked.target.resource.definition))
+        return make(raw, lambda: self._registry.merge_schema.kind(resource.definition))
 
     def _written(self, asked: Asked, shape: Shape, written: Written) -> Answer:
         code = 201 if written.created else 200
@@ -257,9 +260,6 @@ ITEM: Mapping[str, tuple[str, Handle]] = {
 OPTIONS = {"create": "CreateOptions", "patch": "PatchOptions"}
 """Verb → what its options are called in an error, where that is not UpdateOptions."""
 
-UNBUILT = frozenset({("apiextensions.k8s.io", "customresourcedefinitions")})
-"""Resources that cannot be made yet: what would follow from their objects is not there."""
-
 PART_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "POST": "create", "DELETE": "delete"}
 """HTTP method → verb, of a path that names a subresource."""
 
@@ -286,8 +286,6 @@ def action_of(method: str, target: Target) -> Action:
         raise errors.method_not_allowed()
     if found[0] in ("create", "deletecollection") and resource.namespaced and not target.namespace:
         raise errors.method_not_allowed()
-    if found[0] == "create" and (resource.group, resource.plural) in UNBUILT:
-        raise not_built(target)
     return Action(*found) if part is None else _computed(found[0], part)
 
 

@@ -1,6 +1,6 @@
 """Query parameters and bodies: what a request says beside its path, checked with upstream's words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +15,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.api.selectors import FieldSelector, SelectorError, parse_field_selector, parse_label_selector
 from apiserver.api.user import User
+from apiserver.endpoints.negotiation import JSON, PROTOBUF, YAML
 from apiserver.registry.options import DeleteOptions, ListOptions, WriteOptions
 
 Query = Mapping[str, str]
@@ -265,9 +266,8 @@ def timeout_seconds(query: Query) -> int | None:
     return integer(query, "timeoutSeconds")
 
 
-def unknown_format() -> ApiError:
-    """415: the body is neither JSON nor YAML."""
+def unknown_format(media: Sequence[str] = (JSON, YAML, PROTOBUF)) -> ApiError:
+    """415: the body is in none of these media types."""
     return errors.unsupported_media_type(
-        "the body of the request was in an unknown format - accepted media types include: application/json, "
-        "application/yaml, application/vnd.kubernetes.protobuf"
+        f"the body of the request was in an unknown format - accepted media types include: {', '.join(media)}"
     )

@@ -136,6 +136,10 @@ class Server:
         self._audit_ids = AuditIds(ids)
         self._limits = {"readOnly": limits.reading, "mutating": limits.mutating}
 
+    def invalidate(self) -> None:
+        """Forget what paths mean: rows have come or gone."""
+        self._dispatch.invalidate()
+
     async def handle(self, request: web.BaseRequest) -> Reply:
         """Answer one request; whatever goes wrong is a Status."""
         began = time.perf_counter()

@@ -61,6 +61,10 @@ class Watches:
             del self._open[stream]
             stream.close()
 
+    def invalidate(self) -> None:
+        """Frames are made anew for the watches to come: rows have changed."""
+        self._frames.clear()
+
     async def stop(self) -> None:
         """End all watches, and those that may still come; clients that take no farewell are dropped."""
         self._stopping = True

@@ -5,6 +5,7 @@ What is stored is the object's JSON without a resourceVersion, since that is kno
 """
 
 from collections.abc import Iterable
+from math import inf
 from typing import NamedTuple
 
 import orjson
@@ -33,16 +34,18 @@ class Attached(NamedTuple):
 class Codec:
     """Reads and writes the stored form of one kind, in one version that is served."""
 
-    def __init__(self, resource: Resource, conversion: Conversion | None = None) -> None:
+    def __init__(self, resource: Resource, conversion: Conversion | None = None, *, current: float = inf) -> None:
         """Make the codec of a resource.
 
         Args:
             resource: the row; objects come and go in its version.
             conversion: to and from the stored version, None where they are alike.
+            current: the revision from which on what is stored needs no conversion when it is read.
         """
         self.resource = resource
         self._to_storage = conversion.to_storage if conversion else None
         self._convert = conversion.from_storage if conversion else None
+        self._current = current
         self._stored_api_version = api_version(resource.storage_group, resource.storage_version)
         # a merge keeps the order of its left side: the head comes first, so that it can be cut off by length
         self._order: Obj = {"kind": resource.kind, "apiVersion": "", "metadata": None}
@@ -68,7 +71,7 @@ class Codec:
     def decode(self, kv: KeyValue) -> Obj:
         """The object in this version, with its resourceVersion; the caller may change it."""
         obj: Obj = orjson.loads(kv.value)
-        if self._convert is not None:
+        if self._convert is not None and kv.mod_revision < self._current:
             obj = self._convert(obj)
         obj["apiVersion"] = self.resource.api_version
         if kv.mod_revision:
@@ -97,7 +100,7 @@ class Codec:
         return pieces
 
     def _stamped(self, head: bytes, kv: KeyValue) -> bytes:
-        if self._convert is not None:
+        if self._convert is not None and kv.mod_revision < self._current:
             obj = self._convert(orjson.loads(kv.value)) | {"apiVersion": self.resource.api_version}
             return _join(head, kv.mod_revision, orjson.dumps(self._order | obj)[len(self._head) :])
         return _join(head, kv.mod_revision, kv.value[self._cut :])

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import orjson
 
+from apiserver.api.field_kinds import Struct
 from apiserver.api.field_schema import FieldSchema
 from apiserver.api.meta import Obj
 from apiserver.api.patch.merge_schema import MergeSchema
@@ -15,7 +16,8 @@ from apiserver.registry.admission.chain import Chain
 from apiserver.registry.allocation import ServiceAddresses
 from apiserver.registry.clock import Clock, Ids, Timestamps
 from apiserver.registry.codec import Attached, Codec
-from apiserver.registry.conversion import conversion_of
+from apiserver.registry.conversion import Conversion, conversion_of
+from apiserver.registry.customs import Customs
 from apiserver.registry.fields import selectable_fields
 from apiserver.registry.moulds import Moulds, moulds_by_kind
 from apiserver.registry.security import Security
@@ -23,10 +25,15 @@ from apiserver.registry.storage import ROOT, Storage
 from etcd.store import KeyValue
 
 
+def _same(obj: Obj) -> Obj:
+    return obj
+
+
 class Codecs:
     """The codec of each resource, made on first use."""
 
-    def __init__(self) -> None:
+    def __init__(self, customs: Customs) -> None:
+        self._customs = customs
         self._made: dict[tuple[str, str, str], Codec] = {}
 
     def of(self, resource: Resource) -> Codec:
@@ -34,8 +41,18 @@ class Codecs:
         place = (resource.group, resource.version, resource.plural)
         codec = self._made.get(place)
         if codec is None:
-            codec = self._made[place] = Codec(resource, conversion_of(resource))
+            codec = self._made[place] = self._codec(resource)
         return codec
+
+    def _codec(self, resource: Resource) -> Codec:
+        custom = self._customs.find(resource)
+        if custom is None:
+            return Codec(resource, conversion_of(resource))
+        return Codec(resource, Conversion(_same, custom.reread), current=custom.current)
+
+    def forget(self) -> None:
+        """Make all anew: rows have changed."""
+        self._made.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +70,14 @@ class Registry:
     timestamps: Timestamps
     security: Security
     addresses: ServiceAddresses
-    codecs: Codecs = field(default_factory=Codecs)
+    customs: Customs
+    codecs: Codecs
     moulds: Mapping[tuple[str, str, str], Moulds] = field(default_factory=moulds_by_kind)
+
+    def fields_of(self, resource: Resource) -> Struct:
+        """A kind as managedFields sees it."""
+        custom = self.customs.find(resource)
+        return custom.fields if custom else self.field_schema.root(resource.definition)
 
 
 class Seen(NamedTuple):
@@ -105,7 +128,11 @@ class Attach:
         """The labels and fields of the object under a key."""
         obj: Obj = orjson.loads(value)
         resource = self._resource(key)
-        return attached(resource, obj) if resource else Attached({}, {})
+        if resource is not None:
+            return attached(resource, obj)
+        meta = obj["metadata"]  # of a custom kind, whose row comes when its definition has been read
+        place = {"metadata.name": meta.get("name", ""), "metadata.namespace": meta.get("namespace", "")}
+        return Attached(meta.get("labels") or {}, place)
 
     def _resource(self, key: str) -> Resource | None:
         parts = key.removeprefix(ROOT).split("/")

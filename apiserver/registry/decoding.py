@@ -128,8 +128,12 @@ def _typed(registry: Registry, resource: Resource, body: Body, validation: str) 
     """The object as its types have it, and what is wrong with its fields."""
     given = body.obj
     kind = check_kind(registry.table, resource, given)
+    custom = registry.customs.find(resource)
     try:
-        decoded = registry.schema.decode(resource.definition, given, body=body.raw, strict=validation != "Ignore")
+        if custom is None:
+            decoded = registry.schema.decode(resource.definition, given, body=body.raw, strict=validation != "Ignore")
+        else:
+            decoded = custom.decode(given, body=body.raw, strict=validation != "Ignore")
     except DecodeError as error:
         raise _cannot_be_handled(resource, kind, str(error)) from error
     repeated = body.repeated if validation != "Ignore" else ()

@@ -11,6 +11,7 @@ from apiserver.registry.admission.chain import Attributes
 from apiserver.registry.allocating import give_back
 from apiserver.registry.clock import rfc3339
 from apiserver.registry.context import Registry, attached
+from apiserver.registry.definitions.termination import marked
 from apiserver.registry.options import DeleteOptions, ListOptions, Target
 from apiserver.registry.storage import translated
 from apiserver.registry.strategy import Strategy, strategy_of
@@ -67,6 +68,8 @@ async def _delete_once(registry: Registry, target: Target, kv: KeyValue, options
         _check_namespace(target, obj["metadata"], options)
         return await _delete_namespace(registry, target, kv, obj, options)
     _check_preconditions(target, obj["metadata"], options)
+    if _is_definition(target):
+        return await _delete_definition(registry, target, kv, obj, options)
     strategy = strategy_of(target.resource)
     meta = obj["metadata"]
     before = {"metadata": dict(meta)}
@@ -229,6 +232,23 @@ async def _delete_namespace(
     if meta.get("finalizers") or (obj.get("spec") or {}).get("finalizers"):
         return Deleted(kv, gone=False)
     return await _remove(registry, kv, options)
+
+
+def _is_definition(target: Target) -> bool:
+    resource = target.resource
+    return (resource.group, resource.plural) == ("apiextensions.k8s.io", "customresourcedefinitions")
+
+
+async def _delete_definition(
+    registry: Registry, target: Target, kv: KeyValue, obj: Obj, options: DeleteOptions
+) -> Deleted:
+    """A definition is only marked; it goes when the objects of its kind have gone."""
+    definition = marked(obj, registry.timestamps.now())
+    if definition is not None:
+        kv = await _store(registry, target, kv, definition, options)
+    elif not obj["metadata"].get("finalizers"):
+        return await _remove(registry, kv, options)
+    return Deleted(kv, gone=False)
 
 
 async def delete_collection(

@@ -11,6 +11,7 @@ from apiserver.registry.admission.chain import Attributes, Operation
 from apiserver.registry.allocating import allocated, give_back
 from apiserver.registry.context import Change, Registry, Seen, Written, attached
 from apiserver.registry.decoding import Body, Decoded, decode
+from apiserver.registry.definitions.termination import NO_CREATION
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.owner_references import deduplicate_owners
 from apiserver.registry.ownership import own_fields, own_new_fields
@@ -50,6 +51,9 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
     """Make a new object of one that is decoded and defaulted."""
     obj = decoded.obj
     resource, meta = target.resource, obj["metadata"]
+    custom = registry.customs.find(resource)
+    if custom is not None and custom.terminates:
+        raise errors.forbidden(resource.group, resource.plural, name="", why=NO_CREATION)
     if _names_version(meta.pop("resourceVersion", "")):
         raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
     if resource.namespaced:
@@ -72,7 +76,7 @@ async def _insert_named(registry: Registry, target: Target, obj: Obj, options: W
     for attempt in range(NAME_ATTEMPTS):
         if generated:
             meta["name"] = meta["generateName"][:MAX_GENERATED] + registry.ids.suffix()
-        _refuse_invalid(target, obj, validate_create(resource, obj))
+        _refuse_invalid(target, obj, validate_create(resource, obj) + _custom_problems(registry, target, obj))
         strategy.canonicalize(obj)
         try:
             return await _insert_once(registry, target, obj, options)
@@ -191,7 +195,8 @@ async def modify(
         own_fields(registry, target, old, new, options)
         try:
             with allocated(registry, target, options, new=new, old=old) as whole:
-                _refuse_invalid(target, whole, check(target.resource, whole, old))
+                found = check(target.resource, whole, old) + _custom_problems(registry, target, whole, old)
+                _refuse_invalid(target, whole, found)
                 strategy.canonicalize(whole)
                 return await _replace(registry, target, Seen(kv, old), whole, options)
         except Conflict as conflict:
@@ -321,6 +326,11 @@ def admit(
 ) -> Awaitable[None]:
     """Ask admission whether the write may pass."""
     return registry.admission.admit(Attributes(operation, target, options.user, obj, old, options.dry_run))
+
+
+def _custom_problems(registry: Registry, target: Target, obj: Obj, old: Obj | None = None) -> list[FieldError]:
+    custom = registry.customs.find(target.resource)
+    return custom.problems(obj, old) if custom else []
 
 
 def _refuse_invalid(target: Target, obj: Obj, found: list[FieldError]) -> None:

@@ -11,7 +11,7 @@ from apiserver.registry.options import Target, WriteOptions
 
 def own_fields(registry: Registry, target: Target, old: Obj, new: Obj, options: WriteOptions) -> None:
     """Note in metadata.managedFields whose the changed fields are."""
-    kind, now = registry.field_schema.root(target.resource.definition), registry.timestamps.now()
+    kind, now = registry.fields_of(target.resource), registry.timestamps.now()
     _set_owners(new["metadata"], updated(old, new, kind, owner=_owner(target, options), time=now))
 
 
@@ -19,7 +19,7 @@ def own_new_fields(registry: Registry, target: Target, decoded: Decoded, options
     """The same for a new object, whose spec's fields may be known from its mould, or are noted for one."""
     obj, mould, draft = decoded.obj, decoded.mould, decoded.draft
     resource = target.resource
-    kind, now = registry.field_schema.root(resource.definition), registry.timestamps.now()
+    kind, now = registry.fields_of(resource), registry.timestamps.now()
     owner, meta = _owner(target, options), obj["metadata"]
     tracked = meta.get("managedFields")
     if mould is None and draft is None:

@@ -19,6 +19,8 @@ STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 OPERATION = frozenset(("op", "path", "from", "value"))
 """The fields of an operation of a JSON patch."""
 APPLY_PATCH = "application/apply-patch+yaml"
+CUSTOM_PATCHES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
+"""What custom resources can be patched by: their Go types have no merge keys."""
 
 
 class Patch(ABC):
@@ -100,12 +102,12 @@ class StrategicMergePatch(Patch):
         return strategic_merge.go_text(self.body)
 
 
-Make = Callable[[bytes, MergeKind], Patch]
+Make = Callable[[bytes, Callable[[], MergeKind]], Patch]
 
 PATCHES: Mapping[str, Make] = {
     JSON_PATCH: lambda raw, _kind: JsonPatch(raw),
     MERGE_PATCH: lambda raw, _kind: MergePatch(raw),
-    STRATEGIC_MERGE_PATCH: StrategicMergePatch,
+    STRATEGIC_MERGE_PATCH: lambda raw, kind: StrategicMergePatch(raw, kind()),
 }
 """Content type → what makes a patch of a body and of what the schema says of the object's kind."""
 

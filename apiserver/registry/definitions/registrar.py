@@ -12,7 +12,7 @@ from apiserver.api.meta import Obj, name_of
 from apiserver.api.resources import Resource
 from apiserver.registry.bootstrap import SYSTEM
 from apiserver.registry.context import Registry
-from apiserver.registry.customs import CustomKind
+from apiserver.registry.customs import CustomKind, Types
 from apiserver.registry.definitions.approval import conform
 from apiserver.registry.definitions.emptier import Emptier
 from apiserver.registry.definitions.naming import accept_names, establish, rivals
@@ -41,6 +41,7 @@ class Registrar:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
+        self._types = Types(registry.schema, registry.field_schema)
         self._known: dict[str, Obj] = {}
         self._served: dict[str, list[CustomKind]] = {}
         self._emptier = Emptier(registry, self._resource)
@@ -158,7 +159,7 @@ class Registrar:
             if known.resource == row:
                 return known
             since = known.since
-        made = CustomKind(row, version, since, self._registry.schema)
+        made = CustomKind(row, version, since, self._types)
         if row.fields != (known.resource.fields if known else ()):
             self._reselect(row)
         return made

@@ -1,0 +1,119 @@
+"""Custom kinds as they are served: rows that come and go, and what the verbs need of each beside its row."""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from math import inf
+from typing import NamedTuple
+
+from apiserver.api.field import FieldError
+from apiserver.api.field_kinds import Struct
+from apiserver.api.field_schema import FieldSchema
+from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource, ResourceTable
+from apiserver.api.schema import Decoded, Schema
+
+Place = tuple[str, str, str]
+"""Group, version and kind."""
+Listener = Callable[[], None]
+
+
+class Types(NamedTuple):
+    """The types that all objects have, built in or custom: their metadata."""
+
+    schema: Schema
+    fields: FieldSchema
+
+
+class CustomKind:
+    """A custom kind in one version that is served; what is made of its schema is compiled when it is first needed.
+
+    Attributes:
+        resource: its row.
+        version: the entry of the definition's spec.versions.
+        since: the revision from which on everything was written by this schema; what is older is read through it.
+        terminates: whether its definition is being deleted, so that no more of its objects are made.
+    """
+
+    def __init__(self, resource: Resource, version: Obj, since: int, types: Types) -> None:
+        self.resource = resource
+        self.version = version
+        self.since = since
+        self.terminates = False
+        self._types = types
+
+    @property
+    def schema(self) -> Obj:
+        """The schema of its objects."""
+        found: Obj = (self.version.get("schema") or {}).get("openAPIV3Schema") or {}
+        return found
+
+    @cached_property
+    def fields(self) -> Struct:
+        """The kind as managedFields sees it."""
+        return self._types.fields.custom(self.schema)
+
+    def decode(self, given: Obj, *, body: bytes = b"", strict: bool = True) -> Decoded:
+        """A document as an object of the kind, with defaults.
+
+        Args:
+            given: the document; the object may share its parts.
+            body: its text as JSON, for repeated fields.
+            strict: look for repeated and name unknown fields.
+
+        Raises:
+            DecodeError: its metadata is none.
+        """
+        return Decoded(given)
+
+    @property
+    def current(self) -> float:
+        """The revision from which on what is stored is as this version has it."""
+        return self.since if self.version.get("storage") else inf
+
+    def reread(self, stored: Obj) -> Obj:
+        """An object that was stored by another schema, as this version has it; the argument may be changed."""
+        return stored
+
+    def problems(self, obj: Obj, old: Obj | None = None) -> list[FieldError]:
+        """What is wrong with an object that is new, or is to replace an old one."""
+        return []
+
+
+class Customs:
+    """The custom kinds of one server, by group, version and kind; the rows of the table come and go with them.
+
+    Attributes:
+        definitions: name → schema of those that are served, as OpenAPI documents have them.
+    """
+
+    def __init__(self, table: ResourceTable) -> None:
+        self._table = table
+        self._kinds: dict[Place, CustomKind] = {}
+        self._listeners: list[Listener] = []
+        self.definitions: dict[str, Obj] = {}
+
+    def find(self, resource: Resource) -> CustomKind | None:
+        """What serves a row, None where it is a built-in one."""
+        return self._kinds.get((resource.group, resource.version, resource.kind))
+
+    def __iter__(self) -> Iterator[CustomKind]:
+        return iter(self._kinds.values())
+
+    def listen(self, listener: Listener) -> None:
+        """Have somebody called whenever rows have come, changed or gone."""
+        self._listeners.append(listener)
+
+    def serve(self, kinds: list[CustomKind], *, instead: list[CustomKind]) -> None:
+        """Serve some kinds from now on, instead of others, which may be the same in an earlier state."""
+        for kind in instead:
+            self._table.remove(kind.resource)
+            self._kinds.pop(_place(kind.resource), None)
+        for kind in kinds:
+            self._table.add(kind.resource)
+            self._kinds[_place(kind.resource)] = kind
+        for listener in self._listeners:
+            listener()
+
+
+def _place(resource: Resource) -> Place:
+    return resource.group, resource.version, resource.kind

@@ -1,0 +1,73 @@
+"""Definitions of custom kinds, and what becomes of them on a running server."""
+
+import asyncio
+from copy import deepcopy
+from types import SimpleNamespace
+
+import pytest
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+SECONDS = 20
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "spec": {"type": "object", "properties": {"size": {"type": "integer"}, "colour": {"type": "string"}}},
+        "status": {"type": "object", "properties": {"size": {"type": "integer"}}},
+    },
+}
+WIDGETS = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "widgets.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "widgets", "kind": "Widget", "shortNames": ["wd"], "categories": ["all"]},
+        "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": SCHEMA}}],
+    },
+}
+
+
+@pytest.fixture
+def definition():
+    """A definition: of widgets, with other names in its spec and more in its only version."""
+
+    def make(*, plural="widgets", kind="Widget", names=None, version=None, **spec):
+        made = deepcopy(WIDGETS)
+        made["metadata"]["name"] = f"{plural}.{spec.get('group', 'example.com')}"
+        made["spec"] |= spec
+        made["spec"]["names"] |= {"plural": plural, "kind": kind} | (names or {})
+        if "versions" not in spec:
+            made["spec"]["versions"][0] |= version or {}
+        return made
+
+    return make
+
+
+@pytest.fixture
+def customs(api, definition):
+    """What tests do with definitions and custom objects on the server."""
+
+    async def until(name, is_so):
+        async with asyncio.timeout(SECONDS):
+            while not is_so(reply := await api.get(f"{CRDS}/{name}")):
+                await asyncio.sleep(0)
+        return reply.json
+
+    async def established(name):
+        return await until(name, lambda reply: condition(reply.json, "Established").get("status") == "True")
+
+    async def define(**changes):
+        """A definition that is made and served."""
+        made = definition(**changes)
+        reply = await api.post(CRDS, made)
+        assert reply.code == 201, reply.text
+        return await established(made["metadata"]["name"])
+
+    return SimpleNamespace(until=until, established=established, define=define, condition=condition)
+
+
+def condition(definition, kind):
+    """A condition of a definition, {} where it has none of that type."""
+    found = definition.get("status", {}).get("conditions") or ()
+    return next((each for each in found if each["type"] == kind), {})

@@ -1,0 +1,130 @@
+"""A definition is made: its names are judged, its kind is served, found by discovery and gone with it."""
+
+import asyncio
+
+import pytest
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+HERE = "/apis/example.com/v1/namespaces/default/widgets"
+A_WIDGET = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": 1}}
+
+
+async def test_a_kind_is_served_once_its_definition_says_so(api, customs):
+    assert (await api.get(HERE)).code == 404
+    made = await customs.define()
+    assert made["status"]["acceptedNames"] == made["spec"]["names"]
+    assert [(each["type"], each["reason"]) for each in made["status"]["conditions"]] == [
+        ("NamesAccepted", "NoConflicts"),
+        ("Established", "InitialNamesAccepted"),
+    ]
+    created = await api.post(HERE, A_WIDGET)
+    assert created.code == 201
+    assert created.json["metadata"]["generation"] == 1
+    assert (await api.get(f"{HERE}/a")).json == created.json
+    assert [each["metadata"]["name"] for each in (await api.get("/apis/example.com/v1/widgets")).json["items"]] == ["a"]
+
+
+async def test_discovery_and_the_openapi_index_tell_of_it_at_once(api, customs):
+    before = (await api.get("/openapi/v3")).json["paths"]
+    await customs.define(version={"subresources": {"status": {}}})
+    listed = (await api.get("/apis/example.com/v1")).json["resources"]
+    assert {each["name"]: each["kind"] for each in listed} == {"widgets": "Widget", "widgets/status": "Widget"}
+    assert (listed[0]["shortNames"], listed[0]["categories"], listed[0]["singularName"]) == (["wd"], ["all"], "widget")
+    assert "example.com" in [group["name"] for group in (await api.get("/apis")).json["groups"]]
+    assert "apis/example.com/v1" in (await api.get("/openapi/v3")).json["paths"].keys() - before.keys()
+
+
+async def test_a_watch_of_the_new_kind_tells_what_comes(api, customs):
+    await customs.define()
+    async with api.watch("/apis/example.com/v1/widgets?watch=1") as watched:
+        await api.post(HERE, A_WIDGET)
+        await api.delete(f"{HERE}/a")
+        events = await watched.take(2)
+    assert [event["type"] for event in events] == ["ADDED", "DELETED"]
+    assert events[0]["object"]["kind"] == "Widget"
+
+
+async def test_a_cluster_scoped_kind_has_no_namespaces(api, customs):
+    await customs.define(scope="Cluster")
+    assert (await api.post("/apis/example.com/v1/widgets", A_WIDGET)).code == 201
+    assert (await api.get("/apis/example.com/v1/widgets/a")).json["metadata"].get("namespace") is None
+    assert (await api.get(HERE)).code == 404
+
+
+async def test_names_that_another_kind_has_are_refused_until_it_goes(api, customs, definition):
+    await customs.define()
+    rival = definition(plural="wodgets", kind="Wodget", names={"shortNames": ["wd"]})
+    await api.post(CRDS, rival)
+    told = await customs.until(
+        "wodgets.example.com", lambda reply: customs.condition(reply.json, "NamesAccepted").get("status") == "False"
+    )
+    refused = customs.condition(told, "NamesAccepted")
+    assert (refused["reason"], refused["message"]) == ("ShortNamesConflict", '"wd" is already in use')
+    assert customs.condition(told, "Established")["status"] == "False"
+    assert (await api.get("/apis/example.com/v1/wodgets")).code == 404
+    await api.delete(f"{CRDS}/widgets.example.com")
+    await customs.established("wodgets.example.com")
+    assert (await api.get("/apis/example.com/v1/wodgets")).code == 200
+
+
+async def test_versions_come_and_go_with_the_definition(api, customs):
+    made = await customs.define()
+    await api.post(HERE, A_WIDGET)
+    first = made["spec"]["versions"][0]
+    both = [first, first | {"name": "v2", "storage": False}]
+    reply = await api.patch(f"{CRDS}/widgets.example.com", {"spec": {"versions": both}})
+    assert reply.code == 200, reply.text
+    async with asyncio.timeout(20):
+        while (found := await api.get("/apis/example.com/v2/namespaces/default/widgets/a")).code == 404:
+            pass
+    assert found.json["apiVersion"] == "example.com/v2"
+    assert found.json["metadata"]["uid"] == (await api.get(f"{HERE}/a")).json["metadata"]["uid"]
+    hidden = [first, first | {"name": "v2", "storage": False, "served": False}]
+    await api.patch(f"{CRDS}/widgets.example.com", {"spec": {"versions": hidden}})
+    async with asyncio.timeout(20):
+        while (await api.get("/apis/example.com/v2/namespaces/default/widgets/a")).code == 200:
+            pass
+    assert (await api.get(f"{HERE}/a")).code == 200
+
+
+async def test_a_hundred_definitions_are_served(api, definition, customs):
+    for number in range(100):
+        made = definition(plural=f"w{number}s", kind=f"W{number}", names={"shortNames": [], "categories": []})
+        assert (await api.post(CRDS, made)).code == 201
+    for number in range(100):
+        await customs.established(f"w{number}s.example.com")
+    assert len((await api.get("/apis/example.com/v1")).json["resources"]) == 100
+
+
+@pytest.mark.parametrize("propagation", ["Background", "Foreground"])
+async def test_a_definition_goes_when_its_objects_have_gone(api, customs, propagation):
+    await customs.define()
+    for name in "abc":
+        await api.post(HERE, A_WIDGET | {"metadata": {"name": name}})
+    deleted = await api.delete(f"{CRDS}/widgets.example.com", {"propagationPolicy": propagation})
+    assert deleted.code == 200
+    await customs.until("widgets.example.com", lambda reply: reply.code == 404)
+    async with asyncio.timeout(20):
+        while (await api.get(HERE)).code != 404:
+            pass
+    await customs.define()
+    assert (await api.get(HERE)).json["items"] == []
+
+
+async def test_objects_with_finalizers_hold_their_definition_and_no_new_ones_are_made(api, customs):
+    await customs.define()
+    await api.post(HERE, A_WIDGET | {"metadata": {"name": "a", "finalizers": ["example.com/held"]}})
+    await api.delete(f"{CRDS}/widgets.example.com")
+    told = await customs.until(
+        "widgets.example.com",
+        lambda reply: customs.condition(reply.json, "Terminating").get("reason") == "InstanceDeletionInProgress",
+    )
+    assert told["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
+    async with asyncio.timeout(20):
+        while "deletionTimestamp" not in (await api.get(f"{HERE}/a")).json["metadata"]:
+            pass
+    refused = await api.post(HERE, A_WIDGET | {"metadata": {"name": "b"}})
+    assert (refused.code, refused.json["reason"]) == (403, "Forbidden")
+    assert "create not allowed while custom resource definition is terminating" in refused.message
+    await api.patch(f"{HERE}/a", {"metadata": {"finalizers": None}})
+    await customs.until("widgets.example.com", lambda reply: reply.code == 404)

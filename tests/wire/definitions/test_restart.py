@@ -1,0 +1,62 @@
+"""Custom kinds over a restart of their server: served from the start, with what selectors see of their objects."""
+
+import asyncio
+
+from apiserver.config import Config
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+HERE = "/apis/example.com/v1/namespaces/default/widgets"
+
+
+def widget(name, **spec):
+    meta = {"name": name, "labels": {"shade": spec["colour"]}}
+    return {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": meta, "spec": spec}
+
+
+async def names(api, query):
+    return [each["metadata"]["name"] for each in (await api.get(f"{HERE}?{query}")).json["items"]]
+
+
+async def test_objects_are_found_again_by_labels_and_fields(opened, definition, tmp_path):
+    config = Config(store=f"sqlite://{tmp_path / 'store'}")
+    async with opened(config) as api:
+        await api.post(CRDS, definition(version={"selectableFields": [{"jsonPath": ".spec.colour"}]}))
+        async with asyncio.timeout(20):
+            while (await api.post(HERE, widget("a", colour="red"))).code != 201:
+                pass
+        await api.post(HERE, widget("b", colour="blue"))
+    async with opened(config) as api:
+        assert await names(api, "labelSelector=shade=red") == ["a"]
+        assert await names(api, "fieldSelector=spec.colour=blue") == ["b"]
+        assert await names(api, "fieldSelector=metadata.name=a") == ["a"]
+
+
+async def test_what_was_being_deleted_is_finished(opened, definition, tmp_path):
+    config = Config(store=f"sqlite://{tmp_path / 'store'}")
+    async with opened(config) as api:
+        await api.post(CRDS, definition())
+        held = widget("a", colour="red")
+        held["metadata"]["finalizers"] = ["example.com/held"]
+        async with asyncio.timeout(20):
+            while (await api.post(HERE, held)).code != 201:
+                pass
+        await api.delete(f"{CRDS}/widgets.example.com")
+    async with opened(config) as api:
+        await api.patch(f"{HERE}/a", {"metadata": {"finalizers": None}})
+        async with asyncio.timeout(20):
+            while (await api.get(f"{CRDS}/widgets.example.com")).code != 404:
+                pass
+
+
+async def test_fields_that_become_selectable_select_what_was_there(api, definition, customs):
+    made = await customs.define()
+    await api.post(HERE, widget("a", colour="red"))
+    refused = await api.get(f"{HERE}?fieldSelector=spec.colour=red")
+    assert refused.code == 400
+    version = made["spec"]["versions"][0] | {"selectableFields": [{"jsonPath": ".spec.colour"}]}
+    await api.patch(f"{CRDS}/widgets.example.com", {"spec": {"versions": [version]}})
+    async with asyncio.timeout(20):
+        while (await api.get(f"{HERE}?fieldSelector=spec.colour=red")).code == 400:
+            pass
+    assert await names(api, "fieldSelector=spec.colour=red") == ["a"]
+    assert await names(api, "fieldSelector=spec.colour=blue") == []
