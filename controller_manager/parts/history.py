@@ -1,6 +1,6 @@
 """A workload's ControllerRevisions: one for each state that it was in, the newest on top (controller_history.go)."""
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,9 @@ class History:
     collisions: int
 
 
-def record(parent: Parent, revisions: Sequence[Obj], *, data: Obj) -> Generator[Action, Any, History]:
+def record(
+    parent: Parent, revisions: Sequence[Obj], *, data: Obj, labels: Mapping[str, str] | None = None
+) -> Generator[Action, Any, History]:
     """See to it that the newest revision holds what the workload is now (getStatefulSetRevisions).
 
     A state that was there before keeps its name and gets the next number, so that going back makes nothing new.
@@ -46,6 +48,7 @@ def record(parent: Parent, revisions: Sequence[Obj], *, data: Obj) -> Generator[
         parent: the workload.
         revisions: its own.
         data: what a revision of it would hold now.
+        labels: of a new revision; those of the workload's template where nothing is said.
 
     Raises:
         ApiError: the revision could not be created or renumbered.
@@ -54,7 +57,7 @@ def record(parent: Parent, revisions: Sequence[Obj], *, data: Obj) -> Generator[
     number, same = next_number(known), equal_revision(known, data)
     collisions = status.get("collisionCount") or 0
     if same is None:
-        newest, collisions = yield from _create(parent, data, number=number, collisions=collisions)
+        newest, collisions = yield from _create(parent, data, number=number, collisions=collisions, labels=labels)
     elif same is known[-1]:
         newest = same
     else:
@@ -63,11 +66,13 @@ def record(parent: Parent, revisions: Sequence[Obj], *, data: Obj) -> Generator[
     return History(known, current, newest, collisions)
 
 
-def _create(parent: Parent, data: Obj, *, number: int, collisions: int) -> Generator[Action, Any, tuple[Obj, int]]:
+def _create(
+    parent: Parent, data: Obj, *, number: int, collisions: int, labels: Mapping[str, str] | None
+) -> Generator[Action, Any, tuple[Obj, int]]:
     """Create a revision under the first name that is free; one that is there and holds the same is as good."""
     reference = owner_reference(parent.kind, parent.obj)
     while True:
-        made = new_revision(parent.obj, data, reference=reference, number=number, collisions=collisions)
+        made = new_revision(parent.obj, data, reference=reference, number=number, collisions=collisions, labels=labels)
         try:
             created: Obj = yield Create(CONTROLLER_REVISION, made)
         except ApiError as error:

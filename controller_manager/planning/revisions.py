@@ -1,6 +1,6 @@
 """ControllerRevisions: the states that a workload was in, numbered, named by a hash, and kept up to a limit."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import orjson
 
@@ -62,25 +62,29 @@ def revision_name(parent: str, hashed: str) -> str:
     return f"{parent[:_LONGEST_PREFIX]}-{hashed}"
 
 
-def new_revision(parent: Obj, data: Obj, *, reference: Obj, number: int, collisions: int) -> Obj:
+def new_revision(
+    parent: Obj, data: Obj, *, reference: Obj, number: int, collisions: int, labels: Mapping[str, str] | None = None
+) -> Obj:
     """A ControllerRevision of a workload as it is now (NewControllerRevision).
 
     Args:
-        parent: the workload, whose annotations and template's labels the revision takes.
+        parent: the workload, whose annotations the revision takes.
         data: what it holds.
         reference: the controlling owner reference to the workload.
         number: its place in the history.
         collisions: how many names were found taken.
+        labels: by which it is selected; those of the workload's template where nothing is said.
     """
     hashed = revision_hash(data, collisions)
     meta = parent["metadata"]
+    selected = labels_of(parent["spec"]["template"]) if labels is None else dict(labels)
     return {
         "apiVersion": "apps/v1",
         "kind": "ControllerRevision",
         "metadata": {
             "name": revision_name(meta["name"], hashed),
             "namespace": meta["namespace"],
-            "labels": labels_of(parent["spec"]["template"]) | {HASH_LABEL: hashed},
+            "labels": selected | {HASH_LABEL: hashed},
             "annotations": dict(meta.get("annotations") or {}),
             "ownerReferences": [reference],
         },
@@ -132,3 +136,17 @@ def excess(revisions: Sequence[Obj], *, live: Collection[str], limit: int) -> li
     """
     idle = [revision for revision in revisions if name_of(revision) not in live]
     return idle[: len(idle) - limit] if 0 <= limit < len(idle) else []
+
+
+def expired(revisions: Sequence[Obj], *, live: Collection[str], limit: int) -> list[Obj]:
+    """The revisions of a UnitedDeployment that are deleted before a new one comes (cleanExpiredRevision).
+
+    Other than elsewhere those in use count, and one in use that is among the oldest saves none of the others.
+
+    Args:
+        revisions: in order.
+        live: names of those in use.
+        limit: how many stay.
+    """
+    oldest = revisions[: max(len(revisions) - limit, 0)]
+    return [revision for revision in oldest if name_of(revision) not in live]

@@ -123,22 +123,35 @@ def check_alive(kind: Kind, parent: Obj) -> Plan:
 
 
 def _adopt(parent: Parent, kind: Kind, child: Obj) -> Generator[Action, Any, Obj | None]:
-    references = [owner_reference(parent.kind, parent.obj)]
-    body = {"metadata": {"uid": child["metadata"]["uid"], "ownerReferences": references}}
+    reference = owner_reference(parent.kind, parent.obj)
+    known = child["metadata"].get("ownerReferences") or []
     try:
-        adopted: Obj = yield Patch(kind, key_of(child), body, content_type=STRATEGIC_PATCH)
+        return (yield from _with_owners(kind, child, [reference], whole=[*known, reference]))
     except ApiError as error:
         if error.code == 404:
             return None
         raise
-    return adopted
 
 
 def _release(kind: Kind, child: Obj, uid: str) -> Plan:
-    gone = [{"$patch": "delete", "uid": uid}]
-    body = {"metadata": {"uid": child["metadata"]["uid"], "ownerReferences": gone}}
+    known = child["metadata"].get("ownerReferences") or []
+    kept = [reference for reference in known if reference["uid"] != uid]
     try:
-        yield Patch(kind, key_of(child), body, content_type=STRATEGIC_PATCH)
+        yield from _with_owners(kind, child, [{"$patch": "delete", "uid": uid}], whole=kept)
     except ApiError as error:
         if error.code not in (404, 422):  # gone, or let go of before
             raise
+
+
+def _with_owners(kind: Kind, child: Obj, change: list[Obj], *, whole: list[Obj]) -> Generator[Action, Any, Obj]:
+    """Change the owners of a child; custom kinds know no strategic merge patch: they get all of them, at a revision."""
+    meta = child["metadata"]
+    body: Obj = {"metadata": {"uid": meta["uid"], "ownerReferences": change}}
+    try:
+        changed: Obj = yield Patch(kind, key_of(child), body, content_type=STRATEGIC_PATCH)
+    except ApiError as error:
+        if error.code != 415:
+            raise
+        guard = {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
+        changed = yield Patch(kind, key_of(child), {"metadata": guard | {"ownerReferences": whole or None}})
+    return changed
