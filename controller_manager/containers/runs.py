@@ -25,14 +25,12 @@ class Run:
     Attributes:
         id: the runtime's, such as "containerd://1f…".
         started, finished: when; finished is None while it runs.
-        exit_code: with which it ended.
         restarts: how many runs there were before.
     """
 
     id: str
     started: float
     finished: float | None = None
-    exit_code: int = 0
     restarts: int = 0
 
 
@@ -79,9 +77,8 @@ def logged(pod: Obj, name: str, *, previous: bool) -> Run:
         if not last.get("containerID"):
             raise NoLogError(f"previous terminated {what} not found")
         return _ended(last)
-    if state.get("running") is not None:
-        started = _time(state["running"].get("startedAt"))
-        return Run(status.get("containerID") or "", started, restarts=status.get("restartCount") or 0)
+    if (going_on := running(pod, name)) is not None:
+        return going_on
     for ended in (state.get("terminated") or {}, last):
         if ended.get("containerID"):
             return _ended(ended)
@@ -100,7 +97,7 @@ def _why(state: Obj) -> str:
 
 def _ended(state: Obj) -> Run:
     finished = _time(state.get("finishedAt"))
-    return Run(state["containerID"], _time(state.get("startedAt")) or finished, finished, state.get("exitCode") or 0)
+    return Run(state["containerID"], _time(state.get("startedAt")) or finished, finished)
 
 
 def _status(pod: Obj, name: str) -> Obj | None:

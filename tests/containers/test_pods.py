@@ -220,13 +220,13 @@ LOGS = [
     (
         {"containerID": "c://1", "state": RUNNING, "lastState": {"terminated": ENDED}},
         True,
-        Run("c://2", NOW, NOW + 5, 3),
+        Run("c://2", NOW, NOW + 5),
     ),
-    ({"state": {"terminated": ENDED}}, False, Run("c://2", NOW, NOW + 5, 3)),
+    ({"state": {"terminated": ENDED}}, False, Run("c://2", NOW, NOW + 5)),
     (
         {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": ENDED}},
         False,
-        Run("c://2", NOW, NOW + 5, 3),
+        Run("c://2", NOW, NOW + 5),
     ),
     (
         {"state": {"waiting": {"reason": "ContainerCreating"}}},

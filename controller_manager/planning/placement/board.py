@@ -128,11 +128,11 @@ class Board:
     """The nodes for pods of one shape under the same rules.
 
     Attributes:
-        seen: how far in the journal of changes the board has come; its keeper's business.
+        seen: how far in the journal of changes the board has come, -1 at first; its keeper's business.
     """
 
     def __init__(self, shape: Shape, rules: Rules, *, namespaces: Namespaces) -> None:
-        self.seen = 0
+        self.seen = -1
         self._shape = shape
         self._criteria = Criteria(rules, namespaces)
         self._places: dict[NodeInfo, _Place] = {}

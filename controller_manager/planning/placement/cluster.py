@@ -4,7 +4,7 @@ A pod that was given a node counts there at once (it is assumed), so that the ne
 confirms it, and a refused binding takes it back (pkg/scheduler/backend/cache).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
@@ -256,7 +256,6 @@ class Cluster:
         board = self._boards.pop(key, None)
         if board is None:
             board = Board(info.shape, rules, namespaces=self._namespaces)
-            board.seen = -1
             self._make_room()
         self._boards[key] = board
         return board
@@ -294,10 +293,6 @@ class Cluster:
             half = len(self._journal) // 2
             del self._journal[:half]
             self._trimmed += half
-
-    def existing(self) -> Iterator[NodeInfo]:
-        """The nodes that there are."""
-        return (node for node in self.nodes.values() if node.exists)
 
 
 def _may_be_another(old: Obj, new: Obj) -> bool:

@@ -138,9 +138,7 @@ class SchedulingQueue:
         """The pod whose turn it is, None where it is nobody's; it has to be given back, or removed."""
         while (entry := _first(self._timed)) is not None and entry.rank <= now:
             self._activate(entry.waiting)
-        entry = _first(self._active)
-        if entry is None and self._eager:
-            entry = _first(self._ranked)
+        entry = self._next()
         if entry is None:
             return None
         entry.waiting.part = Part.TAKEN
@@ -148,10 +146,13 @@ class SchedulingQueue:
 
     def next_key(self) -> str:
         """The key of a pod whose turn it is already, "" where there is none."""
-        entry = _first(self._active)
-        if entry is None and self._eager:
-            entry = _first(self._ranked)
+        entry = self._next()
         return entry.waiting.key if entry is not None else ""
+
+    def _next(self) -> _Entry | None:
+        """Whose turn it is; where nobody waits for it, of those that were tried not long ago."""
+        entry = _first(self._active)
+        return _first(self._ranked) if entry is None and self._eager else entry
 
     def due(self) -> float | None:
         """When the next pod has waited long enough after a failure, None where none does."""

@@ -118,7 +118,8 @@ def _read(look: Look, fresh: Obj, known: Mapping[str, Obj]) -> Obj:
     last = status.get("lastState") or {}
     if "terminated" in last:
         last = {"terminated": _ended(look, last["terminated"])}
-    made = {"containerID": look.container_id(name, restarts)} if "waiting" not in state else {}
+    is_made = "waiting" not in state and status.get("containerID") is None
+    made = {"containerID": look.container_id(name, restarts)} if is_made else {}
     return fresh | made | _told(status) | {"state": state, "lastState": last, "restartCount": restarts}
 
 
