@@ -1,10 +1,18 @@
-"""Controllers without a server: a world of real caches filled by hand, and a stage on which plans are rehearsed."""
+"""Controllers without a server: a world of real caches filled by hand, and a stage on which plans are rehearsed.
 
+For those that are to be seen at work, there is a client of a real server.
+"""
+
+import asyncio
 import copy
-from collections.abc import Callable, Generator, Iterable
+import json
+import ssl
+from collections.abc import AsyncIterator, Callable, Generator, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import aiohttp
 import pytest
 
 from apiserver.api.errors import ApiError
@@ -25,9 +33,13 @@ from controller_manager.runtime.contract import (
     Update,
 )
 from controller_manager.runtime.meters import Measure
+from mockube import Cluster
 
 NOW = 1_800_000_000.0
 """2027-01-15T08:00:00Z: the time on the stage."""
+PODS = "/api/v1/namespaces/default/pods"
+SECONDS = 20
+"""After which a test that waits for something has failed."""
 
 
 @dataclass
@@ -162,3 +174,59 @@ def reconcile(make_world, now):
         return Rehearsal() if seen is None else rehearse(spec.plan(seen, now if at is None else at), answers)
 
     return run
+
+
+class Client:
+    """Somebody who asks a real server, and waits for what he wants to see."""
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+
+    async def do(self, method: str, path: str, body: Any = None, headers: Any = None) -> Any:
+        async with self._session.request(method, path, json=body, headers=headers) as answer:
+            found = await answer.json()
+            assert answer.status < 400, found
+            return found
+
+    async def run(self, name: str, *, image: str = "nginx:1.27", cpu: str = "", labels: Any = None, **spec: Any) -> Any:
+        """Make a pod of one container."""
+        requests = {"requests": {"cpu": cpu}} if cpu else {}
+        spec = {"containers": [{"name": "web", "image": image, "resources": requests}], **spec}
+        return await self.do("POST", PODS, {"metadata": {"name": name, "labels": labels or {}}, "spec": spec})
+
+    async def until(self, collection: str, name: str, holds: Callable[[Any], Any]) -> Any:
+        """The object of that name, or any if it is "", as soon as something holds of it."""
+        query = f"fieldSelector=metadata.name%3D{name}" if name else ""
+        return await self._watch(collection, query, lambda word, obj: word != "DELETED" and holds(obj))
+
+    async def until_gone(self, collection: str, name: str) -> None:
+        """Return when there is no such object."""
+        query = f"fieldSelector=metadata.name%3D{name}"
+        found = await self.do("GET", f"{collection}?{query}")
+        if found["items"]:
+            query += f"&resourceVersion={found['metadata']['resourceVersion']}"
+            await self._watch(collection, query, lambda word, _: word == "DELETED")
+
+    async def _watch(self, collection: str, query: str, holds: Callable[[str, Any], Any]) -> Any:
+        path = f"{collection}?watch=1&timeoutSeconds={SECONDS}&{query}"
+        async with asyncio.timeout(SECONDS), self._session.get(path) as answer:
+            async for line in answer.content:
+                event = json.loads(line)
+                if holds(event["type"], event["object"]):
+                    return event["object"]
+        raise AssertionError(f"it did not come so far: {path}")
+
+
+@asynccontextmanager
+async def at_work(*, nodes: int, controllers: str) -> AsyncIterator[Client]:
+    async with Cluster(nodes=nodes, controllers=controllers) as cluster:
+        headers = {"Authorization": f"Bearer {cluster.token}"}
+        connector = aiohttp.TCPConnector(ssl=ssl.create_default_context(cafile=cluster.ca_file))
+        async with aiohttp.ClientSession(cluster.url, headers=headers, connector=connector) as session:
+            yield Client(session)
+
+
+@pytest.fixture(name="at_work")
+def _at_work() -> Callable[..., AbstractAsyncContextManager[Client]]:
+    """at_work(nodes=…, controllers=…): a client of a real server, for as long as the context lasts."""
+    return at_work
