@@ -96,7 +96,7 @@ def rehearse(plan: Generator[Any, Any, None], answers: Answers = lambda _: None)
             done.actions.append(action)
             reply = None
             if isinstance(action, Batch):
-                reply = _batch(action, answer)
+                reply = answers_to(action, answer)
             elif isinstance(action, (Create, Update, Patch, Delete, DeleteAll, Get, ListAll)):
                 reply = answer(action)
     except StopIteration:
@@ -106,7 +106,7 @@ def rehearse(plan: Generator[Any, Any, None], answers: Answers = lambda _: None)
     return done
 
 
-def _batch(batch: Batch, answer: Answers) -> list[Any]:
+def answers_to(batch: Batch, answer: Answers) -> list[Any]:
     """Answers as the manager gives them: a slow start stops after the first round with an error."""
     replies: list[Any] = []
     size = 1 if batch.slow_start else len(batch.requests)
@@ -141,6 +141,12 @@ def _calm(request: Any, names: Iterable[int]) -> Any:
 @pytest.fixture(name="rehearse")
 def _rehearse() -> Callable[..., Rehearsal]:
     return rehearse
+
+
+@pytest.fixture(name="answers_to")
+def _answers_to() -> Callable[[Batch, Answers], list[Any]]:
+    """answers_to(batch, answer): what the manager tells a plan of a Batch."""
+    return answers_to
 
 
 @pytest.fixture

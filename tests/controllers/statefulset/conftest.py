@@ -4,6 +4,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -71,8 +72,8 @@ class Cluster:
         queue: keys that triggers, or a wait, asked to be run.
     """
 
-    def __init__(self, world, now: float) -> None:
-        self.world, self.now = world, now
+    def __init__(self, world, now: float, answers_to: Callable[..., list[Any]]) -> None:
+        self.world, self.now, self._answers_to = world, now, answers_to
         self.objects: dict[Any, dict[str, Any]] = {kind: {} for kind in KINDS}
         self.log: dict[Any, list[Any]] = {kind: [] for kind in KINDS}
         self.seen: dict[Any, int] = dict.fromkeys(KINDS, 0)
@@ -224,25 +225,15 @@ class Cluster:
                 ran.types.append(type_)
             case Later(seconds=seconds):
                 ran.later.append(seconds)
-            case Batch(requests=requests, slow_start=slow):
-                return self._batch(list(requests), ran, slow=slow)
+            case Batch():
+                return self._answers_to(action, partial(self._asked, ran))
             case _:
-                ran.requests.append(action)
-                return self.perform(action)
+                return self._asked(ran, action)
         return None
 
-    def _batch(self, requests, ran, *, slow):
-        replies: list[Any] = []
-        size = 1 if slow else len(requests)
-        while len(replies) < len(requests):
-            part = requests[len(replies) : len(replies) + size]
-            ran.requests += part
-            found = [self.perform(request) for request in part]
-            replies += found
-            if slow and any(isinstance(reply, ApiError) for reply in found):
-                break
-            size *= 2
-        return replies + [None] * (len(requests) - len(replies))
+    def _asked(self, ran, request):
+        ran.requests.append(request)
+        return self.perform(request)
 
     # -- what a person and the nodes do
 
@@ -357,11 +348,11 @@ def template():
 
 
 @pytest.fixture
-def make_cluster(make_world, now):
+def make_cluster(make_world, now, answers_to):
     """make_cluster(set?, profile=…): a cluster with a StatefulSet of that spec, or with none."""
 
     def make(*sets, profile=NEWEST):
-        cluster = Cluster(make_world(SPEC, profile=profile), now)
+        cluster = Cluster(make_world(SPEC, profile=profile), now, answers_to)
         for one in sets:
             cluster.add(one)
         return cluster
