@@ -7,6 +7,8 @@ from typing import Any
 
 import orjson
 
+from apiserver.api.go_numbers import format_float
+
 _REASONS = {  # field.ErrorType → (the words before the value, does the value stand behind them)
     "FieldValueRequired": ("Required value", False),
     "FieldValueInvalid": ("Invalid value", True),
@@ -48,8 +50,10 @@ def show(value: Any) -> str:
             return orjson.dumps(value).decode() if value.isprintable() is False else f'"{_escaped(value)}"'
         case bool():
             return "true" if value else "false"
-        case int() | float():
+        case int():
             return str(value)
+        case float():
+            return format_float(value)
         case _:
             return orjson.dumps(value, default=str).decode()
 
@@ -72,6 +76,11 @@ def required(path: str, detail: str = "") -> FieldError:
 def invalid(path: str, value: Any, detail: str) -> FieldError:
     """The value is malformed."""
     return _error("FieldValueInvalid", path, value, detail)
+
+
+def type_invalid(path: str, value: Any, detail: str) -> FieldError:
+    """The value is of another type than the schema of its field."""
+    return _error("FieldValueTypeInvalid", path, value, detail)
 
 
 def duplicate(path: str, value: Any) -> FieldError:
@@ -98,7 +107,7 @@ def forbidden(path: str, detail: str) -> FieldError:
 
 def too_long(path: str, limit: int) -> FieldError:
     """The value has more than `limit` bytes."""
-    return _error("FieldValueTooLong", path, None, f"may not be more than {limit} bytes")
+    return _error("FieldValueTooLong", path, None, f"may not be more than {limit} byte{'' if limit == 1 else 's'}")
 
 
 def too_many(path: str, actual: int, limit: int) -> FieldError:

@@ -1,4 +1,6 @@
-"""Numbers as Go's strconv reads them from text, and its words for what is none."""
+"""Numbers as Go's strconv reads them from text and fmt prints them, and its words for what is none."""
+
+from decimal import Decimal
 
 import orjson
 
@@ -29,6 +31,16 @@ def parse_int(text: str) -> int:
     if sign == "-":
         return -_in_range("ParseInt", text, digits, most=1 << 63)
     return _in_range("ParseInt", text, digits, most=(1 << 63) - 1)
+
+
+def format_float(value: float) -> str:
+    """A float64 as fmt prints it with %v: 1.5, 100000, 1e+06."""
+    sign, digits, _ = Decimal(repr(value)).normalize().as_tuple()
+    exponent = Decimal(repr(value)).adjusted() if value else 0
+    if -4 <= exponent < 6 or not value:
+        return f"{value:.{max(len(digits) - 1 - exponent, 0)}f}"
+    first, *rest = map(str, digits)
+    return f"{'-' if sign else ''}{first}{'.' if rest else ''}{''.join(rest)}e{exponent:+03d}"
 
 
 def _in_range(function: str, text: str, digits: str, *, most: int) -> int:

@@ -1,6 +1,6 @@
 import pytest
 
-from apiserver.api.go_numbers import parse_int, parse_uint
+from apiserver.api.go_numbers import format_float, parse_int, parse_uint
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,24 @@ def test_what_is_no_number_is_refused_in_words_of_go(parse, text, why):
     with pytest.raises(ValueError, match="strconv") as refused:
         parse(text)
     assert str(refused.value) == why
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.0, "0"),
+        (1.0, "1"),
+        (1.5, "1.5"),
+        (-0.25, "-0.25"),
+        (100000.0, "100000"),
+        (123456.75, "123456.75"),
+        (1000000.0, "1e+06"),
+        (-1234567.5, "-1.2345675e+06"),
+        (0.0001, "0.0001"),
+        (0.00001, "1e-05"),
+        (1.7976931348623157e308, "1.7976931348623157e+308"),
+        (9.2e18, "9.2e+18"),
+    ],
+)
+def test_a_float_is_printed(number, text):
+    assert format_float(number) == text
