@@ -18,9 +18,9 @@ from controller_manager.containers.files import Directory, File, FileError
 from controller_manager.containers.session import session
 from controller_manager.containers.shell import CALLS, Shell
 from controller_manager.containers.state import OutOfMemoryError, State
+from controller_manager.planning.stages.commands import INTERPRETERS
 
-SHELLS = frozenset(("sh", "bash", "ash", "dash"))
-PROGRAMS = (*sorted({*COMMANDS, *SHELLS}),)
+PROGRAMS = (*sorted({*COMMANDS, *INTERPRETERS}),)
 """What /bin of every container has."""
 
 
@@ -48,7 +48,7 @@ def begin(container: Container, command: tuple[str, ...], *, terminal: bool = Fa
 def _obstacle(call: Call) -> str:
     base = call.name.rpartition("/")[2]
     if "/" not in call.name:
-        return "" if base in COMMANDS or base in SHELLS else "executable file not found in $PATH"
+        return "" if base in COMMANDS or base in INTERPRETERS else "executable file not found in $PATH"
     try:
         node = call.files.get(call.path(call.name))
     except FileError as error:
@@ -76,7 +76,7 @@ def _execute(caller: Shell, name: str, arguments: tuple[str, ...], environment: 
 
 def _run(call: Call, depth: int) -> Process:
     base = call.name.rpartition("/")[2]
-    if base in SHELLS:
+    if base in INTERPRETERS:
         return (yield from _shell(call, depth + 1))
     if base in COMMANDS:
         return (yield from _command(COMMANDS[base], call))
@@ -147,4 +147,4 @@ def _quoted(text: str) -> str:
 
 def is_known(command: tuple[str, ...]) -> bool:
     """Whether there is something to run for a command line."""
-    return bool(command) and command[0].rpartition("/")[2] in {*COMMANDS, *SHELLS}
+    return bool(command) and command[0].rpartition("/")[2] in {*COMMANDS, *INTERPRETERS}

@@ -5,7 +5,7 @@ the same container prints the same every time it is asked.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -44,12 +44,12 @@ class Printing:
     """What prints: a container of a pod, and when it started.
 
     Attributes:
-        box: the container as it is when it starts.
+        box: makes the container as it is when it starts, which not everything that prints needs.
     """
 
     pod: Obj
     container: Obj
-    box: Container
+    box: Callable[[], Container]
     started: float
 
 
@@ -63,20 +63,27 @@ def printed(printing: Printing, now: float) -> Iterator[Line | None]:
     text = _annotation(printing, LOGS)
     if text is not None:
         return _repeated(text, printing.started, _period(printing), now)
-    command = command_of(printing.container, printing.box)
-    if is_known(command):
-        return _of_process(begin(replace(printing.box, lenient=True), command), printing.started)
+    if _words(printing.container):
+        box = printing.box()
+        command = command_of(printing.container, box)
+        if is_known(command):
+            return _of_process(begin(replace(box, lenient=True), command), printing.started)
     return iter([_greeting(printing)])
 
 
 def command_of(container: Obj, box: Container) -> tuple[str, ...]:
     """The command line of the first process, as far as the pod tells it."""
+    return tuple(expanded(word, box.environment) for word in _words(container))
+
+
+def _words(container: Obj) -> Sequence[str]:
+    """The words of that line, as the pod has them."""
     command, args = container.get("command") or (), container.get("args") or ()
-    if not command and image_of(container.get("image") or "").name in SHELLS:
-        command = () if args else ("sh",)
-    elif not command:
+    if command:
+        return (*command, *args)
+    if image_of(container.get("image") or "").name not in SHELLS:
         return ()
-    return tuple(expanded(word, box.environment) for word in (*command, *args))
+    return args or ("sh",)
 
 
 def _annotation(printing: Printing, name: str) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TypeAlias
 
 from multidict import MultiMapping
@@ -99,7 +100,7 @@ class Log:
         now, run = self._clock.now(), self._run
         container = container_of(self._pod, self._name)
         assert container is not None
-        box = self._pods.fresh_container(self._pod, self._name, run.started)
+        box = partial(self._pods.fresh_container, self._pod, self._name, run.started)
         lines = printed(Printing(self._pod, container, box, run.started), now)
         with suppress(_EnoughError):
             later = await self._past(lines, now if run.finished is None else run.finished, write)

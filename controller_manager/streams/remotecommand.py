@@ -5,15 +5,19 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
+from controller_manager.containers.container import Container
 from controller_manager.containers.effects import OUT, Process
 from controller_manager.containers.execution import begin
 from controller_manager.containers.printing import Printing, command_of, printed
 from controller_manager.containers.runs import Run, container_of
 from controller_manager.planning.stages.behaviour import DOMAIN
+from controller_manager.planning.stages.commands import INTERPRETERS
+from controller_manager.planning.stages.containers import KILLED
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.contract import Patch, Request, key_of
 from controller_manager.runtime.kinds import POD
@@ -32,10 +36,6 @@ Raises:
     ApiError: it refuses.
 """
 
-KILLED = 137
-"""The exit code of a process whose container ends."""
-SHELLS = frozenset(("sh", "bash", "ash", "dash"))
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -48,23 +48,27 @@ class Place:
     run: Run
     perform: Perform
 
+    def box(self) -> Container:
+        """The container as its processes see it."""
+        return self.pods.container(self.pod, self.name, self.run, self.clock.now())
+
 
 async def execute(place: Place, command: tuple[str, ...], session: Session, *, tty: bool) -> Obj:
     """Run a command in a container; the status that it ends with."""
-    box = place.pods.container(place.pod, place.name, place.run, place.clock.now())
-    return await _live(place, session, begin(box, command, terminal=tty), tty=tty)
+    return await _live(place, session, begin(place.box(), command, terminal=tty), tty=tty)
 
 
 async def attach(place: Place, session: Session, *, stdin: bool, tty: bool) -> Obj:
     """What the first process prints from now on; of a shell that reads its input, the shell itself."""
     container = container_of(place.pod, place.name)
     assert container is not None
-    box = place.pods.container(place.pod, place.name, place.run, place.clock.now())
-    command = command_of(container, box)
-    if stdin and container.get("stdin") and len(command) == 1 and command[0].rpartition("/")[2] in SHELLS:
-        status = await _live(place, session, begin(box, command, terminal=tty), tty=tty)
-        await _end(place, exit_code(status))
-        return SUCCESS
+    if stdin and container.get("stdin"):
+        box = place.box()
+        command = command_of(container, box)
+        if len(command) == 1 and command[0].rpartition("/")[2] in INTERPRETERS:
+            status = await _live(place, session, begin(box, command, terminal=tty), tty=tty)
+            await _end(place, exit_code(status))
+            return SUCCESS
     with suppress(ContainerEndedError):
         async with place.pods.while_running(place.pod, place.name, place.run):
             await _print(place, container, session, tty=tty)
@@ -87,7 +91,7 @@ async def _end(place: Place, code: int) -> None:
 
 async def _print(place: Place, container: Obj, session: Session, *, tty: bool) -> None:
     now = place.clock.now()
-    fresh = place.pods.fresh_container(place.pod, place.name, now)
+    fresh = partial(place.pods.fresh_container, place.pod, place.name, now)
     for line in printed(Printing(place.pod, container, fresh, place.run.started), now):
         if line is None:
             await place.clock.sleep(0)

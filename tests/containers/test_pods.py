@@ -1,3 +1,4 @@
+from functools import partial
 from typing import Any
 
 import pytest
@@ -153,7 +154,7 @@ def test_a_part_of_a_volume_may_be_mounted():
 
 
 def lines(seen: Any, until: float, started: float = NOW) -> list[tuple[float, str]]:
-    box = furnish(seen)
+    box = partial(furnish, seen)
     found = printed(Printing(seen, seen["spec"]["containers"][0], box, started), NOW + until)
     told = []
     for line in found:
@@ -189,11 +190,22 @@ def test_a_container_prints_what_it_is_told_to_or_what_its_command_would(contain
     assert lines(seen, until=4.0) == expected
 
 
+def no_files() -> Any:
+    raise AssertionError("no files are needed")
+
+
+@pytest.mark.parametrize(("annotations", "expected"), [({}, b"mockube: "), ({"mockube.io/logs": "one"}, b"one")])
+def test_a_container_whose_command_is_not_asked_prints_without_having_files(annotations, expected):
+    seen = pod(annotations=annotations)
+    (line,) = printed(Printing(seen, seen["spec"]["containers"][0], no_files, NOW), NOW)
+    assert line.text.startswith(expected)
+
+
 @pytest.mark.parametrize(("policy", "expected"), [({}, "mockube: "), ({"restartPolicy": "Always"}, "all")])
 def test_what_names_no_container_is_not_for_init_containers_that_end(policy, expected):
     init = {"name": "setup", "image": "setup"} | policy
     seen = pod(annotations={"mockube.io/logs": "all"}, initContainers=[init])
-    (line,) = printed(Printing(seen, init, furnish(seen), NOW), NOW)
+    (line,) = printed(Printing(seen, init, partial(furnish, seen), NOW), NOW)
     assert line.text.decode().startswith(expected)
 
 

@@ -12,6 +12,7 @@ from controller_manager.planning.stages.durations import duration
 from controller_manager.planning.stages.images import SHELLS, Image
 
 INTERPRETERS = frozenset(("sh", "bash", "ash", "dash"))
+"""Programs that are a shell."""
 QUICK = frozenset(
     (":", "[", "cat", "chmod", "chown", "cp", "date", "echo", "env", "export", "hostname", "id", "ln", "ls", "mkdir")
 ) | frozenset(("mv", "printenv", "printf", "pwd", "rm", "set", "test", "touch", "trap", "true", "uname", "whoami"))
