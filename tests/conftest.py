@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
+from controller_manager.runtime.clock import Clock
+
 # pytest-asyncio asks for the present loop before its first test, gets one made, and never closes it; told that there is
 # none, it makes none.
 asyncio.set_event_loop(None)
@@ -27,6 +29,24 @@ def kubectl_path() -> str:
     if found is None and os.environ.get("CI"):
         pytest.fail("kubectl is not on PATH")
     return found or pytest.skip("kubectl is not on PATH")
+
+
+class LoopClock(Clock):
+    """The loop's time, which looptime makes pass; it began at START, which is 2027-01-15T08:00:00Z."""
+
+    START = 1_800_000_000.0
+
+    def now(self) -> float:
+        return self.START + self.monotonic()
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+
+@pytest.fixture
+def loop_clock() -> LoopClock:
+    """A clock that tells the loop's time."""
+    return LoopClock()
 
 
 def _binaries() -> dict[str, str]:

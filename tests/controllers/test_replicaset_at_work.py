@@ -10,7 +10,6 @@ from controller_manager.controllers import replicaset
 from controller_manager.metrics import QueueTally
 from controller_manager.planning.times import stamp
 from controller_manager.runtime.cache import Caches
-from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.contract import Create, Delete, Update
 from controller_manager.runtime.controller import Controller, Means
 from controller_manager.runtime.kinds import POD, REPLICA_SET
@@ -18,20 +17,9 @@ from controller_manager.runtime.ratelimit import ItemBackoff
 from controller_manager.runtime.workqueue import WorkQueue
 
 pytestmark = pytest.mark.looptime
-START = 1_800_000_000.0
 KEY = "default/web"
 KINDS = {"Pod": POD, "ReplicaSet": REPLICA_SET}
 LABELS = {"app": "web"}
-
-
-class LoopClock(Clock):
-    """The loop's time, which looptime makes pass."""
-
-    def now(self) -> float:
-        return START + self.monotonic()
-
-    def monotonic(self) -> float:
-        return asyncio.get_running_loop().time()
 
 
 class Place:
@@ -44,7 +32,8 @@ class Place:
         news: what the caches have not heard of.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock) -> None:
+        self.clock = clock
         self.late = False
         self.asked = []
         self.refusal = None
@@ -52,7 +41,7 @@ class Place:
         self.caches.provide(replicaset.SPEC)
         self._numbers = count(100)
         self.news = []
-        means = Means(self.caches, self, self, LoopClock())
+        means = Means(self.caches, self, self, clock)
         self.controller = Controller(replicaset.SPEC, WorkQueue(ItemBackoff(), QueueTally()), means)
 
     def record(self, emit, source) -> None:
@@ -60,18 +49,19 @@ class Place:
 
     async def perform(self, request):
         await asyncio.sleep(0)
-        self.asked.append((type(request), request.kind, LoopClock().monotonic()))
+        self.asked.append((type(request), request.kind, self.clock.monotonic()))
         if self.refusal:
             raise self.refusal
+        now = stamp(self.clock.now())
         match request:
             case Create(kind=kind, obj=obj):
-                meta = obj["metadata"] | {"name": f"web-{next(self._numbers)}", "creationTimestamp": stamp(START)}
+                meta = obj["metadata"] | {"name": f"web-{next(self._numbers)}", "creationTimestamp": now}
                 return self.tell(kind, obj | {"metadata": meta | {"uid": f"uid-{meta['name']}"}})
             case Update(kind=kind, obj=obj):
                 return self.tell(kind, obj)
             case Delete(kind=kind, key=key):
                 found = self.caches[kind].get(key)
-                return self.tell(kind, found | {"metadata": found["metadata"] | {"deletionTimestamp": stamp(START)}})
+                return self.tell(kind, found | {"metadata": found["metadata"] | {"deletionTimestamp": now}})
 
     async def perform_all(self, requests):
         return [await self._outcome(request) for request in requests]
@@ -110,8 +100,8 @@ def a_set(replicas):
 
 
 @pytest.fixture
-async def place():
-    place = Place()
+async def place(loop_clock):
+    place = Place(loop_clock)
     work = asyncio.ensure_future(place.controller.run())
     yield place
     work.cancel()

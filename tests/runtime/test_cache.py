@@ -83,3 +83,13 @@ def test_a_revision_that_is_no_word_is_as_good_as_none(cache):
     assert cache.get("default/a")
     cache.put(pod("b", ["odd"]))
     assert cache.revision == 5
+
+
+def test_a_name_of_an_index_has_one_meaning(cache):
+    def by_node(found):
+        return (found["spec"]["nodeName"],)
+
+    cache.index("node", by_node)
+    cache.index("node", by_node)
+    with pytest.raises(AssertionError, match="two indexes of pods are named node"):
+        cache.index("node", lambda _: ())

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from functools import partial
 
 import pytest
 
@@ -9,7 +10,6 @@ from apiserver.api import errors
 from controller_manager.metrics import QueueTally
 from controller_manager.runtime.awaited import EXPIRES, SETTLES, Awaited
 from controller_manager.runtime.cache import Caches
-from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.contract import (
     Again,
     Batch,
@@ -34,16 +34,6 @@ from controller_manager.runtime.workqueue import WorkQueue
 pytestmark = pytest.mark.looptime
 
 
-class LoopClock(Clock):
-    """The loop's time, which looptime makes pass."""
-
-    def now(self) -> float:
-        return 1.8e9 + self.monotonic()
-
-    def monotonic(self) -> float:
-        return asyncio.get_running_loop().time()
-
-
 def pod(name: str, *, revision: int = 1, **meta):
     return {"metadata": {"namespace": "a", "name": name, "uid": f"uid-{name}", "resourceVersion": str(revision)} | meta}
 
@@ -51,12 +41,12 @@ def pod(name: str, *, revision: int = 1, **meta):
 class Stage:
     """A controller of pods whose plan a test gives; it tells which keys ran when."""
 
-    def __init__(self, plan, *, server=None, **spec) -> None:
+    def __init__(self, clock, plan, *, server=None, **spec) -> None:
         self.ran: list[tuple[str, float]] = []
         self.caches = Caches()
 
         def wrapped(key, now):
-            self.ran.append((key, round(now - 1.8e9, 3)))
+            self.ran.append((key, round(now - clock.START, 3)))
             yield from plan(key)
 
         self.spec = Spec(
@@ -68,7 +58,7 @@ class Stage:
         )
         self.caches.provide(self.spec)
         self.queue = WorkQueue(ItemBackoff(), QueueTally())
-        means = Means(self.caches, server=server, recorder=None, clock=LoopClock())
+        means = Means(self.caches, server=server, recorder=None, clock=clock)
         self.controller = Controller(self.spec, self.queue, means)
 
     async def run(self, seconds: float) -> list[tuple[str, float]]:
@@ -80,6 +70,12 @@ class Stage:
 
     def times(self, key: str) -> list[float]:
         return [at for name, at in self.ran if name == key]
+
+
+@pytest.fixture
+def make_stage(loop_clock):
+    """make_stage(plan, …): a controller of that plan; more is of its SPEC."""
+    return partial(Stage, loop_clock)
 
 
 def nothing(_key):
@@ -95,8 +91,8 @@ def failing(error):
     return plan
 
 
-async def test_what_comes_changes_or_goes_runs_its_key():
-    stage = Stage(nothing)
+async def test_what_comes_changes_or_goes_runs_its_key(make_stage):
+    stage = make_stage(nothing)
     cache = stage.caches[POD]
     cache.put(pod("x"))
     asyncio.get_running_loop().call_later(5, cache.put, pod("x", revision=2))
@@ -104,14 +100,14 @@ async def test_what_comes_changes_or_goes_runs_its_key():
     assert await stage.run(20) == [("a/x", 0), ("a/x", 5), ("a/x", 9)]
 
 
-async def test_a_trigger_may_ask_for_later():
-    stage = Stage(nothing, watches=(Watch(POD, lambda *_: [Delayed("k", 7.0)]),))
+async def test_a_trigger_may_ask_for_later(make_stage):
+    stage = make_stage(nothing, watches=(Watch(POD, lambda *_: [Delayed("k", 7.0)]),))
     stage.caches[POD].put(pod("x"))
     assert await stage.run(20) == [("k", 7)]
 
 
-async def test_a_failing_key_backs_off_alone_for_ever():
-    stage = Stage(failing(errors.unavailable("away")), workers=1)
+async def test_a_failing_key_backs_off_alone_for_ever(make_stage):
+    stage = make_stage(failing(errors.unavailable("away")), workers=1)
     stage.queue.add("a/bad")
     loop = asyncio.get_running_loop()
     for at in (1, 2, 3):
@@ -137,7 +133,9 @@ async def test_a_failing_key_backs_off_alone_for_ever():
     ],
     ids=lambda error: f"{error.code} {error.reason}",
 )
-async def test_whatever_the_server_says_its_key_is_tried_again_alone_and_starts_anew_once_it_goes_well(error):
+async def test_whatever_the_server_says_its_key_is_tried_again_alone_and_starts_anew_once_it_goes_well(
+    make_stage, error
+):
     answers = [error] * 4 + [None] + [error] * 2
 
     def plan(key):
@@ -145,7 +143,7 @@ async def test_whatever_the_server_says_its_key_is_tried_again_alone_and_starts_
         if key == "a/bad" and answers and (answer := answers.pop(0)):
             raise answer
 
-    stage = Stage(plan, workers=1)
+    stage = make_stage(plan, workers=1)
     stage.queue.add("a/bad")
     stage.queue.add("a/good")
     asyncio.get_running_loop().call_later(10, stage.queue.add, "a/bad")
@@ -154,13 +152,13 @@ async def test_whatever_the_server_says_its_key_is_tried_again_alone_and_starts_
     assert stage.times("a/good") == [0]
 
 
-async def test_a_plan_that_breaks_is_logged_and_stops_nobody(caplog):
+async def test_a_plan_that_breaks_is_logged_and_stops_nobody(make_stage, caplog):
     def plan(key):
         yield from ()
         if key == "a/bad":
             raise KeyError("spec")
 
-    stage = Stage(plan, workers=1)
+    stage = make_stage(plan, workers=1)
     stage.queue.add("a/bad")
     stage.queue.add("a/good")
     await stage.run(0.001)
@@ -168,8 +166,8 @@ async def test_a_plan_that_breaks_is_logged_and_stops_nobody(caplog):
     assert any(record.levelno == logging.ERROR and record.exc_info for record in caplog.records)
 
 
-async def test_after_so_many_retries_a_key_waits_for_the_next_change(caplog):
-    stage = Stage(failing(errors.unavailable("away")), retries=3)
+async def test_after_so_many_retries_a_key_waits_for_the_next_change(make_stage, caplog):
+    stage = make_stage(failing(errors.unavailable("away")), retries=3)
     stage.queue.add("a/bad")
     asyncio.get_running_loop().call_later(100, stage.queue.add, "a/bad")
     await stage.run(1000)
@@ -177,21 +175,21 @@ async def test_after_so_many_retries_a_key_waits_for_the_next_change(caplog):
     assert "failed 3 times and waits for a change" in caplog.text
 
 
-async def test_a_refusal_since_the_namespace_goes_is_forgotten():
+async def test_a_refusal_since_the_namespace_goes_is_forgotten(make_stage):
     refusal = errors.forbidden("", "pods", name="x", why="it goes", causes=[{"reason": "NamespaceTerminating"}])
-    stage = Stage(failing(refusal))
+    stage = make_stage(failing(refusal))
     stage.queue.add("a/bad")
     await stage.run(1000)
     assert len(stage.ran) == 1
 
 
-async def test_a_server_that_says_when_to_come_back_is_obeyed():
-    stage = Stage(failing(errors.too_many_requests("slow down", 17)))
+async def test_a_server_that_says_when_to_come_back_is_obeyed(make_stage):
+    stage = make_stage(failing(errors.too_many_requests("slow down", 17)))
     stage.queue.add("a/bad")
     assert await stage.run(40) == [("a/bad", 0), ("a/bad", 17), ("a/bad", 34)]
 
 
-async def test_later_and_again_run_a_key_once_more():
+async def test_later_and_again_run_a_key_once_more(make_stage):
     def plan(key):
         if key == "later":
             yield Later(50)
@@ -199,34 +197,34 @@ async def test_later_and_again_run_a_key_once_more():
         else:
             yield Again()
 
-    stage = Stage(plan)
+    stage = make_stage(plan)
     stage.queue.add("later")
     await stage.run(65)
     assert stage.times("later") == [0, 30, 60]
-    again = Stage(plan)
+    again = make_stage(plan)
     again.queue.add("again")
     await again.run(0.02)
     assert again.times("again")[:3] == [pytest.approx(65), pytest.approx(65.005), pytest.approx(65.015)]
 
 
-async def test_a_plan_may_have_other_keys_run():
+async def test_a_plan_may_have_other_keys_run(make_stage):
     def plan(key):
         if key == "owner":
             yield Wake(["one", "two"])
 
-    stage = Stage(plan)
+    stage = make_stage(plan)
     stage.queue.add("owner")
     assert [key for key, _ in await stage.run(1)] == ["owner", "one", "two"]
 
 
-async def test_what_follows_everything_hears_of_kinds_that_come_later():
-    stage = Stage(nothing, watches=(Watch(EVERYTHING, itself),))
+async def test_what_follows_everything_hears_of_kinds_that_come_later(make_stage):
+    stage = make_stage(nothing, watches=(Watch(EVERYTHING, itself),))
     stage.caches.cache(POD).put(pod("x"))
     assert await stage.run(1) == [("a/x", 0)]
 
 
-async def test_a_burst_of_changes_is_one_run_where_a_controller_has_a_pace():
-    stage = Stage(nothing, pace=1.0)
+async def test_a_burst_of_changes_is_one_run_where_a_controller_has_a_pace(make_stage):
+    stage = make_stage(nothing, pace=1.0)
     loop = asyncio.get_running_loop()
     for at in range(20):
         loop.call_later(10 + at / 10, stage.queue.add, "k")
@@ -234,14 +232,14 @@ async def test_a_burst_of_changes_is_one_run_where_a_controller_has_a_pace():
     assert stage.times("k") == [10, 11, 12]
 
 
-async def test_periodic_keys_run_at_the_start_and_after_every_period():
-    stage = Stage(nothing, every=20.0, periodic=("tick",))
+async def test_periodic_keys_run_at_the_start_and_after_every_period(make_stage):
+    stage = make_stage(nothing, every=20.0, periodic=("tick",))
     await stage.run(50)
     assert stage.times("tick") == [0, 20, 40]
 
 
-async def test_what_is_not_there_is_not_planned():
-    stage = Stage(nothing, observe=lambda *_: None)
+async def test_what_is_not_there_is_not_planned(make_stage):
+    stage = make_stage(nothing, observe=lambda *_: None)
     stage.queue.add("k")
     assert await stage.run(10) == []
 
@@ -358,7 +356,7 @@ class Deaf:
 
 
 @pytest.mark.parametrize("asking", [Delete(POD, "a/x"), Batch([Delete(POD, "a/x")])])
-async def test_a_key_whose_answer_was_lost_runs_when_the_cache_knows(asking):
+async def test_a_key_whose_answer_was_lost_runs_when_the_cache_knows(make_stage, asking):
     server = Deaf()
 
     def plan(key):
@@ -366,20 +364,8 @@ async def test_a_key_whose_answer_was_lost_runs_when_the_cache_knows(asking):
             yield asking
             raise lost("it may have been heard")
 
-    stage = Stage(plan, server=server)
+    stage = make_stage(plan, server=server)
     stage.caches[POD].replace([pod("x")], 10)
     asyncio.get_running_loop().call_later(5.0, lambda: stage.caches[POD].attach(5.0))
     ran = await stage.run(10)
     assert [at for _, at in ran] == pytest.approx([0.0, 5.0 + SETTLES, 5.6 + SETTLES], abs=0.4)
-
-
-def test_a_name_of_an_index_has_one_meaning():
-    cache = Caches().cache(POD)
-
-    def by_node(found):
-        return (found["spec"]["nodeName"],)
-
-    cache.index("node", by_node)
-    cache.index("node", by_node)
-    with pytest.raises(AssertionError, match="two indexes of pods are named node"):
-        cache.index("node", lambda _: ())
