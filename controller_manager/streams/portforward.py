@@ -12,8 +12,7 @@ from controller_manager.streams.multiplexing import Connection, Pipe, Stream
 from controller_manager.streams.pods import ContainerEndedError, Pods
 from controller_manager.streams.ports import NobodyListensError, check_port, serve_port
 from controller_manager.streams.sessions import OptionsError
-from controller_manager.streams.spdy_sessions import SPDY, negotiated
-from controller_manager.streams.upgrade import taken_over
+from controller_manager.streams.spdy_sessions import SPDY, negotiated, speaking_spdy
 from controller_manager.streams.websockets import LONGEST_MESSAGE, Channels
 
 PROTOCOL = "portforward.k8s.io"
@@ -138,9 +137,7 @@ async def over_spdy(request: web.BaseRequest, forwarding: Forwarding) -> None:
         HandshakeError: the client speaks no protocol that is known.
         ConnectionError: the client is gone.
     """
-    protocol = negotiated(request, (PROTOCOL,))
-    headers = {"Connection": "Upgrade", "Upgrade": SPDY, "X-Stream-Protocol-Version": protocol}
-    async with taken_over(request, headers) as pipe:
+    async with speaking_spdy(request, negotiated(request, (PROTOCOL,))) as pipe:
         await forwarding.run(pipe)
 
 

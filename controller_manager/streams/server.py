@@ -21,9 +21,9 @@ from controller_manager.streams.portforward import Forwarding, ports_of
 from controller_manager.streams.remotecommand import Perform, Place, attach, execute
 from controller_manager.streams.sessions import Options, OptionsError, Serve, Session
 from controller_manager.streams.settings import StreamSettings
-from controller_manager.streams.spdy_sessions import HandshakeError, is_spdy
-from controller_manager.streams.upgrade import Upgraded
-from controller_manager.streams.websockets import is_websocket, offered
+from controller_manager.streams.spdy_sessions import SPDY, HandshakeError
+from controller_manager.streams.upgrade import Upgraded, wants_upgrade
+from controller_manager.streams.websockets import WEBSOCKET, offered
 
 log = logging.getLogger("kubelet")
 
@@ -177,10 +177,10 @@ class Kubelets:
     async def forward(self, request: web.BaseRequest, pod: Obj, _: str) -> Answer:
         """Connections to ports of a pod."""
         forwarding = Forwarding(self._pods, pod)
-        if is_spdy(request):
+        if wants_upgrade(request, SPDY):
             await portforward.over_spdy(request, forwarding)
             return Upgraded()
-        if not is_websocket(request):
+        if not wants_upgrade(request, WEBSOCKET):
             raise Refusal(400, "Upgrade request required")
         if portforward.TUNNEL in offered(request):
             return await portforward.over_tunnel(request, forwarding)
@@ -196,10 +196,10 @@ class Kubelets:
 
 async def _over(request: web.BaseRequest, options: Options, serve: Serve) -> Answer:
     """Serve a remote command over the protocol that the client asks for."""
-    if is_spdy(request):
+    if wants_upgrade(request, SPDY):
         await spdy_sessions.over_spdy(request, options, serve)
         return Upgraded()
-    if not is_websocket(request):
+    if not wants_upgrade(request, WEBSOCKET):
         raise Refusal(400, "Upgrade request required")
     _check_offered(request, websockets.PROTOCOLS)
     return await websockets.over_websocket(request, options, serve)

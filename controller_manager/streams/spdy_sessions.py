@@ -1,6 +1,7 @@
 """Remote commands over SPDY: the client opens a stream for each standard stream (cri-streaming's httpstream)."""
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 
 from aiohttp import web
 
@@ -48,10 +49,10 @@ def negotiated(request: web.BaseRequest, known: tuple[str, ...]) -> str:
     raise HandshakeError(403, f"unable to upgrade: {why}", known=known)
 
 
-def is_spdy(request: web.BaseRequest) -> bool:
-    """Whether a client wants SPDY."""
-    headers = request.headers
-    return "upgrade" in headers.get("Connection", "").lower() and headers.get("Upgrade", "").lower() == SPDY.lower()
+def speaking_spdy(request: web.BaseRequest, protocol: str) -> AbstractAsyncContextManager[Pipe]:
+    """The connection of a request, which becomes SPDY with a protocol on it (see taken_over)."""
+    headers = {"Connection": "Upgrade", "Upgrade": SPDY, "X-Stream-Protocol-Version": protocol}
+    return taken_over(request, headers)
 
 
 class SpdySession:
@@ -122,8 +123,7 @@ async def over_spdy(request: web.BaseRequest, options: Options, serve: Serve) ->
         ConnectionError: the client is gone.
     """
     protocol = negotiated(request, PROTOCOLS)
-    headers = {"Connection": "Upgrade", "Upgrade": SPDY, "X-Stream-Protocol-Version": protocol}
-    async with taken_over(request, headers) as pipe:
+    async with speaking_spdy(request, protocol) as pipe:
         session = SpdySession(pipe, protocol, options)
         await while_listening(session.connection.run(), _served(session, serve))
 

@@ -60,6 +60,12 @@ class Upgraded:
         """Nothing is sent."""
 
 
+def wants_upgrade(request: web.BaseRequest, to: str) -> bool:
+    """Whether a client wants its connection to change to a protocol: "websocket", "SPDY/3.1"."""
+    headers = request.headers
+    return "upgrade" in headers.get("Connection", "").lower() and headers.get("Upgrade", "").lower() == to.lower()
+
+
 @asynccontextmanager
 async def taken_over(request: web.BaseRequest, headers: Mapping[str, str]) -> AsyncIterator[Raw]:
     """The connection of a request, after the answer that it changes its protocol; closed at the end.

@@ -14,6 +14,7 @@ from apiserver.api.meta import Obj
 from controller_manager.streams.inlet import Inlet
 from controller_manager.streams.sessions import Options, Serve, told, while_listening
 
+WEBSOCKET = "websocket"
 PROTOCOLS = (
     "v5.channel.k8s.io",
     "v4.channel.k8s.io",
@@ -28,12 +29,6 @@ PIECE = 32 * 1024
 """Bytes that are sent in one message."""
 FAREWELL = 10.0
 """Seconds that a client has to take the end."""
-
-
-def is_websocket(request: web.BaseRequest) -> bool:
-    """Whether a client wants one."""
-    headers = request.headers
-    return "upgrade" in headers.get("Connection", "").lower() and headers.get("Upgrade", "").lower() == "websocket"
 
 
 def offered(request: web.BaseRequest) -> list[str]:
