@@ -25,6 +25,7 @@ from apiserver.endpoints.openapi.documents import OpenAPI
 from apiserver.endpoints.pages import Page, Pages
 from apiserver.endpoints.routes import Router
 from apiserver.endpoints.server import Server
+from apiserver.endpoints.tables import Tables
 from apiserver.endpoints.watch import Watches
 from apiserver.housekeeping import housekeeping
 from apiserver.listening import listening, reachable
@@ -94,7 +95,7 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
         await bootstrap(registry, _place(config))
         registrar = Registrar(registry)
         registrar.load()
-        renderer = Renderer(clock, release.definitions)
+        renderer = Renderer(clock, Tables(release.definitions, registry.customs.columns))
         metrics = Metrics(lambda: _objects(registry))
         watches = Watches(registry, renderer, metrics)
         kubelets = _kubelets(config)

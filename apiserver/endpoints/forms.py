@@ -1,6 +1,6 @@
 """The forms of an answer: objects as they are, as a Table or as metadata only; one, a list, or events of a watch."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -10,7 +10,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.endpoints.negotiation import Form
 from apiserver.endpoints.params import Query
-from apiserver.endpoints.tables import Row, columns, compile_row, row_order
+from apiserver.endpoints.tables import Row, Tables
 from apiserver.registry.clock import Clock
 from apiserver.registry.codec import Buffer, Codec
 from apiserver.registry.storage import Selected
@@ -57,13 +57,14 @@ def shape_of(form: Form, query: Query) -> Shape:
 class Renderer:
     """Writes stored objects in the shape that a client asked for; rows and metadata are kept per (key, revision)."""
 
-    def __init__(self, clock: Clock, definitions: Mapping[str, Obj]) -> None:
+    def __init__(self, clock: Clock, tables: Tables) -> None:
         self._clock = clock
-        self._definitions = definitions
+        self._tables = tables
         self._rows: dict[tuple[str, str, int, int], tuple[Row, bytes]] = {}
 
     def invalidate(self) -> None:
         """Forget rows: the columns of a custom kind may have changed."""
+        self._tables.invalidate()
         self._rows.clear()
 
     def one(self, kv: KeyValue, codec: Codec, shape: Shape) -> bytes:
@@ -85,20 +86,20 @@ class Renderer:
                     f"(*{_go_package(codec.resource)}.{codec.resource.kind})"
                 )
 
-    def computed(self, obj: Obj, shape: Shape) -> bytes:
-        """An object that is stored nowhere, such as a Scale: as it is, or as the row of a Table."""
+    def computed(self, resource: Resource, obj: Obj, shape: Shape) -> bytes:
+        """An object that is stored nowhere, such as the Scale of a resource: as it is, or as the row of a Table."""
         if shape.form.transform != "Table":
             return orjson.dumps(obj)
         version, metadata = f"meta.k8s.io/{shape.form.version}", obj.get("metadata", {})
-        group, kind = obj["apiVersion"].rpartition("/")[0], obj["kind"]
+        printer = self._tables.computed(resource, obj)
         shown = {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": metadata}
         included = {"None": None, "Object": obj}.get(shape.include, shown)
-        row = {"cells": compile_row(group, kind, obj=obj).at(self._clock.now()), "object": included}
+        row = {"cells": printer.row(obj).at(self._clock.now()), "object": included}
         table = {
             "kind": "Table",
             "apiVersion": version,
             "metadata": {"resourceVersion": metadata.get("resourceVersion", "")},
-            "columnDefinitions": columns(group, kind, definitions=self._definitions),
+            "columnDefinitions": self._tables.defined(printer),
             "rows": [row],
         }
         return orjson.dumps(table)
@@ -115,7 +116,7 @@ class Renderer:
                 head = {"kind": codec.resource.list_kind, "apiVersion": codec.resource.api_version}
                 return _list(head, metadata, codec.items(selected.items))
             case "Table":
-                return self._table(codec, _in_row_order(codec, selected.items), shape, metadata=metadata)
+                return self._table(codec, self._in_row_order(codec, selected.items), shape, metadata=metadata)
             case "PartialObjectMetadataList":
                 head = {"kind": shape.form.transform, "apiVersion": f"meta.k8s.io/{shape.form.version}"}
                 if not selected.items:  # upstream's list begins as nil here
@@ -153,10 +154,10 @@ class Renderer:
     def _table(
         self, codec: Codec, items: Sequence[KeyValue], shape: Shape, *, metadata: Obj, with_columns: bool = True
     ) -> bytes:
-        resource, version = codec.resource, f"meta.k8s.io/{shape.form.version}"
+        version = f"meta.k8s.io/{shape.form.version}"
         now = self._clock.now()
         rows = b",".join([self._row(codec, kv, shape, now) for kv in items])
-        defined = columns(resource.group, resource.kind, definitions=self._definitions) if with_columns else None
+        defined = self._tables.defined(self._tables.printer(codec.resource)) if with_columns else None
         head = {"kind": "Table", "apiVersion": version, "metadata": metadata, "columnDefinitions": defined}
         return b'%b,"rows":[%b]}' % (orjson.dumps(head)[:-1], rows)
 
@@ -172,6 +173,11 @@ class Renderer:
         conditions = b'"conditions":%b,' % orjson.dumps(row.conditions) if row.conditions else b""
         return b'{"cells":%b,%b"object":%b}' % (orjson.dumps(row.at(now)), conditions, obj)
 
+    def _in_row_order(self, codec: Codec, items: Sequence[KeyValue]) -> Sequence[KeyValue]:
+        """The objects in the order in which a Table shows them."""
+        order = self._tables.printer(codec.resource).order
+        return items if order is None else sorted(items, key=lambda kv: order(codec.decode(kv)))
+
     def _metadata_only(self, codec: Codec, kv: KeyValue, shape: Shape) -> bytes:
         return _partial(shape.form.version, self._compiled(codec, kv)[1])
 
@@ -183,7 +189,7 @@ class Renderer:
         if found is None:
             obj = codec.decode(kv)
             metadata = memoryview(orjson.dumps(obj["metadata"])).tobytes()  # as in Codec.encode
-            found = compile_row(resource.group, resource.kind, obj=obj), metadata
+            found = self._tables.printer(resource).row(obj), metadata
             if len(self._rows) >= ROWS:
                 self._rows.clear()
             if kv.mod_revision:
@@ -196,12 +202,6 @@ def _partial(version: str, metadata: bytes) -> bytes:
         version.encode(),
         metadata,
     )
-
-
-def _in_row_order(codec: Codec, items: Sequence[KeyValue]) -> Sequence[KeyValue]:
-    """The objects in the order in which a Table shows them."""
-    order = row_order(codec.resource.group, codec.resource.kind)
-    return items if order is None else sorted(items, key=lambda kv: order(codec.decode(kv)))
 
 
 def _list(head: Obj, metadata: Obj, items: Iterable[Buffer]) -> bytes:

@@ -169,7 +169,7 @@ class Handlers:
             return self._written(asked, shape, answer)
         if isinstance(answer, Selected):
             return self._listed(asked, shape, answer)
-        shown = self._renderer.computed(answer, shape)
+        shown = self._renderer.computed(target.resource, answer, shape)
         return self._finished(asked, shape, shown, code=201 if verb == "create" else 200)
 
     async def _body(self, asked: Asked, kind: str = "") -> Body:

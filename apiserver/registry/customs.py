@@ -1,6 +1,6 @@
 """Custom kinds as they are served: rows that come and go, and what the verbs need of each beside its row."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from math import inf
 from typing import NamedTuple
@@ -95,6 +95,11 @@ class Customs:
     def find(self, resource: Resource) -> CustomKind | None:
         """What serves a row, None where it is a built-in one."""
         return self._kinds.get((resource.group, resource.version, resource.kind))
+
+    def columns(self, resource: Resource) -> Sequence[Obj] | None:
+        """The additionalPrinterColumns of a row, None where it is a built-in one."""
+        kind = self.find(resource)
+        return None if kind is None else kind.version.get("additionalPrinterColumns") or ()
 
     def __iter__(self) -> Iterator[CustomKind]:
         return iter(self._kinds.values())

@@ -18,8 +18,9 @@ Printed = Callable[[str, str, Obj], dict[str, Any]]
 def printed() -> Printed:
     def show(group: str, kind: str, body: Obj) -> dict[str, Any]:
         metadata = {"name": "x", "creationTimestamp": CREATED, **body.get("metadata", {})}
-        names = [column["name"] for column in tables.columns(group, kind, definitions={})]
-        cells = tables.compile_row(group, kind, obj={**body, "metadata": metadata}).at(NOW)
+        printer = tables.printer_of(group, kind)
+        names = [column["name"] for column in printer.defined({})]
+        cells = printer.row({**body, "metadata": metadata}).at(NOW)
         return dict(zip(names, cells, strict=False))
 
     return show

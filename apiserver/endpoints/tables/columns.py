@@ -1,11 +1,12 @@
-"""What a column is, what a printer is, and what many kinds share."""
+"""What a column is, what a row and a printer are, and what many kinds share."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from apiserver.api.meta import Obj, name_of
 from apiserver.endpoints.tables.fields import Cells
-from apiserver.endpoints.tables.format import age
+from apiserver.endpoints.tables.format import Since, age
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 CORE = "io.k8s.api.core.v1."
@@ -48,6 +49,28 @@ def _description(doc: str, definitions: Mapping[str, Obj]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a Table, but for the time.
+
+    Attributes:
+        cells: the cells; where `moving` has an entry, the one here means nothing.
+        moving: (index, cell) of the cells that change with the time.
+        conditions: the row's conditions; leave the field out of the answer where there are none.
+    """
+
+    cells: Cells
+    moving: tuple[tuple[int, Since], ...]
+    conditions: list[Obj]
+
+    def at(self, now: float) -> list[Any]:
+        """The cells as they read at a time (seconds since the epoch), ready for JSON."""
+        cells = self.cells.copy()
+        for index, cell in self.moving:
+            cells[index] = cell.at(now)
+        return cells
+
+
+@dataclass(frozen=True, slots=True)
 class Printer:
     """How a kind looks in a Table.
 
@@ -61,6 +84,23 @@ class Printer:
     cells: Callable[[Obj], Cells]
     conditions: Callable[[Obj], list[Obj]] | None = None
     order: Callable[[Obj], tuple[int, str]] | None = None
+
+    def defined(self, definitions: Mapping[str, Obj]) -> list[Obj]:
+        """The columnDefinitions.
+
+        Args:
+            definitions: OpenAPI definitions by name, from which the descriptions of fields come; may be empty.
+        """
+        return [column.definition(definitions) for column in self.columns]
+
+    def row(self, obj: Obj) -> Row:
+        """The row of an object, which is only read; to be cached for as long as the object stays as it is.
+
+        Odd or missing data never raises.
+        """
+        cells = self.cells(obj)
+        moving = tuple([(index, cell) for index, cell in enumerate(cells) if type(cell) is Since])
+        return Row(cells, moving, self.conditions(obj) if self.conditions else [])
 
 
 Printers = Mapping[tuple[str, str], Printer]

@@ -22,6 +22,9 @@ _STEPS = (
     (8 * _YEAR, _YEAR, "y", _DAY, "d"),
 )
 
+_LONGEST = ((1 << 63) - 1) // 10**9
+"""Seconds of Go's longest duration: everything from before the 18th century is as old."""
+
 _ZERO_TIME = -62135596800.0  # 0001-01-01T00:00:00Z, what Go writes for a time that is not set
 
 
@@ -30,7 +33,7 @@ def human_duration(seconds: float) -> str:
 
     Source: HumanDuration of k8s.io/apimachinery/pkg/util/duration.
     """
-    whole = int(seconds)
+    whole = min(int(seconds), _LONGEST)
     if whole < _SECONDS_ALONE:
         if whole < -1:
             return "<invalid>"
