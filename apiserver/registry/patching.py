@@ -8,6 +8,7 @@ import orjson
 
 from apiserver.api import errors, field, json_syntax
 from apiserver.api.errors import ApiError
+from apiserver.api.go_values import go_text
 from apiserver.api.meta import Obj
 from apiserver.api.patch import json_patch, merge_patch, strategic_merge
 from apiserver.api.patch.merge_schema import MergeKind
@@ -99,7 +100,7 @@ class StrategicMergePatch(Patch):
     def shown(self, patched: Any) -> str:
         """The patch itself, as Go prints a map."""
         del patched
-        return strategic_merge.go_text(self.body)
+        return go_text(self.body)
 
 
 Make = Callable[[bytes, Callable[[], MergeKind]], Patch]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from apiserver.api.errors import ApiError
 from apiserver.api.patch.merge_schema import MergeSchema
-from apiserver.api.patch.strategic_merge import apply, go_text
+from apiserver.api.patch.strategic_merge import apply
 from apiserver.api.schema import load_definitions
 
 
@@ -240,10 +240,6 @@ def test_a_body_that_is_no_object_is_a_bad_request(schema, patch, kind):
         apply({}, patch, schema.kind("io.k8s.api.core.v1.Pod"))
     message = f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
     assert (caught.value.code, caught.value.message) == (400, message)
-
-
-def test_values_are_shown_as_go_prints_them():
-    assert go_text({"b": [1, "x", None], "a": {"t": True}}) == "map[a:map[t:true] b:[1 x <nil>]]"
 
 
 ENV = st.lists(st.sampled_from("abcdef"), unique=True, max_size=6)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from apiserver.api.errors import ApiError, bad_request
+from apiserver.api.go_values import go_text
 from apiserver.api.meta import Obj
 from apiserver.api.patch.json_patch import rejected
 from apiserver.api.patch.merge_patch import TOO_DEEP
@@ -51,21 +52,6 @@ def apply(doc: Obj, patch: Any, kind: MergeKind) -> Obj:
         return _merged_map(doc, patch, kind)
     except RecursionError:
         raise bad_request(TOO_DEEP) from None
-
-
-def go_text(value: Any) -> str:
-    """The value as Go's %v prints it, which is how upstream shows patches in its errors."""
-    match value:
-        case dict():
-            return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in sorted(value))}]"
-        case list():
-            return f"[{' '.join(map(go_text, value))}]"
-        case None:
-            return "<nil>"
-        case bool():
-            return "true" if value else "false"
-        case _:
-            return str(value)
 
 
 def _no_merge_key(item: Obj, key: str) -> ApiError:
