@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from apiserver.api import errors
+from apiserver.api.parameters import Parameters
 from apiserver.endpoints.discovery import AGGREGATED_VERSIONS, Discovery, Document
 from apiserver.endpoints.negotiation import JSON, TEXT, clauses
 from apiserver.endpoints.openapi.documents import OpenAPI
 from apiserver.endpoints.openapi.gnostic import ACCEPTED, CONTENT_TYPE
-from apiserver.endpoints.params import Query
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
 
@@ -67,7 +67,7 @@ class Pages:
             **issuer,
         }
 
-    def page(self, path: str, query: Query, accept: str) -> Page:
+    def page(self, path: str, query: Parameters, accept: str) -> Page:
         """The page at a path.
 
         Raises:
@@ -88,21 +88,22 @@ class Pages:
     def _paths(self) -> Page:
         return Page(self._discovery.paths().body)
 
-    def _health(self, root: str, rest: str, query: Query) -> Page:
+    def _health(self, root: str, rest: str, query: Parameters) -> Page:
         if rest:
             check = self._checks.get(rest)
             if check is None:
                 return NOT_FOUND
             wrong = check()
             return Page(b"ok", TEXT) if not wrong else Page(f"internal server error: {wrong}\n".encode(), TEXT, 500)
-        without = query.get("exclude", "")
-        found = {name: check() for name, check in self._checks.items() if name != without}
+        without = set(query.all("exclude"))
+        found = {name: check() for name, check in self._checks.items() if name not in without}
         failed = any(found.values())
         if not failed and "verbose" not in query:
             return Page(b"ok", TEXT)
         lines = [self._checked(name, found.get(name)) for name in self._checks]
-        if without and without not in self._checks:
-            lines.append(f'warn: some health checks cannot be excluded: no matches for "{without}"')
+        if unknown := sorted(without - self._checks.keys()):
+            named = ",".join(f'"{name}"' for name in unknown)
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {named}")
         lines.append(f"{root} check {'failed' if failed else 'passed'}")
         return Page(("\n".join(lines) + "\n").encode(), TEXT, 500 if failed else 200)
 
@@ -134,7 +135,7 @@ class Pages:
             raise errors.unknown_path()
         return _negotiated(document)
 
-    def _schema(self, rest: str, query: Query, accept: str) -> Page:
+    def _schema(self, rest: str, query: Parameters, accept: str) -> Page:
         if rest == "v2":
             if any(clause.media in ACCEPTED for clause in clauses(accept)):
                 found = self._openapi.v2_protobuf()

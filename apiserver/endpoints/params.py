@@ -1,78 +1,44 @@
-"""Query parameters and bodies: what a request says beside its path, checked with upstream's words."""
+"""Parameters parameters and bodies: what a request says beside its path, checked with upstream's words."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl
 
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
 from apiserver.api.field import FieldError
-from apiserver.api.go_numbers import parse_int
 from apiserver.api.managed_fields import field_manager_errors, manager_name
 from apiserver.api.meta import Obj
+from apiserver.api.parameters import Parameters
 from apiserver.api.resources import Resource
 from apiserver.api.selectors import FieldSelector, SelectorError, parse_field_selector, parse_label_selector
 from apiserver.api.user import User
 from apiserver.endpoints.negotiation import JSON, PROTOBUF, YAML
 from apiserver.registry.options import DeleteOptions, ListOptions, WriteOptions
 
-Query = Mapping[str, str]
-"""Parameters by name; where one stands twice the first counts, as upstream has it."""
-
 COMMON_FIELDS = frozenset(("metadata.name", "metadata.namespace"))
-FALSE = frozenset(("", "0", "false"))
 REMEMBERED = 512
 """How long a query string may be to be worth its memory."""
-NO_QUERY: Query = MappingProxyType({})
+NO_QUERY = Parameters()
+Query = Parameters
 
 
-DRY_RUN, AND = "dryRun", "\n"
-"""The one parameter that is a list, and what stands between its values."""
-
-
-def parse_query(text: str) -> Query:
+def parse_query(text: str) -> Parameters:
     """The parameters of a raw query string."""
     return _remembered(text) if len(text) <= REMEMBERED else _parsed(text)
 
 
 @lru_cache(maxsize=4096)
-def _remembered(text: str) -> Query:
+def _remembered(text: str) -> Parameters:
     return _parsed(text)
 
 
-def _parsed(text: str) -> Query:
-    found: dict[str, str] = {}
-    for name, value in parse_qsl(text, keep_blank_values=True):
-        if name == DRY_RUN and name in found:
-            found[name] += f"{AND}{value}"
-        found.setdefault(name, value)
-    return MappingProxyType(found)
+def _parsed(text: str) -> Parameters:
+    return Parameters(parse_qsl(text, keep_blank_values=True))
 
 
-def is_true(query: Query, name: str) -> bool:
-    """Whether a parameter is there and not false (conversion.Convert_Slice_string_To_bool)."""
-    value = query.get(name)
-    return value is not None and (value.lower() not in FALSE or value == "")
-
-
-def integer(query: Query, name: str) -> int | None:
-    """A numeric parameter, None where absent or empty.
-
-    Raises:
-        ApiError: 400 with the words of Go's ParseInt.
-    """
-    text = query.get(name)
-    if not text:
-        return None
-    try:
-        return parse_int(text)
-    except ValueError as error:
-        raise errors.bad_request(str(error)) from error
-
-
-def list_options(query: Query, resource: Resource, *, name: str = "") -> ListOptions:
+def list_options(query: Parameters, resource: Resource, *, name: str = "") -> ListOptions:
     """ListOptions of a list or watch.
 
     Args:
@@ -85,8 +51,8 @@ def list_options(query: Query, resource: Resource, *, name: str = "") -> ListOpt
     """
     if not query and not name:
         return _EVERYTHING
-    limit = integer(query, "limit") or 0
-    integer(query, "timeoutSeconds")
+    limit = query.integer("limit") or 0
+    query.integer("timeoutSeconds")
     labels, fields = query.get("labelSelector", ""), query.get("fieldSelector", "")
     try:
         label_selector = parse_label_selector(labels) if labels else None
@@ -126,9 +92,9 @@ def _fields_of(text: str, resource: Resource) -> FieldSelector | None:
     return selector if selector.terms else None
 
 
-def _check_match(query: Query, options: ListOptions) -> None:
+def _check_match(query: Parameters, options: ListOptions) -> None:
     """Refuse pairs that mean nothing (metainternalversion/validation.ValidateListOptions)."""
-    watch, initial = is_true(query, "watch"), query.get("sendInitialEvents")
+    watch, initial = query.is_true("watch"), query.get("sendInitialEvents")
     if initial is None and not options.match:
         return
     found = list(_match_errors(options, watch=watch, initial=initial))
@@ -171,7 +137,7 @@ def _watch_errors(options: ListOptions, initial: str | None) -> list[FieldError]
     return found
 
 
-def write_options(query: Query, *, user: User, agent: str, kind: str) -> WriteOptions:
+def write_options(query: Parameters, *, user: User, agent: str, kind: str) -> WriteOptions:
     """CreateOptions, UpdateOptions or PatchOptions.
 
     Args:
@@ -187,9 +153,9 @@ def write_options(query: Query, *, user: User, agent: str, kind: str) -> WriteOp
         return WriteOptions(user, manager=manager_name("", agent))
     manager = query.get("fieldManager", "")
     validation = query.get("fieldValidation") or "Warn"
-    dry_run = query.get("dryRun")
+    dry_run = query.all("dryRun")
     forced = kind == "PatchOptions" and "force" in query
-    if manager or dry_run is not None or validation != "Warn" or forced:
+    if manager or dry_run or validation != "Warn" or forced:
         found = [
             *([field.forbidden("force", "may not be specified for non-apply patch")] if forced else []),
             *field_manager_errors(manager),
@@ -202,15 +168,16 @@ def write_options(query: Query, *, user: User, agent: str, kind: str) -> WriteOp
     return WriteOptions(user, dry_run=bool(dry_run), manager=manager_name(manager, agent), validation=validation)
 
 
-def _dry_run_errors(value: object) -> list[FieldError]:
-    """What is wrong with dryRun, a list of which "All" is the one value."""
-    given = [] if value is None else value if isinstance(value, list) else str(value).split(AND)
-    if all(v == "All" for v in given):
-        return []
-    return [field.not_supported("dryRun", given, ("All",))]
+def is_dry_run(given: Sequence[str]) -> bool:
+    """Whether dryRun, a list, has no other value than "All" (ValidateDryRun)."""
+    return all(value == "All" for value in given)
 
 
-def delete_options(query: Query, body: Obj | None, *, user: User) -> DeleteOptions:
+def _dry_run_errors(given: Sequence[str]) -> list[FieldError]:
+    return [] if is_dry_run(given) else [field.not_supported("dryRun", given, ("All",))]
+
+
+def delete_options(query: Parameters, body: Obj | None, *, user: User) -> DeleteOptions:
     """DeleteOptions, from the body where there is one, else from the query.
 
     Args:
@@ -228,7 +195,7 @@ def delete_options(query: Query, body: Obj | None, *, user: User) -> DeleteOptio
         given.get("orphanDependents"),
         given.get("gracePeriodSeconds"),
     )
-    found = _propagation_errors(policy, orphan) + _dry_run_errors(given.get("dryRun"))
+    found = _propagation_errors(policy, orphan) + _dry_run_errors(given.get("dryRun") or ())
     if found:
         raise errors.invalid("meta.k8s.io", "DeleteOptions", name="", errors=found)
     if orphan is not None:
@@ -243,13 +210,15 @@ def delete_options(query: Query, body: Obj | None, *, user: User) -> DeleteOptio
     )
 
 
-def _delete_query(query: Query) -> Mapping[str, Any]:
+def _delete_query(query: Parameters) -> Mapping[str, Any]:
     if not query:
         return query
-    found: dict[str, Any] = {"gracePeriodSeconds": integer(query, "gracePeriodSeconds")}
-    if "orphanDependents" in query:
-        found["orphanDependents"] = is_true(query, "orphanDependents")
-    return {name: query[name] for name in ("propagationPolicy", "dryRun") if name in query} | found
+    return {
+        "dryRun": query.all("dryRun"),
+        "gracePeriodSeconds": query.integer("gracePeriodSeconds"),
+        "orphanDependents": query.is_true("orphanDependents") if "orphanDependents" in query else None,
+        "propagationPolicy": query.get("propagationPolicy"),
+    }
 
 
 def _propagation_errors(policy: object, orphan: object) -> list[FieldError]:
@@ -259,11 +228,6 @@ def _propagation_errors(policy: object, orphan: object) -> list[FieldError]:
     if policy not in (None, "Foreground", "Background", "Orphan"):
         return [field.not_supported("propagationPolicy", policy, ("Foreground", "Background", "Orphan", "nil"))]
     return []
-
-
-def timeout_seconds(query: Query) -> int | None:
-    """How many seconds a list or watch may take (timeoutSeconds)."""
-    return integer(query, "timeoutSeconds")
 
 
 def unknown_format(media: Sequence[str] = (JSON, YAML, PROTOBUF)) -> ApiError:

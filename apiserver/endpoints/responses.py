@@ -10,9 +10,10 @@ from aiohttp import web
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
+from apiserver.api.parameters import Parameters
 from apiserver.endpoints.answers import Answer
 from apiserver.endpoints.negotiation import JSON, YAML, error_media
-from apiserver.endpoints.params import Query, parse_query
+from apiserver.endpoints.params import parse_query
 
 GZIP_FROM = 128 * 1024
 """Bytes from which an answer is compressed for clients that want it (apiserver's defaultGzipThresholdBytes)."""
@@ -60,7 +61,7 @@ def to_yaml(body: bytes) -> bytes:
     )
 
 
-def is_pretty(query: Query, agent: str) -> bool:
+def is_pretty(query: Parameters, agent: str) -> bool:
     """Whether the answer is meant for human eyes (responsewriters.isPrettyPrint)."""
     wish = query.get("pretty")
     return wish in TRUE if wish else agent.startswith(PRETTY_AGENTS)

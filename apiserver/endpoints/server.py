@@ -10,16 +10,16 @@ from aiohttp import web
 
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
+from apiserver.api.parameters import Parameters
 from apiserver.api.user import User
 from apiserver.auth.authentication import Authentication
 from apiserver.auth.authorization import Authorizer, Request, is_anonymous, is_public
 from apiserver.auth.impersonation import USER, impersonated
-from apiserver.endpoints import params
 from apiserver.endpoints.answers import Answer, Reply
 from apiserver.endpoints.handlers import Action, Asked, Handlers, action_of
 from apiserver.endpoints.negotiation import answer_form
 from apiserver.endpoints.pages import BAD_REQUEST, Page, Pages
-from apiserver.endpoints.params import NO_QUERY, Query, parse_query
+from apiserver.endpoints.params import NO_QUERY, is_dry_run, parse_query
 from apiserver.endpoints.responses import compressed, is_pretty, response, shaped, status_response, warn
 from apiserver.endpoints.routes import CACHE, LONGEST, Route, Router, well_escaped
 from apiserver.endpoints.watch import Watches
@@ -189,10 +189,10 @@ class Server:
             return await compressed(page, headers.get("Accept-Encoding", ""))
         route, action, labels = bound
         asked = Asked(request, route, query, user, audit_id)
-        if route.watch or (query and action.verb == "list" and params.is_true(query, "watch")):
+        if route.watch or (query and action.verb == "list" and query.is_true("watch")):
             return await self._watched(asked, path, outcome)
         self._authorize(asked, action.verb, path)
-        outcome.labels = labels._replace(dry_run=_dry_run(query["dryRun"])) if "dryRun" in query else labels
+        outcome.labels = labels._replace(dry_run=_dry_run(query)) if "dryRun" in query else labels
         if route.target.subresource in CONNECTIONS:
             return await action.handle(self._handlers, asked)
         return await self._limited(asked, action)
@@ -256,7 +256,7 @@ class Server:
         finally:
             running[labels] -= 1
 
-    def _page(self, request: web.BaseRequest, path: str, query: Query, *, user: User, audit_id: str) -> Answer:
+    def _page(self, request: web.BaseRequest, path: str, query: Parameters, *, user: User, audit_id: str) -> Answer:
         if not self._authorizer.allows(Request(user, request.method.lower(), path)) and not is_public(path):
             raise errors.forbidden(
                 "", "", name="", why=f'User "{user.name}" cannot {request.method.lower()} path "{path}"'
@@ -282,7 +282,7 @@ def _sent(page: Page, audit_id: str) -> Answer:
     return response(page.body, code=page.code, media=page.media, audit_id=audit_id)
 
 
-def _as_wished(page: Page, request: web.BaseRequest, query: Query) -> Page:
+def _as_wished(page: Page, request: web.BaseRequest, query: Parameters) -> Page:
     """A page of discovery in the media type and layout that the client wants.
 
     Raises:
@@ -293,9 +293,9 @@ def _as_wished(page: Page, request: web.BaseRequest, query: Query) -> Page:
     return page._replace(body=shaped(page.body, form.media, pretty=pretty), media=form.media)
 
 
-def _dry_run(given: str) -> str:
+def _dry_run(query: Parameters) -> str:
     """The parameter as the metrics call it: clients cannot make up labels (metrics.cleanDryRun)."""
-    return given if given in ("", "All") else "invalid"
+    return "All" if is_dry_run(query.all("dryRun")) else "invalid"
 
 
 def _labels(verb: str, target: Target) -> Labels:

@@ -40,13 +40,13 @@ class Watches:
         shape = _shape(asked)
         target = asked.target
         selection = params.list_options(asked.query, target.resource, name=target.name)
-        seconds = params.timeout_seconds(asked.query)
+        seconds = asked.query.integer("timeoutSeconds")
         initial = asked.query.get("sendInitialEvents")
         options = WatchOptions(
             selection,
             float(seconds) if seconds else default_seconds(),
-            bookmarks=params.is_true(asked.query, "allowWatchBookmarks"),
-            initial=None if initial is None else params.is_true(asked.query, "sendInitialEvents"),
+            bookmarks=asked.query.is_true("allowWatchBookmarks"),
+            initial=None if initial is None else asked.query.is_true("sendInitialEvents"),
         )
         stream = Stream(self._registry.storage, self._frames_of(asked, shape), target.namespace, options)
         task = asyncio.current_task()

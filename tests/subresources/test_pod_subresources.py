@@ -109,6 +109,22 @@ async def test_what_needs_a_node_says_so(client, running_pod, path, code):
     assert (status, answer["kind"]) == (code, "Status")
 
 
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("sinceTime=2027-13-01T00:00:00Z", 'parsing time "2027-13-01T00:00:00Z": month out of range'),
+        (
+            "sinceTime=now",
+            'parsing time "now" as "2006-01-02T15:04:05Z07:00": cannot parse "now" as "2006"',
+        ),
+        ("tailLines=x", 'strconv.ParseInt: parsing "x": invalid syntax'),
+    ],
+)
+async def test_parameters_of_a_log_that_cannot_be_read_are_told_in_words_of_go(client, running_pod, query, why):
+    status, answer = await client.ask(f"GET {running_pod}/pods/p/log?{query}")
+    assert (status, answer["message"]) == (400, why)
+
+
 async def test_a_command_may_be_posted_without_a_body(client, namespace):
     await client.do(f"POST {namespace}/pods", POD)
     status, answer = await client.ask(f"POST {namespace}/pods/p/exec?command=ls")

@@ -35,6 +35,14 @@ async def test_a_check_may_be_left_out(api) -> None:
     assert 'warn: some health checks cannot be excluded: no matches for "other"' in unknown.text
 
 
+async def test_several_checks_may_be_left_out(api) -> None:
+    reply = await api.get("/readyz?verbose&exclude=etcd&exclude=b&exclude=ping&exclude=a")
+    assert reply.text == (
+        "[+]ping excluded: ok\n[+]log ok\n[+]etcd excluded: ok\n"
+        'warn: some health checks cannot be excluded: no matches for "a","b"\nreadyz check passed\n'
+    )
+
+
 async def test_a_closed_store_fails_the_checks_and_writes_and_leaves_reads(opened, tmp_path: Path) -> None:
     async with opened(Config(store=f"sqlite://{tmp_path / 'store'}")) as api:
         await api.make("a")

@@ -72,6 +72,15 @@ async def test_clients_cannot_make_up_labels(api) -> None:
     assert {labels[-2] for labels in refused} == {"other"}
 
 
+@pytest.mark.parametrize(
+    ("query", "label"), [("dryRun=All&dryRun=All", "All"), ("dryRun=All&dryRun=x", "invalid"), ("dryRun=", "invalid")]
+)
+async def test_a_dry_run_is_counted_as_one_however_often_it_is_asked_for(api, query: str, label: str) -> None:
+    await api.post(f"{CONFIG_MAPS}?{query}", {"metadata": {"name": "a"}})
+    found = await samples(api, "apiserver_request_total", **PLACE, verb="POST", dry_run=label)
+    assert list(found.values()) == [1]
+
+
 async def test_watches_under_way_and_their_events(api) -> None:
     labels = PLACE | {"verb": "WATCH", "scope": "namespace", "component": "apiserver"}
     async with api.watch(f"{CONFIG_MAPS}?watch=1") as watched:

@@ -1,9 +1,10 @@
 """The contract of subresources, and of resources that are not stored: what one is asked, and what it answers."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj
+from apiserver.api.parameters import Parameters
 from apiserver.api.resources import Resource
 from apiserver.registry.context import Registry, Written
 from apiserver.registry.decoding import Body
@@ -41,7 +42,6 @@ class Call:
     Attributes:
         verb: "get", "list", "create", "update", "patch" or "delete"; one that its row allows.
         query: the request's parameters.
-        search: the same as they were written, where a name may stand several times.
         body: what was sent with a create or an update.
         patch: what was sent with a patch.
     """
@@ -50,7 +50,7 @@ class Call:
     target: Target
     verb: str
     options: WriteOptions
-    query: Mapping[str, str]
+    query: Parameters
     body: Body | None = None
     patch: Patch | None = None
     search: str = ""

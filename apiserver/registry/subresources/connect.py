@@ -1,26 +1,21 @@
 """Logs, streams and proxies: where the kubelet is that answers, or why there is none (core/pod/strategy.go)."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from urllib.parse import parse_qsl
-
-import orjson
 
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
 from apiserver.api.field import FieldError
-from apiserver.api.go_numbers import parse_int
 from apiserver.api.meta import Obj
+from apiserver.api.parameters import Parameters, integer
+from apiserver.api.schema.times import canonical_time
 from apiserver.registry.subresources.call import Call, Location, read
 from apiserver.registry.subresources.kubelet_location import kubelet_location
 
-SIZES = ("limitBytes", "tailLines")
-NUMBERS = (*SIZES, "sinceSeconds")
+NUMBERS = ("sinceSeconds", "limitBytes", "tailLines")
 KUBELET_PATHS = {"attach": "attach", "exec": "exec", "portforward": "portForward"}
 STREAMS = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
 """Parameter → what kubelets call it."""
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
 async def log(call: Call) -> Location | None:
@@ -30,7 +25,9 @@ async def log(call: Call) -> Location | None:
         ApiError: 400, 404, 422; 500, the node has no address.
     """
     query = call.query
-    found = list(_log_errors(query))
+    numbers = {name: number for name in NUMBERS if (number := query.integer(name)) is not None}
+    since = _since(query)
+    found = list(_log_errors(numbers, since))
     if found:
         raise errors.invalid("", "PodLogOptions", name=call.target.name, errors=found)
     pod = await read(call)
@@ -38,12 +35,11 @@ async def log(call: Call) -> Location | None:
     node = pod["spec"].get("nodeName")
     if not node:
         return None
-    wanted = [(name, "true") for name in ("follow", "previous", "timestamps") if is_true(query, name)]
-    wanted += [(name, query[name]) for name in ("sinceSeconds", "sinceTime", *SIZES) if query.get(name)]
-    if query.get("stream"):
-        wanted.append(("stream", query["stream"]))
+    wanted = [(name, "true") for name in ("follow", "previous", "timestamps") if query.is_true(name)]
+    wanted += [(name, str(number)) for name, number in numbers.items()]
+    wanted += [(name, text) for name, text in (("sinceTime", since), ("stream", query.get("stream"))) if text]
     path = f"/containerLogs/{call.target.namespace}/{call.target.name}/{container}"
-    verified = not is_true(query, "insecureSkipTLSVerifyBackend")
+    verified = not query.is_true("insecureSkipTLSVerifyBackend")
     return await kubelet_location(call, node, path, wanted, upgrades=False, verified=verified)
 
 
@@ -66,18 +62,13 @@ async def stream(call: Call) -> Location:
 
 
 def _streams(call: Call) -> list[tuple[str, str]]:
-    wanted = [(there, "1") for here, there in STREAMS.items() if is_true(call.query, here)]
-    return wanted + [("command", word) for word in _all(call, "command") if call.target.subresource == "exec"]
+    wanted = [(there, "1") for here, there in STREAMS.items() if call.query.is_true(here)]
+    return wanted + [("command", word) for word in call.query.all("command") if call.target.subresource == "exec"]
 
 
 def _ports(call: Call) -> list[tuple[str, str]]:
-    texts = [text for value in _all(call, "ports") for text in value.split(",") if text]
-    return [("port", ",".join(str(_number(text)) for text in texts))] if texts else []
-
-
-def _all(call: Call, name: str) -> list[str]:
-    """All values of a parameter that may stand several times."""
-    return [value for known, value in parse_qsl(call.search, keep_blank_values=True) if known == name]
+    texts = [text for value in call.query.all("ports") for text in value.split(",") if text]
+    return [("port", ",".join(str(integer(text)) for text in texts))] if texts else []
 
 
 async def proxy(call: Call) -> Obj:
@@ -96,11 +87,6 @@ async def proxy(call: Call) -> Obj:
     raise ApiError(501, "NotImplemented", f"{what} is not implemented by this server yet")
 
 
-def is_true(query: Mapping[str, str], name: str) -> bool:
-    """Whether a parameter is there and neither "0" nor "false" (conversion.Convert_Slice_string_To_bool)."""
-    return query.get(name, "0").lower() not in ("0", "false")
-
-
 def _without_port(call: Call) -> Call:
     """The call, its name without the scheme and the port that a proxy's name may have ([SCHEME:]NAME[:PORT])."""
     parts = call.target.name.split(":")
@@ -112,32 +98,25 @@ def _without_port(call: Call) -> Call:
     return replace(call, target=replace(call.target, name=parts[1 if len(parts) == 3 else 0]))
 
 
-def _log_errors(query: Mapping[str, str]) -> Iterable[FieldError]:
-    """ValidatePodLogOptions, after the numbers are read."""
-    numbers = {name: _number(query[name]) for name in NUMBERS if query.get(name)}
+def _since(query: Parameters) -> str | None:
+    """The time from which lines are wanted, None for all."""
+    text = query.get("sinceTime")
+    try:
+        return canonical_time(text) if text else None
+    except ValueError as error:
+        raise errors.bad_request(str(error)) from error
+
+
+def _log_errors(numbers: Mapping[str, int], since: str | None) -> Iterable[FieldError]:
+    """ValidatePodLogOptions."""
     if numbers.get("tailLines", 0) < 0:
         yield field.invalid("tailLines", numbers["tailLines"], "must be greater than or equal to 0")
     if numbers.get("limitBytes", 1) < 1:
         yield field.invalid("limitBytes", numbers["limitBytes"], "must be greater than 0")
-    if query.get("sinceTime") and not _TIME.fullmatch(query["sinceTime"]):
-        raise errors.bad_request(_no_time(query["sinceTime"]))
-    if "sinceSeconds" in numbers and query.get("sinceTime"):
+    if "sinceSeconds" in numbers and since:
         yield field.forbidden("", "at most one of `sinceTime` or `sinceSeconds` may be specified")
     elif numbers.get("sinceSeconds", 1) < 1:
         yield field.invalid("sinceSeconds", numbers["sinceSeconds"], "must be greater than 0")
-
-
-def _no_time(text: str) -> str:
-    quoted = orjson.dumps(text).decode()
-    return f'parsing time {quoted} as "2006-01-02T15:04:05Z07:00": cannot parse {quoted} as "2006"'
-
-
-def _number(text: str) -> int:
-    """A number, or 400 with the words of Go's ParseInt."""
-    try:
-        return parse_int(text)
-    except ValueError as error:
-        raise errors.bad_request(str(error)) from error
 
 
 def _container(pod: Obj, name: str) -> str:
