@@ -16,6 +16,7 @@ from controller_manager.parts.clone_scaling import Pass, scale
 from controller_manager.parts.clone_updates import update_pods
 from controller_manager.parts.history import History, record, truncate
 from controller_manager.parts.updates import update
+from controller_manager.planning.clone_pods import id_of
 from controller_manager.planning.clone_sets import Member, Strategy, is_of, matters, members_of, soonest, strategy_of
 from controller_manager.planning.clone_status import (
     FAILED_SCALE,
@@ -59,7 +60,7 @@ class Observed:
     Attributes:
         pods: all that it owns.
         revisions: those that it owns, and those that it selects and nobody owns.
-        claims: those that it owns and that nobody deletes.
+        claims: those that it owns.
         nodes: the labels of nodes by their names, where the template spreads pods over domains.
     """
 
@@ -92,7 +93,7 @@ def observe(world: World, key: Key) -> Observed | None:
         selector,
         pods=list(world[POD].by(OWNER, uid)),
         revisions=[revision for revision in found if selector.matches(labels_of(revision))],
-        claims=[claim for claim in world[CLAIM].by(OWNER, uid) if not is_deleting(claim)],
+        claims=list(world[CLAIM].by(OWNER, uid)),
         nodes={name_of(node): labels_of(node) for node in world[NODE]} if spreads else {},
     )
 
@@ -131,7 +132,7 @@ def plan(seen: Observed, now: float) -> Plan:
         members = members_of(active, standing.update, strategy=strategy, now=now)
         yield from _tell(seen, _status(seen, members, strategy=strategy, standing=standing, now=now))
         return
-    claims = seen.claims
+    claims: Sequence[Obj] = [claim for claim in seen.claims if not is_deleting(claim)]
     if claims and not strategy.reuses_claims:
         claims = yield from clean_up(parent, claims, active=active, inactive=inactive)
     owner = Parent(CLONE_SET, parent, seen.selector)
@@ -141,8 +142,8 @@ def plan(seen: Observed, now: float) -> Plan:
         parent,
         strategy,
         members=members_of(mine, name_of(history.update), strategy=strategy, now=now),
-        terminating=inactive,
         claims=claims,
+        taken=frozenset(map(id_of, (*seen.pods, *seen.claims))),
         current=_version(parent, history.current),
         update=_version(parent, history.update),
         nodes=seen.nodes,

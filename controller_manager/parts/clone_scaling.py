@@ -46,8 +46,8 @@ class Pass:
         parent: the set.
         strategy: what it asks for.
         members: its active pods.
-        terminating: its other pods, whose names are taken.
         claims: those that it owns and that nobody deletes.
+        taken: ids that no new pod may have: of all its pods and claims.
         current: what pods of the current revision are made of.
         update: what the others are made of.
         nodes: the labels of nodes, where pods are spread over domains.
@@ -57,8 +57,8 @@ class Pass:
     parent: Obj
     strategy: Strategy
     members: Sequence[Member]
-    terminating: Sequence[Obj]
     claims: Sequence[Obj]
+    taken: frozenset[str]
     current: Version
     update: Version
     nodes: Mapping[str, Mapping[str, str]]
@@ -114,8 +114,7 @@ def _new_pods(run: Pass, diff: Diff) -> list[Obj]:
     number, old = diff.create_limit, min(diff.create_old, diff.create_limit)
     living = {id_of(each.pod) for each in run.members}
     waiting = {id_of(claim) for claim in run.claims} - living - {""}
-    taken = living | waiting | {id_of(pod) for pod in run.terminating}
-    ids = instance_ids(number, taken=taken, free=waiting, seed=f"{run.parent['metadata']['uid']}/{run.now}")
+    ids = instance_ids(number, taken=run.taken, free=waiting, seed=f"{run.parent['metadata']['uid']}/{run.now}")
     reference = owner_reference(CLONE_SET, run.parent)
     return [
         *new_pods(run.parent, run.current, ids=ids[:old], reference=reference, now=run.now),

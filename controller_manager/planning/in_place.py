@@ -19,6 +19,7 @@ from apiserver.api.meta import Obj, annotations_of, labels_of, name_of
 from controller_manager.planning.conditions import FALSE, TRUE, condition_of, without
 from controller_manager.planning.metadata_patches import metadata_patch, patched
 from controller_manager.planning.revisions import template_of
+from controller_manager.planning.stages.images import image_of
 from controller_manager.planning.times import seconds, stamp
 
 GATE = "InPlaceUpdateReady"
@@ -290,23 +291,21 @@ def is_updated(pod: Obj) -> bool:
 def _are_containers_updated(pod: Obj) -> bool:
     """Whether all containers run other images than before (defaultCheckContainersInPlaceUpdateCompleted).
 
-    An image of another name and the same id counts only where the status has the name as the pod has it.
+    An image of the same id is another one where its name is the one that the pod has: a change that was taken back
+    before the kubelet saw it is complete, which upstream knows by the hashes that its daemon reads of containers.
     """
-    state = _state_of(pod)
-    last = (state or {}).get("lastContainerStatuses")
-    if not last:
-        return True
+    last = (_state_of(pod) or {}).get("lastContainerStatuses") or {}
     told = {each["name"]: each for each in (pod.get("status") or {}).get("containerStatuses") or ()}
-    wanted = {container["name"]: container["image"] for container in pod["spec"]["containers"]}
-    for name, before in last.items():
-        status = told.get(name)
-        if status is None:
-            return False
-        image = wanted.get(name, "")
-        image = image if ":" in image else f"{image}:latest"
-        if status.get("imageID", "") == before.get("imageID", "") and status.get("image") != image:
-            return False
-    return True
+    wanted = {container["name"]: container.get("image") or "" for container in pod["spec"]["containers"]}
+    return all(
+        name in told and _is_another(told[name], before, wanted=wanted.get(name, "")) for name, before in last.items()
+    )
+
+
+def _is_another(status: Obj, before: Obj, *, wanted: str) -> bool:
+    if status.get("imageID", "") != before.get("imageID", ""):
+        return True
+    return bool(wanted) and image_of(wanted).reference == image_of(status.get("image") or "").reference
 
 
 def _json(told: Obj) -> str:
