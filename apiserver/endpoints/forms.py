@@ -7,9 +7,9 @@ import orjson
 
 from apiserver.api import errors
 from apiserver.api.meta import Obj
+from apiserver.api.parameters import Parameters
 from apiserver.api.resources import Resource
 from apiserver.endpoints.negotiation import Form
-from apiserver.endpoints.params import Query
 from apiserver.endpoints.tables import Row, Tables
 from apiserver.registry.clock import Clock
 from apiserver.registry.codec import Buffer, Codec
@@ -37,7 +37,7 @@ class Shape:
 _PLAIN = Shape(Form())
 
 
-def shape_of(form: Form, query: Query) -> Shape:
+def shape_of(form: Form, query: Parameters) -> Shape:
     """The shape of an answer.
 
     Raises:

@@ -9,13 +9,13 @@ from aiohttp import web
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
+from apiserver.api.parameters import Parameters
 from apiserver.api.schema import DecodeError
 from apiserver.api.user import User
 from apiserver.endpoints import bodies, params
 from apiserver.endpoints.answers import Answer, Reply
 from apiserver.endpoints.forms import Renderer, Shape, shape_of
 from apiserver.endpoints.negotiation import answer_form, body_media
-from apiserver.endpoints.params import Query
 from apiserver.endpoints.responses import is_pretty, response, shaped, success
 from apiserver.endpoints.routes import Route
 from apiserver.registry import deletion, operations
@@ -56,7 +56,7 @@ class Asked(NamedTuple):
 
     request: web.BaseRequest
     route: Route
-    query: Query
+    query: Parameters
     user: User
     audit_id: str
 
@@ -159,8 +159,7 @@ class Handlers:
             body = await self._body(asked, below.kind if below else target.resource.kind)
         kind = OPTIONS.get(verb, "UpdateOptions")
         options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind=kind)
-        search = asked.request.raw_path.partition("?")[2]
-        answer = await part(Call(self._registry, target, verb, options, asked.query, body, patch, search))
+        answer = await part(Call(self._registry, target, verb, options, asked.query, body, patch))
         if isinstance(answer, Location):
             return await self._carry(asked, answer)
         if answer is None:

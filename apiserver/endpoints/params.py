@@ -21,7 +21,6 @@ COMMON_FIELDS = frozenset(("metadata.name", "metadata.namespace"))
 REMEMBERED = 512
 """How long a query string may be to be worth its memory."""
 NO_QUERY = Parameters()
-Query = Parameters
 
 
 def parse_query(text: str) -> Parameters:

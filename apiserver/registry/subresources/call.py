@@ -53,7 +53,6 @@ class Call:
     query: Parameters
     body: Body | None = None
     patch: Patch | None = None
-    search: str = ""
 
     @property
     def sent(self) -> Body:
