@@ -233,4 +233,4 @@ def scaled_again(outlook: Outlook, size: int, now: float) -> Outlook:
     if standing.unschedulable or not standing.doubted or size <= standing.replicas:
         return outlook
     shown = condition(FALSE, now, reason="reschedule", message="subset just recovered scaled up")
-    return replace(outlook, conditions=(shown,))
+    return replace(outlook, conditions=(*outlook.conditions, shown))

@@ -89,15 +89,17 @@ def test_half_a_pod_is_a_whole_one(share, total, wanted):
             'subset replicas (x%) should be correct percentage integer: strconv.ParseInt: parsing "x": invalid syntax',
         ),
         (
-            "4294967296%",
+            "9999999999%",
             5,
-            "subset replicas (4294967296%) should be correct percentage integer: "
-            'strconv.ParseInt: parsing "4294967296": value out of range',
+            (
+                "subset replicas (9999999999%) should be correct percentage integer: "
+                'strconv.ParseInt: parsing "9999999999": value out of range'
+            ),
         ),
     ],
 )
 def test_what_is_no_share_is_told(share, total, why):
-    with pytest.raises(ValueError) as raised:
+    with pytest.raises(ValueError, match="subset") as raised:
         share_of(share, total)
     assert str(raised.value) == why
 
