@@ -93,6 +93,23 @@ def patient() -> PatientClock:
 
 
 @pytest.fixture
+def asked() -> Callable[..., Client]:
+    """asked(access, clock?, …): a client, to be used within `async with`."""
+    return lambda access, clock=None, **more: Client(access, clock or Clock(), **more)
+
+
+@pytest.fixture
+def answer() -> Callable[..., bytes]:
+    """answer(body, header, …): a whole answer as it goes over the wire."""
+
+    def make(body: bytes, *headers: bytes, code: int = 200) -> bytes:
+        lines = [b"HTTP/1.1 %d x" % code, b"Content-Length: %d" % len(body), *headers]
+        return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+    return make
+
+
+@pytest.fixture
 async def cluster() -> AsyncIterator[Cluster]:
     """A real server over TLS."""
     async with Cluster() as found:

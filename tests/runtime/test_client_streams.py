@@ -1,0 +1,49 @@
+"""Streams over connections of their own: what they are fed, and what ends them."""
+
+import asyncio
+
+import pytest
+from aiohttp import web
+
+from apiserver.api.errors import ApiError
+
+
+async def test_a_stream_is_fed_as_it_comes_until_its_end(asked, speak):
+    said = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n3\r\ncde\r\n0\r\n\r\n"
+    fed = []
+    async with asked(await speak(said)) as client:
+        await client.stream("/x?watch=true", fed.append, seconds=20)
+    assert b"".join(fed) == b"abcde"
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n", 0),
+        (b'HTTP/1.1 410 x\r\nContent-Length: 52\r\n\r\n{"kind": "Status", "code": 410, "reason": "Expired"}', 410),
+        (b"", 0),
+    ],
+)
+async def test_a_stream_that_breaks_or_is_refused_is_an_error(asked, speak, said, code):
+    async with asked(await speak(said)) as client:
+        with pytest.raises(ApiError) as caught:
+            await client.stream("/x", lambda _: None, seconds=20)
+    assert caught.value.code == code
+
+
+async def test_a_stream_is_broken_off_by_what_its_feed_raises_and_when_its_time_is_up(asked, serve):
+    async def handle(request):
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b"x")
+        await asyncio.Event().wait()
+        return response
+
+    def refuse(_):
+        raise ApiError(410, "Expired", "too old")
+
+    async with asked(await serve(handle)) as client:
+        with pytest.raises(ApiError, match="too old"):
+            await client.stream("/x", refuse, seconds=20)
+        with pytest.raises(ApiError, match="no answer within"):
+            await client.stream("/x", lambda _: None, seconds=0.01)
