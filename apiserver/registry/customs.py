@@ -10,6 +10,7 @@ from apiserver.api.field_kinds import Struct
 from apiserver.api.field_schema import FieldSchema
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource, ResourceTable
+from apiserver.api.scale_paths import ScalePaths, scale_paths
 from apiserver.api.schema import Decoded, Schema
 
 Place = tuple[str, str, str]
@@ -51,6 +52,11 @@ class CustomKind:
     def fields(self) -> Struct:
         """The kind as managedFields sees it."""
         return self._types.fields.custom(self.schema)
+
+    @cached_property
+    def scale(self) -> ScalePaths | None:
+        """Where its objects keep what a Scale tells of them, None where they cannot be scaled."""
+        return scale_paths(self.version)
 
     def decode(self, given: Obj, *, body: bytes = b"", strict: bool = True) -> Decoded:
         """A document as an object of the kind, with defaults.

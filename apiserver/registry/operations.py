@@ -140,12 +140,12 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     kept = seen.obj.get("spec") if seen else None
     decoded = decode(registry, target.resource, body, validation=options.validation, kept=kept)
     obj = decoded.obj
-    _check_name(target, obj)
+    check_name(target, obj)
     _check_place(target, obj)
     warnings = decoded.warnings + deduplicate_owners(obj["metadata"])
 
     def change(old: Obj) -> Obj:
-        _check_uid(target, obj, old)
+        check_uid(target, obj, old)
         return obj | {"metadata": dict(obj["metadata"])}
 
     try:
@@ -153,7 +153,7 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     except ApiError as error:
         if error.code != 404:
             raise
-        _check_uid(target, obj, {"metadata": {}})
+        check_uid(target, obj, {"metadata": {}})
         if target.subresource or not target.resource.create_on_update:
             raise
         obj["metadata"].pop("resourceVersion", None)
@@ -283,8 +283,12 @@ def _revision(text: str) -> int:
         raise errors.bad_request(str(error)) from error
 
 
-def _check_uid(target: Target, new: Obj, old: Obj) -> None:
-    """Refuse the replacement of another object of the same name, or of one that is gone."""
+def check_uid(target: Target, new: Obj, old: Obj) -> None:
+    """Refuse the replacement of another object of the same name, or of one that is gone.
+
+    Raises:
+        ApiError: 409.
+    """
     uid = new["metadata"].get("uid")
     if uid and uid != old["metadata"].get("uid"):
         key = key_of(target.resource, target.namespace, target.name)
@@ -339,7 +343,12 @@ def _refuse_invalid(target: Target, obj: Obj, found: list[FieldError]) -> None:
         raise errors.invalid(resource.group, resource.kind, name=obj["metadata"].get("name") or "", errors=found)
 
 
-def _check_name(target: Target, obj: Obj) -> None:
+def check_name(target: Target, obj: Obj) -> None:
+    """Refuse a body that is of another object than the path.
+
+    Raises:
+        ApiError: 400.
+    """
     name = obj["metadata"].get("name")
     if not name:
         raise errors.bad_request(
@@ -370,7 +379,7 @@ async def patch(registry: Registry, target: Target, patch: Patch, options: Write
     def change(old: Obj) -> Obj:
         nonlocal warnings
         decoded = decode_patched(registry, target, patch, patch.apply(old), validation=options.validation)
-        _check_name(target, decoded.obj)
+        check_name(target, decoded.obj)
         _check_place(target, decoded.obj)
         warnings = decoded.warnings
         return decoded.obj
