@@ -29,6 +29,7 @@ from apiserver.registry.validation import (
     workloads,
 )
 from apiserver.registry.validation.contract import Validator
+from apiserver.registry.validation.definitions import definition
 from apiserver.registry.validation.metadata import validate_metadata, validate_metadata_update
 from apiserver.registry.validation.subresources import PART_VALIDATORS
 
@@ -63,6 +64,7 @@ VALIDATORS: Mapping[tuple[str, str], Validator] = (
     | nodes.VALIDATORS
     | events.VALIDATORS
     | devices.VALIDATORS
+    | definition.VALIDATORS
 )
 """(group, kind) → what is checked beside the metadata."""
 

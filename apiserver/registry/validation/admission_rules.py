@@ -129,13 +129,14 @@ def _resources(resources: list[str]) -> Iterator[FieldError]:
 def _client(client: Obj) -> Errors:
     url, service = client.get("url"), client.get("service")
     if url is not None and service is None:
-        return _url(url)
+        return webhook_url(url)
     if service is not None and url is None:
         return checks.within("service", webhook_service(service))
     return (field.required("", "exactly one of url or service is required"),)
 
 
-def _url(url: str) -> Iterator[FieldError]:
+def webhook_url(url: str) -> Iterator[FieldError]:
+    """The URL that a webhook is called at (pkg/util/webhook.ValidateWebhookURL)."""
     try:
         parsed = urlsplit(url)
     except ValueError as error:

@@ -1,0 +1,72 @@
+"""What is wrong with the schema of a version: its root, its structure, its defaults, its words and its rules."""
+
+from collections.abc import Iterator
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.api.structural.invariants import structural_errors, unsupported
+from apiserver.registry.validation import checks
+from apiserver.registry.validation.definitions.internal import SCHEMA_FIELDS, printed_schema
+from apiserver.registry.validation.definitions.strictness import Strictness
+from apiserver.registry.validation.definitions.traversal import each_schema, schemas_of
+from apiserver.registry.validation.definitions.walk import schema_errors
+
+_ROOT_FIELDS = (
+    *("Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum", "ExclusiveMinimum"),
+    *("MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items"),
+    *("Properties", "ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations"),
+)
+"""What a root schema may say where the status is a subresource: what stays true of the status alone."""
+
+_NO_OBJECT = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
+_ROOT_ONLY = (
+    f"only [{' '.join(_ROOT_FIELDS)}] fields are allowed at the root of the schema if the status subresource is enabled"
+)
+
+
+def validation(path: str, given: Obj | None, strict: Strictness, *, status: bool) -> list[FieldError]:
+    """What is wrong with a schema, nothing where there is none.
+
+    Args:
+        path: where it stands: that of `given`.
+        given: what holds it, as spec.versions[].schema does.
+        strict: which rules hold.
+        status: the status is a subresource.
+    """
+    schema = (given or {}).get("openAPIV3Schema")
+    if schema is None:
+        return []
+    path = f"{path}.openAPIV3Schema"
+    found = [*checks.within(path, _root(schema, status=status))]
+    unread = unsupported(schema) if strict.structural else ""
+    if strict.structural and not unread:
+        found += structural_errors(schema, path)
+    found += checks.within(path, schema_errors(schema, strict))
+    return found or ([field.invalid(path, "", unread)] if unread else [])
+
+
+def has_defaults(spec: Obj) -> bool:
+    """Is there a default in a schema of a definition, internal or not?"""
+    shared = (spec.get("validation") or {}).get("openAPIV3Schema")
+    return any("default" in part for schema in (shared, *schemas_of(spec)) for part in each_schema(schema))
+
+
+def _root(schema: Obj, *, status: bool) -> Iterator[FieldError]:
+    """What only the schema of whole objects may not say; of what the status forbids, the first is told."""
+    for go, wire in SCHEMA_FIELDS if status else ():
+        if not _is_said(schema.get(wire)):
+            continue
+        if wire == "type" and schema["type"] != "object":
+            yield field.invalid("type", schema["type"], _NO_OBJECT)
+            break
+        if go not in _ROOT_FIELDS:
+            yield field.invalid("", printed_schema(schema), _ROOT_ONLY)
+            break
+    if schema.get("nullable"):
+        yield field.forbidden("nullable", "nullable cannot be true at the root")
+
+
+def _is_said(value: object) -> bool:
+    """Is it not the zero value of its Go type? Where that is a pointer, any value is."""
+    return value is not None and value not in ("", [])

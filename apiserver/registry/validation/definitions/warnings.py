@@ -1,0 +1,47 @@
+"""What the writer of a definition is warned of: it is accepted, and will not do what it seems to.
+
+The words are those of apiextensions-apiserver's pkg/registry/customresourcedefinition/strategy.go.
+"""
+
+from apiserver.api.meta import Obj
+from apiserver.api.structural.formats import format_of
+from apiserver.api.structural.words import LIST_TYPE
+from apiserver.registry.validation.definitions.traversal import each_schema, schemas_of
+
+_NO_SET = (
+    'x-kubernetes-list-type: set for items of type "%s" is not supported by server-side apply or CEL validation rules'
+)
+
+
+def definition_warnings(new: Obj, old: Obj | None, minor: int) -> tuple[str, ...]:
+    """What to warn of when a definition is made, or when it says something new.
+
+    Args:
+        new: as it will be.
+        old: as it was, None for a new one; what is wrong with it already is not told again.
+        minor: of the release, such as 34: it decides which formats there are.
+    """
+    known = {*_told(old, minor)} if old is not None else set()
+    return tuple(warning for warning in dict.fromkeys(_told(new, minor)) if warning not in known)
+
+
+def _told(definition: Obj, minor: int) -> list[str]:
+    return [*_formats(definition, minor), *_sets(definition)]
+
+
+def _parts(definition: Obj) -> list[Obj]:
+    """All schemas of a definition."""
+    return [part for schema in schemas_of(definition.get("spec") or {}) for part in each_schema(schema)]
+
+
+def _formats(definition: Obj, minor: int) -> list[str]:
+    """Formats that values are not held to."""
+    parts = (part for part in _parts(definition) if part.get("format"))
+    return [f'unrecognized format "{part["format"]}"' for part in parts if not format_of(part, minor)]
+
+
+def _sets(definition: Obj) -> list[str]:
+    """Sets of what is no scalar, which nothing else takes for sets."""
+    sets = (part for part in _parts(definition) if part.get(LIST_TYPE) == "set" and isinstance(part.get("items"), dict))
+    kinds = {part["items"].get("type") for part in sets}
+    return [_NO_SET % kind for kind in ("array", "object") if kind in kinds]
