@@ -1,6 +1,7 @@
 """A real server, small servers that answer as they should not, and clocks that need not wait."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -8,9 +9,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from controller_manager.runtime.cache import KindCache
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
+from controller_manager.runtime.kinds import CONFIG_MAP
 from controller_manager.runtime.kubeconfig import Access, load
+from controller_manager.runtime.watcher import follow
 from mockube import Cluster
 
 SECONDS = 20
@@ -186,3 +190,70 @@ async def running(work: Any) -> AsyncIterator[asyncio.Task[None]]:
 def beside() -> Callable[[Any], Any]:
     """beside(coroutine): runs it for as long as an `async with` lasts, and raises what it raises."""
     return running
+
+
+@pytest.fixture
+def event() -> Callable[..., bytes]:
+    """event(word, name?, revision?, …): an event of a watch, as it goes over the wire; more is metadata."""
+
+    def make(word: str, name: str = "a", revision: str = "1", **meta: Any) -> bytes:
+        obj = {"metadata": {"name": name, "namespace": "d", "uid": name, "resourceVersion": revision} | meta}
+        return json.dumps({"type": word, "object": obj}).encode() + b"\n"
+
+    return make
+
+
+class Watched:
+    """A cache that is followed, and what its watcher tells of itself."""
+
+    def __init__(self, kind=CONFIG_MAP):
+        self.cache = KindCache(kind)
+        self.states = asyncio.Queue()
+        self.changes = []
+        self.cache.listen(self.changes.append)
+
+    async def state(self, wanted):
+        async with asyncio.timeout(SECONDS):
+            while await self.states.get() is not wanted:
+                pass
+
+    async def revision(self, wanted):
+        """Return when the cache is that far."""
+        if self.cache.revision < int(wanted):
+            come = asyncio.get_running_loop().create_future()
+            self.cache.when(int(wanted), lambda: come.set_result(None))
+            async with asyncio.timeout(SECONDS):
+                await come
+
+    async def attached(self):
+        """Return when the cache hears of changes as they happen."""
+        if self.cache.attached is None:
+            come = asyncio.get_running_loop().create_future()
+            self.cache.when_attached(lambda: come.set_result(None))
+            async with asyncio.timeout(SECONDS):
+                await come
+
+    @property
+    def names(self):
+        return {obj["metadata"]["name"] for obj in self.cache}
+
+
+@pytest.fixture
+def following(beside):
+    """following(client): a followed cache, for as long as the context lasts."""
+
+    @asynccontextmanager
+    async def run(client, *, kind=CONFIG_MAP, clock=None, **how):
+        watched = Watched(kind)
+        work = follow(
+            client,
+            kind,
+            watched.cache,
+            clock=clock or Clock(),
+            on_state=lambda _, state: watched.states.put_nowait(state),
+            **how,
+        )
+        async with beside(work):
+            yield watched
+
+    return run

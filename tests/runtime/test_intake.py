@@ -23,12 +23,7 @@ def intake(cache):
     return found
 
 
-def event(word, name="a", revision="1", **meta):
-    obj = {"metadata": {"name": name, "namespace": "d", "uid": name, "resourceVersion": revision} | meta}
-    return json.dumps({"type": word, "object": obj}).encode() + b"\n"
-
-
-def test_objects_come_change_and_go(cache, intake):
+def test_objects_come_change_and_go(cache, intake, event):
     intake.feed(event("ADDED") + event("MODIFIED", revision="2", labels={"a": "b"}))
     assert cache.get("d/a")["metadata"]["labels"] == {"a": "b"}
     assert (intake.revision, cache.revision) == ("2", 2)
@@ -36,7 +31,7 @@ def test_objects_come_change_and_go(cache, intake):
     assert (len(cache), cache.revision, intake.received) == (0, 3, 3)
 
 
-def test_cached_objects_say_what_they_are_and_not_who_wrote_what(cache, intake):
+def test_cached_objects_say_what_they_are_and_not_who_wrote_what(cache, intake, event):
     intake.feed(event("ADDED", managedFields=[{"manager": "me"}]))
     found = cache.get("d/a")
     assert (found["apiVersion"], found["kind"]) == ("v1", "ConfigMap")
@@ -44,21 +39,21 @@ def test_cached_objects_say_what_they_are_and_not_who_wrote_what(cache, intake):
 
 
 @pytest.mark.parametrize("size", [1, 7, 64, 1000])
-def test_events_may_be_parted_anywhere(cache, intake, size):
+def test_events_may_be_parted_anywhere(cache, intake, size, event):
     stream = b"".join(event("ADDED", name, str(number)) for number, name in enumerate("abc", 1))
     for at in range(0, len(stream), size):
         intake.feed(stream[at : at + size])
     assert len(cache) == 3
 
 
-def test_bookmarks_tell_how_far_the_cache_is(cache, intake):
+def test_bookmarks_tell_how_far_the_cache_is(cache, intake, event):
     woken = []
     cache.when(9, lambda: woken.append("now"))
     intake.feed(event("BOOKMARK", revision="9"))
     assert (intake.revision, cache.revision, woken) == ("9", 9, ["now"])
 
 
-def test_what_there_is_replaces_what_was_once_all_is_told(cache, intake):
+def test_what_there_is_replaces_what_was_once_all_is_told(cache, intake, event):
     intake.feed(event("ADDED", "old"))
     intake.begin(initial=True)
     intake.feed(event("ADDED", "new", "5") + event("BOOKMARK", revision="5"))
@@ -103,7 +98,7 @@ def test_an_error_in_the_stream_is_the_servers(intake, told, code):
     assert caught.value.code == code
 
 
-def test_a_listener_that_fails_stops_nobody(cache, intake, caplog):
+def test_a_listener_that_fails_stops_nobody(cache, intake, caplog, event):
     def fail(_):
         raise ZeroDivisionError
 
