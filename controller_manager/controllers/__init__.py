@@ -1,6 +1,8 @@
 """One file per controller, each with a SPEC, what it observes and what it plans; they are listed here, no more.
 
-A controller knows neither the client nor the queue nor another controller: it reads caches, and yields actions.
+A controller knows neither the client nor the queue nor another controller: it reads caches, and yields actions. The
+one exception is `replicationcontroller`, which is `replicaset` for another kind. What several share is in
+`controller_manager.parts`.
 """
 
 from collections.abc import Mapping
