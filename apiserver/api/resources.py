@@ -35,8 +35,10 @@ class Resource:
         storage_group, storage_version: the version that is stored; others are converted on the way in and out.
         storage_prefix: where its objects lie: "/registry/<storage_prefix>/<namespace>/<name>"; shared by all versions.
         fields: the field selectors it knows beside metadata.name and metadata.namespace.
+        kept_fields: the fields that are kept of its objects for selectors, where these are more: those of all versions.
         create_on_update: PUT of an absent name creates it.
         deprecation: what its users are warned of, "" for nothing.
+        custom: whether a definition made it, and not the release.
         list_kind: the kind of its lists, such as "PodList"; made of the kind where it is not given.
     """
 
@@ -54,8 +56,10 @@ class Resource:
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
+    kept_fields: tuple[str, ...] = ()
     create_on_update: bool = False
     deprecation: str = ""
+    custom: bool = False
     list_kind: str = ""
     subresources: dict[str, Subresource] = field(default_factory=dict)
     api_version: str = field(init=False)

@@ -15,9 +15,9 @@ from apiserver.api.resources import Resource
 from apiserver.api.selectors import FieldSelector, SelectorError, parse_field_selector, parse_label_selector
 from apiserver.api.user import User
 from apiserver.endpoints.negotiation import JSON, PROTOBUF, YAML
+from apiserver.registry.fields import label_problem
 from apiserver.registry.options import DeleteOptions, ListOptions, WriteOptions
 
-COMMON_FIELDS = frozenset(("metadata.name", "metadata.namespace"))
 REMEMBERED = 512
 """How long a query string may be to be worth its memory."""
 NO_QUERY = Parameters()
@@ -83,11 +83,8 @@ def _named(selector: FieldSelector | None, text: str, name: str) -> FieldSelecto
 def _fields_of(text: str, resource: Resource) -> FieldSelector | None:
     selector = parse_field_selector(text)
     for term in selector.terms:
-        if term.path in COMMON_FIELDS or term.path in resource.fields:
-            continue
-        if resource.fields:
-            raise SelectorError(f"field label not supported: {term.path}")
-        raise SelectorError(f'"{term.path}" is not a known field selector: only "metadata.name", "metadata.namespace"')
+        if problem := label_problem(resource, term.path):
+            raise SelectorError(problem)
     return selector if selector.terms else None
 
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
+from apiserver.api.go_values import go_text
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 
 Fields = dict[str, str]
+
+NAME, NAMESPACE = "metadata.name", "metadata.namespace"
 
 _OBJECT = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _INVOLVED = tuple((part, f"involvedObject.{part}", f"regarding.{part}") for part in _OBJECT)
@@ -14,14 +17,29 @@ _INVOLVED = tuple((part, f"involvedObject.{part}", f"regarding.{part}") for part
 def selectable_fields(resource: Resource, obj: Obj) -> Fields:
     """The fields that a selector on the resource may name, metadata.name and metadata.namespace among them.
 
-    A custom kind declares its own (spec.versions[*].selectableFields): the row's, which are paths of plain values.
+    A custom kind declares its own (spec.versions[*].selectableFields), which are paths of plain values. Whichever
+    version an object is written in, selectors of all versions decide by what is kept of it.
     """
     extract = FIELDS.get((resource.group, resource.kind))
-    fields = extract(obj) if extract is not None else _at(obj, resource.fields)
+    fields = extract(obj) if extract is not None else _at(obj, resource.kept_fields or resource.fields)
     meta = obj["metadata"]
-    fields["metadata.name"] = meta.get("name", "")
-    fields["metadata.namespace"] = meta.get("namespace", "")
+    fields[NAME] = meta.get("name", "")
+    fields[NAMESPACE] = meta.get("namespace", "")
     return fields
+
+
+def label_problem(resource: Resource, label: str) -> str:
+    """Why a field selector on the resource may not name a field, "" where it may.
+
+    Kinds tell this in words of their own (the ConvertFieldLabel functions upstream); that of custom kinds is the only
+    one that does not know the namespace of what has none (apiextensions-apiserver's conversion/converter.go).
+    """
+    places = (NAME, NAMESPACE) if resource.namespaced or not resource.custom else (NAME,)
+    if label in places or label in resource.fields:
+        return ""
+    if resource.fields or resource.custom:
+        return f"field label not supported: {label}"
+    return f'"{label}" is not a known field selector: only "{NAME}", "{NAMESPACE}"'
 
 
 def _pod(pod: Obj) -> Fields:
@@ -83,13 +101,11 @@ def _at(obj: Obj, paths: Iterable[str]) -> Fields:
 
 
 def _text(obj: Obj, path: str) -> str:
-    """The plain value at a path of field names: "" where there is none."""
+    """The value at a path of field names as Go prints it: "" where there is none."""
     found: object = obj
     for part in path.split("."):
         found = found.get(part) if isinstance(found, dict) else None
-    if isinstance(found, bool):
-        return "true" if found else "false"
-    return "" if found is None else str(found)
+    return "" if found is None else go_text(found)
 
 
 FIELDS: Mapping[tuple[str, str], Callable[[Obj], Fields]] = {

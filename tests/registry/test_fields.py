@@ -1,6 +1,7 @@
 """What field selectors can see of an object."""
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from apiserver.api.builtin import builtin_rows
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.api.schema import available_versions, load_definitions
-from apiserver.registry.fields import FIELDS, selectable_fields
+from apiserver.registry.fields import FIELDS, label_problem, selectable_fields
 
 ROWS = {(row.group, row.kind): row for row in builtin_rows(load_definitions(available_versions()[-1]))}
 
@@ -114,7 +115,20 @@ def test_the_source_of_an_event_is_its_reporter_where_it_names_none():
 
 @pytest.mark.parametrize(
     ("spec", "text"),
-    [({"a": {"b": "x"}}, "x"), ({"a": {"b": 3}}, "3"), ({"a": {"b": True}}, "true"), ({"a": "x"}, ""), ({}, "")],
+    [
+        ({"a": {"b": "x"}}, "x"),
+        ({"a": {"b": 3}}, "3"),
+        ({"a": {"b": 0}}, "0"),
+        ({"a": {"b": 3.0}}, "3"),
+        ({"a": {"b": 1e6}}, "1e+06"),
+        ({"a": {"b": True}}, "true"),
+        ({"a": {"b": False}}, "false"),
+        ({"a": {"b": None}}, ""),
+        ({"a": {"b": {"c": 1}}}, "map[c:1]"),
+        ({"a": "x"}, ""),
+        ({"a": None}, ""),
+        ({}, ""),
+    ],
 )
 def test_a_custom_kind_declares_its_own_fields(spec: Obj, text: str):
     row = dataclasses.replace(ROWS["", "ConfigMap"], group="example.com", kind="Thing", fields=("spec.a.b",))
@@ -123,3 +137,43 @@ def test_a_custom_kind_declares_its_own_fields(spec: Obj, text: str):
         "metadata.namespace": "",
         "spec.a.b": text,
     }
+
+
+def custom(*fields: str, **more: Any) -> Resource:
+    row = dataclasses.replace(ROWS["", "ConfigMap"], group="example.com", kind="Thing", fields=fields, custom=True)
+    return dataclasses.replace(row, **more)
+
+
+def test_of_an_object_the_fields_of_all_versions_are_kept():
+    row = custom("spec.color", kept_fields=("spec.color", "spec.hue"))
+    obj = {"metadata": {"name": "n"}, "spec": {"color": "red", "hue": "blue"}}
+    kept = selectable_fields(row, obj)
+    assert (kept["spec.color"], kept["spec.hue"]) == ("red", "blue")
+
+
+@pytest.mark.parametrize(
+    ("row", "label", "problem"),
+    [
+        (custom(), "metadata.name", ""),
+        (custom(), "metadata.namespace", ""),
+        (custom("spec.color"), "spec.color", ""),
+        (custom("spec.color"), "spec.size", "field label not supported: spec.size"),
+        (custom("spec.color", kept_fields=("spec.hue",)), "spec.hue", "field label not supported: spec.hue"),
+        (custom(), "spec.size", "field label not supported: spec.size"),
+        (custom(namespaced=False), "metadata.namespace", "field label not supported: metadata.namespace"),
+        (custom(namespaced=False), "metadata.name", ""),
+        (ROWS["", "Pod"], "spec.nodeName", ""),
+        (ROWS["", "Pod"], "spec.size", "field label not supported: spec.size"),
+        (ROWS["", "Node"], "metadata.namespace", ""),
+        (
+            ROWS["", "ConfigMap"],
+            "data.a",
+            '"data.a" is not a known field selector: only "metadata.name", "metadata.namespace"',
+        ),
+    ],
+    ids=lambda value: f"{value.kind} {value.namespaced}" if isinstance(value, Resource) else value,
+)
+def test_a_selector_that_names_another_field_is_refused_in_the_words_of_the_kind(
+    row: Resource, label: str, problem: str
+):
+    assert label_problem(row, label) == problem

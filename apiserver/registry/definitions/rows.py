@@ -58,10 +58,16 @@ def _row(spec: Obj, version: Obj, names: Obj) -> Resource:
         verbs=VERBS,
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
-        fields=tuple(field["jsonPath"].removeprefix(".") for field in version.get("selectableFields") or ()),
+        fields=_fields(version),
+        kept_fields=tuple(sorted({field for each in spec["versions"] for field in _fields(each)})),
         deprecation=_deprecation(spec, version),
+        custom=True,
         subresources=_parts(group, version, names["kind"]),
     )
+
+
+def _fields(version: Obj) -> tuple[str, ...]:
+    return tuple(field["jsonPath"].removeprefix(".") for field in version.get("selectableFields") or ())
 
 
 def _parts(group: str, version: Obj, kind: str) -> dict[str, Subresource]:
