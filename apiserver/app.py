@@ -92,7 +92,7 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
     try:
         guard = _guard(config, store, table, clock)
         registry = _registry(config, store, table, guard=guard, release=release, clock=clock, ids=ids)
-        await bootstrap(registry, _place(config))
+        await bootstrap(registry, _place(config), kruise=config.kruise)
         registrar = Registrar(registry)
         registrar.load()
         renderer = Renderer(clock, Tables(release.definitions, registry.customs.columns))

@@ -42,6 +42,7 @@ class Config:
         kubernetes_version: the release whose kinds are served, such as "1.34"; "" for the newest.
         limits: how many requests may be under way.
         kubelets: how the nodes' kubelets are reached.
+        kruise: whether the definitions of OpenKruise's workloads are made where they are missing.
     """
 
     store: str = "memory://"
@@ -61,6 +62,7 @@ class Config:
     event_ttl: float = 3600.0
     empties_namespaces: bool = True
     kubelets: KubeletAccess = field(default_factory=KubeletAccess)
+    kruise: bool = False
 
     @property
     def version(self) -> str:
@@ -202,6 +204,7 @@ def _limit_flags(flags: argparse.ArgumentParser) -> None:
         metavar="DURATION",
         help="how long Events are kept",
     )
+    add("--install-kruise", action="store_true", help="make the definitions of OpenKruise's workloads (apps.kruise.io)")
 
 
 def _kubelet_flags(flags: argparse.ArgumentParser) -> None:
@@ -253,6 +256,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
             given.kubelet_certificate_authority,
             given.kubelet_timeout,
         ),
+        kruise=given.install_kruise,
     )
     return check(config), given.v
 

@@ -26,14 +26,24 @@ class Cluster:
         kubernetes_version: the release to be, such as "1.34"; the newest known if not given.
         nodes: how many nodes to simulate; without any no controller runs either, and it is up in no time.
         controllers: which run where there are nodes, as `mockube up --controllers` takes them.
+        kruise: whether there are OpenKruise's workloads (apps.kruise.io); where nothing is said, if there are nodes.
 
     Raises:
         ConfigError: the release, or a controller, is not known.
     """
 
-    def __init__(self, *, kubernetes_version: str = "", nodes: int = 0, controllers: str = "*") -> None:
+    def __init__(
+        self, *, kubernetes_version: str = "", nodes: int = 0, controllers: str = "*", kruise: bool | None = None
+    ) -> None:
         version = kubernetes_version.removeprefix("v")
-        self._config = check(Config(secure_port=0, kubernetes_version=version, empties_namespaces=not nodes))
+        self._config = check(
+            Config(
+                secure_port=0,
+                kubernetes_version=version,
+                empties_namespaces=not nodes,
+                kruise=bool(nodes) if kruise is None else kruise,
+            )
+        )
         self._wanted = _wanted(nodes, controllers) if nodes else None
         self._here = AsyncExitStack()
         self._elsewhere = ExitStack()

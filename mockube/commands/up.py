@@ -64,6 +64,7 @@ def _declare_manager(group: "argparse._ArgumentGroup") -> None:
         "*,-scheduler,-kubelet leaves pods to others",
     )
     add("--api-only", action="store_true", help="run the API server alone: nothing makes pods, or runs them")
+    add("--no-kruise", action="store_true", help="do without OpenKruise's workloads (apps.kruise.io)")
     add(
         "--metrics-port",
         type=_port,
@@ -133,6 +134,7 @@ async def _up(given: argparse.Namespace, began: float, how: Stop) -> None:
         secure_port=given.port,
         kubernetes_version=given.kubernetes_version.removeprefix("v"),
         empties_namespaces=given.api_only,
+        kruise=not (given.api_only or given.no_kruise),
     )
     async with control_plane(check(config), directory, kubeconfig=given.kubeconfig) as running:
         spare_collector()

@@ -4,7 +4,7 @@ Not here: what controllers make for each new namespace, and what they keep up to
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from apiserver.api.errors import ApiError
@@ -28,12 +28,18 @@ LANES = 64
 OPTIONS = WriteOptions(SYSTEM, manager="kube-apiserver", validation="Ignore")
 
 
-async def bootstrap(registry: Registry, place: Place) -> None:
-    """Make what is missing; what is there stays as it is. The history of an empty store begins after that."""
+async def bootstrap(registry: Registry, place: Place, *, kruise: bool = False) -> None:
+    """Make what is missing; what is there stays as it is. The history of an empty store begins after that.
+
+    Args:
+        registry: the server's collaborators.
+        place: where the server is.
+        kruise: whether the definitions of OpenKruise's workloads are among it.
+    """
     store = registry.storage.store
     empty = not store.count("/registry/")
     await _make(registry, namespaces())
-    await _make(registry, [*cluster(place, registry.table), *_everywhere()])
+    await _make(registry, [*cluster(place, registry.table), *_everywhere(), *(_workloads() if kruise else ())])
     if empty:
         await store.compact(store.revision)
 
@@ -42,6 +48,13 @@ async def bootstrap(registry: Registry, place: Place) -> None:
 def _everywhere() -> tuple[Obj, ...]:
     """What all clusters have alike."""
     return (*access(), *flow())
+
+
+@cache
+def _workloads() -> Sequence[Obj]:
+    from apiserver.registry.bootstrap.kruise import definitions  # noqa: PLC0415 - most servers in tests have none
+
+    return definitions()
 
 
 async def _make(registry: Registry, objects: Iterable[Obj]) -> None:
