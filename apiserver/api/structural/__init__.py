@@ -6,5 +6,6 @@ Not here: rules in CEL (x-kubernetes-validations), and the rest of a CustomResou
 """
 
 from apiserver.api.structural.invariants import structural_errors, unsupported
+from apiserver.api.structural.structural import Structural
 
-__all__ = ["structural_errors", "unsupported"]
+__all__ = ["Structural", "structural_errors", "unsupported"]

@@ -15,6 +15,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.structural.words import (
     EMBEDDED,
     INT_OR_STRING,
+    INT_OR_STRING_TYPES,
     JUNCTORS,
     LIST_KEYS,
     LIST_TYPE,
@@ -31,9 +32,6 @@ from apiserver.api.structural.words import (
 
 _ROOT, _ITEM, _FIELD = "at the root", "for specified array items", "for specified object fields"
 """Where a schema stands, as errors tell it."""
-
-_INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
-"""The one anyOf in which types may stand."""
 
 _UNSUPPORTED = {  # word of JSON Schema → its name in errors
     "id": "id",
@@ -178,7 +176,7 @@ def _is_said(value: Any) -> bool:
 
 def _types_of_int_or_string(schema: Obj) -> bool:
     """Are the types in its first junctor there as they have to be in one of an int-or-string?"""
-    return schema.get("anyOf") == _INT_OR_STRING
+    return schema.get("anyOf") == INT_OR_STRING_TYPES
 
 
 def _constraints(schema: Obj, path: str, *, may_type: bool) -> Iterator[FieldError]:

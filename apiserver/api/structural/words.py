@@ -13,6 +13,9 @@ MAP_TYPE = "x-kubernetes-map-type"
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
 RULES = "x-kubernetes-validations"
 
+INT_OR_STRING_TYPES = [{"type": "integer"}, {"type": "string"}]
+"""The one anyOf in which types may stand: what an int-or-string is."""
+
 META = frozenset({"apiVersion", "kind", "metadata"})
 """The fields that every object has, whatever its schema says."""
 
@@ -46,7 +49,8 @@ def values(schema: Obj) -> Obj | None:
 
 def at_key(schema: Obj, key: str) -> Obj | None:
     """The schema of a field or of a map's value, None where nothing is said of it."""
-    return properties(schema).get(key) or values(schema)
+    named = properties(schema)
+    return named[key] if key in named else values(schema)
 
 
 def default_of(schema: Obj) -> Any:

@@ -1,0 +1,42 @@
+"""Which values two schemas and two objects call the same, where Python's == is not Go's."""
+
+from typing import Any
+
+import orjson
+
+
+def same(one: Any, other: Any) -> bool:
+    """Are two JSON values the same (reflect.DeepEqual)? 1 is neither true nor 1.0."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+def is_one_of(value: Any, allowed: list[Any]) -> bool:
+    """Is a value one of an enum? A number is also what Go converts it to: a whole one, or the letter of that code."""
+    return value is not None and any(each is not None and same(_converted(value, each), each) for each in allowed)
+
+
+def _converted(value: Any, example: Any) -> Any:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and isinstance(example, str) and isinstance(value, int):
+        return chr(value) if 0 <= value <= 0x10FFFF and not 0xD800 <= value <= 0xDFFF else "\ufffd"
+    if number and type(example) in (int, float):
+        return type(example)(value)
+    return value
+
+
+def in_order(value: Any) -> Any:
+    """The value with the keys of its objects in order, as Go prints maps."""
+    return orjson.loads(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
+
+
+def key_of(value: Any) -> Any:
+    """What tells a value from those that are not the same, to be put into a set."""
+    if isinstance(value, dict | list):
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return type(value), value
