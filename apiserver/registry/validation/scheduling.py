@@ -66,6 +66,9 @@ def _node_term(requirement: Check) -> Check:
     return struct(("matchExpressions", items(requirement)), ("matchFields", items(_node_fields)))
 
 
+lenient_node_term = _node_term(_node_labels)
+"""A check of a node selector term, whose values need not be any that a label could have (ValidateNodeSelectorTerm)."""
+
 _TERMS = struct(("nodeSelectorTerms", items(_node_term(_strict_node_labels))))
 
 
@@ -122,7 +125,7 @@ def _weighted_pod_term(term: Obj) -> Found:
     return [*_weight(term), *at("podAffinityTerm", _pod_term(term.get("podAffinityTerm") or {}))]
 
 
-_preferred_term = struct(("", _weight), ("preference", _node_term(_node_labels)))
+_preferred_term = struct(("", _weight), ("preference", lenient_node_term))
 
 _pod_affinity = struct(
     ("requiredDuringSchedulingIgnoredDuringExecution", items(_pod_term)),
