@@ -56,12 +56,6 @@ async def test_component_statuses_are_listed_and_printed(client):
     assert table["rows"][0]["cells"] == ["etcd-0", "Healthy", "ok", ""]
 
 
-async def test_definitions_of_custom_resources_are_listed_but_not_made_yet(client):
-    place = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    assert (await client.do(f"GET {place}"))["items"] == []
-    assert (await client.ask(f"POST {place}", {"metadata": {"name": "x"}}))[0] == 501
-
-
 WHOAMI = "POST /apis/authentication.k8s.io/v1/selfsubjectreviews"
 
 
