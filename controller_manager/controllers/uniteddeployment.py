@@ -7,7 +7,6 @@ from typing import Any
 from apiserver.api.errors import ApiError, bad_request
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
-from apiserver.api.united_deployments import template_field
 from controller_manager.parts.disposal import remove
 from controller_manager.parts.history import History, record
 from controller_manager.parts.subset_steps import KINDS, Work, as_one, discard, provision, revise
@@ -25,8 +24,9 @@ from controller_manager.planning.subsets import (
     UnnamedSubsetError,
     active,
     by_name,
-    template_of,
+    fault_of,
     type_of,
+    workload_labels,
 )
 from controller_manager.planning.united_status import Report, status_after, status_of
 from controller_manager.planning.unschedulable import Outlook, is_unschedulable, label_patch, scaled_again
@@ -190,8 +190,8 @@ def plan(seen: Observed, now: float) -> Plan:
         ApiError: the first that stood in the way; once subsets are being seen to, the status was written nevertheless.
     """
     parent, selector = seen.parent, seen.selector
-    if isinstance(selector, SelectorError) or not template_field(parent["spec"]):
-        why = str(selector) if isinstance(selector, SelectorError) else "there is no template"
+    if isinstance(selector, SelectorError) or (fault := fault_of(parent, selector)):
+        why = str(selector) if isinstance(selector, SelectorError) else fault
         yield Emit(parent, "FailedRevisionProvision", why, WARNING)
         return
     claimant = Parent(UNITED_DEPLOYMENT, parent, selector)
@@ -228,14 +228,16 @@ def _told(parent: Obj, reason: str, part: Generator[Action, Any, Any]) -> Genera
 def _recorded(claimant: Parent, revisions: Sequence[Obj]) -> Generator[Action, Any, History]:
     """The revisions, the newest of which holds the template (constructUnitedDeploymentRevisions)."""
     parent, status = claimant.obj, status_of(claimant.obj)
-    known = in_order((yield from claim(claimant, CONTROLLER_REVISION, revisions)))
+    orphans = [revision for revision in revisions if controller_of(revision) is None]
+    adopted = yield from claim(claimant, CONTROLLER_REVISION, orphans)
+    known = in_order([*(each for each in revisions if controller_of(each) is not None), *adopted])
     limit = parent["spec"].get("revisionHistoryLimit")
     live = [status.get(field) or "" for field in ("currentRevision", "updatedRevision")]
     for revision in expired(known, live=live, limit=10 if limit is None else limit):
         yield from remove(Delete(CONTROLLER_REVISION, key_of(revision), revision["metadata"]["uid"]))
         known.remove(revision)
-    data = template_data(parent["spec"].get("template") or {})
-    return (yield from record(claimant, known, data=data, labels=labels_of(template_of(parent))))
+    data = template_data(parent["spec"]["template"])
+    return (yield from record(claimant, known, data=data, labels=workload_labels(parent)))
 
 
 def _found(claimant: Parent, seen: Observed) -> Generator[Action, Any, Mapping[str, Subset]]:

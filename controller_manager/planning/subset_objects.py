@@ -23,6 +23,7 @@ from controller_manager.planning.subsets import (
     SubsetType,
     template_of,
     type_of,
+    workload_labels,
 )
 
 _LONGEST_PREFIX = 253  # what a name may have
@@ -114,10 +115,9 @@ def with_target(parent: Obj, target: Target, workload: Obj) -> Obj:
     """
     template, meta = template_of(parent), workload["metadata"]
     marks = {SUBSET_LABEL: target.name, REVISION_LABEL: target.revision}
-    selected = (parent["spec"].get("selector") or {}).get("matchLabels") or {}
     annotations = (meta.get("annotations") or {}) | ((template.get("metadata") or {}).get("annotations") or {})
     told = {
-        "labels": labels_of(workload) | labels_of(template) | selected | marks,
+        "labels": labels_of(workload) | workload_labels(parent) | marks,
         "annotations": annotations | {PATCH_ANNOTATION: target.patch},
     }
     return workload | {"metadata": meta | told, "spec": _spec(parent, target, marks)}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, api_version, labels_of, name_of, namespace_of
+from apiserver.api.selectors import LabelSelector
 from apiserver.api.united_deployments import GROUP, TEMPLATES, template_field
 from controller_manager.planning.int_or_string import scaled
 from controller_manager.planning.pods import is_active, is_ready
@@ -69,6 +70,22 @@ def template_of(parent: Obj) -> Obj:
     """The template of a UnitedDeployment's subsets."""
     found: Obj = parent["spec"]["template"][type_of(parent).template]
     return found
+
+
+def workload_labels(parent: Obj) -> dict[str, str]:
+    """The labels that workloads of all subsets have: the template's, and those that the selector names."""
+    selected = (parent["spec"].get("selector") or {}).get("matchLabels") or {}
+    return labels_of(template_of(parent)) | selected
+
+
+def fault_of(parent: Obj, selector: LabelSelector) -> str:
+    """Why nothing can be made of a UnitedDeployment, "" where something can; a server that validates stores no such.
+
+    What is made and not selected would be made again and again.
+    """
+    if not template_field(parent["spec"]):
+        return "there is no template"
+    return "" if selector.matches(workload_labels(parent)) else "`selector` does not match template `labels`"
 
 
 class UnnamedSubsetError(ValueError):

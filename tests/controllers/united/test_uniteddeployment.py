@@ -472,6 +472,10 @@ def test_a_workload_that_is_another_by_now_is_not_written(settled):
     [
         ({"selector": {"matchExpressions": [{"key": "a", "operator": "Like"}]}}, '"Like" is not a valid'),
         ({"template": {}}, "there is no template"),
+        (
+            {"selector": {"matchExpressions": [{"key": "b", "operator": "Exists"}]}},
+            "`selector` does not match template",
+        ),
     ],
 )
 def test_what_cannot_be_understood_is_told_and_nothing_is_done(lab, united, spec, told):
