@@ -74,12 +74,17 @@ class Server:
         self._revision += 1
         gone = obj | {"metadata": obj["metadata"] | {"resourceVersion": str(self._revision)}}
         self.log[kind].append((gone, False))
-        if kind is POD:  # what the garbage collector would do
-            uid = obj["metadata"]["uid"]
-            for claim, found in list(self.objects[CLAIM].items()):
-                owners = found["metadata"].get("ownerReferences") or ()
-                if any(owner["uid"] == uid for owner in owners) or "deletionTimestamp" in found["metadata"]:
-                    self.drop(CLAIM, claim)
+        if kind is POD:
+            self.collect()
+
+    def collect(self):
+        """Do what the garbage collector would do, and what keeps claims as long as they are used."""
+        pods = {pod["metadata"]["uid"] for pod in self.objects[POD].values()}
+        for key, claim in list(self.objects[CLAIM].items()):
+            owners = [owner for owner in claim["metadata"].get("ownerReferences", ()) if owner["kind"] == "Pod"]
+            is_orphan = bool(owners) and not any(owner["uid"] in pods for owner in owners)
+            if is_orphan or ("deletionTimestamp" in claim["metadata"] and not self._is_used(claim)):
+                self.drop(CLAIM, key)
 
     def perform(self, request):
         if (refused := self.refuse(request)) is not None:
@@ -278,6 +283,7 @@ class Cluster:
         """Let controller and nodes work until nothing is left to do but to wait; gives all runs."""
         runs = []
         for _ in range(steps):
+            self.server.collect()
             self.deliver_all()
             if self.queue:
                 runs.append(self.run())
