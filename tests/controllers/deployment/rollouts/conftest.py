@@ -306,6 +306,11 @@ class Cluster:
         return {one["spec"]["template"]["spec"]["containers"][0]["image"]: one["spec"]["replicas"] for one in self.sets}
 
     @property
+    def revisions(self) -> list[int]:
+        """The revisions of ReplicaSets."""
+        return [int(one["metadata"]["annotations"]["deployment.kubernetes.io/revision"]) for one in self.sets]
+
+    @property
     def progress(self) -> str:
         """Status and reason of the condition Progressing."""
         for condition in self.deployment["status"].get("conditions", ()):

@@ -1,0 +1,108 @@
+"""Rows S15 to S17: revisions that are made, found again and forgotten."""
+
+import pytest
+
+from apiserver.api.errors import conflict, not_found
+from controller_manager.planning.revisions import revision_hash, template_data
+from controller_manager.runtime.contract import Create, Delete, Update
+from controller_manager.runtime.kinds import CONTROLLER_REVISION
+
+
+def test_s15_going_back_takes_the_old_revision_by_name_and_raises_its_number(cluster, template):
+    found = cluster()
+    [first] = found.revisions
+    found.edit(template=template("v2"))
+    found.settle()
+    found.edit(template=template("v1"))
+    found.settle()
+
+    assert [r["revision"] for r in found.revisions] == [2, 3]
+    assert found.revisions[-1]["metadata"]["name"] == first["metadata"]["name"]
+    assert found.status["updateRevision"] == found.status["currentRevision"] == first["metadata"]["name"]
+
+
+def test_a_revision_is_renumbered_once_more_after_a_lost_race(cluster, template):
+    found = cluster()
+    found.edit(template=template("v2"))
+    found.settle()
+    found.edit(template=template("v1"))
+    lost = []
+
+    def race(request):
+        if isinstance(request, Update) and request.kind is CONTROLLER_REVISION and not lost:
+            lost.append(request)
+            return conflict("apps", "controllerrevisions", name="x", why="the object has been modified")
+        return None
+
+    found.refuse = race
+    found.run()
+
+    assert [r["revision"] for r in found.revisions] == [2, 3]
+
+
+@pytest.mark.parametrize(("limit", "numbers"), [(2, [3, 4, 5]), (0, [5]), (10, [1, 2, 3, 4, 5])])
+def test_s16_history_keeps_what_is_live_and_as_many_others_as_the_limit_says(cluster, template, limit, numbers):
+    found = cluster(revisionHistoryLimit=limit)
+    for image in ("v2", "v3", "v4", "v5"):
+        found.edit(template=template(image))
+        found.settle()
+
+    assert [r["revision"] for r in found.revisions] == numbers
+
+
+def test_s16_a_revision_that_a_pod_is_made_of_stays(cluster, template):
+    found = cluster(revisionHistoryLimit=0, updateStrategy={"type": "OnDelete"})
+    for image, pod in (("v2", "web-1"), ("v3", "web-2")):
+        found.edit(template=template(image))
+        found.settle()
+        found.terminate(pod)
+        found.settle()
+
+    assert found.images() == {"web-0": "v1", "web-1": "v2", "web-2": "v3"}
+    assert [r["revision"] for r in found.revisions] == [1, 2, 3]
+
+
+def test_s17_a_taken_name_with_other_data_raises_the_collision_count(make_cluster, stateful_set, template):
+    cluster = make_cluster(stateful_set(replicas=1))
+    data = template_data(template("v1"))
+    taken = f"web-{revision_hash(data, 0)}"
+    cluster.add({"metadata": {"name": taken, "labels": {"app": "x"}}, "revision": 1, "data": {}}, CONTROLLER_REVISION)
+
+    cluster.settle()
+
+    assert cluster.status["collisionCount"] == 1
+    assert cluster.status["updateRevision"] == f"web-{revision_hash(data, 1)}"
+    assert cluster.run().quiet
+
+
+def test_s17_a_taken_name_with_the_same_data_is_used(make_cluster, stateful_set, template):
+    cluster = make_cluster(stateful_set(replicas=1))
+    data = template_data(template("v1"))
+    name = f"web-{revision_hash(data, 0)}"
+    cluster.add({"metadata": {"name": name}, "revision": 4, "data": data}, CONTROLLER_REVISION)
+
+    cluster.run()
+
+    assert cluster.status["updateRevision"] == name
+    assert cluster.status["collisionCount"] == 0
+
+
+def test_another_refusal_of_a_revision_ends_the_run(make_cluster, stateful_set):
+    cluster = make_cluster(stateful_set())
+    cluster.refuse = lambda r: conflict("apps", "x", name="x", why="no") if isinstance(r, Create) else None
+
+    ran = cluster.run()
+
+    assert (ran.error.reason, len(ran.requests)) == ("Conflict", 1)
+
+
+def test_a_revision_that_is_gone_already_is_no_failure(cluster, template):
+    found = cluster(revisionHistoryLimit=0)
+    found.edit(template=template("v2"))
+    found.refuse = lambda r: (
+        not_found("apps", "controllerrevisions", "x")
+        if isinstance(r, Delete) and r.kind is CONTROLLER_REVISION
+        else None
+    )
+
+    assert not [ran for ran in found.settle() if ran.error]
