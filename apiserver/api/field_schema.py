@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from apiserver.api.field_kinds import DEDUCED, LEAF, Field, Items, Leaf, Mapped, Struct
 from apiserver.api.meta import Obj
 from apiserver.api.schema.go_types import GoTypes, go_field, json_type, reference
+from apiserver.api.structural.fields import custom_fields
 
 # What nobody owns (apimachinery/pkg/util/managedfields/internal/stripmeta.go).
 _STRIPPED = ("apiVersion", "kind")
@@ -86,10 +87,7 @@ class FieldSchema:
 
     def custom(self, schema: Obj) -> Struct:
         """The kind of whole objects of a custom kind, by the schema that its definition has for them."""
-        fields = _Fields(self, schema, None)
-        fields |= dict.fromkeys(_STRIPPED, _NOBODYS)
-        fields["metadata"] = self._metadata(OBJECT_META)
-        return Struct(fields)
+        return custom_fields(schema, self._metadata(OBJECT_META))
 
     def _fields(self, definition: str) -> _Fields:
         facts = self._go_types.get(definition, {}) if definition.startswith(_GO_DEFINITIONS) else None

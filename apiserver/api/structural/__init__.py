@@ -5,7 +5,17 @@ schema as OpenAPI documents and managedFields have it.
 Not here: rules in CEL (x-kubernetes-validations), and the rest of a CustomResourceDefinition.
 """
 
+from apiserver.api.structural.default_values import default_errors, has_unpruned_default
 from apiserver.api.structural.invariants import structural_errors, unsupported
+from apiserver.api.structural.openapi import in_version_2, published
 from apiserver.api.structural.structural import Structural
 
-__all__ = ["Structural", "structural_errors", "unsupported"]
+__all__ = [
+    "Structural",
+    "default_errors",
+    "has_unpruned_default",
+    "in_version_2",
+    "published",
+    "structural_errors",
+    "unsupported",
+]

@@ -8,13 +8,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from apiserver.api import field
+from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.schema import DecodeError, Schema
+from apiserver.api.structural.values import in_order
 from apiserver.api.structural.words import EMBEDDED, at, child, has_values, items, properties, values
 
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 _UNKNOWN = 'unknown field "'
+
+
+class MalformedResourceError(DecodeError):
+    """An embedded resource whose version, kind or metadata is none; the message is that of the field error."""
+
+    def __init__(self, error: FieldError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 def has_embedded(schema: Obj | None) -> bool:
@@ -62,20 +72,21 @@ def coerce_resource(resource: Obj, path: str, types: Schema, *, drops: bool) -> 
         The paths of unknown fields in its metadata.
 
     Raises:
-        DecodeError: a field is malformed.
+        MalformedResourceError: a field is malformed.
     """
     for name in ("apiVersion", "kind"):
         if name in resource and not isinstance(resource[name], str):
             if not drops:
-                raise DecodeError(str(field.invalid(child(path, name), resource[name], "must be a string")))
+                shown = in_order(resource[name])
+                raise MalformedResourceError(field.invalid(child(path, name), shown, "must be a string"))
             del resource[name]
     if "metadata" not in resource:
         return []
     try:
         return coerce_metadata(resource, path, types, drops=drops)
     except DecodeError as error:
-        place = child(path, "metadata")
-        raise DecodeError(str(field.invalid(place, resource["metadata"], str(error)))) from error
+        shown = in_order(resource["metadata"])
+        raise MalformedResourceError(field.invalid(child(path, "metadata"), shown, str(error))) from error
 
 
 def coerce_metadata(resource: Obj, path: str, types: Schema, *, drops: bool) -> list[str]:

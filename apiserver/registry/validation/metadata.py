@@ -37,7 +37,7 @@ def validate_metadata(resource: Resource, obj: Obj) -> list[FieldError]:
     """What is wrong with a new object's metadata: ValidateObjectMeta with the name rule of its kind."""
     rule = NAME_RULES.get((resource.group, resource.kind), names.dns1123_subdomain)
     meta = metadata(obj)
-    errors = _names(meta, rule) + _common(resource, meta)
+    errors = _names(meta, rule) + _common(meta, namespaced=resource.namespaced)
     return errors + _finalizer_standards(resource, meta) if "finalizers" in meta else errors
 
 
@@ -48,9 +48,15 @@ def validate_metadata_update(resource: Resource, new: Obj, old: Obj) -> list[Fie
     the errors of both stand among the causes, so they are told twice here too.
     """
     meta, before = metadata(new), metadata(old)
-    errors = _names(meta, names.path_segment) + _common(resource, meta)
+    errors = _names(meta, names.path_segment) + _common(meta, namespaced=resource.namespaced)
     change = [*_changes(meta, before), *(_contents(meta) if errors else ())]
     return errors + change + change + _finalizer_standards(resource, meta) if change or "finalizers" in meta else errors
+
+
+def validate_metadata_of_any_kind(meta: Obj) -> list[FieldError]:
+    """What is wrong with the metadata of an embedded resource, of whose kind nothing is known; it needs no name."""
+    named = meta if meta.get("name") else meta | {"name": "unnamed"}
+    return _names(named, names.path_segment) + _common(meta, namespaced=bool(meta.get("namespace")))
 
 
 def _names(meta: Obj, rule: Check) -> list[FieldError]:
@@ -70,10 +76,10 @@ def _with_letter(prefix: str) -> str:
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix[-1] == "-" else prefix
 
 
-def _common(resource: Resource, meta: Obj) -> list[FieldError]:
+def _common(meta: Obj, *, namespaced: bool) -> list[FieldError]:
     namespace = meta.get("namespace")
     errors: list[FieldError] = []
-    if resource.namespaced:
+    if namespaced:
         messages: Messages = names.dns1123_label(namespace) if namespace else ()
         if not namespace:
             errors.append(field.required("metadata.namespace"))

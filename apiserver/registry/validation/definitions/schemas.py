@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
+from apiserver.api.structural.default_values import default_errors
 from apiserver.api.structural.invariants import structural_errors, unsupported
 from apiserver.registry.validation import checks
 from apiserver.registry.validation.definitions.internal import SCHEMA_FIELDS, printed_schema
 from apiserver.registry.validation.definitions.strictness import Strictness
 from apiserver.registry.validation.definitions.traversal import each_schema, schemas_of
 from apiserver.registry.validation.definitions.walk import schema_errors
+from apiserver.registry.validation.embedded import validate_embedded
 
 _ROOT_FIELDS = (
     *("Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum", "ExclusiveMinimum"),
@@ -41,7 +43,9 @@ def validation(path: str, given: Obj | None, strict: Strictness, *, status: bool
     found = [*checks.within(path, _root(schema, status=status))]
     unread = unsupported(schema) if strict.structural else ""
     if strict.structural and not unread:
-        found += structural_errors(schema, path)
+        found += structural_errors(schema, path) or default_errors(
+            schema, path, validate_embedded, pruned=strict.pruned_defaults
+        )
     found += checks.within(path, schema_errors(schema, strict))
     return found or ([field.invalid(path, "", unread)] if unread else [])
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.api.meta import Obj
+from apiserver.api.structural.default_values import has_unpruned_default
 from apiserver.api.structural.words import EMBEDDED, INT_OR_STRING, LIST_KEYS, LIST_TYPE, PRESERVE, RULES
 from apiserver.registry.definitions.ca_bundles import ca_bundle_problem
 from apiserver.registry.definitions.conditions import holds
@@ -76,6 +77,7 @@ def strictness_of_update(new: Obj, old: Obj) -> Strictness:
         schemas=len(schemas) == len(spec.get("versions") or ()),
         types=all((part.get("type") or "object") in TYPES for part in parts),
         structural=all(map(is_structural, schemas)) or _needs_structure(new.get("spec") or {}),
+        pruned_defaults=not any(map(has_unpruned_default, schemas)),
         atomic_sets=not any(map(has_loose_set, parts)),
         sound_keys=not any(map(has_loose_keys, parts)),
         ca_bundle=established and not ca_bundle_problem((webhook.get("clientConfig") or {}).get("caBundle") or ""),

@@ -1,0 +1,136 @@
+"""Whether the defaults of a schema are what it says of its values (schema/defaulting/validation.go)."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import orjson
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.api.schema import Schema, available_versions, load_definitions
+from apiserver.api.structural.embedded import MalformedResourceError, coerce_resource, embedded_resources
+from apiserver.api.structural.explaining import explain
+from apiserver.api.structural.pruning import prune_value
+from apiserver.api.structural.values import in_order, same
+from apiserver.api.structural.words import EMBEDDED, META, at, child, default_of, items, properties, values
+
+CheckResource = Callable[[str, Obj], list[FieldError]]
+"""What is wrong with an object's version, kind and metadata (path, object), whose types are right."""
+
+_NEWEST = 1 << 16
+_ITEM = None
+_TYPE_META: Obj = {"apiVersion": "validation/v1", "kind": "Validation"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where in an object a schema stands.
+
+    Attributes:
+        root: the schema of the innermost whole object.
+        steps: from that object to here: names of fields, and None for items.
+        in_meta: within its apiVersion, kind or metadata.
+    """
+
+    root: Obj
+    steps: tuple[str | None, ...] = ()
+    in_meta: bool = False
+
+    def object_with(self, value: Any) -> Obj:
+        """An object of the root in which the value stands here."""
+        for step in reversed(self.steps):
+            value = [value] if step is _ITEM else {step: value}
+        return {**_TYPE_META, **value}
+
+
+def default_errors(schema: Obj, path: str, check: CheckResource, *, pruned: bool = True) -> list[FieldError]:
+    """What is wrong with the defaults of a schema, each by itself (ValidateDefaults).
+
+    Args:
+        schema: of whole objects; `structural_errors` tells nothing of it.
+        path: where it stands.
+        check: what is wrong with objects that are defaults, or in them.
+        pruned: defaults may not have unknown fields.
+    """
+    root = schema | {EMBEDDED: True}
+    return [*_errors(root, path, _Place(root), _Rules(check, pruned=pruned))]
+
+
+def has_unpruned_default(schema: Obj) -> bool:
+    """Has a default unknown fields, of the schema or of one below it?"""
+    default, below = default_of(schema), (items(schema), values(schema), *properties(schema).values())
+    return bool(prune_value(_copy(default), schema)) or any(
+        has_unpruned_default(each) for each in below if each is not None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What defaults are held to; see `default_errors`."""
+
+    check: CheckResource
+    pruned: bool
+
+    def errors(self, schema: Obj, default: Any, path: str, place: _Place) -> list[FieldError]:
+        """What is wrong with a default."""
+        if place.in_meta:
+            return self._errors_in_meta(schema, default, path, place)
+        found = []
+        if self.pruned and not same(_pruned(default, schema), default):
+            found.append(field.invalid(path, in_order(default), "must not have unknown fields"))
+        return found + (self._of_resources(default, schema, path) or _of_values(schema, default, path))
+
+    def _errors_in_meta(self, schema: Obj, default: Any, path: str, place: _Place) -> list[FieldError]:
+        wrong = self._of_resources(place.object_with(default), place.root | {EMBEDDED: True}, "")
+        if not wrong:
+            return _of_values(schema, default, path)
+        told = str(wrong[0]) if len(wrong) == 1 else f"[{', '.join(map(str, wrong))}]"
+        return [field.invalid(path, in_order(default), f"must result in valid metadata: {told}")]
+
+    def _of_resources(self, value: Any, schema: Obj, path: str) -> list[FieldError]:
+        """What is wrong with the whole objects in a value; of those that are malformed, the first is told."""
+        resources = [*embedded_resources(_copy(value), schema, path)]
+        try:
+            for place, each in resources:
+                coerce_resource(each, place, _types(), drops=False)
+        except MalformedResourceError as malformed:
+            return [malformed.error]
+        return [error for place, each in resources for error in self.check(place, each)]
+
+
+@cache  # defaults of embedded resources are rare, and metadata is the same in all releases
+def _types() -> Schema:
+    newest = available_versions()[-1]
+    return Schema(load_definitions(newest), newest)
+
+
+def _errors(schema: Obj, path: str, place: _Place, rules: _Rules) -> Iterator[FieldError]:
+    if schema.get(EMBEDDED):
+        place = _Place(schema)
+    default = default_of(schema)
+    if default is not None:
+        yield from rules.errors(schema, default, child(path, "default"), place)
+    if (of_items := items(schema)) is not None:
+        inside = replace(place, steps=(*place.steps, _ITEM))
+        yield from _errors(of_items, child(path, "items"), inside, rules)
+    for name, each in properties(schema).items():
+        in_meta = place.in_meta or (bool(schema.get(EMBEDDED)) and name in META)
+        inside = replace(place, steps=(*place.steps, name), in_meta=in_meta)
+        yield from _errors(each, at(child(path, "properties"), name), inside, rules)
+
+
+def _of_values(schema: Obj, default: Any, path: str) -> list[FieldError]:
+    return explain(schema, default, minor=_NEWEST).errors(path)
+
+
+def _pruned(default: Any, schema: Obj) -> Any:
+    made = _copy(default)
+    prune_value(made, schema)
+    return made
+
+
+def _copy(value: Any) -> Any:
+    return orjson.loads(orjson.dumps(value))
