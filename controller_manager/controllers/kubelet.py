@@ -11,6 +11,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from controller_manager.parts.node_meters import RUNNING
 from controller_manager.planning.addresses import PodAddresses
+from controller_manager.planning.conditions import condition_of
 from controller_manager.planning.nodes import address_of, is_alive
 from controller_manager.planning.pods import is_ready, is_terminal
 from controller_manager.planning.stages.look import Place
@@ -85,9 +86,15 @@ def _is_settled(old: Obj, pod: Obj) -> bool:
         and not meta.get("deletionTimestamp")
         and status.get("observedGeneration") == meta.get("generation")
         and meta.get("annotations") == old["metadata"].get("annotations")
-        and not pod["spec"].get("readinessGates")
+        and (meta.get("generation") is not None or pod["spec"] == old["spec"])
+        and _are_gates_open(pod)
         and is_ready(pod)
     )
+
+
+def _are_gates_open(pod: Obj) -> bool:
+    gates = pod["spec"].get("readinessGates") or ()
+    return all((condition_of(pod, gate["conditionType"]) or {}).get("status") == "True" for gate in gates)
 
 
 def _of_node(world: World, change: Change) -> Iterable[Key]:

@@ -9,7 +9,7 @@ from math import inf
 from apiserver.api.go_durations import duration_text
 from apiserver.api.meta import Obj
 from controller_manager.planning.stages import events, probes
-from controller_manager.planning.stages.look import DEBUG, INIT, Container, Look
+from controller_manager.planning.stages.look import DEBUG, INIT, SIDECAR, Container, Look
 from controller_manager.planning.stages.restarts import NOTICED, restart_delay, should_restart
 from controller_manager.planning.stages.starting import (
     CREATING,
@@ -39,10 +39,22 @@ def live(look: Look, container: Container, status: Obj, turn: float) -> Obj:
         turn: when its turn came.
     """
     while True:
-        after = STAGES.get(state_of(status), create)(look, container, status, turn)
+        since = max(turn, _changed_at(look, container, status))
+        after = STAGES.get(state_of(status), create)(look, container, status, since)
         if after is status:
             return status
         status = after
+
+
+def is_changed(container: Container, status: Obj) -> bool:
+    """Whether a container that ran is of another image by now (containerChanged); what init containers did stays."""
+    return container.role != INIT and container.image.reference != status["image"]
+
+
+def _changed_at(look: Look, container: Container, status: Obj) -> float:
+    """Since when a container waits that was stopped because its image is another: its pulls begin anew."""
+    ended = (status.get("lastState") or {}).get("terminated") if "waiting" in status["state"] else None
+    return look.since(ended["finishedAt"]) if ended and is_changed(container, status) else 0.0
 
 
 def state_of(status: Obj) -> str:
@@ -70,8 +82,8 @@ def terminated(look: Look, status: Obj, code: int, *, at: float = inf, reason: s
 
 def _run(look: Look, container: Container, status: Obj, turn: float) -> Obj:
     del turn
-    if container.image.reference != status["image"] and container.role != INIT:
-        look.tell(events.killed(container.name, "definition changed", container.where))
+    if is_changed(container, status):
+        look.tell(events.killed(container.name, "definition changed", container.where, init=container.role == SIDECAR))
         ended = terminated(look, status, STOPPED)
         return ended | {"state": {"waiting": {"reason": CREATING}}, "lastState": ended["state"]}
     since = look.since(status["state"]["running"]["startedAt"])
@@ -82,7 +94,7 @@ def _run(look: Look, container: Container, status: Obj, turn: float) -> Obj:
         why = probes.failure(container.spec["livenessProbe"], look.place.pod_ip)
         look.tell(
             events.unhealthy("Liveness", why, container.where),
-            events.killed(container.name, "failed liveness probe", container.where),
+            events.killed(container.name, "failed liveness probe", container.where, init=container.role == SIDECAR),
         )
         return terminated(look, status, KILLED, at=failing)
     return _ready(look, container, status, since)
@@ -112,6 +124,8 @@ def _end(look: Look, container: Container, status: Obj, turn: float) -> Obj:
     """From its end to the next start, or to the wait for it."""
     if not is_to_restart(container, status):
         return status
+    if is_changed(container, status):
+        return create(look, container, status, turn)
     ended = status["state"]["terminated"]
     finished, delay = look.since(ended["finishedAt"]), _delay(status, ended)
     if not look.is_due(finished + NOTICED):
@@ -126,7 +140,7 @@ def _end(look: Look, container: Container, status: Obj, turn: float) -> Obj:
 def _back_off(look: Look, container: Container, status: Obj, turn: float) -> Obj:
     """From CrashLoopBackOff to the next start."""
     ended = (status.get("lastState") or {}).get("terminated")
-    if ended is None:
+    if ended is None or is_changed(container, status):  # back-offs are of what a container was (getStableKey)
         return create(look, container, status, turn)
     due = seconds(ended["finishedAt"]) + _delay(status, ended)
     return create(look, container, status, turn) if look.is_due(due) else status

@@ -71,9 +71,13 @@ def stopping(name: str, where: str) -> Told:
     return Told("Killing", f"Stopping container {name}", field_path=where)
 
 
-def killed(name: str, why: str, where: str) -> Told:
-    """A container is stopped to be started again: it "failed liveness probe", or its "definition changed"."""
-    return Told("Killing", f"Container {name} {why}, will be restarted", field_path=where)
+def killed(name: str, why: str, where: str, *, init: bool = False) -> Told:
+    """A container is stopped to be started again: it "failed liveness probe", or its "definition changed".
+
+    Of one that is among the init containers nobody says that it will (kuberuntime_container.go).
+    """
+    told = f"Init container {name} {why}" if init else f"Container {name} {why}, will be restarted"
+    return Told("Killing", told, field_path=where)
 
 
 def backing_off(name: str, pod: str, where: str) -> Told:

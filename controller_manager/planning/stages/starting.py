@@ -74,8 +74,13 @@ def after_failure(look: Look, container: Container, status: Obj, turn: float) ->
         return status
     image, where = container.spec["image"], container.where
     look.tell(events.pull_waits(image, where), events.not_started("ImagePullBackOff", where))
-    why = f'Back-off pulling image "{image}": ErrImagePull: {container.behaviour.pull_error}'
+    why = f"{_waits_for(container)}: ErrImagePull: {container.behaviour.pull_error}"
     return waits(status, "ImagePullBackOff", why)
+
+
+def _waits_for(container: Container) -> str:
+    """What a wait for the next pull begins with; back-offs are of an image, so that another is pulled at once."""
+    return f'Back-off pulling image "{container.spec["image"]}"'
 
 
 def before_pull(look: Look, container: Container, status: Obj, turn: float) -> Obj:
@@ -84,7 +89,8 @@ def before_pull(look: Look, container: Container, status: Obj, turn: float) -> O
     attempt = pull_attempt(look.now - begun)
     if not _fails(container, attempt):
         return create(look, container, status, turn)
-    if attempt and look.now < begun + pull_due(attempt) + TOLD:
+    is_due = attempt and look.now < begun + pull_due(attempt) + TOLD
+    if is_due or not (status["state"]["waiting"].get("message") or "").startswith(_waits_for(container)):
         return _failed(look, container, status)
     look.is_due(begun + pull_due(attempt + 1))
     return status

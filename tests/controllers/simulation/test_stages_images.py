@@ -48,7 +48,7 @@ def test_an_image_that_breaks_under_a_running_container_keeps_its_last_end(live)
     life.look()
     life.pod["spec"]["containers"][0]["image"] = "nginx:1.161"
     life.look(100)
-    assert life.shown() == "ImagePullBackOff"
+    assert life.shown() == "ErrImagePull"
     assert life.container()["lastState"]["terminated"]["exitCode"] == 143
     life.pod["spec"]["containers"][0]["image"] = "nginx:1.27"
     life.look(104)
