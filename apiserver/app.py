@@ -1,9 +1,10 @@
 """The server put together: settings in, a listening socket out, and everything in between made once and handed down."""
 
-from collections import ChainMap, Counter
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -101,7 +102,9 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
         kubelets = _kubelets(config)
         address = f"{config.bind_address}:{config.secure_port}"
         discovery = Discovery(table, minor=release.minor, address=address, other_paths=PAGES)
-        openapi = OpenAPI(table, ChainMap(registry.customs.definitions, dict(release.definitions)), minor=release.minor)
+        openapi = OpenAPI(
+            table, release.definitions, minor=release.minor, customs=lambda: _published(registry, release)
+        )
         server = Server(
             authentication=guard.authentication,
             authorizer=guard.authorizer,
@@ -212,6 +215,10 @@ def _kubelets(config: Config) -> Kubelets:
         return Kubelets(config.kubelets)
     except OSError as error:  # ssl.SSLError is one
         raise ConfigError(f"--kubelet-client-certificate, --kubelet-certificate-authority: {error}") from error
+
+
+def _published(registry: Registry, release: Release) -> Mapping[str, Obj]:
+    return {kind.resource.definition: kind.published(release.definitions) for kind in registry.customs}
 
 
 def _checks(store: Store) -> Mapping[str, Any]:

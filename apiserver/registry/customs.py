@@ -1,9 +1,11 @@
 """Custom kinds as they are served: rows that come and go, and what the verbs need of each beside its row."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import inf
 from typing import NamedTuple
+
+import orjson
 
 from apiserver.api.field import FieldError
 from apiserver.api.field_kinds import Struct
@@ -11,7 +13,11 @@ from apiserver.api.field_schema import FieldSchema
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource, ResourceTable
 from apiserver.api.scale_paths import ScalePaths, scale_paths
-from apiserver.api.schema import Decoded, Schema
+from apiserver.api.schema import Decoded, DecodeError, Schema, may_repeat_fields, quoted, repeated_fields
+from apiserver.api.structural import Structural
+from apiserver.api.structural.openapi import published
+from apiserver.registry.validation.custom_scale import scale_spec, scale_status
+from apiserver.registry.validation.embedded import validate_embedded
 
 Place = tuple[str, str, str]
 """Group, version and kind."""
@@ -41,6 +47,7 @@ class CustomKind:
         self.since = since
         self.terminates = False
         self._types = types
+        self._published: Obj | None = None
 
     @property
     def schema(self) -> Obj:
@@ -49,9 +56,23 @@ class CustomKind:
         return found
 
     @cached_property
+    def structural(self) -> Structural:
+        """The schema at work."""
+        return Structural(self.schema, self._types.schema)
+
+    @cached_property
     def fields(self) -> Struct:
         """The kind as managedFields sees it."""
         return self._types.fields.custom(self.schema)
+
+    def published(self, definitions: Mapping[str, Obj]) -> Obj:
+        """The kind as OpenAPI documents of version 3 describe it; `definitions` are those of the release."""
+        if self._published is None:
+            resource = self.resource
+            selectable = [each["jsonPath"] for each in self.version.get("selectableFields") or ()]
+            place = (resource.group, resource.version, resource.kind)
+            self._published = published(self.schema, place, definitions, selectable=selectable)
+        return self._published
 
     @cached_property
     def scale(self) -> ScalePaths | None:
@@ -67,9 +88,13 @@ class CustomKind:
             strict: look for repeated and name unknown fields.
 
         Raises:
-            DecodeError: its metadata is none.
+            DecodeError: its metadata is none, or it is nested too deeply.
         """
-        return Decoded(given)
+        obj = dict(given) if body else _copied(given)
+        repeated = tuple(repeated_fields(body)) if strict and body and may_repeat_fields(body, given) else ()
+        unknown = self.structural.coerce(obj)
+        self.structural.default(obj)
+        return Decoded(obj, repeated + tuple([f"unknown field {quoted(path)}" for path in unknown]) if strict else ())
 
     @property
     def current(self) -> float:
@@ -78,25 +103,37 @@ class CustomKind:
 
     def reread(self, stored: Obj) -> Obj:
         """An object that was stored by another schema, as this version has it; the argument may be changed."""
+        self.structural.coerce(stored, drops=True)
+        self.structural.default(stored)
         return stored
 
-    def problems(self, obj: Obj, old: Obj | None = None) -> list[FieldError]:
-        """What is wrong with an object that is new, or is to replace an old one."""
-        return []
+    def problems(self, obj: Obj, old: Obj | None = None, *, of_status: bool = False) -> list[FieldError]:
+        """What is wrong with an object beside its metadata (customresource/strategy.go and validator.go).
+
+        Args:
+            obj: the object, with defaults.
+            old: what it is to replace, None where it is new.
+            of_status: nothing but the status is written.
+        """
+        schema = self.structural
+        if of_status and old is not None:
+            found = schema.validate_status(obj, old)
+        else:
+            found = schema.validate(obj, old)
+            found += scale_spec(obj, self.scale) if self.scale else ()
+        found += scale_status(obj, self.scale) if self.scale else ()
+        for path, resource in schema.embedded(obj):
+            found += validate_embedded(path, resource)
+        return found + schema.list_errors(obj, old)
 
 
 class Customs:
-    """The custom kinds of one server, by group, version and kind; the rows of the table come and go with them.
-
-    Attributes:
-        definitions: name → schema of those that are served, as OpenAPI documents have them.
-    """
+    """The custom kinds of one server, by group, version and kind; the rows of the table come and go with them."""
 
     def __init__(self, table: ResourceTable) -> None:
         self._table = table
         self._kinds: dict[Place, CustomKind] = {}
         self._listeners: list[Listener] = []
-        self.definitions: dict[str, Obj] = {}
 
     def find(self, resource: Resource) -> CustomKind | None:
         """What serves a row, None where it is a built-in one."""
@@ -124,6 +161,19 @@ class Customs:
             self._kinds[_place(kind.resource)] = kind
         for listener in self._listeners:
             listener()
+
+
+def _copied(obj: Obj) -> Obj:
+    """A copy of what may share its parts with others, as the outcome of a patch does.
+
+    Raises:
+        DecodeError: it is nested too deeply.
+    """
+    try:
+        found: Obj = orjson.loads(orjson.dumps(obj))
+    except (orjson.JSONEncodeError, orjson.JSONDecodeError) as error:
+        raise DecodeError("exceeded max depth") from error
+    return found
 
 
 def _place(resource: Resource) -> Place:

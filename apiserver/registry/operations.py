@@ -334,7 +334,7 @@ def admit(
 
 def _custom_problems(registry: Registry, target: Target, obj: Obj, old: Obj | None = None) -> list[FieldError]:
     custom = registry.customs.find(target.resource)
-    return custom.problems(obj, old) if custom else []
+    return custom.problems(obj, old, of_status=target.subresource == "status") if custom else []
 
 
 def _refuse_invalid(target: Target, obj: Obj, found: list[FieldError]) -> None:

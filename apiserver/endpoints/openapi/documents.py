@@ -9,6 +9,7 @@ import orjson
 from apiserver.api.builtin import KINDS
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource, ResourceTable
+from apiserver.api.structural.openapi import in_version_2
 from apiserver.endpoints.openapi.gnostic import encode_document
 from apiserver.endpoints.openapi.operations import META, Gvk, Operation, group_tag, operations_of
 from apiserver.endpoints.openapi.rendering import V2, V3, rendered
@@ -41,14 +42,23 @@ class OpenAPI:
 
     Args:
         table: what is served; call invalidate() after a row has come or gone.
-        definitions: by name, with references to "#/$defs/NAME": those of the release and those that custom rows name.
-            The lists of custom resources need none.
+        definitions: of the release, by name, with references to "#/$defs/NAME".
         minor: the Kubernetes release that is played: 34 for v1.34.0.
+        customs: gives those of custom kinds, in version 3; their lists need none.
     """
 
-    def __init__(self, table: ResourceTable, definitions: Mapping[str, Obj], *, minor: int) -> None:
+    def __init__(
+        self,
+        table: ResourceTable,
+        definitions: Mapping[str, Obj],
+        *,
+        minor: int,
+        customs: Callable[[], Mapping[str, Obj]] = dict,
+    ) -> None:
         self._table = table
-        self._definitions = definitions
+        self._release_definitions = definitions
+        self._customs = customs
+        self._known: Mapping[str, Obj] | None = None
         self._release = f"v1.{minor}.0"
         self._made: dict[str, OpenAPIDocument] = {}
         self._rows: dict[str, list[Resource]] = {}
@@ -57,9 +67,18 @@ class OpenAPI:
 
     def invalidate(self) -> None:
         """Forget what custom resources may have changed; documents whose hash stays are made only once."""
+        self._known = None
         self._rows.clear()
         self._kinds.clear()
         self._hashes.clear()
+
+    @property
+    def _definitions(self) -> Mapping[str, Obj]:
+        """Those of the release, and those of the custom kinds that are served."""
+        if self._known is None:
+            customs = self._customs()
+            self._known = {**self._release_definitions, **customs} if customs else self._release_definitions
+        return self._known
 
     def v2(self) -> OpenAPIDocument:
         """GET /openapi/v2 as JSON."""
@@ -130,8 +149,9 @@ class OpenAPI:
         )
 
     def _document_v2(self) -> Obj:
+        definitions = {**self._definitions, **{name: in_version_2(each) for name, each in self._customs().items()}}
         return rendered(
-            self._all_operations(), dialect=V2, definitions=self._definitions, names=ALWAYS, release=self._release
+            self._all_operations(), dialect=V2, definitions=definitions, names=ALWAYS, release=self._release
         )
 
     def _all_operations(self) -> Iterator[Operation]:
