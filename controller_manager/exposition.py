@@ -9,6 +9,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from controller_manager.metrics import WAITED, WORKED, Family, Histogram, Metrics, QueueTally, Read
+from controller_manager.parts.reconciles import ACTIVE, MOST
 from controller_manager.runtime.meters import Meter
 
 
@@ -35,6 +36,7 @@ class _Families(Collector):
             _measured(metrics.requests),
             _measured(metrics.durations),
             _leading(metrics),
+            *_of_reconcilers(metrics),
             *map(_measured, metrics.families.values()),
             *map(_read, metrics.gauges),
         )
@@ -74,6 +76,15 @@ def _leading(metrics: Metrics) -> Metric:
     about = "1 where this process leads, 0 where it waits to, by the name of the Lease."
     return _gauge(
         "leader_election_master_status", about, {name: float(leads) for name, leads in metrics.leading.items()}
+    )
+
+
+def _of_reconcilers(metrics: Metrics) -> Iterator[Metric]:
+    """How busy the controllers are whose runs are counted (controller-runtime)."""
+    reconcilers = metrics.reconcilers
+    yield _filled(GaugeMetricFamily, MOST, (((name,), float(most)) for name, most in reconcilers.items()))
+    yield _filled(
+        GaugeMetricFamily, ACTIVE, (((name,), float(len(metrics.queues[name].running))) for name in reconcilers)
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from controller_manager.config import Config, ConfigError, Election
 from controller_manager.health import answering
 from controller_manager.metrics import Metrics
+from controller_manager.parts.reconciles import RECONCILES
 from controller_manager.planning.profile import PROFILES
 from controller_manager.runtime.cache import Caches, KindCache
 from controller_manager.runtime.client import Client
@@ -132,7 +133,10 @@ class Manager:
         name = spec.queue or spec.name
         queue = WorkQueue(QueueLimiter(self._clock), metrics.tally(name), self._clock.monotonic)
         metrics.queues[name] = queue
-        return Controller(spec, queue, means, workers=self._config.workers.get(spec.name, 0))
+        workers = self._config.workers.get(spec.name, 0)
+        if RECONCILES in spec.meters:
+            metrics.reconcilers[name] = workers or spec.workers
+        return Controller(spec, queue, means, workers=workers)
 
     async def _resync(self, spec: Spec, seconds: float) -> None:
         while True:

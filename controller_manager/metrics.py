@@ -109,6 +109,7 @@ class Metrics:
         requests: how many, by REQUESTS.
         durations: how long they take, by DURATIONS.
         leading: name of a Lease → whether this process leads.
+        reconcilers: name of a queue whose controller has its runs counted → how many keys it works on at a time.
         families: what controllers measure, by the names of their meters.
         gauges: what can be read off.
     """
@@ -120,6 +121,7 @@ class Metrics:
         self.requests = Family(REQUESTS)
         self.durations = Family(DURATIONS)
         self.leading: dict[str, bool] = {}
+        self.reconcilers: dict[str, int] = {}
         self.families: dict[str, Family] = {}
         self.gauges: list[Read] = []
 

@@ -31,6 +31,7 @@ from controller_manager.controllers import (
     statefulset,
     storageclass,
     tainteviction,
+    uniteddeployment,
 )
 from controller_manager.runtime.contract import Spec
 
@@ -58,6 +59,7 @@ _SPECS: tuple[Spec, ...] = (
     node.SPEC,
     nodelifecycle.SPEC,
     tainteviction.SPEC,
+    uniteddeployment.SPEC,
 )
 
 CONTROLLERS: Mapping[str, Spec] = {spec.name: spec for spec in _SPECS}

@@ -9,6 +9,7 @@ from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
 from controller_manager.parts.disposal import remove
 from controller_manager.parts.history import History, record
+from controller_manager.parts.reconciles import reconciled
 from controller_manager.parts.subset_steps import KINDS, Work, as_one, discard, provision, revise
 from controller_manager.parts.updates import update
 from controller_manager.planning.allocation.choice import sizes_of
@@ -338,20 +339,22 @@ def _tell(run: Pass, report: Report) -> Plan:
         )
 
 
-SPEC = Spec(
-    name="uniteddeployment",
-    source="uniteddeployment-controller",
-    workers=3,
-    flag="uniteddeployment",
-    pace=PACE,
-    queue="uniteddeployment-controller",
-    watches=(
-        Watch(UNITED_DEPLOYMENT, itself),
-        *(Watch(kind, workload_changed) for kind in KINDS.values()),
-        Watch(POD, pod_changed),
-        Watch(REPLICA_SET),
-        Watch(CONTROLLER_REVISION),
-    ),
-    observe=observe,
-    plan=plan,
+SPEC = reconciled(
+    Spec(
+        name="uniteddeployment",
+        source="uniteddeployment-controller",
+        workers=3,
+        flag="uniteddeployment",
+        pace=PACE,
+        queue="uniteddeployment-controller",
+        watches=(
+            Watch(UNITED_DEPLOYMENT, itself),
+            *(Watch(kind, workload_changed) for kind in KINDS.values()),
+            Watch(POD, pod_changed),
+            Watch(REPLICA_SET),
+            Watch(CONTROLLER_REVISION),
+        ),
+        observe=observe,
+        plan=plan,
+    )
 )

@@ -16,6 +16,11 @@ from controller_manager.flags import parser
 from controller_manager.planning.profile import PROFILES, Profile
 from mockube import Cluster
 
+GENERAL = (
+    *("workqueue_", "rest_client_", "leader_election_"),
+    *("controller_runtime_max_concurrent_reconciles", "controller_runtime_active_workers"),
+)
+"""What the names of metrics begin with that no controller names."""
 TEXT = (Path(__file__).parents[2] / "docs" / "controllers.md").read_text()
 
 
@@ -81,7 +86,7 @@ def test_every_metric_of_a_controller_is_told_of_with_its_labels() -> None:
         for names, _, labels in table("Metrics")
         for name in re.findall(r"`(\w+)`", names)
     }
-    general = {name for name in told if name.startswith(("workqueue_", "rest_client_", "leader_election_"))}
+    general = {name for name in told if name.startswith(GENERAL)}
     assert {name: labels for name, labels in told.items() if name not in general} == meters()
 
 

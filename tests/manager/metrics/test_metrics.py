@@ -44,6 +44,8 @@ SET = {"statefulset_namespace", "statefulset_name", "pod_management_policy"}
         ("taint_eviction_controller_pod_deletions_total", "counter", set(), ()),
         ("taint_eviction_controller_pod_deletion_duration_seconds", "histogram", set(), LATE),
         ("kubelet_running_pods", "gauge", {"node"}, ()),
+        ("controller_runtime_max_concurrent_reconciles", "gauge", {"controller"}, ()),
+        ("controller_runtime_active_workers", "gauge", {"controller"}, ()),
         ("process_cpu_seconds_total", "counter", set(), ()),
         ("process_resident_memory_bytes", "gauge", set(), ()),
         ("process_start_time_seconds", "gauge", set(), ()),
