@@ -360,3 +360,32 @@ def test_a_schema_that_is_not_structural_is_refused_with_all_else_that_is_wrong(
     assert told({"type": "object", "properties": {"a": {}}}) == [
         "properties[a].type: Required value: must not be empty for specified object fields"
     ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "errors"),
+    [
+        ({"type": "integer", "default": 3}, []),
+        ({"type": "array", "items": {"type": "string"}, "default": ["a"]}, []),
+        (
+            {"type": "integer", "default": "many"},
+            ['default: Invalid value: "string":  in body must be of type integer: "string"'],
+        ),
+        ({"type": "string", "enum": ["a"], "default": "b"}, ['default: Unsupported value: "b": supported values: "a"']),
+        (
+            {"type": "integer", "maximum": 1, "default": 3},
+            ["default: Invalid value: 3:  in body should be less than or equal to 1"],
+        ),
+        (
+            {"type": "object", "properties": {"a": {"type": "string"}}, "default": {"a": "x", "b": 1}},
+            ['default: Invalid value: {"a":"x","b":1}: must not have unknown fields'],
+        ),
+    ],
+)
+def test_defaults_are_values_of_their_schema(schema, errors):
+    assert of_field(**schema) == errors
+
+
+def test_unknown_fields_of_defaults_may_stay_where_they_were():
+    field = {"type": "object", "properties": {"a": {"type": "string"}}, "default": {"b": 1}}
+    assert told({"type": "object", "properties": {"f": field}}, strict=Strictness(pruned_defaults=False)) == []

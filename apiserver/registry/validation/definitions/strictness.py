@@ -9,13 +9,13 @@ from typing import Any
 
 from apiserver.api.meta import Obj
 from apiserver.api.structural.default_values import has_unpruned_default
+from apiserver.api.structural.invariants import structural_errors
 from apiserver.api.structural.words import EMBEDDED, INT_OR_STRING, LIST_KEYS, LIST_TYPE, PRESERVE, RULES
 from apiserver.registry.definitions.ca_bundles import ca_bundle_problem
 from apiserver.registry.definitions.conditions import holds
 from apiserver.registry.definitions.naming import ESTABLISHED
 from apiserver.registry.validation.definitions.internal import internal
 from apiserver.registry.validation.definitions.lists import has_loose_keys, has_loose_set
-from apiserver.registry.validation.definitions.structure import is_structural
 from apiserver.registry.validation.definitions.traversal import each_schema, schemas_of
 from apiserver.registry.validation.definitions.versions import MOST_SELECTABLE_FIELDS
 
@@ -76,7 +76,7 @@ def strictness_of_update(new: Obj, old: Obj) -> Strictness:
         immutable_names=established,
         schemas=len(schemas) == len(spec.get("versions") or ()),
         types=all((part.get("type") or "object") in TYPES for part in parts),
-        structural=all(map(is_structural, schemas)) or _needs_structure(new.get("spec") or {}),
+        structural=not any(structural_errors(schema, "") for schema in schemas) or _needs_structure(new.get("spec") or {}),
         pruned_defaults=not any(map(has_unpruned_default, schemas)),
         atomic_sets=not any(map(has_loose_set, parts)),
         sound_keys=not any(map(has_loose_keys, parts)),
