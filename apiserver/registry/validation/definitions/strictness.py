@@ -76,7 +76,7 @@ def strictness_of_update(new: Obj, old: Obj) -> Strictness:
         immutable_names=established,
         schemas=len(schemas) == len(spec.get("versions") or ()),
         types=all((part.get("type") or "object") in TYPES for part in parts),
-        structural=not any(structural_errors(schema, "") for schema in schemas) or _needs_structure(new.get("spec") or {}),
+        structural=_needs_structure(new.get("spec") or {}) or not any(structural_errors(each, "") for each in schemas),
         pruned_defaults=not any(map(has_unpruned_default, schemas)),
         atomic_sets=not any(map(has_loose_set, parts)),
         sound_keys=not any(map(has_loose_keys, parts)),
