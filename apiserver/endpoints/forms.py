@@ -114,6 +114,8 @@ class Renderer:
         match shape.form.transform:
             case "":
                 head = {"kind": codec.resource.list_kind, "apiVersion": codec.resource.api_version}
+                if codec.resource.custom:  # what has no Go type leaves out nothing that is empty
+                    metadata = {"continue": ""} | metadata
                 return _list(head, metadata, codec.items(selected.items))
             case "Table":
                 return self._table(codec, self._in_row_order(codec, selected.items), shape, metadata=metadata)

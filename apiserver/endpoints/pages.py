@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from apiserver.api import errors
+from apiserver.api.builtin import KINDS
 from apiserver.api.parameters import Parameters
 from apiserver.endpoints.discovery import AGGREGATED_VERSIONS, Discovery, Document
 from apiserver.endpoints.negotiation import JSON, TEXT, clauses
@@ -131,6 +132,8 @@ class Pages:
                 document = self._discovery.resources(group, version)
             case _:
                 document = None
+        if document is None and group and group not in KINDS:
+            return NOT_FOUND  # it is the server of custom kinds that finds nothing, which knows no Status then
         if document is None:
             raise errors.unknown_path()
         return _negotiated(document)

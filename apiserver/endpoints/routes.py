@@ -113,6 +113,8 @@ def _bind(resource: Resource, namespace: str, parts: list[str], *, in_namespace:
     if not below:
         return Route(Target(resource, namespace, name))
     subresource, *rest = below
+    if subresource not in resource.subresources and resource.custom:
+        raise errors.not_found(resource.group, resource.plural, name)
     if subresource not in resource.subresources or (rest and subresource != "proxy"):
         return None
     return Route(Target(resource, namespace, name, subresource), "/".join(rest))

@@ -1,9 +1,9 @@
 """What a body says it is, beside what its path expects: which mismatch is told, and how (transformDecodeError)."""
 
-from apiserver.api import errors
+from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
 from apiserver.api.json_syntax import type_name
-from apiserver.api.meta import Obj
+from apiserver.api.meta import Obj, metadata
 from apiserver.api.resources import Resource, ResourceTable
 
 SCHEME = "pkg/api/legacyscheme/scheme.go:30"
@@ -19,12 +19,20 @@ def check_kind(table: ResourceTable, resource: Resource, given: Obj) -> str:
         given: the body; what it leaves out is the resource's.
 
     Raises:
-        ApiError: 400, the body is something else.
+        ApiError: 400, the body is something else; 422, it is of another custom kind.
     """
     kind, version = given.get("kind") or resource.kind, given.get("apiVersion") or resource.api_version
+    if resource.custom and isinstance(kind, str) and kind != resource.kind and version == resource.api_version:
+        raise _other_kind(resource, given, kind)
     if kind != resource.kind or version != resource.api_version:
         raise _mismatch(table, resource, kind=kind, version=version)
     return resource.kind
+
+
+def _other_kind(resource: Resource, given: Obj, kind: str) -> ApiError:
+    """Custom kinds are all alike to their server, which finds this when it validates the object."""
+    wrong = [field.invalid("kind", kind, f"must be {resource.kind}")]
+    return errors.invalid(resource.group, kind, name=str(metadata(given).get("name") or ""), errors=wrong)
 
 
 def _mismatch(table: ResourceTable, resource: Resource, *, kind: object, version: object) -> ApiError:

@@ -83,11 +83,15 @@ class Codec:
         return self._stamped(self._head, kv)
 
     def items(self, kvs: Iterable[KeyValue]) -> list[Buffer]:
-        """The objects' JSON as the items of a list, which name neither kind nor apiVersion, to be joined as they are.
+        """The objects' JSON as the items of a list, to be joined as they are; custom ones name kind and apiVersion.
 
         The pieces are views of what is stored, so that a list of any length is copied once.
         """
         pieces: list[Buffer] = []
+        if self.resource.custom:
+            for kv in kvs:
+                pieces += (b",", self._stamped(self._head, kv))
+            return pieces[1:]
         if self._convert is not None:
             for kv in kvs:
                 pieces += (b",", self._stamped(b'{"metadata":{', kv))

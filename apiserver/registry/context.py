@@ -25,10 +25,6 @@ from apiserver.registry.storage import ROOT, Storage
 from etcd.store import KeyValue
 
 
-def _same(obj: Obj) -> Obj:
-    return obj
-
-
 class Codecs:
     """The codec of each resource, made on first use."""
 
@@ -48,7 +44,7 @@ class Codecs:
         custom = self._customs.find(resource)
         if custom is None:
             return Codec(resource, conversion_of(resource))
-        return Codec(resource, Conversion(_same, custom.reread), current=custom.current)
+        return Codec(resource, Conversion(custom.stored, custom.reread), current=custom.current)
 
     def forget(self) -> None:
         """Make all anew: rows have changed."""

@@ -37,13 +37,15 @@ class CustomKind:
     Attributes:
         resource: its row.
         version: the entry of the definition's spec.versions.
+        storage: that of the version that is stored.
         since: the revision from which on everything was written by this schema; what is older is read through it.
         terminates: whether its definition is being deleted, so that no more of its objects are made.
     """
 
-    def __init__(self, resource: Resource, version: Obj, since: int, types: Types) -> None:
+    def __init__(self, resource: Resource, version: Obj, *, storage: Obj, since: int, types: Types) -> None:
         self.resource = resource
         self.version = version
+        self.storage = storage
         self.since = since
         self.terminates = False
         self._types = types
@@ -52,8 +54,7 @@ class CustomKind:
     @property
     def schema(self) -> Obj:
         """The schema of its objects."""
-        found: Obj = (self.version.get("schema") or {}).get("openAPIV3Schema") or {}
-        return found
+        return _schema(self.version)
 
     @cached_property
     def structural(self) -> Structural:
@@ -106,6 +107,16 @@ class CustomKind:
         self.structural.coerce(stored, drops=True)
         self.structural.default(stored)
         return stored
+
+    def stored(self, obj: Obj) -> Obj:
+        """An object of this version as the stored version has it: without what that does not know, in place."""
+        if self.storage is not self.version:
+            self._stored.prune(obj)
+        return obj
+
+    @cached_property
+    def _stored(self) -> Structural:
+        return Structural(_schema(self.storage), self._types.schema)
 
     def problems(self, obj: Obj, old: Obj | None = None, *, of_status: bool = False) -> list[FieldError]:
         """What is wrong with an object beside its metadata (customresource/strategy.go and validator.go).
@@ -161,6 +172,11 @@ class Customs:
             self._kinds[_place(kind.resource)] = kind
         for listener in self._listeners:
             listener()
+
+
+def _schema(version: Obj) -> Obj:
+    found: Obj = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+    return found
 
 
 def _copied(obj: Obj) -> Obj:

@@ -16,7 +16,7 @@ from apiserver.registry.customs import CustomKind, Types
 from apiserver.registry.definitions.approval import conform
 from apiserver.registry.definitions.emptier import Emptier
 from apiserver.registry.definitions.naming import accept_names, establish, rivals
-from apiserver.registry.definitions.rows import is_served, rows_of
+from apiserver.registry.definitions.rows import is_served, rows_of, storage_version
 from apiserver.registry.definitions.termination import terminates, waits
 from apiserver.registry.fields import selectable_fields
 from apiserver.registry.following import follow
@@ -149,17 +149,18 @@ class Registrar:
         rows = rows_of(definition) if is_served(definition) else []
         known = {kind.resource.version: kind for kind in self._served.get(name, ())}
         versions: Mapping[str, Obj] = {each["name"]: each for each in definition["spec"]["versions"]}
-        kinds = [self._kind(row, versions[row.version], known.get(row.version), since) for row in rows]
+        storage = versions[storage_version(definition)]
+        kinds = [self._kind(row, versions[row.version], storage, known.get(row.version), since) for row in rows]
         for kind in kinds:
             kind.terminates = terminates(definition)
         self._replace(name, kinds)
 
-    def _kind(self, row: Resource, version: Obj, known: CustomKind | None, since: int) -> CustomKind:
-        if known is not None and known.version == version:
+    def _kind(self, row: Resource, version: Obj, storage: Obj, known: CustomKind | None, since: int) -> CustomKind:
+        if known is not None and known.version == version and known.storage == storage:
             if known.resource == row:
                 return known
             since = known.since
-        made = CustomKind(row, version, since, self._types)
+        made = CustomKind(row, version, storage=storage, since=since, types=self._types)
         if row.fields != (known.resource.fields if known else ()):
             self._reselect(row)
         return made
