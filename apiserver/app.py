@@ -12,6 +12,7 @@ import orjson
 from apiserver.api.errors import qualified
 from apiserver.api.meta import Obj
 from apiserver.api.resources import ResourceTable
+from apiserver.api.schema import Schema
 from apiserver.auth.authentication import Authentication, StaticTokens
 from apiserver.auth.authorization import MODES
 from apiserver.auth.guard import Guard
@@ -37,6 +38,7 @@ from apiserver.registry.admission.default_storage_class import DefaultStorageCla
 from apiserver.registry.admission.namespace_lifecycle import NamespaceLifecycle
 from apiserver.registry.admission.priority import Priority
 from apiserver.registry.admission.storage_protection import StorageObjectInUseProtection
+from apiserver.registry.admission.united_deployment import UnitedDeployments
 from apiserver.registry.allocation import ServiceAddresses
 from apiserver.registry.bootstrap import Place, bootstrap
 from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
@@ -150,7 +152,7 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
         schema=release.schema,
         merge_schema=release.merge_schema,
         field_schema=release.field_schema,
-        admission=Chain(_plugins(config, store)),
+        admission=Chain(_plugins(config, store, release.schema)),
         clock=clock,
         ids=ids,
         timestamps=Timestamps(clock),
@@ -164,11 +166,13 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
     return registry
 
 
-def _plugins(config: Config, store: Store) -> Sequence[Plugin]:
+def _plugins(config: Config, store: Store, schema: Schema) -> Sequence[Plugin]:
     """The admission plug-ins, in the order in which they are asked (pkg/kubeapiserver/options AllOrderedPlugins)."""
     plugins: list[Plugin] = [NamespaceLifecycle(store), Priority(store), DefaultStorageClass(store)]
     if not config.empties_namespaces:  # controllers are there, who take its finalizers away
         plugins.append(StorageObjectInUseProtection())
+    if config.kruise:
+        plugins.append(UnitedDeployments(schema))
     return [*plugins, CertificateRequester()]
 
 

@@ -210,17 +210,14 @@ def _is_reserved(pod: Obj) -> bool:
 
 
 def _judged(pod: Obj, update: Update, *, stays: Collection[str], times: Times, now: float) -> _Verdict:
-    is_new = revision_of(pod) == update.revision
+    fits = revision_of(pod) == update.revision or pod["metadata"]["uid"] in stays
     if _is_reserved(pod):
-        since = ready_since(pod) if is_new else None
+        since = ready_since(pod) if fits else None
         if since is None or phase_of(pod) != "Running":
             return _Verdict(reserved=True)
         wait = since + times.recovery - now
         return _Verdict(reserved=wait > 0, wait=wait)
-    if is_new or pod["metadata"]["uid"] in stays:
-        due = _overdue_in(pod, times, now)
-    else:
-        due = update.since + times.patience - now
+    due = _overdue_in(pod, times, now) if fits else update.since + times.patience - now
     return _Verdict(reserved=due is not None and due <= 0, wait=due)
 
 

@@ -70,6 +70,8 @@ class Lab:
         refuse: asked before each request: an ApiError is the answer.
     """
 
+    kind = UNITED_DEPLOYMENT
+
     def __init__(self, make_world) -> None:
         self._make_world = make_world
         self.now = NOW
@@ -315,8 +317,13 @@ def told(conditions, type_: str) -> str:
 
 
 @pytest.fixture
-def lab(make_world) -> Lab:
-    return Lab(make_world)
+def make_lab(make_world) -> Callable[[], Lab]:
+    return lambda: Lab(make_world)
+
+
+@pytest.fixture
+def lab(make_lab) -> Lab:
+    return make_lab()
 
 
 @pytest.fixture(name="template")

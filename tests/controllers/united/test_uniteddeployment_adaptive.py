@@ -259,6 +259,21 @@ def test_pods_that_a_partition_keeps_old_are_not_late(settled, template):
     assert lab.sizes() == {"a": 5, "b": 1}
 
 
+def test_an_old_pod_that_may_stay_so_is_released_like_a_new_one(settled, template):
+    lab = settled(LIMITED, "b", replicas=6, kind=CLONE_SET, strategy=RESERVE)
+    lab.change(template={"cloneSetTemplate": template("web:2")})
+    lab.run()
+    lab.now += 30
+    lab.run()
+    assert marks(lab, "a") == (5, 0), "they are late"
+    lab.change(updateStrategy={"type": "Manual", "manualUpdate": {"partitions": {"a": 2}}})
+    lab.settle()
+    lab.now += 300
+    lab.settle()
+    assert marks(lab, "a") == (0, 5)
+    assert lab.sizes() == {"a": 5, "b": 1}
+
+
 @pytest.mark.parametrize(
     ("refusal", "fatal"), [(not_found("", "pods", "x"), False), (forbidden("", "pods", name="x", why="no"), True)]
 )
