@@ -103,6 +103,7 @@ class Provision:
 
     Attributes:
         changed: whether there was anything to be made or deleted.
+        failures: what stood in the way.
     """
 
     changed: bool = False
