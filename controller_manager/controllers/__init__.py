@@ -8,6 +8,7 @@ one exception is `replicationcontroller`, which is `replicaset` for another kind
 from collections.abc import Mapping
 
 from controller_manager.controllers import (
+    cloneset,
     deployment,
     disruption,
     endpoints,
@@ -60,6 +61,7 @@ _SPECS: tuple[Spec, ...] = (
     nodelifecycle.SPEC,
     tainteviction.SPEC,
     uniteddeployment.SPEC,
+    cloneset.SPEC,
 )
 
 CONTROLLERS: Mapping[str, Spec] = {spec.name: spec for spec in _SPECS}

@@ -15,6 +15,7 @@ from controller_manager.parts.clone_claims import clean_up
 from controller_manager.parts.clone_scaling import Pass, scale
 from controller_manager.parts.clone_updates import update_pods
 from controller_manager.parts.history import History, record, truncate
+from controller_manager.parts.reconciles import reconciled
 from controller_manager.parts.updates import update
 from controller_manager.planning.clone_pods import id_of
 from controller_manager.planning.clone_sets import Member, Strategy, is_of, matters, members_of, soonest, strategy_of
@@ -234,20 +235,22 @@ def _tell(seen: Observed, status: Obj) -> Generator[Action, Any, Obj]:
     return (yield from update(CLONE_SET, seen.parent, change=lambda found: found | change, subresource="status"))
 
 
-SPEC = Spec(
-    name="cloneset",
-    watches=(
-        Watch(CLONE_SET, itself),
-        Watch(POD, pod_changed),
-        Watch(CLAIM),
-        Watch(CONTROLLER_REVISION),
-        Watch(NODE),
-    ),
-    observe=observe,
-    plan=plan,
-    source="cloneset-controller",
-    workers=3,
-    flag="cloneset",
-    pace=PACE,
-    queue="cloneset-controller",
+SPEC = reconciled(
+    Spec(
+        name="cloneset",
+        source="cloneset-controller",
+        workers=3,
+        flag="cloneset",
+        pace=PACE,
+        queue="cloneset-controller",
+        watches=(
+            Watch(CLONE_SET, itself),
+            Watch(POD, pod_changed),
+            Watch(CLAIM),
+            Watch(CONTROLLER_REVISION),
+            Watch(NODE),
+        ),
+        observe=observe,
+        plan=plan,
+    )
 )

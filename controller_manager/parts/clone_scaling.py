@@ -17,9 +17,24 @@ from controller_manager.planning.clone_ranks import Ranks, node_ranks, spread_ra
 from controller_manager.planning.clone_rollout import Diff, diff_of, to_be_deleted, within
 from controller_manager.planning.clone_sets import Member, Strategy
 from controller_manager.planning.identity import Version
+from controller_manager.planning.in_place import opening
 from controller_manager.runtime.claims import owner_reference
-from controller_manager.runtime.contract import WARNING, Action, Batch, Create, Delete, Emit, key_of
+from controller_manager.runtime.contract import (
+    STRATEGIC_PATCH,
+    WARNING,
+    Action,
+    Answer,
+    Batch,
+    Create,
+    Delete,
+    Emit,
+    Patch,
+    key_of,
+)
 from controller_manager.runtime.kinds import CLAIM, CLONE_SET, POD
+
+ROUND = 32
+"""How many pods are made at a time at the most, before their gates are opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +111,7 @@ def _create(run: Pass, diff: Diff) -> Scaling:
     pods = _new_pods(run, diff)
     refusals = yield from _make_claims(run, pods)
     able = [pod for pod in pods if id_of(pod) not in refusals]
-    answers = (yield Batch([Create(POD, pod) for pod in able], slow_start=True)) if able else ()
+    answers = yield from _make(able, run.now)
     errors = [error for error in refusals.values() if error is not None]
     made = False
     for pod, answer in zip(able, answers, strict=True):
@@ -107,6 +122,23 @@ def _create(run: Pass, diff: Diff) -> Scaling:
             made = True
             yield Emit(run.parent, "SuccessfulCreate", f"succeed to create pod {name_of(answer)}")
     return Scaled(made, next(iter(errors), None))
+
+
+def _make(pods: Sequence[Obj], now: float) -> Generator[Action, Any, list[Answer]]:
+    """Make pods: one first, then two, four … and none after a round with an error; gives the answers, as a Batch does.
+
+    Their gates are opened as soon as they are there, so that a kubelet need not tell twice how they fare. Where that is
+    refused, the next run does it.
+    """
+    answers, size = list[Answer](), 1
+    while len(answers) < len(pods):
+        made = yield Batch([Create(POD, pod) for pod in pods[len(answers) : len(answers) + size]])
+        answers += made
+        if any(isinstance(answer, ApiError) for answer in made):
+            break
+        yield Batch([Patch(POD, key_of(pod), opening(pod, now), "status", STRATEGIC_PATCH) for pod in made])
+        size = min(size * 2, ROUND)
+    return answers + [None] * (len(pods) - len(answers))
 
 
 def _new_pods(run: Pass, diff: Diff) -> list[Obj]:

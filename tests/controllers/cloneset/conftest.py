@@ -15,6 +15,7 @@ from controller_manager.planning.stages.pods import advance
 from controller_manager.planning.times import stamp
 from controller_manager.runtime.contract import Batch, Create, Delete, Emit, Get, Later, Patch, Update, key_of
 from controller_manager.runtime.kinds import CLAIM, CLONE_SET, CONTROLLER_REVISION, NODE, POD
+from controller_manager.runtime.meters import Measure
 
 KINDS = (CLONE_SET, POD, CLAIM, CONTROLLER_REVISION, NODE)
 KEY = "ns/web"
@@ -233,6 +234,8 @@ class Cluster:
                 ran.events.append(f"{reason}: {message}")
             case Later(seconds=seconds):
                 ran.later.append(seconds)
+            case Measure():
+                pass
             case Batch(requests=requests, slow_start=slow):
                 return self._batch(list(requests), ran, slow=slow)
             case _:

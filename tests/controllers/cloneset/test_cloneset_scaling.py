@@ -47,19 +47,38 @@ def test_a_gate_that_the_template_has_is_not_doubled(new_cluster, template):
     assert cluster.pods[0]["spec"]["readinessGates"] == gates
 
 
+def gate_of(pod):
+    conditions = pod["status"].get("conditions", ())
+    return next((each["status"] for each in conditions if each["type"] == "InPlaceUpdateReady"), None)
+
+
 def test_pods_become_normal_once_they_have_a_node_and_ready_once_their_gate_is_open(new_cluster):
-    cluster = new_cluster(replicas=1)
+    cluster = new_cluster(replicas=3)
     cluster.run()
-    ran = cluster.run()
-    assert [(patch.subresource, patch.body["status"]["conditions"][0]["status"]) for patch in ran.requests[:1]] == [
-        ("status", "True")
-    ]
-    assert ran.names(Patch) == cluster.names
+    assert [gate_of(pod) for pod in cluster.pods] == ["True"] * 3
+    assert cluster.run().names(Patch) == []
+    cluster.work()
+    assert cluster.run().names(Patch) == cluster.names
+    assert {pod["metadata"]["labels"]["lifecycle.apps.kruise.io/state"] for pod in cluster.pods} == {"Normal"}
     cluster.settle()
-    [pod] = cluster.pods
-    assert pod["metadata"]["labels"]["lifecycle.apps.kruise.io/state"] == "Normal"
-    assert cluster.available == 1
+    assert cluster.available == 3
     assert cluster.run().quiet
+
+
+def test_a_gate_that_could_not_be_opened_is_opened_by_the_next_run(new_cluster):
+    cluster = new_cluster(replicas=3)
+    cluster.server.refuse = lambda request: REFUSED if isinstance(request, Patch) else None
+    assert cluster.run().error is None
+    assert [gate_of(pod) for pod in cluster.pods] == [None] * 3
+    cluster.server.refuse = lambda _: None
+    cluster.settle()
+    assert cluster.available == 3
+
+
+def test_pods_are_made_in_rounds_that_grow(new_cluster):
+    ran = new_cluster(replicas=100).run()
+    verbs = "".join("c" if is_creation(request) else "p" for request in ran.requests if request.kind is POD)
+    assert list(map(len, verbs.replace("pc", "p c").split())) == [2, 4, 8, 16, 32, 64, 64, 10]
 
 
 def test_a_set_without_replicas_has_one(new_cluster):
