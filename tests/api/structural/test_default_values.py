@@ -102,7 +102,8 @@ def test_good_defaults_are_good(schema):
             [
                 (
                     's.properties[a].properties[apiVersion].default: Invalid value: "a/b/c": '
-                    'must result in valid metadata: apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c'
+                    "must result in valid metadata: "
+                    'apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c'
                 ),
                 "s.properties[a].properties[kind].default: Too long: may not be more than 0 bytes",
             ],
