@@ -9,7 +9,9 @@ MERGE = {"Content-Type": "application/merge-patch+json"}
 COLLECTIONS = {
     "statefulSetTemplate": "/apis/apps/v1/namespaces/default/statefulsets",
     "deploymentTemplate": "/apis/apps/v1/namespaces/default/deployments",
+    "cloneSetTemplate": "/apis/apps.kruise.io/v1beta1/namespaces/default/clonesets",
 }
+PARTITIONED = ("statefulSetTemplate", "cloneSetTemplate")
 SUBSET = "apps.kruise.io/subset-name"
 
 
@@ -23,7 +25,8 @@ async def client(at_work):
 
 def template(image):
     pods = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": image}]}}
-    return {"metadata": {"labels": {"app": "web"}}, "spec": {"template": pods}}
+    spec = {"template": pods, "selector": {"matchLabels": {"app": "web"}}}
+    return {"metadata": {"labels": {"app": "web"}}, "spec": spec}
 
 
 def subset(name, place, **more):
@@ -72,10 +75,10 @@ async def test_pods_are_spread_rolled_and_gathered_again(client, field):
     first = await client.until(UNITED, "web", is_done)
     assert await spread(client) == {"a": ["node-1"] * 2, "b": ["node-2"] * 2, "c": ["node-3"] * 2}
 
-    partitions = {"manualUpdate": {"partitions": {"a": 1} if field == "statefulSetTemplate" else {}}}
+    partitions = {"manualUpdate": {"partitions": {"a": 1} if field in PARTITIONED else {}}}
     change = {"replicas": 9, "template": {field: template("nginx:1.28")}, "updateStrategy": partitions}
     await client.do("PATCH", WEB, {"spec": change}, MERGE)
-    if field == "statefulSetTemplate":
+    if field in PARTITIONED:
         held = await client.until(UNITED, "web", lambda obj: obj["status"].get("updatedReadyReplicas") == 8)
         assert held["status"]["currentRevision"] == first["status"]["currentRevision"]
         await client.do("PATCH", WEB, {"spec": {"updateStrategy": {"manualUpdate": {"partitions": None}}}}, MERGE)
@@ -89,7 +92,7 @@ async def test_pods_are_spread_rolled_and_gathered_again(client, field):
 
 
 async def test_another_kind_of_template_makes_other_workloads_and_the_old_ones_go(client):
-    old, new = COLLECTIONS
+    old, new, _ = COLLECTIONS
     await client.do("POST", UNITED, united(old, subset("a", 1), subset("b", 2), replicas=4))
     await client.until(UNITED, "web", is_done)
     await client.do("PATCH", WEB, {"spec": {"template": {old: None, new: template("nginx:1.27")}}}, MERGE)
