@@ -7,6 +7,7 @@ from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from controller_manager.planning.ordinals import pod_name
 from controller_manager.planning.pods import pod_from_template
 from controller_manager.planning.profile import Profile
+from controller_manager.planning.revisions import template_of
 
 REVISION_LABEL = "controller-revision-hash"
 """The label of a pod with the name of the ControllerRevision that it was made of (apps.StatefulSetRevisionLabel)."""
@@ -25,6 +26,12 @@ class Version:
 
     name: str
     template: Obj
+
+
+def version_of(parent: Obj, revision: Obj) -> Version:
+    """What pods of a revision are made of; of one that holds no template, that of the set itself."""
+    template = template_of(revision)
+    return Version(name_of(revision), parent["spec"]["template"] if template is None else template)
 
 
 def new_pod(parent: Obj, ordinal: int, *, version: Version, reference: Obj, profile: Profile) -> Obj:

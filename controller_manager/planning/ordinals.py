@@ -1,7 +1,7 @@
 """Ordinals: which pods are a StatefulSet's by their names, which of them are wanted, and in what health they are."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import islice
 
@@ -12,7 +12,8 @@ from controller_manager.planning.profile import Profile
 from controller_manager.planning.replicas import replicas_of
 
 _ORDINAL = re.compile(r"0|[1-9][0-9]*")
-_MOST = 2**31 - 1
+MOST = 2**31 - 1
+"""The highest ordinal: an int32."""
 _AT_ONCE = 500
 """How many pods a pass makes at the most; upstream keeps a place for every ordinal that somebody asks for."""
 
@@ -27,7 +28,7 @@ def ordinal_of(parent: str, name: str) -> int | None:
     owner, _, number = name.rpartition("-")
     if owner != parent or len(number) > 10 or not _ORDINAL.fullmatch(number):
         return None
-    return found if (found := int(number)) <= _MOST else None
+    return found if (found := int(number)) <= MOST else None
 
 
 def pod_name(parent: str, ordinal: int) -> str:
@@ -80,8 +81,8 @@ class Arrangement:
     beyond: int = 0
 
 
-def arrange(parent: str, pods: Iterable[Obj], wanted: range) -> Arrangement:
-    """The pods of a StatefulSet of a name in the order of their ordinals."""
+def arrange(parent: str, pods: Iterable[Obj], wanted: Collection[int]) -> Arrangement:
+    """The pods of a StatefulSet of a name in the order of their ordinals; those that are wanted come ascending."""
     found: dict[int, Obj] = {}
     for pod in pods:
         if (ordinal := ordinal_of(parent, name_of(pod))) is not None:
@@ -91,7 +92,7 @@ def arrange(parent: str, pods: Iterable[Obj], wanted: range) -> Arrangement:
     return Arrangement(
         tuple(Replica(ordinal, found.get(ordinal)) for ordinal in sorted([*kept, *gaps])),
         tuple(Replica(ordinal, found[ordinal]) for ordinal in sorted(found.keys() - set(kept), reverse=True)),
-        wanted.stop - wanted.start - len(kept) - len(gaps),
+        len(wanted) - len(kept) - len(gaps),
     )
 
 
@@ -120,6 +121,10 @@ class Health:
     def unavailable(self, replica: Replica) -> bool:
         """Whether the replica is missing, on its way out, or not available (isUnavailable)."""
         return replica.pod is None or replica.terminating or not self.available(replica.pod)
+
+    def unhealthy(self, replica: Replica) -> bool:
+        """Whether the replica is one for whose sake a condemned pod may go though it is not available itself."""
+        return self.unavailable(replica)
 
 
 def health_of(parent: Obj, now: float, profile: Profile) -> Health:

@@ -37,12 +37,15 @@ class Owners:
         parent: the controlling owner reference to the set.
         pod: that to the ordinal's pod; its uid is "" where there is no pod.
         condemned: whether the ordinal is not wanted any more.
+        controls: whether owners control claims, and leave alone those that somebody else controls; OpenKruise's owners
+            do neither (stateful_set_utils.go updateClaimOwnerRefForSetAndPod).
     """
 
     policy: Policy
     parent: Obj
     pod: Obj
     condemned: bool = False
+    controls: bool = True
 
     @property
     def wanted(self) -> list[Obj]:
@@ -52,12 +55,19 @@ class Owners:
         return [self.parent] if self.policy.when_deleted else []
 
     def means(self, reference: Obj) -> bool:
-        """Whether a reference names the set or the pod, be it another one of that name (matchesRef)."""
+        """Whether a reference names the set or the pod, be it another one of that name (matchesRef).
+
+        Owners that control nothing know each other by their uid alone (hasOwnerRef).
+        """
+        if not self.controls:
+            return reference.get("uid") in (self.parent["uid"], self.pod["uid"])
         return _same_name(reference, self.parent) or _same_name(reference, self.pod)
 
     def is_former(self, reference: Obj) -> bool:
-        """Whether a reference is to an object of that name that was there before."""
-        return any(_same_name(reference, o) and reference.get("uid") != o["uid"] for o in (self.parent, self.pod))
+        """Whether a reference is to an object of that name that was there before, which is left alone."""
+        return self.controls and any(
+            _same_name(reference, o) and reference.get("uid") != o["uid"] for o in (self.parent, self.pod)
+        )
 
 
 def _same_name(one: Obj, other: Obj) -> bool:
@@ -78,7 +88,7 @@ def is_stale(claim: Obj, owners: Owners) -> bool:
 
 def has_other_controller(claim: Obj, owners: Owners) -> bool:
     """Whether somebody else controls the claim, which the policy then leaves alone (hasUnexpectedController)."""
-    if owners.policy.retains:
+    if owners.policy.retains or not owners.controls:
         return False
     for reference in _references(claim):
         if owners.is_former(reference) or (reference.get("controller") and not owners.means(reference)):
@@ -94,7 +104,7 @@ def is_settled(claim: Obj, owners: Owners) -> bool:
     ours = {r["uid"]: r for r in references if r.get("uid") in (owners.parent["uid"], owners.pod["uid"])}
     if has_other_controller(claim, owners):
         return not ours
-    if not all(reference.get("controller") for reference in ours.values()):
+    if owners.controls and not all(reference.get("controller") for reference in ours.values()):
         return False
     return ours.keys() == {reference["uid"] for reference in owners.wanted}
 

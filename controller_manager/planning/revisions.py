@@ -93,6 +93,12 @@ def new_revision(
     }
 
 
+def history_limit(parent: Obj) -> int:
+    """spec.revisionHistoryLimit of a workload: how many old revisions are kept."""
+    limit: int | None = parent["spec"].get("revisionHistoryLimit")
+    return 10 if limit is None else limit
+
+
 def number_of(revision: Obj) -> int:
     """The revision's place in its history."""
     return int(revision.get("revision") or 0)

@@ -29,29 +29,77 @@ def max_unavailable(parent: Obj) -> int:
     return max(scaled(1 if given is None else given, replicas_of(parent), round_up=False), 1)
 
 
+def partition_of(parent: Obj) -> int:
+    """How many of the wanted ordinals, from the lowest on, are not updated."""
+    return max((strategy_of(parent).get("rollingUpdate") or {}).get("partition") or 0, 0)
+
+
+def held_back(parent: Obj) -> int:
+    """How many of the wanted ordinals, from the lowest on, are made of the current revision.
+
+    (newVersionedStatefulSetPod) A partition counts whatever the strategy's type, as it does upstream.
+    """
+    strategy = strategy_of(parent)
+    if strategy.get("rollingUpdate") is not None:
+        return partition_of(parent)
+    is_on_delete = strategy.get("type") == "OnDelete"
+    return 0 if is_on_delete else (parent.get("status") or {}).get("currentReplicas") or 0
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is said of claims and pods by StatefulSets; OpenKruise's say it a little differently.
+
+    Attributes:
+        claim_leaves: why no pod is made while a claim goes.
+        claim_refused: why a claim's owners could not be written.
+        pod_stays: a second Event's message where a pod could not be deleted, "" for none.
+    """
+
+    claim_leaves: str = "pvc {} is being deleted"
+    claim_refused: str = "could not update claim {} for delete policy ownerRefs: {}"
+    pod_stays: str = ""
+
+
+def _as_made(pod: Obj) -> Obj:
+    return pod
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """A StatefulSet and all that a pass over it looks at.
 
     Attributes:
         parent: the set.
+        reference: the controlling owner reference to it.
         pods: its pods by ordinal.
-        current: what pods below the partition are made of.
+        current: what pods of ordinals below `held` are made of.
         update: what the others are made of.
+        held: the first ordinal whose pod is made of the update revision.
+        reach: the first ordinal whose pod is updated.
         health: how pods are judged.
         claims: the claims that exist, of all ordinals in question, by name.
         owners: who may own a replica's claims.
         profile: how the release behaves.
+        growth: how many pods may be unavailable while others are made in parallel, None for any number.
+        words: what messages say.
+        finished: what a new pod has besides.
     """
 
     parent: Obj
+    reference: Obj
     pods: Arrangement
     current: Version
     update: Version
+    held: int
+    reach: int
     health: Health
     claims: Mapping[str, Obj]
     owners: Callable[[Replica], Owners]
     profile: Profile
+    growth: int | None = None
+    words: Words = field(default_factory=Words)
+    finished: Callable[[Obj], Obj] = _as_made
 
     @property
     def monotonic(self) -> bool:
@@ -61,17 +109,7 @@ class Work:
     @property
     def on_delete(self) -> bool:
         """Whether pods are replaced only when somebody deletes them."""
-        return bool(self.strategy.get("type") == "OnDelete")
-
-    @property
-    def strategy(self) -> Obj:
-        """spec.updateStrategy."""
-        return strategy_of(self.parent)
-
-    @property
-    def partition(self) -> int:
-        """How many of the wanted ordinals, from the lowest on, are not updated."""
-        return max((self.strategy.get("rollingUpdate") or {}).get("partition") or 0, 0)
+        return bool(strategy_of(self.parent).get("type") == "OnDelete")
 
     def claims_of(self, replica: Replica) -> list[Obj]:
         """The claims of a replica that exist."""
@@ -101,12 +139,16 @@ class Due:
 def due(work: Work) -> Due:
     """What the wanted ordinals need (stateful_set_control.go processReplica).
 
-    OrderedReady goes up to the first ordinal whose pod has to be made, or waited for, and no further.
+    OrderedReady goes up to the first ordinal whose pod has to be made, or waited for, and no further; Parallel up to as
+    many of those as may be, if there is a limit.
     """
-    needs = Due()
+    needs, waiting = Due(), 0
     for replica in work.pods.replicas:
-        if _attend(work, replica, needs=needs) and work.monotonic:
+        waiting += _attend(work, replica, needs=needs)
+        if waiting and work.monotonic:
             return replace(needs, onward=False)
+        if work.growth is not None and waiting >= work.growth:
+            break
     return needs
 
 
@@ -160,17 +202,8 @@ def _fits(work: Work, replica: Replica, *, claims: bool) -> bool:
 
 
 def version_for(work: Work, ordinal: int) -> Version:
-    """What the pod of an ordinal is made of (newVersionedStatefulSetPod).
-
-    A partition counts whatever the strategy's type, as it does upstream.
-    """
-    start = work.pods.replicas[0].ordinal
-    if work.strategy.get("rollingUpdate") is not None:
-        stays = ordinal < start + work.partition
-    else:
-        current = (work.parent.get("status") or {}).get("currentReplicas") or 0
-        stays = not work.on_delete and ordinal < start + current
-    return work.current if stays else work.update
+    """What the pod of an ordinal is made of."""
+    return work.current if ordinal < work.held else work.update
 
 
 # -- scaling down ------------------------------------------------------------------------------------------------------
@@ -195,7 +228,8 @@ def leaving(work: Work) -> Leaving:
     if not condemned:
         return Leaving((), onward=True)
     highest, lower = condemned[0], condemned[1:]
-    first_unhealthy = not any(map(work.health.unavailable, (*work.pods.replicas, *lower)))
+    unhealthy = work.health.unhealthy
+    first_unhealthy = unhealthy(highest) and not any(map(unhealthy, (*work.pods.replicas, *lower)))
     waits = highest.terminating or (not work.health.available(highest.created) and not first_unhealthy)
     return Leaving(() if waits else (highest,), onward=False)
 
@@ -211,11 +245,11 @@ def outdated(work: Work) -> tuple[Replica, ...]:
     """
     if work.on_delete:
         return ()
-    targets = _targets(work)
+    above = targets(work)
     if not work.profile.max_unavailable:
-        return _next_one(work, targets)
+        return _next_one(work, above)
     budget = max_unavailable(work.parent) - work.pods.beyond - sum(map(work.health.unavailable, work.pods.replicas))
-    old = [target for target in targets if _is_old(work, target)]
+    old = [target for target in above if is_old(work, target)]
     if work.monotonic:
         return tuple(old[: max(budget, 0)])
     broken = [target for target in old if not work.health.available(target.created)]
@@ -223,24 +257,24 @@ def outdated(work: Work) -> tuple[Replica, ...]:
     return (*broken, *sound[: max(budget, 0)])  # what is broken already costs no budget (kubernetes/kubernetes#137666)
 
 
-def _targets(work: Work) -> tuple[Replica, ...]:
+def targets(work: Work) -> tuple[Replica, ...]:
     """The replicas that are not below the partition, highest first."""
-    replicas = work.pods.replicas
-    return tuple(r for r in reversed(replicas) if r.ordinal >= replicas[0].ordinal + work.partition)
+    return tuple(replica for replica in reversed(work.pods.replicas) if replica.ordinal >= work.reach)
 
 
-def _is_old(work: Work, replica: Replica) -> bool:
-    if replica.pod is None or replica.terminating:
+def is_old(work: Work, replica: Replica) -> bool:
+    """Whether the replica has a pod of another revision, which nobody has asked to go yet, and which has not ended."""
+    if replica.pod is None or replica.terminating or replica.phase in _ended(work.profile):
         return False
     return revision_name_of(replica.pod) != work.update.name
 
 
-def _next_one(work: Work, targets: tuple[Replica, ...]) -> tuple[Replica, ...]:
+def _next_one(work: Work, above: tuple[Replica, ...]) -> tuple[Replica, ...]:
     """The highest old one, if none above it is unavailable."""
     if work.pods.beyond:
         return ()
-    for target in targets:
-        if _is_old(work, target):
+    for target in above:
+        if is_old(work, target):
             return (target,)
         if work.health.unavailable(target):
             return ()

@@ -32,6 +32,13 @@ class Progress:
     deleted: int = 0
 
 
+def progress_of(parent: Obj) -> Progress:
+    """How far the set says that it has come."""
+    status = parent.get("status") or {}
+    current, latest = status.get("currentRevision") or "", status.get("updateRevision") or ""
+    return Progress(current, latest, status.get("collisionCount") or 0)
+
+
 def counts(pods: Iterable[Obj], progress: Progress, *, health: Health) -> dict[str, int]:
     """How many pods there are (computeReplicaStatus); where both revisions are one, its pods count in both."""
     found = dict.fromkeys(_COUNTS, 0)

@@ -297,3 +297,15 @@ def test_a_profile_may_forbid_the_budget_alone(cluster, template):
     found.edit(template=template("v2"))
 
     assert found.run().deleted == ["web-2"]
+
+
+@pytest.mark.parametrize("profile", ["1.35", "1.30", "1.20"])
+def test_an_old_pod_that_failed_is_deleted_once(cluster, template, profile):
+    found = cluster(profile=PROFILES[profile], **PARALLEL)
+    found.edit(template=template("v2"))
+    found.phase("web-2", "Failed")
+
+    ran = found.run()
+
+    assert ran.deleted.count("web-2") == 1
+    assert sum(event.startswith("SuccessfulDelete") for event in ran.events) == len(ran.deleted)
