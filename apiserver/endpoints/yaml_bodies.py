@@ -29,7 +29,7 @@ class YamlText(NamedTuple):
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML 1.1 as sigs.k8s.io/yaml reads it: y and n are booleans too; a date or 1:30 stays text."""
+    """YAML 1.1 as sigs.k8s.io/yaml reads it: y and n are booleans too; a date, = or 1:30 stays text."""
 
     def __init__(self, stream: bytes) -> None:
         super().__init__(stream)
@@ -55,8 +55,9 @@ class _Loader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
 
+_TEXTS = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:value")
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
+    first: [(tag, pattern) for tag, pattern in found if tag not in _TEXTS]
     for first, found in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
 _OWN = (
