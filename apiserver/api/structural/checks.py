@@ -9,10 +9,10 @@ from typing import Any
 
 from apiserver.api.go_regexp import compile_regexp
 from apiserver.api.meta import Obj
+from apiserver.api.structural.equality import is_one_of, key_of
 from apiserver.api.structural.formats import format_of, known_format
 from apiserver.api.structural.numbers import in_go, int_bounds, number_errors
 from apiserver.api.structural.types import types_of, unfit
-from apiserver.api.structural.values import is_one_of, key_of
 from apiserver.api.structural.words import (
     INT_OR_STRING,
     INT_OR_STRING_TYPES,

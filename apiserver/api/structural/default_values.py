@@ -12,9 +12,9 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.schema import Schema, available_versions, load_definitions
 from apiserver.api.structural.embedded import MalformedResourceError, coerce_resource, embedded_resources
+from apiserver.api.structural.equality import in_order, same
 from apiserver.api.structural.explaining import explain
 from apiserver.api.structural.pruning import prune_value
-from apiserver.api.structural.values import in_order, same
 from apiserver.api.structural.words import EMBEDDED, META, at, child, default_of, items, properties, values
 
 CheckResource = Callable[[str, Obj], list[FieldError]]

@@ -11,7 +11,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.schema import DecodeError, Schema
-from apiserver.api.structural.values import in_order
+from apiserver.api.structural.equality import in_order
 from apiserver.api.structural.words import EMBEDDED, at, child, has_values, items, properties, values
 
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"

@@ -9,12 +9,12 @@ from typing import Any
 from apiserver.api.go_regexp import compile_regexp
 from apiserver.api.meta import Obj
 from apiserver.api.schema import quoted
+from apiserver.api.structural.equality import is_one_of, key_of
 from apiserver.api.structural.findings import Findings
 from apiserver.api.structural.formats import format_of, known_format
 from apiserver.api.structural.numbers import in_go, number_errors
 from apiserver.api.structural.ratcheting import Pair
 from apiserver.api.structural.types import Unfit, types_of, unfit
-from apiserver.api.structural.values import is_one_of, key_of
 from apiserver.api.structural.words import at, child, has_values, items, properties, takes_null, values
 
 _TYPE_META = frozenset({"apiVersion", "kind"})

@@ -8,9 +8,9 @@ import orjson
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.schema import quoted
+from apiserver.api.structural.equality import in_order
 from apiserver.api.structural.numbers import Wrong
 from apiserver.api.structural.types import Unfit
-from apiserver.api.structural.values import in_order
 
 NOWHERE = "<nil>"
 """What upstream prints as the field of errors that name none."""

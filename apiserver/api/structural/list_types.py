@@ -10,7 +10,7 @@ from typing import Any
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.api.structural.values import in_order, key_of
+from apiserver.api.structural.equality import in_order, key_of
 from apiserver.api.structural.words import LIST_KEYS, LIST_TYPE, at, child, items, properties, values
 
 _NO_OBJECT = "must be an object for an array of list-type map"

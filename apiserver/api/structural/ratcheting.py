@@ -7,7 +7,7 @@ k8s.io/apiserver/pkg/cel/common/equality.go.
 from typing import Any
 
 from apiserver.api.meta import Obj
-from apiserver.api.structural.values import same
+from apiserver.api.structural.equality import same
 from apiserver.api.structural.words import LIST_KEYS, LIST_TYPE, at_key, items
 
 
