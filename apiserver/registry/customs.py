@@ -13,7 +13,7 @@ from apiserver.api.field_schema import FieldSchema
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource, ResourceTable
 from apiserver.api.scale_paths import ScalePaths, scale_paths
-from apiserver.api.schema import Decoded, DecodeError, Schema, may_repeat_fields, quoted, repeated_fields
+from apiserver.api.schema import Decoded, DecodeError, Schema, may_repeat_fields, repeated_fields
 from apiserver.api.structural import Structural
 from apiserver.api.structural.openapi import published
 from apiserver.registry.validation.custom_scale import scale_spec, scale_status
@@ -95,7 +95,7 @@ class CustomKind:
         repeated = tuple(repeated_fields(body)) if strict and body and may_repeat_fields(body, given) else ()
         unknown = self.structural.coerce(obj)
         self.structural.default(obj)
-        return Decoded(obj, repeated + tuple([f"unknown field {quoted(path)}" for path in unknown]) if strict else ())
+        return Decoded(obj, repeated + tuple([f'unknown field "{path}"' for path in unknown]) if strict else ())
 
     @property
     def current(self) -> float:
@@ -133,7 +133,7 @@ class CustomKind:
             found = schema.validate(obj, old)
             found += scale_spec(obj, self.scale) if self.scale else ()
         found += scale_status(obj, self.scale) if self.scale else ()
-        for path, resource in schema.embedded(obj):
+        for path, resource in () if of_status else schema.embedded(obj):
             found += validate_embedded(path, resource)
         return found + schema.list_errors(obj, old)
 
