@@ -10,6 +10,7 @@ import orjson
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource
 from apiserver.endpoints.forms import Renderer, Shape
 from apiserver.registry.codec import Codec
 from apiserver.registry.options import ListOptions
@@ -101,6 +102,12 @@ class Stream:
         self._watcher: Watcher | None = None
         self._initial: Sequence[KeyValue] = ()
         self._failed: ApiError | None = None
+        self._closed = False
+
+    @property
+    def resource(self) -> Resource:
+        """What is watched."""
+        return self._frames.codec.resource
 
     async def open(self) -> None:
         """Find the start, after which nothing that happens is missed; if there is none, the stream tells just that.
@@ -113,6 +120,8 @@ class Stream:
             self._failed = too_old(self._revision, gone)
         except ApiError as error:
             self._failed = error
+        if self._closed:  # meanwhile
+            self.close()
 
     async def _start(self) -> None:
         store = self._storage.store
@@ -133,6 +142,7 @@ class Stream:
 
     def close(self) -> None:
         """End the stream, from wherever: a parked one wakes and is over."""
+        self._closed = True
         if self._watcher is not None:
             self._watcher.close()
 

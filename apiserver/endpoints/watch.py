@@ -52,18 +52,22 @@ class Watches:
         task = asyncio.current_task()
         assert task is not None
         self._open[stream] = task
+        if self._stopping:
+            stream.close()
         try:
             await stream.open()
-            if self._stopping:
-                stream.close()
             return await self._send(asked, stream)
         finally:
             del self._open[stream]
             stream.close()
 
     def invalidate(self) -> None:
-        """Frames are made anew for the watches to come: rows have changed."""
+        """End the watches of rows that have changed or gone, as upstream does; their clients begin anew if they can."""
         self._frames.clear()
+        for stream in self._open:
+            resource = stream.resource
+            if self._registry.table.find(resource.group, resource.version, resource.plural) is not resource:
+                stream.close()
 
     async def stop(self) -> None:
         """End all watches, and those that may still come; clients that take no farewell are dropped."""

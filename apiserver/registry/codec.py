@@ -50,7 +50,8 @@ class Codec:
         # a merge keeps the order of its left side: the head comes first, so that it can be cut off by length
         self._order: Obj = {"kind": resource.kind, "apiVersion": "", "metadata": None}
         self._head = _head(resource.kind, resource.api_version)
-        self._cut = len(_head(resource.kind, self._stored_api_version))
+        self._stored_head = _head(resource.kind, self._stored_api_version)
+        self._cut = len(self._stored_head)
 
     def encode(self, obj: Obj) -> bytes:
         """The bytes to store of an object of this version, which this call may change; its metadata is not empty.
@@ -71,7 +72,7 @@ class Codec:
     def decode(self, kv: KeyValue) -> Obj:
         """The object in this version, with its resourceVersion; the caller may change it."""
         obj: Obj = orjson.loads(kv.value)
-        if self._convert is not None and kv.mod_revision < self._current:
+        if self._convert is not None and not self._is_current(kv):
             obj = self._convert(obj)
         obj["apiVersion"] = self.resource.api_version
         if kv.mod_revision:
@@ -104,10 +105,14 @@ class Codec:
         return pieces
 
     def _stamped(self, head: bytes, kv: KeyValue) -> bytes:
-        if self._convert is not None and kv.mod_revision < self._current:
+        if self._convert is not None and not self._is_current(kv):
             obj = self._convert(orjson.loads(kv.value)) | {"apiVersion": self.resource.api_version}
             return _join(head, kv.mod_revision, orjson.dumps(self._order | obj)[len(self._head) :])
         return _join(head, kv.mod_revision, kv.value[self._cut :])
+
+    def _is_current(self, kv: KeyValue) -> bool:
+        """Needs it no conversion? What was under way when the stored version changed says another one at its head."""
+        return kv.mod_revision >= self._current and kv.value.startswith(self._stored_head)
 
 
 def _join(head: bytes, revision: int, rest: bytes) -> bytes:

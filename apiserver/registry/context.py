@@ -44,7 +44,7 @@ class Codecs:
         custom = self._customs.find(resource)
         if custom is None:
             return Codec(resource, conversion_of(resource))
-        return Codec(resource, Conversion(custom.stored, custom.reread), current=custom.current)
+        return Codec(custom.resource, Conversion(custom.stored, custom.reread), current=custom.current)
 
     def forget(self) -> None:
         """Make all anew: rows have changed."""

@@ -129,6 +129,8 @@ def _typed(registry: Registry, resource: Resource, body: Body, validation: str) 
     given = body.obj
     kind = check_kind(registry.table, resource, given)
     custom = registry.customs.find(resource)
+    if custom is None and resource.custom:  # its definition went while the body came
+        raise errors.unknown_path()
     try:
         if custom is None:
             decoded = registry.schema.decode(resource.definition, given, body=body.raw, strict=validation != "Ignore")

@@ -51,7 +51,7 @@ def customs(api, definition):
     async def until(name, is_so):
         async with asyncio.timeout(SECONDS):
             while not is_so(reply := await api.get(f"{CRDS}/{name}")):
-                await asyncio.sleep(0)
+                pass
         return reply.json
 
     async def established(name):
