@@ -1,0 +1,132 @@
+"""Costs at run time, counted as upstream counts them (cel-go's interpreter/runtimecost.go, Kubernetes' cost.go).
+
+A call that is not listed costs 1. A string is counted a tenth of its characters, a pattern a quarter of its.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from math import ceil
+from typing import Any
+
+from apiserver.api.rules.language.values import Entries, is_list, items_of, size
+
+_STRING = 0.1
+_PATTERN = 0.25
+_MAKE_LIST, _MAKE_MAP = 10, 30
+MAKE_LIST, MAKE_MAP = _MAKE_LIST, _MAKE_MAP
+"""Of a list or map literal that is no constant."""
+
+_KINDS = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
+_RUN_TIME = {"duration": "google.protobuf.Duration", "timestamp": "google.protobuf.Timestamp"}
+
+Cost = Callable[..., int]
+
+
+def read(value: Any, factor: float = 1) -> int:
+    """Reading a value once, or several times."""
+    return ceil(size(value) * factor * _STRING)
+
+
+def equality(one: Any, two: Any) -> int:
+    """Comparing two values: as far as the shorter goes."""
+    return ceil(min(size(one), size(two)) * _STRING)
+
+
+def _traversal(value: Any) -> int:
+    """Visiting all there is in a value."""
+    if type(value) in (str, bytes):
+        return int(len(value) * _STRING)
+    if is_list(value):
+        return sum(map(_traversal, items_of(value)))
+    if isinstance(value, Entries):
+        return sum(_traversal(key) + _traversal(value.find(key)) for key in value.key_list())
+    return 1
+
+
+def pattern(text: Any, regex: Any) -> int:
+    """Searching a text for a pattern."""
+    return ceil((1 + size(text)) * _STRING) * ceil(size(regex) * _PATTERN)
+
+
+def _first(cost: Cost) -> Cost:
+    return lambda *args: cost(args[0])
+
+
+def _contains_ip(network: Any, other: Any, *, text: bool) -> int:
+    return read(network, 2) + (read(other) if text else 0)
+
+
+def _contains_cidr(network: Any, other: Any, *, text: bool) -> int:
+    return read(network, 2) + read(network) + 1 + (read(other) if text else 0)
+
+
+def _self_comparison(values: Any) -> int:
+    """Comparing each item of a list with each."""
+    count = len(values)
+    kind = type(items_of(values)[0]) if count else None
+    return int(count * count * (2 + _STRING if kind in (str, bytes) else 2)) + 1 + _MAKE_LIST
+
+
+def _flatten(values: Any, depth: int = 1) -> int:
+    return max(0, int(size(values) * depth)) + 1 + _MAKE_LIST
+
+
+def _sets(factor: int) -> Cost:
+    return lambda one, two: 1 + size(one) * size(two) * factor
+
+
+_READ_FIRST = (
+    *("string_to_bytes", "bytes_to_string", "strings_quote", "string_format"),
+    *("string_to_url", "string_lower_ascii", "string_upper_ascii", "string_substring_int", "string_substring_int_int"),
+    *("string_trim", "string_to_cidr", "is_ip", "is_cidr", "string_to_ip", "string_to_quantity", "is_quantity_string"),
+    *("string_to_semver", "string_bool_to_semver", "is_semver_string", "is_semver_string_bool"),
+)
+_READ_TWICE = (
+    *("string_replace_string_string", "string_replace_string_string_int", "string_split_string"),
+    *("string_split_string_int", "ip_is_canonical"),
+)
+_TRAVERSED = (
+    *(f"list_{kind}_{name}" for kind in _KINDS for name in ("is_sorted_bool", f"sum_{kind}", f"max_{kind}")),
+    *(f"list_{kind}_min_{kind}" for kind in _KINDS),
+    *("list_a_index_of_int", "list_a_last_index_of_int", "string_index_of_string", "string_index_of_string_int"),
+    *("string_last_index_of_string", "string_last_index_of_string_int"),
+)
+_COMPARED = tuple(
+    f"{name}_{kind}" for name in ("less", "less_equals", "greater", "greater_equals") for kind in ("string", "bytes")
+)
+
+COSTS: dict[str, Cost] = {
+    **dict.fromkeys(_READ_FIRST, _first(read)),
+    **dict.fromkeys(_READ_TWICE, _first(partial(read, factor=2))),
+    **dict.fromkeys(_TRAVERSED, _first(_traversal)),
+    **dict.fromkeys((*_COMPARED, "equals", "not_equals"), equality),
+    **dict.fromkeys(("add_string", "add_bytes"), lambda one, two: ceil((size(one) + size(two)) * _STRING)),
+    **dict.fromkeys(("matches", "matches_string", "string_find_string", "string_find_all_string"), pattern),
+    "string_find_all_string_int": lambda text, regex, _count: pattern(text, regex),
+    **dict.fromkeys(("starts_with_string", "ends_with_string"), lambda _text, part: read(part)),
+    "contains_string": lambda text, part: read(text) * read(part),
+    "in_list": lambda _value, values: size(values),
+    "cidr_contains_ip_string": partial(_contains_ip, text=True),
+    "cidr_contains_ip_ip": partial(_contains_ip, text=False),
+    "cidr_contains_cidr_string": partial(_contains_cidr, text=True),
+    "cidr_contains_cidr": partial(_contains_cidr, text=False),
+    "format-validate": lambda named, text: ceil((1 + size(text)) * _STRING) * ceil(named.pattern_size * _PATTERN),
+    "list_sets_contains_list": _sets(1),
+    "list_sets_intersects_list": _sets(1),
+    "list_sets_equivalent_list": _sets(2),
+    "list_slice": lambda _values, start, end: max(0, end - start) + 1 + _MAKE_LIST,
+    "lists_range": lambda count: max(0, count) + 1 + _MAKE_LIST,
+    "list_reverse": lambda values: size(values) + 1 + _MAKE_LIST,
+    "list_flatten": _flatten,
+    "list_flatten_int": _flatten,
+    "list_distinct": _self_comparison,
+    **{f"list_{_RUN_TIME.get(kind, kind)}_sort": _self_comparison for kind in _KINDS},
+    **{
+        f"list_{_RUN_TIME.get(kind, kind)}_sortByAssociatedKeys": lambda _values, keys: _self_comparison(keys)
+        for kind in _KINDS
+    },
+}
+"""Overload → its cost, told from its arguments before it is called."""
+
+RESULT_COSTS: dict[str, Cost] = dict.fromkeys(("list_join", "list_join_string"), partial(read, factor=2))
+"""Overload → its cost, told from its result."""
