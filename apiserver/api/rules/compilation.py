@@ -1,0 +1,100 @@
+"""Compilation: one expression of a rule, checked against what its schema declares, costed, and made a program.
+
+Source: apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go.
+"""
+
+from dataclasses import dataclass
+
+from apiserver.api.rules.declared import Declarations, Declared
+from apiserver.api.rules.evaluation.program import Program, program
+from apiserver.api.rules.language.celtypes import BOOL, STRING, optional_of
+from apiserver.api.rules.language.checker import Checked, check
+from apiserver.api.rules.language.estimate import Path, greatest_cost
+from apiserver.api.rules.language.issues import CompileError
+from apiserver.api.rules.language.literals import check_literals
+from apiserver.api.rules.language.parsing import ParseError, parse
+from apiserver.api.rules.language.sizes import Size
+from apiserver.api.rules.language.values import EvaluationError
+
+SELF, OLD_SELF = "self", "oldSelf"
+
+
+class RuleError(ValueError):
+    """An expression that is no rule; the message is upstream's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """An expression that can be evaluated.
+
+    Attributes:
+        uses_old: whether it speaks of the value before an update.
+        cost: the most that it can cost.
+    """
+
+    program: Program
+    uses_old: bool
+    cost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where an expression stands.
+
+    Attributes:
+        declarations: those of the whole schema.
+        declared: that of the node.
+        optional_old: whether the value before an update may be missing.
+    """
+
+    declarations: Declarations
+    declared: Declared
+    optional_old: bool
+
+    def size_of(self, path: Path) -> Size | None:
+        """How large what stands at a path can be."""
+        found = self.declared.at(path[1:])
+        return None if found is None else Size(0, found.most)
+
+
+def compile_rule(text: str, scope: Scope) -> Compiled:
+    """The program of a rule.
+
+    Raises:
+        RuleError: the text is no expression, or one that gives no bool.
+    """
+    checked = _checked(text, scope, "")
+    if checked.result != BOOL:
+        raise RuleError("cel expression must evaluate to a bool")
+    return _compiled(checked, scope, "program instantiation failed")
+
+
+def compile_message(text: str, scope: Scope) -> Compiled:
+    """The program of a messageExpression.
+
+    Raises:
+        RuleError: the text is no expression, or one that gives no string.
+    """
+    checked = _checked(text, scope, "messageExpression ")
+    if checked.result != STRING:
+        raise RuleError("messageExpression must evaluate to a string")
+    return _compiled(checked, scope, "messageExpression instantiation failed")
+
+
+def _checked(text: str, scope: Scope, what: str) -> Checked:
+    kind = scope.declared.type
+    variables = {SELF: kind, OLD_SELF: optional_of(kind) if scope.optional_old else kind}
+    try:
+        checked = check(parse(text), variables, scope.declarations.field_type)
+        check_literals(checked)
+    except (ParseError, CompileError) as error:
+        raise RuleError(f"{what}compilation failed: {error}") from None
+    return checked
+
+
+def _compiled(checked: Checked, scope: Scope, failed: str) -> Compiled:
+    try:
+        made = program(checked, (SELF, OLD_SELF))
+    except EvaluationError as error:
+        raise RuleError(f"{failed}: {error}") from None
+    return Compiled(made, OLD_SELF in checked.variables, greatest_cost(checked, scope.size_of))
