@@ -389,3 +389,59 @@ def test_defaults_are_values_of_their_schema(schema, errors):
 def test_unknown_fields_of_defaults_may_stay_where_they_were():
     field = {"type": "object", "properties": {"a": {"type": "string"}}, "default": {"b": 1}}
     assert told({"type": "object", "properties": {"f": field}}, strict=Strictness(pruned_defaults=False)) == []
+
+
+def ruled(rule: str, **schema: Any) -> Obj:
+    return {
+        "type": "object",
+        "properties": {"a": {"type": "string"}},
+        "x-kubernetes-validations": [{"rule": rule}],
+    } | schema
+
+
+def test_rules_are_compiled():
+    assert of_field(**ruled("self.a == 'x'")) == []
+    (error,) = of_field(**ruled("self.b == 'x'"))
+    assert error.startswith('x-kubernetes-validations[0].rule: Invalid value: {"Rule":"self.b == \'x\'",')
+    assert "undefined field 'b'" in error
+
+
+@pytest.mark.parametrize(
+    ("fields", "errors"),
+    [
+        ({"r": ruled("self.b == 'x'", properties={"a": {"type": "string", "uniqueItems": True}})}, 1),
+        ({"r": ruled("self.b == 'x'"), "o": {"type": "string", "uniqueItems": True}}, 2),
+        ({"r": ruled("self.b == 'x'"), "o": {"properties": {}}}, 1),
+    ],
+)
+def test_what_rules_say_is_looked_at_where_nothing_else_is_wrong(fields, errors):
+    """Nothing in the same schema, or below it; and every schema is structural."""
+    assert len(told({"type": "object", "properties": fields})) == errors
+
+
+def test_how_rules_are_written_is_told_whatever_else_is_wrong():
+    fields = {"r": ruled(" "), "o": {"properties": {}}}
+    assert told({"type": "object", "properties": fields}) == [
+        "properties[o].type: Required value: must not be empty for specified object fields",
+        "properties[r].x-kubernetes-validations[0].rule: Required value: rule is not specified",
+    ]
+
+
+def test_a_rule_may_be_costly_where_it_was_there_before_but_all_together_may_not():
+    rules = [{"rule": "self.all(x, self.all(y, x == y))"}]
+    field = {"type": "array", "items": {"type": "string"}, "x-kubernetes-validations": rules}
+    given = {"openAPIV3Schema": {"type": "object", "properties": {"f": field}}}
+    known = Strictness(unchanged=frozenset({"v1"}))
+    for strict, told_first in (
+        (STRICT, ["Forbidden: estimated rule cost exceeds budget by factor of more than 100x"]),
+        (known, []),
+    ):
+        found = validation("spec.validation", given, strict, status=False, version="v1")
+        assert [error.message.partition(" (")[0] for error in found] == [
+            *told_first,
+            "Forbidden: contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema",
+            (
+                "Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema "
+                "exceeds budget by factor of more than 100x"
+            ),
+        ]

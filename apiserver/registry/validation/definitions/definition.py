@@ -82,7 +82,8 @@ def _spec(spec: Obj, strict: Strictness) -> Iterator[FieldError]:
         yield from _joined("spec.version", versions[0].get("name") or "", names.dns1035_label)
     yield from checks.within("spec.names", _names(spec.get("names") or {}, needed=_NEEDED_NAMES))
     status = any(_has_status(each) for each in (spec, *versions))
-    yield from validation("spec.validation", spec.get("validation"), strict, status=status)
+    first = spec.get("version") or ""
+    yield from validation("spec.validation", spec.get("validation"), strict, status=status, version=first)
     yield from checks.within("spec", _beside_schema(spec, "validation", strict.many_fields))
     yield from _conversion(spec, strict)
 
@@ -116,9 +117,9 @@ def _version(version: Obj, path: str, spec: Obj, strict: Strictness) -> Iterator
     for problem in parts.deprecation_problems(version):
         yield field.invalid(f"{path}.deprecationWarning", version["deprecationWarning"], problem)
     status = _has_status(version) or _has_status(spec)
-    yield from validation(f"{path}.schema", version.get("schema"), strict, status=status)
-    many = strict.many_fields
-    yield from checks.within(path, _beside_schema(version, "schema", many, name=version.get("name") or ""))
+    name = version.get("name") or ""
+    yield from validation(f"{path}.schema", version.get("schema"), strict, status=status, version=name)
+    yield from checks.within(path, _beside_schema(version, "schema", strict.many_fields, name=name))
 
 
 def _beside_schema(

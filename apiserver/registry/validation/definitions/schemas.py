@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
+from apiserver.api.rules import rule_errors
 from apiserver.api.structural.default_values import default_errors
 from apiserver.api.structural.invariants import structural_errors, unsupported
+from apiserver.api.structural.words import RULES
 from apiserver.registry.validation import checks
 from apiserver.registry.validation.definitions.internal import SCHEMA_FIELDS, printed_schema
 from apiserver.registry.validation.definitions.strictness import Strictness
@@ -27,7 +29,9 @@ _ROOT_ONLY = (
 )
 
 
-def validation(path: str, given: Obj | None, strict: Strictness, *, status: bool) -> list[FieldError]:
+def validation(
+    path: str, given: Obj | None, strict: Strictness, *, status: bool, version: str = ""
+) -> list[FieldError]:
     """What is wrong with a schema, nothing where there is none.
 
     Args:
@@ -35,6 +39,7 @@ def validation(path: str, given: Obj | None, strict: Strictness, *, status: bool
         given: what holds it, as spec.versions[].schema does.
         strict: which rules hold.
         status: the status is a subresource.
+        version: whose it is, the first one's where it is that of all.
     """
     schema = (given or {}).get("openAPIV3Schema")
     if schema is None:
@@ -42,12 +47,42 @@ def validation(path: str, given: Obj | None, strict: Strictness, *, status: bool
     path = f"{path}.openAPIV3Schema"
     found = [*checks.within(path, _root(schema, status=status))]
     unread = unsupported(schema) if strict.structural else ""
-    if strict.structural and not unread:
-        found += structural_errors(schema, path) or default_errors(
+    sound = strict.structural and not unread
+    loose: list[FieldError] = []
+    if sound:
+        loose = structural_errors(schema, path) or default_errors(
             schema, path, validate_embedded, pruned=strict.pruned_defaults
         )
-    found += checks.within(path, schema_errors(schema, strict))
+    wrong = [*checks.within(path, schema_errors(schema, strict))]
+    rules = _rules(schema, path, wrong, compiled=sound and not loose, costly=version in strict.unchanged)
+    found += [*loose, *wrong, *rules]
     return found or ([field.invalid(path, "", unread)] if unread else [])
+
+
+def _rules(schema: Obj, path: str, wrong: list[FieldError], *, compiled: bool, costly: bool) -> list[FieldError]:
+    """What is wrong with the rules of a schema; what they say is not told of schemas with other mistakes in them.
+
+    Args:
+        schema: of whole objects.
+        path: where it stands.
+        wrong: the other mistakes.
+        compiled: what the rules say is looked at.
+        costly: a rule may cost what it costs.
+    """
+    found = rule_errors(schema, path, expressions=compiled, costly=costly)
+    if not wrong or not found:
+        return found
+    written = len(rule_errors(schema, path, expressions=False))
+    return found[:written] + [error for error in found[written:] if not _has_mistake(_node_of(error), wrong)]
+
+
+def _node_of(error: FieldError) -> str:
+    """Where the schema stands whose rule an error tells of."""
+    return error.path.rpartition(f".{RULES}")[0] or error.path
+
+
+def _has_mistake(path: str, wrong: list[FieldError]) -> bool:
+    return any(error.path == path or error.path.startswith((f"{path}.", f"{path}[")) for error in wrong)
 
 
 def has_defaults(spec: Obj) -> bool:

@@ -44,8 +44,7 @@ class Strictness:
         ca_bundle: a webhook's bundle has a certificate.
         preserved: unknown fields of all objects may be kept, as they were.
         many_fields: versions that may have too many selectable fields, as they had; "" is all of them.
-        unchanged: versions whose schema is as it was.
-        known: the spec as it was, whose rules need not be cheap or of today's CEL; None for a new definition.
+        unchanged: versions whose schema is as it was, so that each of its rules may cost what it costs.
     """
 
     review_versions: bool = True
@@ -60,7 +59,6 @@ class Strictness:
     preserved: bool = False
     many_fields: frozenset[str] = frozenset()
     unchanged: frozenset[str] = frozenset()
-    known: Obj | None = None
 
 
 def strictness_of_update(new: Obj, old: Obj) -> Strictness:
@@ -84,7 +82,6 @@ def strictness_of_update(new: Obj, old: Obj) -> Strictness:
         preserved=bool(spec.get("preserveUnknownFields")),
         many_fields=_many_fields(internal(new.get("spec") or {}), internal(spec)),
         unchanged=_unchanged(new.get("spec") or {}, spec),
-        known=spec,
     )
 
 
