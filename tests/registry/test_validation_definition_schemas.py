@@ -445,3 +445,23 @@ def test_a_rule_may_be_costly_where_it_was_there_before_but_all_together_may_not
                 "exceeds budget by factor of more than 100x"
             ),
         ]
+
+
+def kept(rule: Obj, default: Any) -> list[str]:
+    return of_field(type="string", maxLength=9, default=default, **{"x-kubernetes-validations": [rule]})
+
+
+def test_defaults_keep_the_rules():
+    rule = {"rule": "self == 'a'", "message": "must be a"}
+    assert kept(rule, "a") == []
+    assert kept(rule, "b") == ['default: Invalid value: "b": must be a']
+    inside = ruled("self.a == 'x'", default={"a": "y"})
+    assert of_field(**inside) == ["default: Invalid value: failed rule: self.a == 'x'"]
+
+
+def test_a_default_is_neither_a_wrong_change_nor_a_wrong_beginning():
+    assert kept({"rule": "self != oldSelf", "message": "must change"}, "b") == [
+        'default: Invalid value: "b": must change'
+    ]
+    beginning = {"rule": "oldSelf.hasValue()", "optionalOldSelf": True, "message": "must have been there"}
+    assert kept(beginning, "b") == ['default: Invalid value: "b": must have been there']

@@ -82,6 +82,21 @@ def rule_errors(schema: Obj, path: str, *, expressions: bool = True, costly: boo
     return creation.rule_errors(schema, path, expressions=expressions, costly=costly)
 
 
+def default_rule_errors(path: str, schema: Obj, default: Any) -> list[FieldError]:
+    """What is wrong with a default by the rules of its schema, which is good by all else.
+
+    Args:
+        path: where the default stands.
+        schema: its schema; of an embedded resource it says so.
+        default: the default.
+    """
+    if not has_rules(schema):
+        return []
+    from apiserver.api.rules import trial  # noqa: PLC0415
+
+    return trial.judge_default(path, schema, default)
+
+
 def _mentions_rules(schema: Any) -> bool:
     """Whether there is a rule anywhere, even where objects are not checked by it."""
     waiting = [schema]

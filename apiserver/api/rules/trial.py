@@ -16,7 +16,7 @@ from apiserver.api.rules.evaluation.program import Outcome
 from apiserver.api.rules.language.values import NONE, CostExceededError, EvaluationError, Optional
 from apiserver.api.rules.nodes import Compiler, Node, Rule
 from apiserver.api.rules.rules import Verdict
-from apiserver.api.structural.words import at, child
+from apiserver.api.structural.words import EMBEDDED, at, child
 
 MOST_OF_CALL = 1_000_000
 """What one evaluation may cost."""
@@ -47,6 +47,19 @@ def judge(root: Node, obj: Obj, old: Obj | None) -> Verdict:
     trial = _Trial(Verdict())
     trial.visit(root, _Part(obj, old, "", Ratchet(correlation, None)))
     return trial.verdict
+
+
+def judge_default(path: str, schema: Obj, default: Any) -> list[FieldError]:
+    """What is wrong with a default, as a value that was there before, and as one that was not (ValidateDefaults)."""
+    root = Compiler().node(schema, schema, is_root=bool(schema.get(EMBEDDED)))
+    if root is None:
+        return []
+    for old in (default, None):
+        trial = _Trial(Verdict())
+        trial.visit(root, _Part(default, old, path, Ratchet(None, None)))
+        if trial.verdict.errors:
+            return trial.verdict.errors
+    return []
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,9 @@ from apiserver.api.structural.words import EMBEDDED, META, at, child, default_of
 CheckResource = Callable[[str, Obj], list[FieldError]]
 """What is wrong with an object's version, kind and metadata (path, object), whose types are right."""
 
+CheckRules = Callable[[str, Obj, Any], list[FieldError]]
+"""What is wrong with a value by the rules of its schema (path, schema, value)."""
+
 _NEWEST = 1 << 16
 _ITEM = None
 _TYPE_META: Obj = {"apiVersion": "validation/v1", "kind": "Validation"}
@@ -46,7 +49,13 @@ class _Place:
         return {**_TYPE_META, **value}
 
 
-def default_errors(schema: Obj, path: str, check: CheckResource, *, pruned: bool = True) -> list[FieldError]:
+def _no_rules(_path: str, _schema: Obj, _value: Any) -> list[FieldError]:
+    return []
+
+
+def default_errors(
+    schema: Obj, path: str, check: CheckResource, *, pruned: bool = True, judge: CheckRules = _no_rules
+) -> list[FieldError]:
     """What is wrong with the defaults of a schema, each by itself (ValidateDefaults).
 
     Args:
@@ -54,9 +63,10 @@ def default_errors(schema: Obj, path: str, check: CheckResource, *, pruned: bool
         path: where it stands.
         check: what is wrong with objects that are defaults, or in them.
         pruned: defaults may not have unknown fields.
+        judge: what is wrong with defaults that are good otherwise.
     """
     root = schema | {EMBEDDED: True}
-    return [*_errors(root, path, _Place(root), _Rules(check, pruned=pruned))]
+    return [*_errors(root, path, _Place(root), _Rules(check, judge, pruned=pruned))]
 
 
 def has_unpruned_default(schema: Obj) -> bool:
@@ -72,6 +82,7 @@ class _Rules:
     """What defaults are held to; see `default_errors`."""
 
     check: CheckResource
+    judge: CheckRules
     pruned: bool
 
     def errors(self, schema: Obj, default: Any, path: str, place: _Place) -> list[FieldError]:
@@ -81,12 +92,12 @@ class _Rules:
         found = []
         if self.pruned and not same(_pruned(default, schema), default):
             found.append(field.invalid(path, in_order(default), "must not have unknown fields"))
-        return found + (self._of_resources(default, schema, path) or _of_values(schema, default, path))
+        return found + (self._of_resources(default, schema, path) or self._of_values(schema, default, path))
 
     def _errors_in_meta(self, schema: Obj, default: Any, path: str, place: _Place) -> list[FieldError]:
         wrong = self._of_resources(place.object_with(default), place.root | {EMBEDDED: True}, "")
         if not wrong:
-            return _of_values(schema, default, path)
+            return self._of_values(schema, default, path)
         told = str(wrong[0]) if len(wrong) == 1 else f"[{', '.join(map(str, wrong))}]"
         return [field.invalid(path, in_order(default), f"must result in valid metadata: {told}")]
 
@@ -99,6 +110,9 @@ class _Rules:
         except MalformedResourceError as malformed:
             return [malformed.error]
         return [error for place, each in resources for error in self.check(place, each)]
+
+    def _of_values(self, schema: Obj, default: Any, path: str) -> list[FieldError]:
+        return explain(schema, default, minor=_NEWEST).errors(path) or self.judge(path, schema, default)
 
 
 @cache  # defaults of embedded resources are rare, and metadata is the same in all releases
@@ -120,10 +134,6 @@ def _errors(schema: Obj, path: str, place: _Place, rules: _Rules) -> Iterator[Fi
         in_meta = place.in_meta or (bool(schema.get(EMBEDDED)) and name in META)
         inside = replace(place, steps=(*place.steps, name), in_meta=in_meta)
         yield from _errors(each, at(child(path, "properties"), name), inside, rules)
-
-
-def _of_values(schema: Obj, default: Any, path: str) -> list[FieldError]:
-    return explain(schema, default, minor=_NEWEST).errors(path)
 
 
 def _pruned(default: Any, schema: Obj) -> Any:

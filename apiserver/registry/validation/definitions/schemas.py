@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.api.rules import rule_errors
+from apiserver.api.rules import default_rule_errors, rule_errors
 from apiserver.api.structural.default_values import default_errors
 from apiserver.api.structural.invariants import structural_errors, unsupported
 from apiserver.api.structural.words import RULES
@@ -51,7 +51,7 @@ def validation(
     loose: list[FieldError] = []
     if sound:
         loose = structural_errors(schema, path) or default_errors(
-            schema, path, validate_embedded, pruned=strict.pruned_defaults
+            schema, path, validate_embedded, pruned=strict.pruned_defaults, judge=default_rule_errors
         )
     wrong = [*checks.within(path, schema_errors(schema, strict))]
     rules = _rules(schema, path, wrong, compiled=sound and not loose, costly=version in strict.unchanged)
