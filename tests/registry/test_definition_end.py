@@ -73,7 +73,6 @@ def test_what_fails_is_told_and_keeps_the_definition():
     marked = termination.marked(definition(ESTABLISHED), NOW)
     assert marked is not None
     for failed, reason, message in (
-        (termination.unlisted(marked, "no", LATER), "InstanceDeletionFailed", "could not list instances: no"),
         (
             termination.undeleted(marked, ["a", "b", "a"], LATER),
             "InstanceDeletionFailed",

@@ -73,11 +73,6 @@ def is_emptied(definition: Obj) -> bool:
     return not _overlaps(definition) and holds(definition, ESTABLISHED)
 
 
-def unlisted(definition: Obj, error: str, now: str) -> Obj:
-    """The definition when it cannot be found out which objects there are."""
-    return _failed(definition, "InstanceDeletionFailed", f"could not list instances: {error}", now)
-
-
 def undeleted(definition: Obj, errors: list[str], now: str) -> Obj:
     """The definition when objects cannot be deleted."""
     told = list(dict.fromkeys(errors))
