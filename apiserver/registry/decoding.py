@@ -127,7 +127,7 @@ def _worked_out(registry: Registry, resource: Resource, body: Body, validation: 
 def _typed(registry: Registry, resource: Resource, body: Body, validation: str) -> tuple[Obj, tuple[str, ...]]:
     """The object as its types have it, and what is wrong with its fields."""
     given = body.obj
-    kind = check_kind(registry.table, resource, given)
+    kind = check_kind(registry.table, resource, given, body.raw)
     custom = registry.customs.find(resource)
     if custom is None and resource.custom:  # its definition went while the body came
         raise errors.unknown_path()

@@ -1,9 +1,12 @@
 """What comes out of a patch: an object of the kind again, or an error that is told of the patch."""
 
+import orjson
+
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.schema import strict_message
+from apiserver.registry.body_kinds import missing_kind, other_type
 from apiserver.registry.context import Registry
 from apiserver.registry.decoding import Body, Decoded, decode
 from apiserver.registry.options import Target
@@ -28,10 +31,23 @@ def decode_patched(registry: Registry, target: Target, patch: Patch, patched: Ob
     try:
         if not isinstance(patched, dict):
             raise errors.bad_request("json: cannot unmarshal a value that is no object")
+        if target.resource.custom and not patched.get("kind"):
+            raise errors.bad_request(missing_kind(orjson.dumps(patched).decode()))
+        if target.resource.custom and _is_of_another_type(target, patched):
+            raise other_type(target.resource, patched)
         decoded = decode(registry, target.resource, Body(patched), validation=lenient)
     except ApiError as error:
+        if error.code == 422:
+            raise
         raise patch.refused(patched, error.message.rpartition(f"as a {target.resource.kind}: ")[2]) from error
     odd = () if validation == "Ignore" else (*patch.oddities(), *decoded.warnings)
     if odd and validation == "Strict":
         raise patch.refused(patched, strict_message(odd))
     return decoded._replace(warnings=(*odd, *deduplicate_owners(decoded.obj["metadata"], patched=True)))
+
+
+def _is_of_another_type(target: Target, patched: Obj) -> bool:
+    """Is it of another kind or version? That of custom objects is found when they are validated."""
+    resource = target.resource
+    named = (patched["kind"], patched.get("apiVersion") or "")
+    return named != (resource.kind, resource.api_version) and all(isinstance(each, str) for each in named)
