@@ -1,6 +1,5 @@
 """The server put together: settings in, a listening socket out, and everything in between made once and handed down."""
 
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -229,11 +228,10 @@ def _checks(store: Store) -> Mapping[str, Any]:
 
 
 def _objects(registry: Registry) -> Mapping[str, int]:
-    found: Counter[str] = Counter()
+    found: dict[str, int] = {}
     for row in registry.table:
-        if (row.group, row.version) == (row.storage_group, row.storage_version):
-            count = registry.storage.store.count(f"{ROOT}{row.storage_prefix}/")
-            found[qualified(row.group, row.plural)] += count
+        if row.custom or (row.group, row.version) == (row.storage_group, row.storage_version):
+            found[qualified(row.group, row.plural)] = registry.storage.store.count(f"{ROOT}{row.storage_prefix}/")
     return found
 
 

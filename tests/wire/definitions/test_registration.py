@@ -128,3 +128,14 @@ async def test_objects_with_finalizers_hold_their_definition_and_no_new_ones_are
     assert "create not allowed while custom resource definition is terminating" in refused.message
     await api.patch(f"{HERE}/a", {"metadata": {"finalizers": None}})
     await customs.until("widgets.example.com", lambda reply: reply.code == 404)
+
+
+async def test_a_definition_none_of_whose_versions_is_served_is_emptied_too(api, customs):
+    made = await customs.define()
+    await api.post(HERE, A_WIDGET)
+    hidden = made["spec"]["versions"][0] | {"served": False}
+    assert (await api.patch(f"{CRDS}/widgets.example.com", {"spec": {"versions": [hidden]}})).code == 200
+    await api.delete(f"{CRDS}/widgets.example.com")
+    await customs.until("widgets.example.com", lambda reply: reply.code == 404)
+    store = api.running.registry.storage.store
+    assert store.count("/registry/example.com/widgets/") == 0
