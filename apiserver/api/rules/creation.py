@@ -165,11 +165,7 @@ class _Walk:
         is_root = context.is_root or bool(schema.get(EMBEDDED))
         declared = self._declarations.of(schema, is_root=is_root)
         if declared is None:
-            why = (
-                "failed to construct type information for x-kubernetes-validations rules: unable to convert structural"
-            )
-            told = f"Internal error: internal error: {why} schema to CEL declarations"
-            self.errors.append(FieldError("InternalError", path, told))
+            self.errors.append(FieldError("InternalError", path, f"Internal error: internal error: {_UNDECLARED}"))
             return
         for place, rule in enumerate(schema[RULES]):
             self._rule(rule, at(path, place), declared, context)

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from apiserver.api.go_values import go_json
 from apiserver.api.rules.functions.durations import duration_text, timestamp_text
 from apiserver.api.rules.language.limits import check_length
 from apiserver.api.rules.language.values import (
@@ -22,6 +21,7 @@ from apiserver.api.rules.language.values import (
     shown,
     type_name,
 )
+from apiserver.api.schema import quoted
 
 CLAUSE = re.compile(r"%(?:%|(\.([0-9]*))?(.?))", re.DOTALL)
 """A clause: its precision with the point, and without, and its letter; or a percent sign."""
@@ -30,6 +30,7 @@ STRING_WORDS = (
     "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and"
     " timestamps"
 )
+
 CLAUSES = {
     "d": "decimal clause can only be used on integers",
     "f": "fixed-point clause can only be used on doubles",
@@ -136,9 +137,9 @@ def _inner(value: Any) -> str:
     """A value within a list or a map."""
     match value:
         case str():
-            told = go_json(value)
+            told = quoted(value)
         case bytes():
-            told = f"b{go_json(value.decode(errors='replace'))}"
+            told = f"b{quoted(value.decode(errors='replace'))}"
         case float():
             told = f"{value:.{_DEFAULT_PRECISION}f}" if math.isfinite(value) else f'"{go_float(value)}"'
         case Timestamp():

@@ -8,22 +8,18 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any, ClassVar
 
-from apiserver.api.go_values import go_json
+from apiserver.api.rules.functions.addresses import Address, NotAnAddressError, parse_address
 from apiserver.api.rules.language.values import EvaluationError, no_such_overload
+from apiserver.api.schema import quoted
 
-_Address = IPv4Address | IPv6Address
 _BROADCAST = IPv4Address("255.255.255.255")
-
-
-class _NotAnAddressError(ValueError):
-    """The text is no address; the message is Go's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ip:
     """An address."""
 
-    address: _Address
+    address: Address
 
     type_name: ClassVar[str] = "net.IP"
 
@@ -38,7 +34,7 @@ class Ip:
 class Cidr:
     """An address and the length of its network's prefix."""
 
-    address: _Address
+    address: Address
     bits: int
 
     type_name: ClassVar[str] = "net.CIDR"
@@ -49,7 +45,7 @@ class Cidr:
     def __len__(self) -> int:
         return (self.bits + 7) // 8
 
-    def has(self, address: _Address, bits: int | None = None) -> bool:
+    def has(self, address: Address, bits: int | None = None) -> bool:
         """Whether the first bits of an address are those of this network, or as many of them as are given."""
         if address.version != self.address.version:
             return False
@@ -62,58 +58,27 @@ class Cidr:
         return Cidr(type(self.address)(int(self.address) >> shift << shift), self.bits)
 
 
-def _parse_address(text: str) -> _Address:
-    """The address that a text says; one of IPv6 may have a zone (netip.ParseAddr)."""
-    first = next((character for character in text if character in ".:%"), "")
-    try:
-        if first == ":":
-            return IPv6Address(text)
-        if first == "." and text.isascii():
-            return IPv4Address(text)
-    except ValueError:
-        pass
-    why = {".": _ipv4_error(text), "%": "missing IPv6 address"}.get(first, "unable to parse IP")
-    raise _NotAnAddressError(f"ParseAddr({go_json(text)}): {why}")
-
-
-def _ipv4_error(text: str) -> str:
-    """What is wrong with an address of four numbers, of which the first wrong one is told."""
-    fields = text.split(".")
-    for place, field in enumerate(fields):
-        rest = ".".join(fields[place:])
-        if not field:
-            return f"IPv4 field must have at least one digit (at {go_json(rest)})" if rest else "IPv4 address too short"
-        if not (field.isascii() and field.isdigit()):
-            bad = next(at for at, character in enumerate(field) if not "0" <= character <= "9")
-            return f"unexpected character (at {go_json(rest[bad:])})"
-        if len(field) > 1 and field[0] == "0":
-            return "IPv4 field has octet with leading zero"
-        if int(field[:4]) > 255:
-            return "IPv4 field has value >255"
-    return "IPv4 address too short" if len(fields) < 4 else "IPv4 address too long"
-
-
 def _ip(text: str) -> Ip:
     try:
-        address = _parse_address(text)
-    except _NotAnAddressError as error:
-        told = f"IP Address {go_json(text)} parse error during conversion from string: {error}"
+        address = parse_address(text)
+    except NotAnAddressError as error:
+        told = f"IP Address {quoted(text)} parse error during conversion from string: {error}"
         raise EvaluationError(told) from None
     if isinstance(address, IPv6Address) and address.scope_id:
-        raise EvaluationError(f"IP address {go_json(text)} with zone value is not allowed")
+        raise EvaluationError(f"IP address {quoted(text)} with zone value is not allowed")
     if _is_mapped(address):
-        raise EvaluationError(f"IPv4-mapped IPv6 address {go_json(text)} is not allowed")
+        raise EvaluationError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
     return Ip(address)
 
 
-def _is_mapped(address: _Address) -> bool:
+def _is_mapped(address: Address) -> bool:
     return isinstance(address, IPv6Address) and address.ipv4_mapped is not None
 
 
 def _cidr(text: str) -> Cidr:
     try:
         return _parse_prefix(text)
-    except _NotAnAddressError as error:
+    except NotAnAddressError as error:
         raise EvaluationError(f"network address parse error during conversion from string: {error}") from None
 
 
@@ -122,23 +87,23 @@ def _parse_prefix(text: str) -> Cidr:
     if not slash:
         raise _bad_prefix(text, "no '/'")
     try:
-        address = _parse_address(head)
-    except _NotAnAddressError as error:
+        address = parse_address(head)
+    except NotAnAddressError as error:
         raise _bad_prefix(text, str(error)) from None
     if isinstance(address, IPv6Address) and address.scope_id:
         raise _bad_prefix(text, "IPv6 zones cannot be present in a prefix")
     if not (bits.isascii() and bits.isdigit()) or len(bits) > 3 or (len(bits) > 1 and bits[0] == "0"):
-        raise _bad_prefix(text, f"bad bits after slash: {go_json(bits)}")
+        raise _bad_prefix(text, f"bad bits after slash: {quoted(bits)}")
     if int(bits) > address.max_prefixlen:
         raise _bad_prefix(text, "prefix length out of range")
     if _is_mapped(address):
-        raise _NotAnAddressError(f"IPv4-mapped IPv6 address {go_json(text)} is not allowed")
+        raise NotAnAddressError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
     return Cidr(address, int(bits))
 
 
-def _bad_prefix(text: str, why: str) -> _NotAnAddressError:
+def _bad_prefix(text: str, why: str) -> NotAnAddressError:
     told = "network address parse error during conversion from string"
-    return _NotAnAddressError(f"{told}: netip.ParsePrefix({go_json(text)}): {why}")
+    return NotAnAddressError(f"{told}: netip.ParsePrefix({quoted(text)}): {why}")
 
 
 def _succeeds(parse: Callable[[str], Any]) -> Callable[[str], bool]:

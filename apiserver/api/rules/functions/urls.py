@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import quote, unquote_to_bytes
 
-from apiserver.api.go_values import go_json
 from apiserver.api.rules.language.values import EvaluationError, MapValue
+from apiserver.api.schema import quoted
 from apiserver.api.structural.addresses import is_uri
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -51,7 +51,7 @@ def _url(text: str) -> Url:
         EvaluationError: the text is none.
     """
     if not is_uri(text):
-        told = f"parse {go_json(text)}: {_error(text)}"
+        told = f"parse {quoted(text)}: {_error(text)}"
         raise EvaluationError(f"URL parse error during conversion from string: {told}")
     rest, _, fragment = text.partition("#")
     scheme = _SCHEME.match(rest)
@@ -79,13 +79,13 @@ def _error(text: str) -> str:
         return "missing protocol scheme" if text.startswith(":") else "invalid URI for request"
     broken = _BROKEN_ESCAPE.search(text.partition("?")[0])
     if broken:
-        return f"invalid URL escape {go_json(broken[0])}"
+        return f"invalid URL escape {quoted(broken[0])}"
     authority = text.partition("//")[2].partition("/")[0].rpartition("@")
     host, colon, port = authority[2].rpartition(":")
     if colon and not _PORT.fullmatch(colon + port):
-        return f"invalid port {go_json(colon + port)} after host"
+        return f"invalid port {quoted(colon + port)} after host"
     bad = next((c for c in host or port if c.isascii() and not c.isalnum() and c not in "-._~!$&'()*+,;=:[]<>\"%"), "")
-    return f"invalid character {go_json(bad)} in host name" if bad else "invalid URI for request"
+    return f"invalid character {quoted(bad)} in host name" if bad else "invalid URI for request"
 
 
 def _escaped_path(url: Url) -> str:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from apiserver.api.go_numbers import parse_uint
-from apiserver.api.go_values import go_json
 from apiserver.api.rules.language.values import EvaluationError
+from apiserver.api.schema import quoted
 
 _DIGITS = frozenset("0123456789")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
@@ -62,15 +62,15 @@ def _parsed(text: str) -> Version:
         if not part:
             raise EvaluationError("Build meta data is empty")
         if not _WORD.issuperset(part):
-            raise EvaluationError(f"Invalid character(s) found in build meta data {go_json(part)}")
+            raise EvaluationError(f"Invalid character(s) found in build meta data {quoted(part)}")
     return version
 
 
 def _number(name: str, digits: str) -> int:
     if not _DIGITS.issuperset(digits):
-        raise EvaluationError(f"Invalid character(s) found in {name.lower()} number {go_json(digits)}")
+        raise EvaluationError(f"Invalid character(s) found in {name.lower()} number {quoted(digits)}")
     if len(digits) > 1 and digits[0] == "0":
-        raise EvaluationError(f"{name} number must not contain leading zeroes {go_json(digits)}")
+        raise EvaluationError(f"{name} number must not contain leading zeroes {quoted(digits)}")
     try:
         return parse_uint(digits)
     except ValueError as error:
@@ -82,10 +82,10 @@ def _pre_part(part: str) -> int | str:
         raise EvaluationError("Prerelease is empty")
     if _DIGITS.issuperset(part):
         if len(part) > 1 and part[0] == "0":
-            raise EvaluationError(f"Numeric PreRelease version must not contain leading zeroes {go_json(part)}")
+            raise EvaluationError(f"Numeric PreRelease version must not contain leading zeroes {quoted(part)}")
         return _number("PreRelease", part)
     if not _WORD.issuperset(part):
-        raise EvaluationError(f"Invalid character(s) found in prerelease {go_json(part)}")
+        raise EvaluationError(f"Invalid character(s) found in prerelease {quoted(part)}")
     return part
 
 
