@@ -27,6 +27,7 @@ from apiserver.registry.validation import (
     validate_part_update,
     validate_status_update,
     validate_update,
+    warnings_of,
 )
 from etcd.store import Conflict, KeyValue
 
@@ -43,6 +44,7 @@ async def create(registry: Registry, target: Target, body: Body, options: WriteO
     decoded = decode(registry, target.resource, body, validation=options.validation)
     _check_place(target, decoded.obj)
     warnings = decoded.warnings + deduplicate_owners(decoded.obj["metadata"])
+    warnings += warnings_of(target.resource, decoded.obj, None, registry.schema.version)
     written = await insert(registry, target, decoded, options)
     return Written(written.kv, created=True, warnings=warnings) if warnings else written
 
@@ -143,9 +145,12 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     check_name(target, obj)
     _check_place(target, obj)
     warnings = decoded.warnings + deduplicate_owners(obj["metadata"])
+    told: tuple[str, ...] = ()
 
     def change(old: Obj) -> Obj:
+        nonlocal told
         check_uid(target, obj, old)
+        told = warnings_of(target.resource, obj, old, registry.schema.version)
         return obj | {"metadata": dict(obj["metadata"])}
 
     try:
@@ -158,7 +163,7 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
             raise
         obj["metadata"].pop("resourceVersion", None)
         written = await insert(registry, target, decoded, options)
-    return Written(written.kv, created=written.created, warnings=warnings)
+    return Written(written.kv, created=written.created, warnings=warnings + told)
 
 
 def _seen(registry: Registry, target: Target) -> Seen | None:
@@ -381,7 +386,7 @@ async def patch(registry: Registry, target: Target, patch: Patch, options: Write
         decoded = decode_patched(registry, target, patch, patch.apply(old), validation=options.validation)
         check_name(target, decoded.obj)
         _check_place(target, decoded.obj)
-        warnings = decoded.warnings
+        warnings = decoded.warnings + warnings_of(target.resource, decoded.obj, old, registry.schema.version)
         return decoded.obj
 
     written = await modify(registry, target, change, options)

@@ -104,7 +104,7 @@ def test_schemas_that_were_missing_may_be_missing_where_nothing_is_pruned():
     del bare["schema"]
     old = definition(version(), bare)
     assert updated(old, definition(version(), version("v2"))) == [
-        "spec.versions[1].schema.openAPIV3Schema: Required value: schemas are required"
+        "spec.versions[1].schema.openAPIV3Schema: Required value"
     ]
     assert updated(old, old) == [
         "spec.versions[1].schema.openAPIV3Schema: Required value: because otherwise all fields are pruned"

@@ -13,7 +13,7 @@ from apiserver.api.resources import Resource
 from apiserver.registry.bootstrap import SYSTEM
 from apiserver.registry.context import Registry
 from apiserver.registry.definitions import termination
-from apiserver.registry.definitions.rows import rows_of
+from apiserver.registry.definitions.rows import storage_row
 from apiserver.registry.emptying import background, delete_all
 from apiserver.registry.operations import modify
 from apiserver.registry.options import Target, WriteOptions
@@ -67,12 +67,12 @@ class Emptier:
         """Whether the definition could be let go."""
         definition = await self._changed(name, termination.begun)
         if termination.is_emptied(definition):
-            rows = rows_of(definition)
-            errors = await delete_all(self._registry, rows[0], "", background(SYSTEM)) if rows else []
+            row = storage_row(definition)
+            errors = await delete_all(self._registry, row, "", background(SYSTEM)) if row else []
             if errors:
                 await self._changed(name, lambda old, now: termination.undeleted(old, errors, now))
                 return False
-            if rows and not await self._is_empty(rows[0]):
+            if row and not await self._is_empty(row):
                 await self._changed(name, termination.unconfirmed)
                 return False
         await self._changed(name, termination.released)

@@ -17,6 +17,7 @@ from apiserver.registry.definitions.approval import conform
 from apiserver.registry.definitions.emptier import Emptier
 from apiserver.registry.definitions.naming import accept_names, establish, rivals
 from apiserver.registry.definitions.rows import is_served, rows_of, storage_version
+from apiserver.registry.definitions.structure import judge_structure
 from apiserver.registry.definitions.termination import terminates, waits
 from apiserver.registry.fields import selectable_fields
 from apiserver.registry.following import follow
@@ -129,6 +130,7 @@ class Registrar:
         steps: Iterable[Callable[[Obj], Obj | None]] = (
             lambda given: accept_names(given, self._known.values(), now),
             lambda given: conform(given, now),
+            lambda given: judge_structure(given, now),
             lambda given: establish(given, now),
         )
         found = definition

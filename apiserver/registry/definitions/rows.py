@@ -30,6 +30,15 @@ def rows_of(definition: Obj) -> list[Resource]:
     return [_row(definition["spec"], version, names) for version in versions if version.get("served")]
 
 
+def storage_row(definition: Obj) -> Resource | None:
+    """The row of the version that objects are stored in, served or not; None before names were accepted."""
+    names = (definition.get("status") or {}).get("acceptedNames") or {}
+    if not names.get("plural") or not names.get("kind"):
+        return None
+    stored = storage_version(definition)
+    return _row(definition["spec"], next(v for v in definition["spec"]["versions"] if v["name"] == stored), names)
+
+
 def definition_name(group: str, version: str, kind: str) -> str:
     """The kind's name among the OpenAPI definitions: "com.example.v1.Widget" (kube-openapi's ToRESTFriendlyName)."""
     return ".".join((*reversed(group.split(".")), version, kind))

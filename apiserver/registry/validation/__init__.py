@@ -30,6 +30,7 @@ from apiserver.registry.validation import (
 )
 from apiserver.registry.validation.contract import Validator
 from apiserver.registry.validation.definitions import definition
+from apiserver.registry.validation.definitions.warnings import definition_warnings
 from apiserver.registry.validation.metadata import validate_metadata, validate_metadata_update
 from apiserver.registry.validation.subresources import PART_VALIDATORS
 
@@ -41,6 +42,7 @@ __all__ = [
     "validate_part_update",
     "validate_status_update",
     "validate_update",
+    "warnings_of",
 ]
 
 Check = Callable[[Resource, Obj, Obj], list[FieldError]]
@@ -67,6 +69,25 @@ VALIDATORS: Mapping[tuple[str, str], Validator] = (
     | definition.VALIDATORS
 )
 """(group, kind) → what is checked beside the metadata."""
+
+
+WARNINGS: Mapping[tuple[str, str], Callable[[Obj, Obj | None, int], tuple[str, ...]]] = {
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): definition_warnings,
+}
+"""(group, kind) → what a writer is warned of: (new, old or None, minor version of the release) → texts."""
+
+
+def warnings_of(resource: Resource, new: Obj, old: Obj | None, release: str) -> tuple[str, ...]:
+    """What whoever makes or changes an object is warned of; most kinds warn of nothing (WarningsOnCreate, -OnUpdate).
+
+    Args:
+        resource: the row.
+        new: the object, decoded and defaulted.
+        old: what it replaces, None where it is new.
+        release: such as "1.34".
+    """
+    warn = WARNINGS.get((resource.group, resource.kind))
+    return warn(new, old, int(release.partition(".")[2])) if warn else ()
 
 
 def validate_create(resource: Resource, obj: Obj) -> list[FieldError]:

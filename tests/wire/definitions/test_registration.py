@@ -139,3 +139,13 @@ async def test_a_definition_none_of_whose_versions_is_served_is_emptied_too(api,
     await customs.until("widgets.example.com", lambda reply: reply.code == 404)
     store = api.running.registry.storage.store
     assert store.count("/registry/example.com/widgets/") == 0
+
+
+async def test_who_writes_a_definition_is_warned_of_what_will_not_work(api, definition):
+    made = definition()
+    fields = made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    fields["colour"]["format"] = "rainbow"
+    assert (await api.post(CRDS, made)).headers["Warning"] == '299 - "unrecognized format \\"rainbow\\""'
+    path = f"{CRDS}/widgets.example.com"
+    again = await api.patch(path, {"metadata": {"labels": {"a": "b"}}})
+    assert (again.code, again.headers.get("Warning")) == (200, None)

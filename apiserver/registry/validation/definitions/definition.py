@@ -103,7 +103,7 @@ def _schemas_needed(spec: Obj, strict: Strictness) -> Iterator[FieldError]:
         if shared is None and (version.get("schema") or {}).get("openAPIV3Schema") is None:
             path = f"spec.versions[{index}].schema.openAPIV3Schema"
             if strict.schemas:
-                yield field.required(path, "schemas are required")
+                yield field.required(path)
             elif not preserves and version.get("served"):
                 yield field.required(path, "because otherwise all fields are pruned")
     if preserves and has_defaults(spec):
