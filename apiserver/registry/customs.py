@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 import orjson
 
+from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.field_kinds import Struct
 from apiserver.api.field_schema import FieldSchema
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource, ResourceTable
+from apiserver.api.rules.rules import Rules, has_rules
 from apiserver.api.scale_paths import ScalePaths, scale_paths
 from apiserver.api.schema import Decoded, DecodeError, Schema, may_repeat_fields, repeated_fields
 from apiserver.api.structural import Structural
@@ -22,6 +24,21 @@ from apiserver.registry.validation.embedded import validate_embedded
 Place = tuple[str, str, str]
 """Group, version and kind."""
 Listener = Callable[[], None]
+
+_BLOCKING = frozenset(
+    (
+        "FieldValueNotSupported",
+        "FieldValueRequired",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+        "FieldValueTypeInvalid",
+    )
+)
+"""Errors after which rules are not looked at, as they could fail for the same reason (customresource/strategy.go)."""
+_UNCHECKED = (
+    "some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation"
+)
 
 
 class Types(NamedTuple):
@@ -74,6 +91,11 @@ class CustomKind:
             place = (resource.group, resource.version, resource.kind)
             self._published = published(self.schema, place, definitions, selectable=selectable)
         return self._published
+
+    @cached_property
+    def rules(self) -> Rules | None:
+        """What its objects must be beside their schema, None where nothing is said."""
+        return Rules(self.schema) if has_rules(self.schema) else None
 
     @cached_property
     def scale(self) -> ScalePaths | None:
@@ -135,7 +157,12 @@ class CustomKind:
         found += scale_status(obj, self.scale) if self.scale else ()
         for path, resource in () if of_status else schema.embedded(obj):
             found += validate_embedded(path, resource)
-        return found + schema.list_errors(obj, old)
+        found += schema.list_errors(obj, old)
+        if self.rules is None:
+            return found
+        if any(error.reason in _BLOCKING for error in found):
+            return [*found, field.invalid("<nil>", None, _UNCHECKED)]
+        return found + self.rules.check(obj, old)
 
 
 class Customs:
