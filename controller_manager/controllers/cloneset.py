@@ -18,7 +18,16 @@ from controller_manager.parts.history import History, record, truncate
 from controller_manager.parts.reconciles import reconciled
 from controller_manager.parts.updates import update
 from controller_manager.planning.clone_pods import id_of
-from controller_manager.planning.clone_sets import Member, Strategy, is_of, matters, members_of, soonest, strategy_of
+from controller_manager.planning.clone_sets import (
+    Member,
+    Strategy,
+    fault_of,
+    is_of,
+    matters,
+    members_of,
+    soonest,
+    strategy_of,
+)
 from controller_manager.planning.clone_status import (
     FAILED_SCALE,
     FAILED_UPDATE,
@@ -37,8 +46,10 @@ from controller_manager.runtime.claims import Parent, claim, controller_of, is_d
 from controller_manager.runtime.contract import (
     ORPHANS,
     OWNER,
+    WARNING,
     Action,
     Change,
+    Emit,
     Key,
     Later,
     Plan,
@@ -73,18 +84,28 @@ class Observed:
     nodes: Mapping[str, Mapping[str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class Faulty:
+    """A CloneSet of which nothing can be made, and why."""
+
+    parent: Obj
+    why: str
+
+
 # -- what is seen ------------------------------------------------------------------------------------------------------
 
 
-def observe(world: World, key: Key) -> Observed | None:
-    """The CloneSet of that key and what belongs to it; None where it is gone, or its selector cannot be understood."""
+def observe(world: World, key: Key) -> Observed | Faulty | None:
+    """The CloneSet of that key and what belongs to it; None where it is gone."""
     parent = world[CLONE_SET].get(key)
     if parent is None:
         return None
     try:
         selector = label_selector_of(parent["spec"].get("selector"))
-    except SelectorError:
-        return None
+    except SelectorError as error:
+        return Faulty(parent, str(error))
+    if fault := fault_of(parent, selector):
+        return Faulty(parent, fault)
     uid = parent["metadata"]["uid"]
     revisions = world[CONTROLLER_REVISION]
     found = (*revisions.by(OWNER, uid), *revisions.by(ORPHANS, namespace_of(parent)))
@@ -118,14 +139,17 @@ def _owners(world: World, pod: Obj) -> Iterable[Key]:
 # -- what is done ------------------------------------------------------------------------------------------------------
 
 
-def plan(seen: Observed, now: float) -> Plan:
+def plan(seen: Observed | Faulty, now: float) -> Plan:
     """Let pods go that are not the set's, record what it is now, scale or else update, and tell how far it is.
 
-    (cloneset_controller.go doReconcile)
+    (cloneset_controller.go doReconcile) Of what cannot work it is told, and its pods are left alone.
 
     Raises:
         ApiError: the first that stood in the way; the status was written nevertheless.
     """
+    if isinstance(seen, Faulty):
+        yield Emit(seen.parent, "FailedCreate", f"failed to create pod: {seen.why}", WARNING)
+        return
     parent, strategy = seen.parent, strategy_of(seen.parent)
     active, inactive = _parted(seen.pods)
     if is_deleting(parent):

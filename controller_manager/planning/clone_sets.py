@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, labels_of, name_of
+from apiserver.api.selectors import LabelSelector
 from controller_manager.planning.conditions import condition_of, phase_of
 from controller_manager.planning.identity import REVISION_LABEL
 from controller_manager.planning.in_place import GATE, is_gate_closed, is_in_grace
@@ -23,6 +24,25 @@ _UNLIMITED = 2**31 - 1
 
 
 # -- what is asked for -------------------------------------------------------------------------------------------------
+
+
+def fault_of(parent: Obj, selector: LabelSelector) -> str:
+    """Why no pod can be made of a CloneSet, "" where one can; upstream's webhook lets no such be stored.
+
+    A pod that is made and not selected would be let go, and made again and again.
+    """
+    template, claims = parent["spec"]["template"], parent["spec"].get("volumeClaimTemplates") or []
+    if not _is_described(template) or not isinstance(template.get("spec"), dict):
+        return "spec.template is no template of a pod"
+    if not isinstance(claims, list) or not all(_is_described(each) and each.get("metadata") for each in claims):
+        return "spec.volumeClaimTemplates are no claims with names"
+    return "" if selector.matches(labels_of(template)) else "`selector` does not match template `labels`"
+
+
+def _is_described(value: object) -> bool:
+    """Whether it is an object with metadata as all have them; the kind's definition lets everything through."""
+    meta = (value.get("metadata") or {}) if isinstance(value, dict) else None
+    return isinstance(meta, dict) and isinstance(meta.get("labels") or {}, dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 import pytest
 
 from apiserver.api.errors import ApiError
-from controller_manager.controllers.cloneset import SPEC
 from controller_manager.runtime.contract import Create, Delete, Patch
 from controller_manager.runtime.kinds import CLONE_SET, POD
 
@@ -155,12 +154,6 @@ def test_a_set_that_is_being_deleted_only_tells_its_status(cluster):
     assert [request.subresource for request in ran.requests] == ["status"]
     assert found.status["replicas"] == 2
     assert found.run().quiet
-
-
-def test_a_selector_that_cannot_be_understood_is_left_alone(reconcile, clone_set):
-    broken = clone_set(selector={"matchExpressions": [{"key": "app", "operator": "Near", "values": ["x"]}]})
-    broken["metadata"] |= {"namespace": "ns", "uid": "u", "resourceVersion": "1"}
-    assert reconcile(SPEC, "ns/web", {CLONE_SET: [broken]}).actions == []
 
 
 # -- a limit on growing ------------------------------------------------------------------------------------------------

@@ -1,0 +1,56 @@
+"""CloneSets that no webhook has looked at: what cannot work is told of, and nothing is made of it."""
+
+import pytest
+
+MISMATCH = "`selector` does not match template `labels`"
+NO_TEMPLATE = "spec.template is no template of a pod"
+NO_CLAIMS = "spec.volumeClaimTemplates are no claims with names"
+SPEC_OF_A_POD = {"containers": [{"name": "main", "image": "web:1"}]}
+
+FAULTS = {
+    "a template that is none": ({"template": "x"}, NO_TEMPLATE),
+    "an empty template": ({"template": {}}, NO_TEMPLATE),
+    "a template with a strange spec": ({"template": {"metadata": {"labels": {"app": "web"}}, "spec": []}}, NO_TEMPLATE),
+    "a template with strange metadata": ({"template": {"metadata": "x", "spec": SPEC_OF_A_POD}}, NO_TEMPLATE),
+    "a template with strange labels": ({"template": {"metadata": {"labels": "x"}, "spec": SPEC_OF_A_POD}}, NO_TEMPLATE),
+    "a template without labels": ({"template": {"metadata": None, "spec": SPEC_OF_A_POD}}, MISMATCH),
+    "another selector": ({"selector": {"matchLabels": {"app": "other"}}}, MISMATCH),
+    "claims that are none": ({"volumeClaimTemplates": "x"}, NO_CLAIMS),
+    "a claim without a name": ({"volumeClaimTemplates": [{}]}, NO_CLAIMS),
+    "a selector that means nothing": (
+        {"selector": {"matchExpressions": [{"key": "app", "operator": "Near"}]}},
+        '"Near" is not a valid label selector operator',
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_what_cannot_work_is_told_of_and_makes_no_pods(new_cluster, case):
+    spec, why = FAULTS[case]
+    cluster = new_cluster(**spec)
+    ran = cluster.run()
+    assert ran.events == [f"FailedCreate: failed to create pod: {why}"]
+    assert (ran.requests, ran.later, ran.error) == ([], [], None)
+
+
+@pytest.mark.parametrize("spec", [{"template": {}}, {"selector": {"matchLabels": {"app": "other"}}}])
+def test_pods_stay_when_their_set_becomes_one_that_cannot_work(cluster, spec):
+    found = cluster()
+    before = found.names
+    found.edit(**spec)
+    found.settle()
+    assert found.names == before
+
+
+def test_it_works_once_it_can(new_cluster, template):
+    cluster = new_cluster(template=template(labels={"app": "other"}))
+    cluster.run()
+    cluster.edit(template=template())
+    cluster.settle()
+    assert cluster.status["readyReplicas"] == 3
+
+
+def test_a_template_without_metadata_does_for_a_selector_of_everything(new_cluster):
+    cluster = new_cluster(selector={}, template={"metadata": None, "spec": SPEC_OF_A_POD})
+    cluster.settle()
+    assert cluster.status["readyReplicas"] == 3
