@@ -37,7 +37,8 @@ TOLD: list[tuple[str, str]] = [
             r"  scheduleStrategy\t<Object>\n    adaptive\t<Object>\n      rescheduleCriticalSeconds\t<integer>\n"
             r"      reserveUnschedulablePods\t<boolean>\n      unschedulableDuration\t<integer>\n    type\t<string>\n.*"
             r"  subsets\t<\[\]Object>\n.*    name\t<string> -required-\n    nodeSelectorTerm\t<Object>\n"
-            r"      matchExpressions\t<\[\]Object>\n        key\t<string> -required-\n.*    tolerations\t<\[\]Object>\n.*"
+            r"      matchExpressions\t<\[\]Object>\n        key\t<string> -required-\n.*"
+            r"    tolerations\t<\[\]Object>\n.*"
         ),
     ),
     ("explain ud.spec.updateStrategy.manualUpdate.partitions", r".*FIELD: partitions <map\[string\]integer>\n.*"),
@@ -64,8 +65,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         "Deployment",
         {"subsets": {"a": {"minReplicas": 4, "maxReplicas": 2}}},
         (
-            r"spec\.topology\.subsets\[0\]\.minReplicas: Invalid value: 4: subset\[0\]\.minReplicas must be less than or "
-            r"equal to maxReplicas"
+            r"spec\.topology\.subsets\[0\]\.minReplicas: Invalid value: 4: subset\[0\]\.minReplicas must be less than "
+            r"or equal to maxReplicas"
         ),
     ),
     "a size and a maximum": (
@@ -113,8 +114,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         "StatefulSet",
         {"schedule": {"reserveUnschedulablePods": True}},
         (
-            r"spec\.topology\.scheduleStrategy: Invalid value: .*: only stateless workloads \(Deployment and CloneSet\) "
-            r"are supported by reserved rescheduling"
+            r"spec\.topology\.scheduleStrategy: Invalid value: .*: only stateless workloads "
+            r"\(Deployment and CloneSet\) are supported by reserved rescheduling"
         ),
     ),
     "another selector": (
