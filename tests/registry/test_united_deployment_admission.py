@@ -149,7 +149,6 @@ async def test_parts_of_it_are_not_looked_into(admitted, subresource):
         united(replicas="many"),
         united(replicas=True),
         united(selector=[]),
-        united(template={STATEFUL: {"metadata": {"labels": {"app": 1}}}}),
         united(template={STATEFUL: []}),
         united("a"),
         united(subset("a", replicas={})),
@@ -161,6 +160,32 @@ async def test_parts_of_it_are_not_looked_into(admitted, subresource):
 )
 async def test_what_the_schema_refuses_is_left_to_it(admitted, spec):
     assert await admitted(copy.deepcopy(spec)) == spec
+
+
+@pytest.mark.parametrize("field", ALL)
+async def test_that_a_template_has_no_spec_is_left_to_the_schema(admitted, field):
+    assert await admitted(united(template={field: {}}))
+
+
+@pytest.mark.parametrize(
+    ("field", "given"),
+    [
+        (CLONES, {"spec": {"template": "x"}}),
+        (ADVANCED, {"spec": {"template": []}}),
+        (DEPLOYMENT, {"spec": "x"}),
+        (DEPLOYMENT, {"spec": {"template": "x"}}),
+        (DEPLOYMENT, {"spec": {"strategy": "x"}}),
+        (STATEFUL, {"spec": {"updateStrategy": "x"}}),
+        (CLONES, {"metadata": "x", "spec": {}}),
+        (CLONES, {"metadata": {"labels": {"app": 1}}, "spec": {}}),
+        (STATEFUL, {"metadata": {"annotations": []}, "spec": {}}),
+    ],
+)
+async def test_what_no_schema_tells_of_is_refused_where_it_is_no_template(admitted, field, given):
+    with pytest.raises(ApiError) as raised:
+        await admitted(united(template={field: given}))
+    told = f"UnitedDeployment cannot be handled as a UnitedDeployment: spec.template.{field} is no template of it"
+    assert (raised.value.code, raised.value.message) == (400, told)
 
 
 async def test_a_template_that_holds_no_workload_is_told_of(admitted):

@@ -16,7 +16,7 @@ from apiserver.registry.defaults.united_deployments import default_united_deploy
 from apiserver.registry.defaults.workloads import default_stateful_set
 from apiserver.registry.validation.united_deployments import united_deployment, united_deployment_update
 
-STATEFUL, _, CLONES, _ = TEMPLATES
+STATEFUL, _, CLONES, DEPLOYMENT = TEMPLATES
 _STATEFUL_SET = "io.k8s.api.apps.v1.StatefulSetSpec"
 _POD_TEMPLATE = "io.k8s.api.core.v1.PodTemplateSpec"
 
@@ -46,7 +46,8 @@ class UnitedDeployments:
         if obj is None or attributes.operation not in ("CREATE", "UPDATE") or attributes.target.subresource:
             return
         spec = obj.get("spec")
-        if not isinstance(spec, dict) or not fits(spec, _SPEC):
+        if not isinstance(spec, dict) or not fits(spec, _SPEC) or _lacks_a_spec(spec):
+            _refuse_what_no_schema_tells_of(spec)
             return  # the schema will tell of it
         spec = obj["spec"] = orjson.loads(orjson.dumps(spec))  # a patched object shares parts with the stored one
         default_united_deployment(spec)
@@ -98,6 +99,24 @@ def _template(obj: Obj) -> Any:
     return (obj.get("spec") or {}).get("template")
 
 
+def _lacks_a_spec(spec: Obj) -> bool:
+    """Whether one of its templates has none, which the schema asks for."""
+    found = (spec.get("template") or {}).items()
+    return any(name in TEMPLATES and each is not None and each.get("spec") is None for name, each in found)
+
+
+def _refuse_what_no_schema_tells_of(spec: Any) -> None:
+    """Refuse a template whose metadata, pods or workload are none, all of which the schema lets through.
+
+    Raises:
+        ApiError: 400.
+    """
+    template = spec.get("template") if isinstance(spec, dict) else None
+    for name in TEMPLATES if isinstance(template, dict) else ():
+        if isinstance(template.get(name), dict) and not fits(template[name], _OPEN[name]):
+            raise errors.bad_request(f"{KIND} cannot be handled as a {KIND}: spec.template.{name} is no template of it")
+
+
 def _write_back(spec: Obj, workload: Obj) -> None:
     """Store a StatefulSet's pods and claims with their defaults; templates of the other kinds stay as they are."""
     given = spec["template"][STATEFUL]["spec"]
@@ -123,12 +142,19 @@ _WORKLOAD = {
     "replicas": int,
     "template": {},
     "updateStrategy": {"type": str, "rollingUpdate": {}},
+    "strategy": {"type": str, "rollingUpdate": {}},
 }
+_META = {"labels": _TEXTS, "annotations": _TEXTS}
+_OPEN: Mapping[str, Any] = {
+    name: {"metadata": _META, "spec": _WORKLOAD if name in (STATEFUL, DEPLOYMENT) else {"template": {}}}
+    for name in TEMPLATES
+}
+"""Of each template what the schema says nothing of, its shape."""
 _SPEC: Mapping[str, Any] = {
     "replicas": int,
     "revisionHistoryLimit": int,
     "selector": {"matchLabels": _TEXTS, "matchExpressions": _REQUIREMENTS},
-    "template": {"*": {"metadata": {"labels": _TEXTS}, "spec": _WORKLOAD}},
+    "template": {"*": {"metadata": _META, "spec": _WORKLOAD}},
     "topology": {
         "subsets": [_SUBSET],
         "scheduleStrategy": {"type": str, "adaptive": {"reserveUnschedulablePods": bool}},
