@@ -111,9 +111,10 @@ def _refuse_what_no_schema_tells_of(spec: Any) -> None:
     Raises:
         ApiError: 400.
     """
-    template = spec.get("template") if isinstance(spec, dict) else None
-    for name in TEMPLATES if isinstance(template, dict) else ():
-        if isinstance(template.get(name), dict) and not fits(template[name], _OPEN[name]):
+    found = spec.get("template") if isinstance(spec, dict) else None
+    template: Obj = found if isinstance(found, dict) else {}
+    for name, shape in _OPEN.items():
+        if isinstance(template.get(name), dict) and not fits(template[name], shape):
             raise errors.bad_request(f"{KIND} cannot be handled as a {KIND}: spec.template.{name} is no template of it")
 
 
