@@ -35,6 +35,8 @@ _BLOCKING = frozenset(
     )
 )
 """Errors after which rules are not looked at, as they could fail for the same reason (customresource/strategy.go)."""
+_DEEPEST = 128
+"""Brackets that a text may have to be looked into without a look at how they are nested."""
 _UNCHECKED = (
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation"
@@ -113,7 +115,7 @@ class CustomKind:
         Raises:
             DecodeError: its metadata is none, or it is nested too deeply.
         """
-        obj = dict(given) if body else _copied(given)
+        obj = _copied(given) if _is_deep(body) else dict(given)
         repeated = tuple(repeated_fields(body)) if strict and body and may_repeat_fields(body, given) else ()
         unknown = self.structural.coerce(obj)
         self.structural.default(obj)
@@ -192,11 +194,14 @@ class Customs:
     def serve(self, kinds: list[CustomKind], *, instead: list[CustomKind]) -> None:
         """Serve some kinds from now on, instead of others, which may be the same in an earlier state."""
         for kind in instead:
-            self._table.remove(kind.resource)
-            self._kinds.pop(_place(kind.resource), None)
+            if self._kinds.pop(_place(kind.resource), None):
+                self._table.remove(kind.resource)
         for kind in kinds:
-            self._table.add(kind.resource)
-            self._kinds[_place(kind.resource)] = kind
+            resource = kind.resource
+            stands = self._table.find(resource.group, resource.version, resource.plural)
+            if stands is None or stands.custom:  # a built-in kind answers before its namesake
+                self._table.add(resource)
+                self._kinds[_place(resource)] = kind
         for listener in self._listeners:
             listener()
 
@@ -217,6 +222,11 @@ def _copied(obj: Obj) -> Obj:
     except (orjson.JSONEncodeError, orjson.JSONDecodeError) as error:
         raise DecodeError("exceeded max depth") from error
     return found
+
+
+def _is_deep(body: bytes) -> bool:
+    """Whether a text may be nested so deeply that it could not be stored; also where there is none."""
+    return not body or body.count(b"{") + body.count(b"[") > _DEEPEST
 
 
 def _place(resource: Resource) -> Place:

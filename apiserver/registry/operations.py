@@ -55,7 +55,7 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
     resource, meta = target.resource, obj["metadata"]
     custom = registry.customs.find(resource)
     if custom is not None and custom.terminates:
-        raise errors.forbidden(resource.group, resource.plural, name="", why=NO_CREATION)
+        raise errors.forbidden(resource.group, resource.plural, name=meta.get("name") or "", why=NO_CREATION)
     if _names_version(meta.pop("resourceVersion", "")):
         raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
     if resource.namespaced:

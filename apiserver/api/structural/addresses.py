@@ -19,8 +19,9 @@ _MAC = re.compile(
 _ATOM = r"[^\x00-\x20\x7f()<>\[\]:;@\\,.\"]+"
 _QUOTED = r'"(?:[^\x00-\x08\x0a-\x1f\x7f"\\]|\\[^\x00-\x08\x0a-\x1f\x7f])+"'
 _SPEC = rf"(?:{_ATOM}(?:\.{_ATOM})*|{_QUOTED})@[ \t]*(?:{_ATOM}(?:\.{_ATOM})*|\[[^\]]*\])"
-_PHRASE = rf"(?:(?:{_ATOM}|\.)+|{_QUOTED})(?:[ \t]+(?:(?:{_ATOM}|\.)+|{_QUOTED}))*"
-_MAIL = re.compile(rf"[ \t]*(?:{_SPEC}|(?:{_PHRASE})?[ \t]*<[ \t]*{_SPEC}>)[ \t]*(?:\([^()]*\)[ \t]*)?")
+_WORD = rf"(?:[^\x00-\x20\x7f()<>\[\]:;@\\,\"]++|{_QUOTED})"
+_PHRASE = rf"{_WORD}(?:[ \t]++{_WORD})*+"
+_MAIL = re.compile(rf"[ \t]*+(?:{_SPEC}|(?:{_PHRASE})?[ \t]*<[ \t]*{_SPEC}>)[ \t]*(?:\([^()]*\)[ \t]*)?")
 _LITERAL = re.compile(r"@[ \t]*\[([^\]]*)\]")
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")

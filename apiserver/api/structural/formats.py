@@ -26,8 +26,8 @@ _NOT_A_DIGIT = re.compile(r"[^0-9]+")
 _SPACE_OR_DASH = re.compile(r"[\t\n\f\r -]+")
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})").fullmatch
 _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})").fullmatch
-_DURATION = re.compile(r"[+-]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)").fullmatch
-_COUNTED = re.compile(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)").findall
+_DURATION = re.compile(r"[+-]?(?:0|(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:ns|us|µs|μs|ms|s|m|h))+)").fullmatch
+_COUNTED = re.compile(r"(?<![0-9])([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)").findall
 _UNITS = frozenset({"ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"})
 _LONG_UNITS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 _MOST = (1 << 63) - 1
@@ -118,9 +118,15 @@ def _is_datetime(text: str) -> bool:
 def _is_duration(text: str) -> bool:
     """A duration of Go's, or numbers with longer units somewhere in a text, as Scala writes them."""
     counted = _COUNTED(text)
-    if any(int(number) > _MOST for number, _ in counted):
+    if any(_is_beyond(number) for number, _ in counted):
         return False
     return _DURATION(text) is not None or any(_is_unit(unit.lower()) for _, unit in counted)
+
+
+def _is_beyond(digits: str) -> bool:
+    """Whether a number is too large for 64 bits; of absurdly many digits Python makes no number at all."""
+    digits = digits.lstrip("0")
+    return len(digits) > len(str(_MOST)) or int(digits or 0) > _MOST
 
 
 def _is_unit(unit: str) -> bool:

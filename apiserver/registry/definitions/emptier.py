@@ -6,8 +6,9 @@ One task for each such definition, so that objects with finalizers hold up nobod
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import NamedTuple
 
-from apiserver.api.errors import ApiError
+from apiserver.api.errors import ApiError, not_found
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.registry.bootstrap import SYSTEM
@@ -26,6 +27,13 @@ FIRST_LOOK = 0.05
 """Seconds after which it is looked again whether objects are gone, each time twice as long (upstream: at once 5 s)."""
 
 
+class _Place(NamedTuple):
+    """A definition, which another of its name is not."""
+
+    name: str
+    uid: str
+
+
 class Emptier:
     """The definitions that are being emptied.
 
@@ -37,45 +45,47 @@ class Emptier:
     def __init__(self, registry: Registry, resource: Resource) -> None:
         self._registry = registry
         self._resource = resource
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._tasks: dict[_Place, asyncio.Task[None]] = {}
 
-    def begin(self, name: str) -> None:
+    def begin(self, definition: Obj) -> None:
         """Empty a definition, unless that is under way."""
-        if name not in self._tasks:
-            task = self._tasks[name] = asyncio.create_task(self._empty(name))
-            task.add_done_callback(lambda _: self._tasks.pop(name, None))
+        meta = definition["metadata"]
+        place = _Place(meta["name"], meta["uid"])
+        if place not in self._tasks:
+            task = self._tasks[place] = asyncio.create_task(self._empty(place))
+            task.add_done_callback(lambda _: self._tasks.pop(place, None))
 
     def stop(self) -> None:
         """Begin nothing more, and end what is under way."""
         for task in list(self._tasks.values()):
             task.cancel()
 
-    async def _empty(self, name: str) -> None:
+    async def _empty(self, place: _Place) -> None:
         while True:
             try:
-                if await self._try(name):
+                if await self._try(place):
                     return
             except ApiError as error:
                 if error.code == 404:
                     return
-                log.warning("the definition %s cannot be emptied yet: %s", name, error)
+                log.warning("the definition %s cannot be emptied yet: %s", place.name, error)
             except Exception:
-                log.exception("the definition %s cannot be emptied yet", name)
+                log.exception("the definition %s cannot be emptied yet", place.name)
             await asyncio.sleep(termination.LOOK_AGAIN)
 
-    async def _try(self, name: str) -> bool:
+    async def _try(self, place: _Place) -> bool:
         """Whether the definition could be let go."""
-        definition = await self._changed(name, termination.begun)
+        definition = await self._changed(place, termination.begun)
         if termination.is_emptied(definition):
             row = storage_row(definition)
             errors = await delete_all(self._registry, row, "", background(SYSTEM)) if row else []
             if errors:
-                await self._changed(name, lambda old, now: termination.undeleted(old, errors, now))
+                await self._changed(place, lambda old, now: termination.undeleted(old, errors, now))
                 return False
             if row and not await self._is_empty(row):
-                await self._changed(name, termination.unconfirmed)
+                await self._changed(place, termination.unconfirmed)
                 return False
-        await self._changed(name, termination.released)
+        await self._changed(place, termination.released)
         return True
 
     async def _is_empty(self, row: Resource) -> bool:
@@ -88,13 +98,16 @@ class Emptier:
             waited, wait = waited + wait, min(wait * 2, termination.LOOK_AGAIN)
         return True
 
-    async def _changed(self, name: str, change: Callable[[Obj, str], Obj]) -> Obj:
-        now = self._registry.timestamps.now()
+    async def _changed(self, place: _Place, change: Callable[[Obj, str], Obj]) -> Obj:
+        """Write what becomes of the definition; raises ApiError 404 where it is gone, or another, or no longer goes."""
+        now, resource = self._registry.timestamps.now(), self._resource
 
         def apply(old: Obj) -> Obj:
+            if old["metadata"]["uid"] != place.uid or not termination.waits(old):
+                raise not_found(resource.group, resource.plural, place.name)
             found = change(old, now)
             return found | {"metadata": dict(found["metadata"])}
 
-        target = Target(self._resource, "", name, "status")
+        target = Target(resource, "", place.name, "status")
         written = await modify(self._registry, target, apply, OPTIONS)
-        return self._registry.codecs.of(self._resource).decode(written.kv)
+        return self._registry.codecs.of(resource).decode(written.kv)

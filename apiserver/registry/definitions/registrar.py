@@ -92,7 +92,7 @@ class Registrar:
         self._known[name] = definition
         await self._judge(name)
         if waits(definition):
-            self._emptier.begin(name)
+            self._emptier.begin(definition)
 
     async def _forget(self, name: str) -> None:
         """A definition is gone: its kind is served no more, and others may have its names."""

@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 
+from apiserver.registry.definitions import termination
+
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 HERE = "/apis/example.com/v1/namespaces/default/widgets"
 A_WIDGET = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": 1}}
@@ -149,3 +151,54 @@ async def test_who_writes_a_definition_is_warned_of_what_will_not_work(api, defi
     path = f"{CRDS}/widgets.example.com"
     again = await api.patch(path, {"metadata": {"labels": {"a": "b"}}})
     assert (again.code, again.headers.get("Warning")) == (200, None)
+
+
+async def test_a_definition_that_comes_anew_is_not_emptied_for_the_one_before_it(api, customs, definition, monkeypatch):
+    monkeypatch.setattr(termination, "LOOK_AGAIN", 0.05)
+    monkeypatch.setattr(termination, "LONGEST_WAIT", 0.1)
+    await customs.define()
+    await api.post(HERE, A_WIDGET | {"metadata": {"name": "a", "finalizers": ["example.com/held"]}})
+    path = f"{CRDS}/widgets.example.com"
+    await api.delete(path)
+    await api.patch(path, {"metadata": {"finalizers": None}})
+    await customs.until("widgets.example.com", lambda reply: reply.code == 404)
+    again = await customs.define()
+    await asyncio.sleep(0.5)
+    found = (await api.get(path)).json
+    assert (found["metadata"]["uid"], "deletionTimestamp" in found["metadata"]) == (again["metadata"]["uid"], False)
+    assert customs.condition(found, "Terminating") == {}
+
+
+async def test_a_built_in_kind_answers_before_a_custom_one_of_its_name(api, definition, eventually):
+    annotations = {"api-approved.kubernetes.io": "unapproved, a test"}
+    made = definition(plural="ingresses", kind="Ingress", group="networking.k8s.io", names={"shortNames": []})
+    made["metadata"]["annotations"] = annotations
+    assert (await api.post(CRDS, made)).code == 201
+    path = f"{CRDS}/ingresses.networking.k8s.io"
+
+    async def judged():
+        return bool((await api.get(path)).json.get("status", {}).get("conditions"))
+
+    await eventually(judged)
+    ingress = {
+        "metadata": {"name": "a"},
+        "spec": {"defaultBackend": {"service": {"name": "s", "port": {"number": 80}}}},
+    }
+    assert (await api.post("/apis/networking.k8s.io/v1/namespaces/default/ingresses", ingress)).code == 201
+    await api.delete(path)
+
+    async def gone():
+        return (await api.get(path)).code == 404
+
+    await eventually(gone)
+    assert (await api.get("/apis/networking.k8s.io/v1/namespaces/default/ingresses/a")).code == 200
+
+
+@pytest.mark.parametrize("depth", [100, 300, 600, 900, 3000])
+async def test_objects_however_deep_are_stored_or_refused(api, customs, depth):
+    free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema = {"type": "object", "properties": {"spec": free}}
+    await customs.define(version={"schema": {"openAPIV3Schema": schema}})
+    spec = b'{"a":' * depth + b"1" + b"}" * depth
+    head = b'{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":'
+    assert (await api.post(HERE, head + spec + b"}")).code == (201 if depth == 100 else 400)
