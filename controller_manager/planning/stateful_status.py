@@ -23,13 +23,15 @@ class Progress:
         current: the name of the current revision.
         update: that of the update revision.
         collisions: how many names of revisions were found taken.
-        deleted: how many pods of the current revision this pass has just deleted for the update.
+        deleted: how many pods of the current revision this pass has just deleted, or changed, for the update.
+        lost: how many pods of the update revision it has deleted because somebody asked for that.
     """
 
     current: str
     update: str
     collisions: int = 0
     deleted: int = 0
+    lost: int = 0
 
 
 def progress_of(parent: Obj) -> Progress:
@@ -51,6 +53,7 @@ def counts(pods: Iterable[Obj], progress: Progress, *, health: Health) -> dict[s
             found["currentReplicas"] += revision == progress.current
             found["updatedReplicas"] += revision == progress.update
     found["currentReplicas"] -= min(progress.deleted, found["currentReplicas"])
+    found["updatedReplicas"] -= min(progress.lost, found["updatedReplicas"])
     return found
 
 
