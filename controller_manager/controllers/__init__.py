@@ -8,6 +8,7 @@ one exception is `replicationcontroller`, which is `replicaset` for another kind
 from collections.abc import Mapping
 
 from controller_manager.controllers import (
+    advancedstatefulset,
     cloneset,
     deployment,
     disruption,
@@ -62,6 +63,7 @@ _SPECS: tuple[Spec, ...] = (
     tainteviction.SPEC,
     uniteddeployment.SPEC,
     cloneset.SPEC,
+    advancedstatefulset.SPEC,
 )
 
 CONTROLLERS: Mapping[str, Spec] = {spec.name: spec for spec in _SPECS}
