@@ -12,7 +12,7 @@ from apiserver.api.rules.language.checker import Checked, check
 from apiserver.api.rules.language.estimate import Path, greatest_cost
 from apiserver.api.rules.language.issues import CompileError
 from apiserver.api.rules.language.literals import check_literals
-from apiserver.api.rules.language.parsing import ParseError, parse
+from apiserver.api.rules.language.parsing import parse
 from apiserver.api.rules.language.sizes import Size
 from apiserver.api.rules.language.values import EvaluationError
 
@@ -87,14 +87,24 @@ def _checked(text: str, scope: Scope, what: str) -> Checked:
     try:
         checked = check(parse(text), variables, scope.declarations.field_type)
         check_literals(checked)
-    except (ParseError, CompileError) as error:
+    except CompileError as error:
         raise RuleError(f"{what}compilation failed: {error}") from None
+    except RecursionError:
+        raise _too_deep(what) from None
     return checked
 
 
 def _compiled(checked: Checked, scope: Scope, failed: str) -> Compiled:
     try:
         made = program(checked, (SELF, OLD_SELF))
+        cost = greatest_cost(checked, scope.size_of)
     except EvaluationError as error:
         raise RuleError(f"{failed}: {error}") from None
-    return Compiled(made, OLD_SELF in checked.variables, greatest_cost(checked, scope.size_of))
+    except RecursionError:
+        raise _too_deep("") from None
+    return Compiled(made, OLD_SELF in checked.variables, cost)
+
+
+def _too_deep(what: str) -> RuleError:
+    """The error of an expression that we cannot follow; upstream can, up to 250 levels."""
+    return RuleError(f"{what}compilation failed: ERROR: <input>:-1:0: max recursion depth exceeded")

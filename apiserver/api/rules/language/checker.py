@@ -101,7 +101,7 @@ def check(parsed: Parsed, variables: Mapping[str, CelType], fields: Fields) -> C
 
 class _Checker:
     def __init__(self, parsed: Parsed, variables: Mapping[str, CelType], fields: Fields) -> None:
-        self.issues = Issues(parsed)
+        self.issues = Issues(parsed.text, parsed.positions)
         self.unifier = Unifier()
         self.types: dict[int, CelType] = {}
         self.overloads: dict[int, tuple[Overload, ...]] = {}

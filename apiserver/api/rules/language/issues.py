@@ -1,8 +1,7 @@
 """Issues: what is wrong with an expression, each with the line it stands in (cel-go's common/errors.go)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-from apiserver.api.rules.language.syntax import Parsed
 
 _MOST = 100
 _LONGEST_LINE = 16384
@@ -14,14 +13,20 @@ class CompileError(ValueError):
 
 @dataclass(slots=True)
 class Issues:
-    """The issues of one expression."""
+    """The issues of one expression.
 
-    parsed: Parsed
+    Attributes:
+        text: the expression.
+        positions: node → where it stands, in characters.
+    """
+
+    text: str
+    positions: Mapping[int, int]
     found: list[tuple[int, int, str]] = field(default_factory=list)
 
     def add(self, node: int, message: str) -> None:
         """An issue with a node, which stands where the parser saw it."""
-        before = self.parsed.text[: self.parsed.positions.get(node, 0)]
+        before = self.text[: self.positions.get(node, 0)]
         line = before.count("\n")
         self.found.append((line, len(before) - (before.rfind("\n") + 1), message))
 
@@ -40,7 +45,7 @@ class Issues:
 
     def _told(self, line: int, column: int, message: str) -> str:
         head = f"ERROR: <input>:{line + 1}:{column + 1}: {message}"
-        text = self.parsed.text.split("\n")[line].replace("\t", " ")
+        text = self.text.split("\n")[line].replace("\t", " ")
         if len(text) > _LONGEST_LINE:
             return head
         dots = "".join("." if character.isascii() else "\uff0e" for character in text[:column])

@@ -50,7 +50,7 @@ def check_literals(checked: Checked) -> None:
     Raises:
         CompileError: there is something.
     """
-    issues = Issues(checked.parsed)
+    issues = Issues(checked.parsed.text, checked.parsed.positions)
     nodes: _Nodes = list(_all(checked.parsed.root, formats=False))
     _check_mixed(nodes, checked, issues)
     for function, is_right in _CHECKS.items():
