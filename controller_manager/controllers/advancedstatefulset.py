@@ -19,7 +19,7 @@ from controller_manager.parts.refusals import tried
 from controller_manager.parts.stateful_children import (
     adopters,
     claim_changed,
-    claims_by_name,
+    claiming_by_name,
     claims_of,
     owners_by_policy,
     plain,
@@ -113,7 +113,7 @@ def plan(seen: Observed | Faulty, now: float) -> Plan:
         yield Emit(parent, "FailedCreate", message, WARNING)
         return
     adopter = Parent(ADVANCED_STATEFUL_SET, parent, seen.selector)
-    named = claims_by_name(adopter)
+    named = claiming_by_name(adopter)
     if is_deleting(parent):
         pods = yield from claim(named, POD, seen.pods)
         yield from _tell(seen, pods, progress=progress_of(parent), failures={}, now=now)

@@ -12,7 +12,7 @@ from controller_manager.parts.refusals import tried
 from controller_manager.parts.stateful_children import (
     adopters,
     claim_changed,
-    claims_by_name,
+    claiming_by_name,
     claims_of,
     owners_by_policy,
     pods_of,
@@ -101,7 +101,7 @@ def plan(seen: Observed, now: float) -> Plan:
         yield from _complain(seen, Failure("InvalidSelector", str(selector)), now=now)
         return
     adopter = Parent(STATEFUL_SET, parent, selector)
-    named = claims_by_name(adopter)
+    named = claiming_by_name(adopter)
     if is_deleting(parent):
         pods = yield from claim(named, POD, seen.pods)
         yield from _tell(seen, pods, progress=progress_of(parent), now=now)

@@ -54,7 +54,7 @@ def is_named_after(parent: str, pod: Obj) -> bool:
 # -- whose it is -------------------------------------------------------------------------------------------------------
 
 
-def claims_by_name(parent: Parent) -> Parent:
+def claiming_by_name(parent: Parent) -> Parent:
     """The set as one that claims only what is named after it (getPodsForStatefulSet)."""
     name = name_of(parent.obj)
     return replace(parent, admits=lambda pod: is_named_after(name, pod))
