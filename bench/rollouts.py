@@ -74,10 +74,7 @@ def _round(directory: Path, posts: float, bench: Bench) -> Round:
     names = [f"web{number}" for number in range(DEPLOYMENTS)]
     with managed(directory, nodes=NODES, pods=NODE_PODS) as server, server.asking() as ask:
         idle = server.manager_memory()
-        began = time.monotonic()
-        for name in names:
-            ask("POST", PATH, json.dumps(_deployment(name, REPLICAS)).encode(), JSON)
-        created = _until_ready(ask, names, began)
+        created = create_deployments(ask, dict.fromkeys(names, REPLICAS))
         memory = (server.manager_memory() - idle) / PODS
         bench.say(f"created in {created:.1f} s; the quiet afterwards is measured")
         quiet = _quiet(server)
@@ -99,6 +96,14 @@ def _round(directory: Path, posts: float, bench: Bench) -> Round:
     return Round(posts, created, updated, scaled, memory, quiet)
 
 
+def create_deployments(ask: Ask, sizes: dict[str, int]) -> float:
+    """Seconds from the creation of Deployments of these names and sizes until all their pods are Ready."""
+    began = time.monotonic()
+    for name, size in sizes.items():
+        ask("POST", PATH, json.dumps(_deployment(name, size)).encode(), JSON)
+    return _until_ready(ask, list(sizes), began)
+
+
 def _quiet(server: Server) -> float:
     """The share of one processor that server and manager use, when the events of what happened are all sent."""
     time.sleep(SETTLE)
@@ -110,7 +115,7 @@ def _quiet(server: Server) -> float:
 def _deployment(name: str, replicas: int) -> dict[str, object]:
     labels = {"app": name}
     spec = {"replicas": replicas, "selector": {"matchLabels": labels}}
-    template = {"metadata": {"labels": labels}, "spec": {"containers": [_container()]}}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container()]}}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -119,7 +124,8 @@ def _deployment(name: str, replicas: int) -> dict[str, object]:
     }
 
 
-def _container() -> dict[str, object]:
+def container() -> dict[str, object]:
+    """The only container of a pod."""
     requests = {"cpu": "100m", "memory": "64Mi"}
     return {"name": "web", "image": "nginx:1.27", "resources": {"requests": requests}, "ports": [{"containerPort": 80}]}
 

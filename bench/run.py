@@ -17,8 +17,11 @@ import wrk
 from machine import facts
 from rollouts import rollouts
 from rows import Bench, Effort, Row, measure
+from united import united
 
-NAMES = ("memory", "start", "cluster", "get", "list", "list-all", "table", "post", "watch", "rollouts")
+NAMES = ("memory", "start", "cluster", "get", "list", "list-all", "table", "post", "watch", "rollouts", "united")
+APART = {"rollouts": rollouts, "united": united}
+"""Rows of the controllers, each with servers of its own."""
 RESULTS = Path(__file__).with_name("results") / "latest.json"
 QUICK = Effort(rounds=1, seconds=2.0, starts=2)
 
@@ -49,10 +52,10 @@ def main() -> int:
 
 
 def _measured(bench: Bench, wanted: frozenset[str]) -> Iterator[Row]:
-    if wanted != {"rollouts"}:
+    if wanted - APART.keys():
         yield from measure(bench, wanted)
-    if "rollouts" in wanted:
-        yield from rollouts(bench)
+    for name in [name for name in APART if name in wanted]:
+        yield from APART[name](bench)
 
 
 def _parser() -> argparse.ArgumentParser:
