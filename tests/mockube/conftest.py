@@ -3,8 +3,9 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,70 @@ def refused(environment: dict[str, str]) -> Callable[..., str]:
         return ended.stderr[:-1]
 
     return run
+
+
+# -- documents whose commands are run
+
+
+Changing = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document that shows commands and what they print.
+
+    Attributes:
+        changing: patterns of what differs from run to run, each with what to take it for.
+    """
+
+    text: str
+    changing: Changing
+
+    def blocks(self, language: str) -> list[str]:
+        """What its fences of a language hold."""
+        return re.findall(rf"^```{language}\n(.*?)^```$", self.text, re.DOTALL | re.MULTILINE)
+
+    @property
+    def transcript(self) -> list[tuple[str, str]]:
+        """Its commands in their order, each with the output that it shows; lines that go on begin with "> "."""
+        found = []
+        for part in re.split(r"^\$ ", "\n".join(self.blocks("console")), flags=re.MULTILINE)[1:]:
+            first, *rest = part.splitlines()
+            more = list(takewhile(lambda line: line.startswith("> "), rest))
+            found.append(("\n".join([first, *(line[2:] for line in more)]), "\n".join(rest[len(more) :])))
+        return found
+
+    def steady(self, text: str) -> str:
+        """A text without what differs from run to run."""
+        for pattern, instead in self.changing:
+            text = re.sub(pattern, instead, text, flags=re.MULTILINE)
+        return text.rstrip()
+
+    def play(self, directory: Path, environment: dict[str, str], *, after: int = 0) -> None:
+        """Run its commands but for the first ones: each has to print what the document shows, and nothing else."""
+        for command, output in self.transcript[after:]:
+            ran = subprocess.run(
+                command,
+                shell=True,
+                cwd=directory,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+                timeout=SECONDS,
+            )
+            assert (command, self.steady(ran.stdout)) == (command, self.steady(output))
+
+
+@pytest.fixture
+def document() -> Callable[[str, Changing], Document]:
+    """document(path, changing): a document of the checkout."""
+    return lambda path, changing: Document((Path(__file__).parents[2] / path).read_text(), changing)
+
+
+@pytest.fixture
+def shell(environment: dict[str, str], kubectl_path: str, tmp_path: Path) -> dict[str, str]:
+    """The environment of a person who has kubectl, and the kubeconfig of a cluster whose data are in .mockube."""
+    path = f"{Path(kubectl_path).parent}:{os.environ['PATH']}"
+    return environment | {"PATH": path, "KUBECONFIG": str(tmp_path / ".mockube" / "kubeconfig")}

@@ -1,10 +1,9 @@
 """The README's commands are run and their output compared: what it shows is what a person sees."""
 
-import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -26,22 +25,9 @@ CHANGING = (
 )
 
 
-def steady(text: str) -> str:
-    """The text without what differs from run to run: ports, times, names and places of pods, and what is waited for."""
-    for pattern, instead in CHANGING:
-        text = re.sub(pattern, instead, text, flags=re.MULTILINE)
-    return text
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-
-
-def transcript() -> Iterator[tuple[str, str]]:
-    """The commands of the README in their order, each with the output that it shows."""
-    for part in re.split(r"^\$ ", "\n".join(blocks("console")), flags=re.MULTILINE)[1:]:
-        command, _, output = part.partition("\n")
-        yield command, output
+@pytest.fixture
+def readme(document: Callable[..., Any]) -> Any:
+    return document("README.md", CHANGING)
 
 
 def test_make_up_does_what_the_transcript_does() -> None:
@@ -57,20 +43,14 @@ def test_make_up_does_what_the_transcript_does() -> None:
 
 @pytest.mark.kubectl
 def test_what_the_readme_shows_is_what_a_person_sees(
-    up: Callable[..., Any], environment: dict[str, str], kubectl_path: str, tmp_path: Path
+    up: Callable[..., Any], shell: dict[str, str], readme: Any, tmp_path: Path
 ) -> None:
-    (start, greeting), *rest = transcript()
+    (start, greeting), *rest = readme.transcript
     assert start == "make up"
     server = up("--data-dir", tmp_path / ".mockube", controllers=True)
-    assert steady(server.greeting.replace(str(tmp_path), "$PWD")) == steady(greeting.rstrip("\n") + "\n")
-    shell = environment | {"PATH": f"{Path(kubectl_path).parent}:{os.environ['PATH']}"}
-    shell["KUBECONFIG"] = str(tmp_path / ".mockube" / "kubeconfig")
+    assert readme.steady(server.greeting.replace(str(tmp_path), "$PWD")) == readme.steady(greeting)
     assert len(rest) > 5
-    for command, output in rest:
-        done = subprocess.run(
-            command, shell=True, cwd=tmp_path, env=shell, capture_output=True, text=True, check=False, timeout=60
-        )
-        assert (command, steady(done.stdout.rstrip()), done.stderr) == (command, steady(output.rstrip()), "")
+    readme.play(tmp_path, shell, after=1)
 
 
 def test_every_file_of_a_data_directory_is_told_of(up: Callable[..., Any], tmp_path: Path) -> None:
@@ -82,8 +62,8 @@ def test_every_file_of_a_data_directory_is_told_of(up: Callable[..., Any], tmp_p
     assert [name for name in told if not any(fnmatch(file, name) for file in files) and name != "store.db-wal"] == []
 
 
-def test_the_readmes_test_of_an_operator_passes(tmp_path: Path) -> None:
-    (example,) = blocks("python")
+def test_the_readmes_test_of_an_operator_passes(readme: Any, tmp_path: Path) -> None:
+    (example,) = readme.blocks("python")
     (tmp_path / "test_operator.py").write_text(example)
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
