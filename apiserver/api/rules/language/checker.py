@@ -214,7 +214,7 @@ class _Checker:
                 continue
             matching.append(overload)
             returned = self.unifier.resolved(substituted(overload.result, fresh))
-            result = returned if result is None or result == returned or result.is_dyn else DYN
+            result = returned if result in (None, returned) else DYN
         if result is None:
             return self._no_overload(node, function, args, member=member)
         self.overloads[node.id] = tuple(matching)

@@ -12,6 +12,8 @@ from apiserver.api.rules.language.tokens import NotAnExpressionError, Token, tok
 from apiserver.api.rules.language.values import Uint, is_int64, is_uint64
 
 _DEEPEST = 250
+_MOST_DIGITS = 30
+"""More than any number has that is not too large."""
 
 _LEVELS = {  # operator → how tightly it binds
     "||": 0,
@@ -305,18 +307,24 @@ def _inner(entries: tuple[Entry, ...]) -> list[Expr]:
 
 
 def _int(token: Token, sign: str) -> int:
-    number = int(f"{sign}{token.text}", 0) if token.text.startswith("0x") else int(f"{sign}{token.text}")
+    number = _whole(token.text)
+    number = -number if sign else number
     if not is_int64(number):
         raise ValueError("invalid int literal")
     return number
 
 
 def _uint(token: Token, _sign: str) -> Uint:
-    text = token.text[:-1]
-    number = int(text, 0) if text.startswith("0x") else int(text)
+    number = _whole(token.text[:-1])
     if not is_uint64(number):
         raise ValueError("invalid uint literal")
     return Uint(number)
+
+
+def _whole(text: str) -> int:
+    """A number, or one that is as much too large."""
+    base = 16 if text.startswith("0x") else 10
+    return int(text.removeprefix("0x").lstrip("0")[:_MOST_DIGITS] or "0", base)
 
 
 def _float(token: Token, sign: str) -> float:

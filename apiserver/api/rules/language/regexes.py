@@ -30,11 +30,20 @@ def _program(name: str) -> cel.Expression:
     return cel.NewEnv(config=config, variables=variables).compile(_EXPRESSIONS[name])
 
 
+@cache
+def _error_type() -> cel.Type:
+    from cel_expr_python import cel  # noqa: PLC0415
+
+    return cel.Type.ERROR
+
+
 def _evaluated(name: str, text: str, pattern: str) -> Any:
+    """What the library finds, None where it does not take the pattern."""
     try:
-        return _program(name).eval(data={"text": text, "pattern": pattern}).plain_value()
-    except (RuntimeError, ValueError):
+        found = _program(name).eval(data={"text": text, "pattern": pattern})
+    except RuntimeError:  # half a character
         return None
+    return None if found.type() == _error_type() else found.plain_value()
 
 
 def pattern_error(pattern: str) -> str:
