@@ -58,7 +58,7 @@ def judge(world: World, uid: str, named: Identity) -> Judged:
     owner = graph_of(world).owners.get(uid) or Owner()
     kind = world.served.named(named.api_version, named.kind)
     identity = named if kind is None or kind.namespaced else replace(named, namespace="")
-    if identity in owner.absent:
+    if not owner.absent.isdisjoint((identity, replace(named, namespace=""))):
         return Judged(uid, identity, Verdict.DANGLING, owner)
     if kind is None:
         return Judged(uid, identity, Verdict.UNSERVED, owner)

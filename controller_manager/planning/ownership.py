@@ -106,6 +106,7 @@ class Graph:
         if owner is not None:
             owner.item = item_of(kind, meta)
             owner.seen = Identity(obj["apiVersion"], obj["kind"], meta.get("namespace") or "", meta["name"])
+            owner.absent.discard(owner.seen)
             owner.waiting = awaited_work(meta) == FOREGROUND
         return owner
 
@@ -141,6 +142,8 @@ class Graph:
                 self._part(item, reference)
         owner = self.owners.get(meta["uid"])
         if owner is not None:
+            if owner.seen is not None:
+                owner.absent.add(owner.seen)  # its end was seen, so that nobody has to be asked
             owner.item, owner.seen, owner.waiting = "", None, False
             self._due[UID + meta["uid"]] = None
 

@@ -280,6 +280,11 @@ class Caches:
                 made.listen(listener(kind))
         return self.kinds[kind]
 
+    def renewed(self, kind: Kind) -> KindCache:
+        """The cache of a kind, made if need be, which `find` finds from now on instead of that of another version."""
+        found = self._resources[str(kind)] = self.cache(kind)
+        return found
+
     @property
     def follows_everything(self) -> bool:
         """Whether somebody wants to hear of EVERYTHING."""

@@ -20,6 +20,10 @@ log = logging.getLogger("controller_manager")
 
 EVERY = 30.0
 """Seconds between two looks (garbagecollector.Sync)."""
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+"""What defines custom kinds: a change of one is looked into at once, where they are followed."""
+SETTLES = 0.1
+"""Seconds in which more of them may change, which then cost one look."""
 PATIENCE = 30.0
 """Seconds that kinds which nobody but the garbage collector follows may take for their first list."""
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
@@ -149,6 +153,7 @@ class Discoverer:
         self._clock = clock
         self._follow = follow
         self._looked = asyncio.Event()
+        self._changed = asyncio.Event()
         self._own: dict[Kind, KindCache] = {}
         self._following: dict[Kind, asyncio.Task[None]] = {}
 
@@ -160,7 +165,23 @@ class Discoverer:
                     await self._look(group)
                 except ApiError as error:
                     log.warning("what the server serves cannot be asked for: %s; it is tried again", error)
-                await self._clock.sleep(EVERY if self._looked.is_set() else 1.0)
+                await self._until_due(group)
+
+    async def _until_due(self, group: asyncio.TaskGroup) -> None:
+        """Wait for the next look: it is due after a while, or when a custom kind was defined, changed or taken away.
+
+        Upstream's namespace controller asks anew for each namespace; so nothing is left behind in one here.
+        """
+        waits = [
+            group.create_task(self._clock.sleep(EVERY if self._looked.is_set() else 1.0)),
+            group.create_task(_told(self._changed)),
+        ]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+        if self._changed.is_set():
+            await self._clock.sleep(SETTLES)
+            self._changed.clear()
 
     async def until_ready(self) -> None:
         """Return when everything is known, or most of it and enough time has passed."""
@@ -184,9 +205,17 @@ class Discoverer:
     def _follow_all(self, served: Served, group: asyncio.TaskGroup) -> None:
         wanted = [kind for kind in served.able_to("delete", "list", "watch") if str(kind) not in NEVER_COLLECTED]
         for kind in wanted:
-            if kind not in self._following and (kind in self._own or self._caches.find(str(kind)) is None):
-                cache = self._own[kind] = self._caches.cache(kind)
+            known = self._caches.find(str(kind))
+            if kind not in self._following and (known is None or known.kind in self._own):
+                cache = self._caches.renewed(kind)
+                if str(kind) == DEFINITIONS and kind not in self._own:
+                    cache.listen(lambda _: self._changed.set())
+                self._own[kind] = cache
                 self._following[kind] = group.create_task(self._follow(cache))
         for kind in self._following.keys() - set(wanted):
             if kind.api_version not in served.failures:  # of those nothing is known: they stay as they are
                 self._following.pop(kind).cancel()
+
+
+async def _told(event: asyncio.Event) -> None:
+    await event.wait()

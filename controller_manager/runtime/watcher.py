@@ -180,7 +180,8 @@ class Follower:
             if self._failures > 1:
                 await self._clock.sleep(wait)
         elif error.code in (404, 405):
-            self._intake.replace((), "")
+            if not self._intake.revision:  # else what was known stays: nobody says that it is gone
+                self._intake.replace((), "")
             self._tell(State.ABSENT)
             await self._clock.sleep(ABSENT_SECONDS)
         else:

@@ -3,7 +3,7 @@
 import pytest
 
 from controller_manager.planning.owner_patches import owners_deleted, owners_kept, owners_unblocked, propagation_of
-from controller_manager.planning.ownership import Graph, awaited_work
+from controller_manager.planning.ownership import Graph, Identity, awaited_work
 from controller_manager.runtime.kinds import NODE, POD, REPLICA_SET
 
 FOREGROUND = {"deletionTimestamp": "2027-01-15T08:00:00Z", "finalizers": ["foregroundDeletion"]}
@@ -54,6 +54,14 @@ def test_who_owns_nobody_and_is_owned_by_nobody_leaves_no_trace(graph):
 
 def test_an_owner_that_was_not_seen_is_to_be_confirmed_once_for_all_its_dependents(graph):
     assert due(graph, (POD, None, pod("a", refer())), (POD, None, pod("b", refer()))) == ["uid/uid-rs"]
+
+
+def test_an_owner_whose_end_was_seen_needs_no_confirmation_until_it_is_there_again(seen):
+    assert due(seen, (REPLICA_SET, replica_set(), None)) == ["uid/uid-rs"]
+    owner = seen.owners["uid-rs"]
+    assert owner.absent == {Identity("apps/v1", "ReplicaSet", "ns", "rs")}
+    assert due(seen, (REPLICA_SET, None, replica_set())) == ["uid/uid-rs"]
+    assert owner.absent == set()
 
 
 def test_a_dependent_of_an_owner_that_is_there_makes_nothing_due(seen):

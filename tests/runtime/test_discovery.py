@@ -9,13 +9,16 @@ from aiohttp import web
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.discovery import EVERY, NEVER_COLLECTED, Discoverer, discover
+from controller_manager.runtime.discovery import EVERY, NEVER_COLLECTED, SETTLES, Discoverer, discover
 from controller_manager.runtime.kinds import EVERYTHING, LEASE, NAMESPACE, POD, REPLICA_SET, Kind, Served
 from controller_manager.runtime.kubeconfig import Access
 from mockube.cluster import Cluster
 
 HPA = Kind("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
 GIZMO = Kind("example.com", "v1", "Gizmo", "gizmos")
+DEFINITION = Kind(
+    "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False
+)
 OLD_GIZMO = Kind("example.com", "v1beta1", "Gizmo", "gizmos")
 
 
@@ -216,6 +219,33 @@ async def test_custom_kinds_come_and_go(documents, caches, at_work):
     await clock.next()
     assert follows.now == {GIZMO}
     assert set(clock.slept) == {EVERY}
+
+
+async def test_a_definition_that_comes_changes_or_goes_is_looked_into_at_once(documents, caches, at_work):
+    documents.found["/apis"] = aggregated(DEFINITION)
+    _, clock, follows = await at_work(documents.client, caches)
+    definition = {"metadata": {"name": "gizmos.example.com", "resourceVersion": "7"}}
+    for change, found in ((caches[DEFINITION].put, {GIZMO, DEFINITION}), (caches[DEFINITION].remove, {DEFINITION})):
+        documents.found["/apis"] = aggregated(*found)
+        clock.asleep.clear()
+        change(definition)
+        await clock.asleep.wait()
+        assert clock.slept[-1] == SETTLES
+        await clock.next()
+        assert follows.now == found
+        assert clock.slept[-1] == EVERY
+
+
+@pytest.mark.parametrize(
+    "other", [OLD_GIZMO, Kind("example.com", "v1", "Gizmo", "gizmos", namespaced=False)], ids=["version", "scope"]
+)
+async def test_a_kind_that_comes_in_another_version_or_scope_is_followed_in_that(documents, caches, at_work, other):
+    _, clock, follows = await at_work(documents.client, caches)
+    for kind in (other, GIZMO, other):
+        documents.found["/apis"] = aggregated(kind)
+        await clock.next()
+        assert follows.now == {kind}
+        assert caches.find(str(kind)).kind == kind
 
 
 async def test_a_kind_whose_server_is_away_is_followed_on(documents, caches, at_work):

@@ -79,6 +79,27 @@ async def test_a_kind_that_is_served_later_is_found_after_half_a_minute(
     assert asked == ["true", "true"]
 
 
+async def test_what_is_known_of_a_kind_stays_while_it_is_not_served(stub, following, patient, event, initial_end):
+    asked = []
+
+    async def handle(request):
+        asked.append(request.query.get("resourceVersion", ""))
+        if len(asked) == 1:
+            return await streamed(request, event("ADDED", "w"), initial_end("5"), stays=False)
+        if len(asked) == 2:
+            return web.Response(status=404, text="404 page not found")
+        return await streamed(request, event("DELETED", "w", "9"))
+
+    async with stub(handle, patient) as client, following(client, kind=WIDGET, clock=patient) as seen:
+        await seen.state(State.ABSENT)
+        assert seen.names == {"w"}
+        await patient.until_someone_sleeps(30)
+        patient.go_on(30)
+        await seen.revision(9)
+        assert seen.names == set()
+    assert asked == ["", "5", "5"]
+
+
 @pytest.mark.parametrize("told", ["by its status", "in the stream"])
 async def test_a_revision_that_is_too_old_has_everything_asked_for_again(
     stub, following, hasty, told, event, initial_end
