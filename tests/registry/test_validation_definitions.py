@@ -132,12 +132,8 @@ def test_a_schema_of_a_version_is_printed_as_go_has_it():
 
 def test_every_version_has_a_schema():
     bare = {"name": "v2", "served": True, "storage": False}
-    assert created(versions=[V1, bare]) == [
-        "spec.versions[1].schema.openAPIV3Schema: Required value"
-    ]
-    assert created(versions=[V1, bare | {"schema": {}}]) == [
-        "spec.versions[1].schema.openAPIV3Schema: Required value"
-    ]
+    assert created(versions=[V1, bare]) == ["spec.versions[1].schema.openAPIV3Schema: Required value"]
+    assert created(versions=[V1, bare | {"schema": {}}]) == ["spec.versions[1].schema.openAPIV3Schema: Required value"]
 
 
 def test_what_versions_share_is_told_of_the_spec_and_what_they_do_not_of_each():
