@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 from collections.abc import Iterable
+from itertools import accumulate
 
 import orjson
 import yaml
@@ -28,9 +29,27 @@ def response(
 ) -> Answer:
     """An answer, with what the client is warned of."""
     answer = Answer(body, status=code, media=media, audit_id=audit_id)
-    for text in warnings:
+    for text in _that_fit(warnings):
         warn(answer, text)
     return answer
+
+
+MOST_WARNED, CUT_TO = 4096, 256
+"""Letters of all warnings of an answer, and what is left of each where there are more (filters/warning.go)."""
+
+
+def _that_fit(warnings: Iterable[str]) -> list[str]:
+    """Each text once; where they are too long all in all, their beginnings, and no more of them than fit."""
+    told = list(dict.fromkeys(filter(None, warnings)))
+    if sum(map(len, told)) <= MOST_WARNED:
+        return told
+    written, kept = 0, []
+    for text, so_far in zip(told, accumulate(map(len, told)), strict=True):
+        if written >= MOST_WARNED and so_far - len(text) > MOST_WARNED:
+            break
+        kept.append(text[:CUT_TO])
+        written += len(kept[-1])
+    return kept
 
 
 def warn(answer: Answer, text: str) -> None:
