@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from controller_manager.controllers import CONTROLLERS
-
 Kubectl = Any
 Obj = dict[str, Any]
 
@@ -26,16 +24,12 @@ class Kind:
         name: as events tell it.
         template: the field of spec.template that asks for it.
         resource: as kubectl is asked for it.
-        full: as kubectl tells of one.
-        controller: the name of its own controller.
         spec: what its template's spec says beside the pods' template.
     """
 
     name: str
     template: str
     resource: str
-    full: str
-    controller: str
     spec: str = "{}"
 
     @property
@@ -44,21 +38,15 @@ class Kind:
 
 
 _ORDERED = '{"serviceName": "web", "podManagementPolicy": "Parallel"}'
-_ALL = (
-    Kind("StatefulSet", "statefulSetTemplate", "statefulsets.apps", "statefulset.apps", "statefulset", _ORDERED),
-    Kind(
-        "AdvancedStatefulSet",
-        "advancedStatefulSetTemplate",
-        "asts",
-        "statefulset.apps.kruise.io",
-        "advancedstatefulset",
-        _ORDERED,
-    ),
-    Kind("CloneSet", "cloneSetTemplate", "cloneset", "cloneset.apps.kruise.io", "cloneset"),
-    Kind("Deployment", "deploymentTemplate", "deployments.apps", "deployment.apps", "deployment"),
-)
-KINDS = {kind.name: kind for kind in _ALL if kind.controller in CONTROLLERS}
-"""Name → kind, of those that have a controller."""
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("StatefulSet", "statefulSetTemplate", "statefulsets.apps", _ORDERED),
+        Kind("AdvancedStatefulSet", "advancedStatefulSetTemplate", "asts", _ORDERED),
+        Kind("CloneSet", "cloneSetTemplate", "cloneset"),
+        Kind("Deployment", "deploymentTemplate", "deployments.apps"),
+    )
+}
 
 
 @pytest.fixture
