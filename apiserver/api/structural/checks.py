@@ -55,7 +55,8 @@ def _called(look: Look) -> Check:
 
 def _look(schema: Obj, minor: int) -> Look:
     form = format_of(schema, minor)
-    table = {kind: _all([*_tests(schema, kind, form, minor)]) for kind in _types(schema, form)}
+    junctors = [*_junctors(schema, minor)]  # made once for all types: they are nested
+    table = {kind: _all([*_tests(schema, kind, form, minor), *junctors]) for kind in _types(schema, form)}
     if (takes_null(schema) or not types_of(schema)) and not schema.get("enum"):
         table[type(None)] = None
     if len(table) != 1:
@@ -119,7 +120,6 @@ def _tests(schema: Obj, kind: type, form: str, minor: int) -> Iterator[Check]:
     if enum := schema.get("enum"):
         texts = frozenset(each for each in enum if isinstance(each, str))
         yield texts.__contains__ if kind is str else lambda value: is_one_of(in_go(value), enum)
-    yield from _junctors(schema, minor)
 
 
 def _of_text(schema: Obj, form: str, minor: int) -> Iterator[Check]:

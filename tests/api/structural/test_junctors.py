@@ -95,3 +95,13 @@ def test_the_whole_object_may_have_junctors(of_properties):
     schema = of_properties({"a": TEXT, "b": TEXT}, anyOf=[{"required": ["a"]}, {"required": ["b"]}])
     assert told(schema, {"b": "x"}) == []
     assert told(schema, {}) == [ANY.format(""), "a: Required value"]
+
+
+@pytest.mark.parametrize("word", ["allOf", "anyOf", "oneOf"])
+def test_however_deep_junctors_are_nested_each_is_compiled_once(of_properties, word):
+    nested = {"minProperties": 1}
+    for _ in range(90):
+        nested = {word: [nested]}
+    schema = of_properties({"f": of() | nested})
+    assert told(schema, {"f": {"a": 1}}) == []
+    assert told(schema, {"f": {}}) != []
