@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver.api.meta import Obj
-from apiserver.api.rules.stored import deep_equal
+from apiserver.api.structural.equality import same
 from apiserver.api.structural.words import LIST_KEYS, LIST_TYPE, at_key, items
 
 _SCALARS = (bool, int, float, str)
@@ -69,11 +69,11 @@ class Correlation:
             if len(new) != len(old):
                 return False
             if self.schema.get(LIST_TYPE) != "map":
-                return deep_equal(new, old)
+                return same(new, old)
             return all(_is_unchanged(self.index(place)) for place in range(len(new)))
         if isinstance(new, dict) and isinstance(old, dict):
             return len(new) == len(old) and all(_is_unchanged(self.key(key)) for key in new)
-        return deep_equal(new, old)
+        return same(new, old)
 
     def key(self, key: str) -> Correlation | None:
         """A field or a map's value with what it was, None where it was not there."""

@@ -12,7 +12,8 @@ from apiserver.api.rules.declared import Declarations, Declared
 from apiserver.api.rules.escaping import escape
 from apiserver.api.rules.field_paths import FieldPathError, normal_path
 from apiserver.api.rules.rules import has_rules
-from apiserver.api.rules.stored import Read, Readers
+from apiserver.api.rules.scalars import Read
+from apiserver.api.rules.stored import Readers
 from apiserver.api.structural.words import EMBEDDED, RULES, items, properties, values
 
 

@@ -5,28 +5,32 @@ Source: k8s.io/apiserver/pkg/cel/common/valuesunstructured.go.
 
 from __future__ import annotations
 
-import binascii
-import re
-from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
-from apiserver.api.go_values import go_type
 from apiserver.api.meta import Obj
 from apiserver.api.rules.declared import with_metadata
 from apiserver.api.rules.escaping import escape, unescape
-from apiserver.api.rules.functions.durations import parse_duration, parse_timestamp
 from apiserver.api.rules.language.values import (
     MISSING,
-    Duration,
     Entries,
     EvaluationError,
     Items,
-    Timestamp,
     equals,
     is_list,
     no_such_overload,
+    weight,
 )
+from apiserver.api.rules.scalars import (
+    BY_FORMAT,
+    BY_TYPE,
+    Read,
+    read_int_or_string,
+    read_no_items,
+    read_string,
+    unreadable,
+)
+from apiserver.api.structural.equality import same
 from apiserver.api.structural.words import (
     EMBEDDED,
     INT_OR_STRING,
@@ -39,40 +43,21 @@ from apiserver.api.structural.words import (
     values,
 )
 
-Read = Callable[[Any], Any]
-"""Makes a value of an expression from JSON; raises EvaluationError where it is not what its schema says."""
 
-_COUNTED = re.compile(r"(\d{1,18})\s*([A-Za-zµ]+)", re.ASCII)
-_LONG_UNITS = {  # the names of a unit, of which the last may be the beginning of one, and its nanoseconds
-    ("ns", "nano"): 1,
-    ("us", "µs", "micro"): 10**3,
-    ("ms", "milli"): 10**6,
-    ("s", "sec"): 10**9,
-    ("m", "min"): 60 * 10**9,
-    ("h", "hr", "hour"): 3600 * 10**9,
-    ("d", "day"): 86400 * 10**9,
-    ("w", "wk", "week"): 604800 * 10**9,
-}
-
-
-def deep_equal(one: Any, two: Any) -> bool:
-    """Whether two values of JSON are the same; unlike Python, 1 is neither 1.0 nor true. They may be nested deeply."""
-    waiting = [(one, two)]
+def _weight_of(data: Any) -> int:
+    """What `weight` is of the value that JSON says."""
+    total, waiting = 0, [data]
     while waiting:
-        left, right = waiting.pop()
-        if type(left) is not type(right):
-            return False
-        if type(left) is dict:
-            if left.keys() != right.keys():
-                return False
-            waiting += [(left[key], right[key]) for key in left]
-        elif type(left) is list:
-            if len(left) != len(right):
-                return False
-            waiting += zip(left, right, strict=True)
-        elif left != right:
-            return False
-    return True
+        part = waiting.pop()
+        total += 1
+        if type(part) is str:
+            total += len(part) // 64
+        elif type(part) is list:
+            waiting += part
+        elif type(part) is dict:
+            waiting += part.values()
+            total += len(part)
+    return total
 
 
 class Readers:
@@ -94,17 +79,17 @@ class Readers:
 
     def _reader(self, schema: Obj) -> Read:
         if schema.get(INT_OR_STRING):
-            return _int_or_string
+            return read_int_or_string
         kind = schema.get("type")
         if kind == "object":
             return self._object(schema)
         if kind == "array":
             return self._array(schema)
         if kind == "string":
-            return _STRINGS.get(schema.get("format") or "", _string)
-        if kind in _SCALARS:
-            return _SCALARS[kind]
-        return Unknown if schema.get(PRESERVE) else _unreadable(kind or "")
+            return BY_FORMAT.get(schema.get("format") or "", read_string)
+        if kind in BY_TYPE:
+            return BY_TYPE[kind]
+        return Unknown if schema.get(PRESERVE) else unreadable(kind or "")
 
     def _object(self, schema: Obj) -> Read:
         known = with_metadata(schema) if schema.get(EMBEDDED) else schema
@@ -122,7 +107,7 @@ class Readers:
     def _array(self, schema: Obj) -> Read:
         inner = items(schema)
         if inner is None:
-            return _no_items
+            return read_no_items
         make = {"set": StoredSet, "map": StoredMapList}.get(schema.get(LIST_TYPE) or "", StoredList)
         keys = tuple(escape(key) or key for key in schema.get(LIST_KEYS) or ())
 
@@ -155,7 +140,7 @@ class Unknown:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Unknown) and deep_equal(self.value, other.value)
+        return isinstance(other, Unknown) and same(self.value, other.value)
 
     def __hash__(self) -> int:
         return 0
@@ -164,7 +149,7 @@ class Unknown:
 class StoredMap(Entries):
     """An object with fields, or a map."""
 
-    __slots__ = ("_fields", "_inner", "_is_object", "_readers", "data")
+    __slots__ = ("_fields", "_found", "_inner", "_is_object", "_keys", "_readers", "_weight", "data")
 
     def __init__(
         self, data: Obj, readers: Readers, *, fields: Mapping[str, Obj], inner: Obj | None, is_object: bool
@@ -174,19 +159,34 @@ class StoredMap(Entries):
         self._fields = fields
         self._inner = inner
         self._is_object = is_object
+        self._found: dict[str, Any] = {}
+        self._keys: list[Any] | None = None
+        self._weight = 0
 
     def __len__(self) -> int:
         return len(self.data)
 
     def key_list(self) -> list[Any]:
         """The keys of which a schema is known, as expressions spell them."""
-        known = [key for key in self.data if self._schema(key) is not None]
-        return [escape(key) or key for key in known] if self._is_object else known
+        if self._keys is None:
+            known = [key for key in self.data if self._schema(key) is not None]
+            self._keys = [escape(key) or key for key in known] if self._is_object else known
+        return self._keys
+
+    def weight(self) -> int:
+        """How many parts it has, all within them included."""
+        self._weight = self._weight or _weight_of(self.data)
+        return self._weight
 
     def find(self, key: Any) -> Any:
-        """The value of a key; a field that is null is missing."""
+        """The value of a key, read once; a field that is null is missing."""
         if type(key) is not str:
             raise no_such_overload()
+        if key not in self._found:
+            self._found[key] = self._read(key)
+        return self._found[key]
+
+    def _read(self, key: str) -> Any:
         name = unescape(key) if self._is_object else key
         if name is None:
             return MISSING
@@ -209,7 +209,7 @@ class StoredMap(Entries):
         if self._schema(key) is None:
             if not isinstance(other, StoredMap):
                 raise no_such_overload()
-            return key not in other.data or deep_equal(self.data[key], other.data[key])
+            return key not in other.data or same(self.data[key], other.data[key])
         mine, theirs = self.find(key), other.find(key)
         if mine is MISSING or theirs is MISSING:
             return mine is theirs
@@ -219,13 +219,14 @@ class StoredMap(Entries):
 class StoredList(Items):
     """A list whose items have an order."""
 
-    __slots__ = ("_data", "_keys", "_made", "_read")
+    __slots__ = ("_data", "_keys", "_made", "_read", "_weight")
 
     def __init__(self, data: list[Any], read: Read | None, keys: tuple[str, ...]) -> None:
         self._data = data
         self._read = read
         self._keys = keys
         self._made = data if read is None else None
+        self._weight = 0
 
     def __len__(self) -> int:
         return len(self._data)
@@ -236,6 +237,12 @@ class StoredList(Items):
             assert self._read is not None
             self._made = [self._read(value) for value in self._data]
         return self._made
+
+    def weight(self) -> int:
+        """How many parts it has, all within them included."""
+        if not self._weight:
+            self._weight = weight(self._data) if self._read is None else _weight_of(self._data)
+        return self._weight
 
     def equals(self, others: list[Any]) -> bool:
         """Whether another has equal items in the same order."""
@@ -308,91 +315,3 @@ class StoredMapList(StoredList):
 
 def _is_scalar(value: Any) -> bool:
     return type(value) in (str, int, float, bool)
-
-
-def _int_or_string(value: Any) -> Any:
-    if type(value) in (int, str):
-        return value
-    raise EvaluationError("invalid data, expected XIntOrString value to be either a string or integer")
-
-
-def _no_items(_value: Any) -> Any:
-    raise EvaluationError("invalid array type, expected Items with a non-empty Schema")
-
-
-def _unreadable(kind: str) -> Read:
-    def read(_value: Any) -> Any:
-        raise EvaluationError(
-            "invalid type, expected object, array, number, integer, boolean or string, or no type with "
-            f"x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields is true, got {kind}"
-        )
-
-    return read
-
-
-def _string(value: Any) -> str:
-    if type(value) is not str:
-        raise EvaluationError(f"invalid data, expected string, got {go_type(value)}")
-    return value
-
-
-def _number(value: Any) -> float:
-    if type(value) not in (int, float):
-        raise EvaluationError(f"invalid data, expected float, got {go_type(value)}")
-    return float(value)
-
-
-def _integer(value: Any) -> int:
-    if type(value) is not int:
-        raise EvaluationError(f"invalid data, expected int, got {go_type(value)}")
-    return value
-
-
-def _boolean(value: Any) -> bool:
-    if type(value) is not bool:
-        raise EvaluationError(f"invalid data, expected bool, got {go_type(value)}")
-    return value
-
-
-def _duration(value: Any) -> Duration:
-    """A duration of Go's, or numbers with longer units, such as "3 days" (strfmt.ParseDuration)."""
-    text = _string(value)
-    found = parse_duration(text)
-    if found is not None:
-        return found
-    parts = [(int(number), _unit(unit.lower())) for number, unit in _COUNTED.findall(text)]
-    if not any(nanos for _, nanos in parts):
-        raise EvaluationError(f'Invalid duration {text}: unable to parse "{text}" as duration')
-    return Duration(sum(number * nanos for number, nanos in parts))
-
-
-def _unit(name: str) -> int:
-    return next((nanos for names, nanos in _LONG_UNITS.items() if name in names or name.startswith(names[-1])), 0)
-
-
-def _date(value: Any) -> Timestamp:
-    return _moment(value, "date", "T00:00:00Z")
-
-
-def _date_time(value: Any) -> Timestamp:
-    return _moment(value, "date-time", "")
-
-
-def _moment(value: Any, form: str, rest: str) -> Timestamp:
-    text = _string(value)
-    moment = parse_timestamp(f"{text}{rest}" if rest else text.upper())
-    if moment is None:
-        raise EvaluationError(f"Invalid {form} formatted string {text}: unable to parse it")
-    return moment
-
-
-def _bytes(value: Any) -> bytes:
-    text = _string(value)
-    try:
-        return b64decode(text, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise EvaluationError(f"Invalid byte formatted string {text}: {error}") from None
-
-
-_STRINGS: dict[str, Read] = {"duration": _duration, "date": _date, "date-time": _date_time, "byte": _bytes}
-_SCALARS: dict[str, Read] = {"number": _number, "integer": _integer, "boolean": _boolean}

@@ -24,6 +24,9 @@ MOST_OF_CALL = 1_000_000
 MOST_OF_OBJECT = 10_000_000
 """What all evaluations for an object may cost together."""
 
+_MOST_APPLICATIONS = 1_000_000
+"""How often rules are applied to an object, whatever that costs; a rule that is a constant costs nothing."""
+
 _LONGEST_MESSAGE = 5 * 1024
 _OUT_OF_BUDGET = "running out of cost budget, no further validation rules will be run"
 _EXCEEDED = str(CostExceededError())
@@ -98,6 +101,7 @@ class _Trial:
     def __init__(self, verdict: Verdict) -> None:
         self.verdict = verdict
         self._budget = MOST_OF_OBJECT
+        self._applications = 0
 
     def visit(self, node: Node, part: _Part) -> None:
         """Applies the rules of a node, and of all below it, as long as the budget lasts."""
@@ -156,7 +160,8 @@ class _Trial:
         if rule.takes_no_old:
             variables = variables[0], NONE if variables[1] is None else Optional(variables[1])
         outcome = rule.compiled.program.evaluate(variables, MOST_OF_CALL)
-        if outcome.cost > self._budget:
+        self._applications += 1
+        if outcome.cost > self._budget or self._applications > _MOST_APPLICATIONS:
             self._end(node, part, f"validation failed due to {_OUT_OF_BUDGET}")
         self._budget -= outcome.cost
         if outcome.error:

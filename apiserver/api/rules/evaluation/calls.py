@@ -6,7 +6,7 @@ from typing import Any
 from apiserver.api.rules.evaluation.frames import Frame, Step
 from apiserver.api.rules.functions.library import implementations
 from apiserver.api.rules.language.celtypes import CelType
-from apiserver.api.rules.language.costs import COSTS, RESULT_COSTS
+from apiserver.api.rules.language.costs import RESULT_COSTS, cost_of
 from apiserver.api.rules.language.signatures import Overload
 from apiserver.api.rules.language.values import (
     Duration,
@@ -63,16 +63,16 @@ def call(function: str, overloads: tuple[Overload, ...], args: tuple[Step, ...],
         types: what is known of their types.
     """
     if len(overloads) == 1 and not any(kind.is_dyn for kind in types):
-        return _certain(overloads[0].id, args)
+        return _certain(overloads[0], args)
     table = implementations()
     test = _shallow_test if function == "flatten" else _test  # upstream leaves that one unguarded
-    choices = [(tuple(map(test, overload.args)), overload.id, table[overload.id]) for overload in overloads]
+    choices = [(tuple(map(test, each.args)), each.id, cost_of(each), table[each.id]) for each in overloads]
 
     def run(frame: Frame) -> Any:
         values = [arg(frame) for arg in args]
-        for tests, name, implementation in choices:
+        for tests, name, cost, implementation in choices:
             if all(test is None or test(value) for test, value in zip(tests, values, strict=True)):
-                frame.charge(COSTS[name](*values) if name in COSTS else 1)
+                frame.charge(cost(*values) if cost else 1)
                 return _costed(frame, name, implementation(*values))
         if function in _PLAIN:
             raise EvaluationError("no such overload")
@@ -106,18 +106,16 @@ def _costed(frame: Frame, overload: str, result: Any) -> Any:
     return result
 
 
-def _certain(overload: str, args: tuple[Step, ...]) -> Step:
+def _certain(overload: Overload, args: tuple[Step, ...]) -> Step:
     """A call of which the types say all."""
-    implementation = implementations()[overload]
-    cost = COSTS.get(overload)
-    if cost is None and overload not in RESULT_COSTS:
+    implementation, cost, name = implementations()[overload.id], cost_of(overload), overload.id
+    if cost is None:
         return _cheap(implementation, args)
-    charge = cost or (lambda *_: 1)
 
     def run(frame: Frame) -> Any:
         values = [arg(frame) for arg in args]
-        frame.charge(charge(*values))
-        return _costed(frame, overload, implementation(*values))
+        frame.charge(cost(*values))
+        return _costed(frame, name, implementation(*values))
 
     return run
 

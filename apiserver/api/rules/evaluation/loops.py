@@ -5,6 +5,7 @@ which count, or fill a list or a map; and names for a value. Each turn of one co
 and writing the accumulator.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,22 +44,25 @@ class Range:
     first: int
     second: int
 
-    def pairs(self, frame: Frame) -> list[tuple[Any, Any]]:
-        """The values of both variables for each turn: index and item, or key and value."""
+    def turns(self, frame: Frame) -> Iterator[int]:
+        """One turn for each item or key, with how many come after it; the variables have their values in it."""
         value = self.over(frame)
         if isinstance(value, Entries):
-            keys = value.key_list()
-            return [(key, value.find(key)) for key in keys] if self.second >= 0 else [(key, None) for key in keys]
-        if not is_list(value):
+            parts = value.key_list()
+        elif is_list(value):
+            parts = items_of(value)
+        else:
             raise EvaluationError(f"got '{type_name(value)}', expected iterable type")
-        items = items_of(value)
-        return list(enumerate(items)) if self.second >= 0 else [(item, None) for item in items]
-
-    def bind(self, frame: Frame, pair: tuple[Any, Any]) -> None:
-        """Gives the variables their values for a turn."""
-        frame.values[self.first] = pair[0]
-        if self.second >= 0:
-            frame.values[self.second] = pair[1]
+        left = len(parts)
+        for place, part in enumerate(parts):
+            left -= 1
+            if self.second < 0:
+                frame.values[self.first] = part
+            elif isinstance(value, Entries):
+                frame.values[self.first], frame.values[self.second] = part, value.find(part)
+            else:
+                frame.values[self.first], frame.values[self.second] = place, part
+            yield left
 
 
 def quantifier(within: Range, predicate: Step, *, stops_at: bool) -> Step:
@@ -67,9 +71,7 @@ def quantifier(within: Range, predicate: Step, *, stops_at: bool) -> Step:
 
     def run(frame: Frame) -> bool:
         error: EvaluationError | None = None
-        pairs = within.pairs(frame)
-        for place, pair in enumerate(pairs, 1):
-            within.bind(frame, pair)
+        for left in within.turns(frame):
             frame.charge(condition + _ACCUMULATOR)
             try:
                 found: object = predicate(frame)
@@ -77,7 +79,7 @@ def quantifier(within: Range, predicate: Step, *, stops_at: bool) -> Step:
                 error = error or raised
                 continue
             if found is stops_at:
-                frame.cost += _ACCUMULATOR + (condition if place < len(pairs) else 0)
+                frame.cost += _ACCUMULATOR + (condition if left else 0)
                 return stops_at
             if type(found) is not bool:
                 error = error or no_such_overload()
@@ -94,8 +96,7 @@ def count(within: Range, predicate: Step) -> Step:
 
     def run(frame: Frame) -> int:
         counted = 0
-        for pair in within.pairs(frame):
-            within.bind(frame, pair)
+        for _ in within.turns(frame):
             frame.charge(0)
             if _is_true(predicate(frame)):
                 counted += 1
@@ -110,8 +111,7 @@ def collect(within: Range, item: Step, predicate: Step | None) -> Step:
 
     def run(frame: Frame) -> list[Any]:
         made: list[Any] = []
-        for pair in within.pairs(frame):
-            within.bind(frame, pair)
+        for _ in within.turns(frame):
             frame.charge(0)
             if predicate is None or _is_true(predicate(frame)):
                 made.append(item(frame))
@@ -128,8 +128,7 @@ def insert(within: Range, update: tuple[Step, ...], predicate: Step | None) -> S
 
     def run(frame: Frame) -> MapValue:
         made = MapValue()
-        for pair in within.pairs(frame):
-            within.bind(frame, pair)
+        for _ in within.turns(frame):
             frame.charge(0)
             if predicate is not None and not _is_true(predicate(frame)):
                 continue

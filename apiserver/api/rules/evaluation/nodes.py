@@ -16,7 +16,6 @@ from apiserver.api.rules.language.values import (
     equals,
     no_such_overload,
     shown,
-    size,
 )
 
 
@@ -171,7 +170,7 @@ def membership(value: Step, container: Step) -> Step:
 
     def run(frame: Frame) -> bool:
         wanted, found = value(frame), container(frame)
-        frame.charge(1 if isinstance(found, Entries) else size(found))
+        frame.charge(1 if isinstance(found, Entries) else costs.membership(found))
         return contains(wanted, found)
 
     return run

@@ -1,6 +1,9 @@
 """Costs at run time, counted as upstream counts them (cel-go's interpreter/runtimecost.go, Kubernetes' cost.go).
 
 A call that is not listed costs 1. A string is counted a tenth of its characters, a pattern a quarter of its.
+Upstream leaves some work out, and a request that takes too long is cancelled there. Here large values cost what it
+takes to handle them, so that a budget bounds the time: half a unit for each part that may be compared or printed, and
+one for 32 characters or items that are copied.
 """
 
 from collections.abc import Callable
@@ -8,13 +11,17 @@ from functools import partial
 from math import ceil
 from typing import Any
 
-from apiserver.api.rules.language.values import Entries, is_list, items_of, size
+from apiserver.api.rules.language.signatures import Overload
+from apiserver.api.rules.language.values import Entries, Items, is_list, items_of, size, weight
 
 _STRING = 0.1
 _PATTERN = 0.25
 _MAKE_LIST, _MAKE_MAP = 10, 30
 MAKE_LIST, MAKE_MAP = _MAKE_LIST, _MAKE_MAP
 """Of a list or map literal that is no constant."""
+
+_LARGE = 1024
+"""What is smaller costs what upstream charges."""
 
 _KINDS = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _RUN_TIME = {"duration": "google.protobuf.Duration", "timestamp": "google.protobuf.Timestamp"}
@@ -29,7 +36,35 @@ def read(value: Any, factor: float = 1) -> int:
 
 def equality(one: Any, two: Any) -> int:
     """Comparing two values: as far as the shorter goes."""
-    return ceil(min(size(one), size(two)) * _STRING)
+    known = ceil(min(size(one), size(two)) * _STRING)
+    return max(known, _visiting(min(weight(one), weight(two)))) if _has_parts(one) and _has_parts(two) else known
+
+
+def membership(values: Any) -> int:
+    """Comparing a value with each of a list."""
+    return max(size(values), _visiting(weight(values)))
+
+
+def _visiting(parts: int) -> int:
+    return parts // 2 if parts > _LARGE else 0
+
+
+def _has_parts(value: Any) -> bool:
+    return is_list(value) or isinstance(value, Entries)
+
+
+def _handling(*values: Any) -> int:
+    """Copying or reading values once."""
+    length = sum(len(value) for value in values if type(value) in (str, bytes, list) or isinstance(value, Items))
+    return max(1, length // 32 if length > _LARGE else 0)
+
+
+def _joining(one: Any, two: Any) -> int:
+    return max(1, _visiting(len(one) + len(two)))
+
+
+def _format(text: Any, values: Any) -> int:
+    return max(read(text), _visiting(weight(values)))
 
 
 def _traversal(value: Any) -> int:
@@ -64,7 +99,8 @@ def _self_comparison(values: Any) -> int:
     """Comparing each item of a list with each."""
     count = len(values)
     kind = type(items_of(values)[0]) if count else None
-    return int(count * count * (2 + _STRING if kind in (str, bytes) else 2)) + 1 + _MAKE_LIST
+    known = int(count * count * (2 + _STRING if kind in (str, bytes) else 2)) + 1 + _MAKE_LIST
+    return max(known, _visiting(count * weight(values)))
 
 
 def _flatten(values: Any, depth: int = 1) -> int:
@@ -72,11 +108,15 @@ def _flatten(values: Any, depth: int = 1) -> int:
 
 
 def _sets(factor: int) -> Cost:
-    return lambda one, two: 1 + size(one) * size(two) * factor
+    def cost(one: Any, two: Any) -> int:
+        known = 1 + size(one) * size(two) * factor
+        return max(known, _visiting(len(one) * weight(two) + len(two) * weight(one)))
+
+    return cost
 
 
 _READ_FIRST = (
-    *("string_to_bytes", "bytes_to_string", "strings_quote", "string_format"),
+    *("string_to_bytes", "bytes_to_string", "strings_quote"),
     *("string_to_url", "string_lower_ascii", "string_upper_ascii", "string_substring_int", "string_substring_int_int"),
     *("string_trim", "string_to_cidr", "is_ip", "is_cidr", "string_to_ip", "string_to_quantity", "is_quantity_string"),
     *("string_to_semver", "string_bool_to_semver", "is_semver_string", "is_semver_string_bool"),
@@ -105,7 +145,8 @@ COSTS: dict[str, Cost] = {
     "string_find_all_string_int": lambda text, regex, _count: pattern(text, regex),
     **dict.fromkeys(("starts_with_string", "ends_with_string"), lambda _text, part: read(part)),
     "contains_string": lambda text, part: read(text) * read(part),
-    "in_list": lambda _value, values: size(values),
+    "add_list": _joining,
+    "string_format": _format,
     "cidr_contains_ip_string": partial(_contains_ip, text=True),
     "cidr_contains_ip_ip": partial(_contains_ip, text=False),
     "cidr_contains_cidr_string": partial(_contains_cidr, text=True),
@@ -128,5 +169,32 @@ COSTS: dict[str, Cost] = {
 }
 """Overload → its cost, told from its arguments before it is called."""
 
-RESULT_COSTS: dict[str, Cost] = dict.fromkeys(("list_join", "list_join_string"), partial(read, factor=2))
-"""Overload → its cost, told from its result."""
+RESULT_COSTS: dict[str, Cost] = {
+    **dict.fromkeys(("list_join", "list_join_string"), partial(read, factor=2)),
+    **dict.fromkeys(("string_replace_string_string", "string_replace_string_string_int"), _handling),
+}
+"""Overload → its cost, or what it costs beside that, told from its result."""
+
+_INSTANT = frozenset(
+    (
+        *(
+            "size_bytes",
+            "size_list",
+            "size_string",
+            "bytes_size",
+            "list_size",
+            "string_size",
+            "list_first",
+            "list_last",
+        ),
+        *("string_char_at_int", "to_dyn", "type"),
+    )
+)
+"""What does not look into its arguments."""
+
+
+def cost_of(overload: Overload) -> Cost | None:
+    """What a call costs, told from its arguments before it is called; None where it is 1."""
+    if overload.id in COSTS or overload.id in _INSTANT:
+        return COSTS.get(overload.id)
+    return _handling if any(kind.kind in ("string", "bytes", "list") for kind in overload.args) else None

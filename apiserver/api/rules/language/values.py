@@ -109,6 +109,10 @@ class Entries:
         """
         raise NotImplementedError
 
+    def weight(self) -> int:
+        """How many parts it has, all within them included."""
+        return 1 + sum(weight(key) + weight(self.find(key)) for key in self.key_list())
+
     def equals(self, other: Any) -> bool:
         """Whether a value is equal to this map."""
         if not isinstance(other, Entries) or len(self) != len(other):
@@ -136,6 +140,10 @@ class Items:
         """
         raise NotImplementedError
 
+    def weight(self) -> int:
+        """How many parts it has, all within them included."""
+        raise NotImplementedError
+
     def equals(self, others: list[Any]) -> bool:
         """Whether the items of another list make it equal to this."""
         raise NotImplementedError
@@ -148,10 +156,11 @@ class Items:
 class MapValue(Entries):
     """A map made in an expression. Keys are told apart as CEL does: 1, 1u and 1.0 are one key, true is another."""
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_entries", "_keys")
 
     def __init__(self, entries: Iterable[tuple[Any, Any]] = ()) -> None:
         self._entries: dict[Any, tuple[Any, Any]] = {}
+        self._keys: list[Any] | None = None
         for key, value in entries:
             self._entries[_key(key)] = key, value
 
@@ -160,7 +169,9 @@ class MapValue(Entries):
 
     def key_list(self) -> list[Any]:
         """The keys, in the order in which they were given."""
-        return [key for key, _ in self._entries.values()]
+        if self._keys is None:
+            self._keys = [key for key, _ in self._entries.values()]
+        return self._keys
 
     def find(self, key: Any) -> Any:
         """The value of a key, or MISSING."""
@@ -175,6 +186,7 @@ class MapValue(Entries):
         if _key(key) in self._entries:
             raise EvaluationError(f"insert failed: key {shown(key)} already exists")
         self._entries[_key(key)] = key, value
+        self._keys = None
 
 
 def _key(key: Any) -> Any:
@@ -277,6 +289,18 @@ def size(value: Any) -> int:
     if kind is Optional and value.value is not MISSING:
         return size(value.value)
     return len(value) if hasattr(value, "__len__") else 1
+
+
+def weight(value: Any) -> int:
+    """How many parts a value has, all within them included; a text counts as one for each 64 characters of it."""
+    kind = type(value)
+    if kind is str or kind is bytes:
+        return 1 + len(value) // 64
+    if kind is list:
+        return 1 + sum(map(weight, value))
+    if kind is Optional:
+        return 1 if value.value is MISSING else weight(value.value)
+    return value.weight() if isinstance(value, Items | Entries) else 1
 
 
 def type_name(value: Any) -> str:
