@@ -6,14 +6,23 @@ import orjson
 
 
 def same(one: Any, other: Any) -> bool:
-    """Are two JSON values the same (reflect.DeepEqual)? 1 is neither true nor 1.0."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
+    """Are two JSON values the same (reflect.DeepEqual)? 1 is neither true nor 1.0. They may be nested deeply."""
+    waiting = [(one, other)]
+    while waiting:
+        left, right = waiting.pop()
+        if type(left) is not type(right):
+            return False
+        if isinstance(left, dict):
+            if left.keys() != right.keys():
+                return False
+            waiting += [(value, right[key]) for key, value in left.items()]
+        elif isinstance(left, list):
+            if len(left) != len(right):
+                return False
+            waiting += zip(left, right, strict=True)
+        elif left != right:
+            return False
+    return True
 
 
 def is_one_of(value: Any, allowed: list[Any]) -> bool:
