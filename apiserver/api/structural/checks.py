@@ -7,11 +7,11 @@ objects are texts and bools without further constraints, which are looked at in 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from apiserver.api.go_regexp import compile_regexp
 from apiserver.api.meta import Obj
 from apiserver.api.structural.equality import is_one_of, key_of
 from apiserver.api.structural.formats import format_of, known_format
 from apiserver.api.structural.numbers import in_go, int_bounds, number_errors
+from apiserver.api.structural.patterns import matcher
 from apiserver.api.structural.types import types_of, unfit
 from apiserver.api.structural.words import (
     INT_OR_STRING,
@@ -130,8 +130,7 @@ def _of_text(schema: Obj, form: str, minor: int) -> Iterator[Check]:
         yield lambda value: len(value) >= least
     if pattern:
         try:
-            matches = compile_regexp(pattern).search
-            yield lambda value: matches(value) is not None
+            yield matcher(pattern)
         except ValueError:  # which a definition that is stored already may have
             yield _never
     if form and (is_format := known_format(form, minor)):

@@ -6,13 +6,13 @@ check refused (apiserver.api.structural.checks).
 
 from typing import Any
 
-from apiserver.api.go_regexp import compile_regexp
 from apiserver.api.meta import Obj
 from apiserver.api.schema import quoted
 from apiserver.api.structural.equality import is_one_of, key_of
 from apiserver.api.structural.findings import Findings
 from apiserver.api.structural.formats import format_of, known_format
 from apiserver.api.structural.numbers import in_go, number_errors
+from apiserver.api.structural.patterns import matcher
 from apiserver.api.structural.ratcheting import Pair
 from apiserver.api.structural.types import Unfit, types_of, unfit
 from apiserver.api.structural.words import at, child, has_values, items, properties, takes_null, values
@@ -184,6 +184,6 @@ def _best(failed: list[Findings]) -> Findings:
 def _unmatched(pattern: str, value: str) -> str:
     """What is told of a pattern that a text does not match, "" where it does."""
     try:
-        return "" if compile_regexp(pattern).search(value) else pattern
+        return "" if matcher(pattern)(value) else pattern
     except ValueError as error:
         return f"{pattern}, but pattern is invalid: {error}"
