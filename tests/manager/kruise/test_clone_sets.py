@@ -1,4 +1,4 @@
-"""CloneSets, of themselves and as subsets, as Advanced StatefulSets: updates in place, partitions, pods that are to go."""
+"""CloneSets and Advanced StatefulSets, as subsets and alone: updates in place, partitions, pods that are to go."""
 
 import json
 from collections.abc import Callable
