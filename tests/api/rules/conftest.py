@@ -9,7 +9,7 @@ from apiserver.api.rules.language.checker import check
 from apiserver.api.rules.language.issues import CompileError
 from apiserver.api.rules.language.literals import check_literals
 from apiserver.api.rules.language.parsing import parse
-from apiserver.api.rules.language.values import EvaluationError, MapValue, Optional, is_list, items_of
+from apiserver.api.rules.language.values import MISSING, EvaluationError, MapValue, Optional, is_list, items_of
 
 Obj = dict[str, Any]
 
@@ -23,7 +23,7 @@ def outcome_of(text: str, limit: int = 1_000_000) -> Outcome:
 def plain(value: Any) -> Any:
     """A value as Python has it: ("optional", …) of an optional."""
     if isinstance(value, Optional):
-        return ("optional", *([plain(value.value)] if value.has_value else []))
+        return ("optional", *([] if value.value is MISSING else [plain(value.value)]))
     if is_list(value):
         return [plain(item) for item in items_of(value)]
     if isinstance(value, MapValue):
