@@ -199,3 +199,9 @@ def test_who_frees_names_has_its_group_looked_at_again():
     there = [definition(name) for name in ("alfa.bravo.com", "india.bravo.com", "alfa.charlie.com")]
     assert rivals("alfa.bravo.com", there) == ["india.bravo.com"]
     assert rivals("gone.bravo.com", there) == ["alfa.bravo.com", "india.bravo.com"]
+
+
+def test_who_has_all_the_names_it_wants_needs_no_second_look():
+    there = [definition("alfa.bravo.com", has=("alfa",)), definition("india.bravo.com")]
+    there[0]["spec"]["names"] = dict(there[0]["status"]["acceptedNames"])
+    assert rivals("gone.bravo.com", there) == ["india.bravo.com"]

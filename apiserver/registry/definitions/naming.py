@@ -77,9 +77,21 @@ def establish(definition: Obj, now: str) -> Obj | None:
 
 
 def rivals(name: str, definitions: Iterable[Obj]) -> list[str]:
-    """The other definitions of a definition's group, by name: those to look at again when it frees names or is gone."""
+    """The other definitions of a definition's group that want names which they have not, by name.
+
+    They are those to look at again when it frees names or is gone.
+    """
     group = name.partition(".")[2]
-    return [other for each in definitions if each["spec"].get("group") == group and (other := name_of(each)) != name]
+    return [
+        other
+        for each in definitions
+        if each["spec"].get("group") == group and (other := name_of(each)) != name and _lacks_names(each)
+    ]
+
+
+def _lacks_names(definition: Obj) -> bool:
+    wanted, accepted = definition["spec"].get("names"), (definition.get("status") or {}).get("acceptedNames")
+    return wanted != accepted and _names(wanted or {}) != _names(accepted or {})
 
 
 def _taken(group: str | None, definitions: Iterable[Obj]) -> Taken:

@@ -4,6 +4,7 @@ One loop judges one definition after the other, so that of two that want one nam
 that the names are accepted and that the kind is served (upstream's naming, establishing and approval controllers).
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -17,7 +18,7 @@ from apiserver.registry.definitions.approval import conform
 from apiserver.registry.definitions.emptier import Emptier
 from apiserver.registry.definitions.naming import accept_names, establish, rivals
 from apiserver.registry.definitions.rows import is_served, rows_of, storage_version
-from apiserver.registry.definitions.structure import judge_structure
+from apiserver.registry.definitions.structure import judge_structure, verdict_on
 from apiserver.registry.definitions.termination import terminates, waits
 from apiserver.registry.fields import selectable_fields
 from apiserver.registry.following import follow
@@ -45,6 +46,7 @@ class Registrar:
         self._types = Types(registry.schema, registry.field_schema)
         self._known: dict[str, Obj] = {}
         self._served: dict[str, list[CustomKind]] = {}
+        self._verdicts: dict[str, tuple[tuple[str, int], Obj | None]] = {}
         self._emptier = Emptier(registry, self._resource)
 
     @property
@@ -76,6 +78,7 @@ class Registrar:
         while True:
             for event in await watcher.next():
                 await self._take(event)
+                await asyncio.sleep(0)  # requests are served in between, however many events there are
 
     async def _take(self, event: Event) -> None:
         if event.kv is None:
@@ -97,6 +100,7 @@ class Registrar:
     async def _forget(self, name: str) -> None:
         """A definition is gone: its kind is served no more, and others may have its names."""
         del self._known[name]
+        self._verdicts.pop(name, None)
         self._replace(name, [])
         for other in rivals(name, self._known.values()):
             await self._judge(other)
@@ -130,13 +134,22 @@ class Registrar:
         steps: Iterable[Callable[[Obj], Obj | None]] = (
             lambda given: accept_names(given, self._known.values(), now),
             lambda given: conform(given, now),
-            lambda given: judge_structure(given, now),
+            lambda given: judge_structure(given, now, self._verdict),
             lambda given: establish(given, now),
         )
         found = definition
         for step in steps:
             found = step(found) or found
         return None if found is definition else _copied(found)
+
+    def _verdict(self, definition: Obj) -> Obj | None:
+        """What the structure of a definition's schemas deserves: worked out once for each generation of it."""
+        name, meta = name_of(definition), definition["metadata"]
+        state = (meta["uid"], meta.get("generation") or 0)
+        known = self._verdicts.get(name)
+        if known is None or known[0] != state:
+            known = self._verdicts[name] = (state, verdict_on(definition))
+        return known[1]
 
     # -- rows
 

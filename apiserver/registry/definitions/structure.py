@@ -4,7 +4,7 @@ The rules for new definitions leave no such schema; what is stored already may h
 (apiextensions-apiserver/pkg/controller/nonstructuralschema).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from apiserver.api import field
@@ -16,14 +16,23 @@ from apiserver.registry.definitions.conditions import condition, found, same, wi
 CONDITION = "NonStructuralSchema"
 
 
-def judge_structure(definition: Obj, now: str) -> Obj | None:
+Verdict = Callable[[Obj], Obj | None]
+
+
+def verdict_on(definition: Obj) -> Obj | None:
+    """The condition, without its time, that a definition deserves; None for none. Its schemas are walked."""
+    return _verdict(definition["spec"])
+
+
+def judge_structure(definition: Obj, now: str, verdict: Verdict = verdict_on) -> Obj | None:
     """The definition with the condition that tells why it is not structural, or without one; None: no change.
 
     Args:
         definition: stays as it is.
         now: the time, as objects have it.
+        verdict: tells what the definition deserves, which may be known.
     """
-    known, wanted = found(definition, CONDITION), _verdict(definition["spec"])
+    known, wanted = found(definition, CONDITION), verdict(definition)
     if same(known, wanted):
         return None
     return with_condition(definition, wanted, now) if wanted else without_condition(definition, CONDITION)

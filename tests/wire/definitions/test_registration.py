@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 
+from apiserver.registry.definitions.structure import verdict_on
+
 from apiserver.registry.definitions import termination
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -96,6 +98,30 @@ async def test_a_hundred_definitions_are_served(api, definition, customs):
     for number in range(100):
         await customs.established(f"w{number}s.example.com")
     assert len((await api.get("/apis/example.com/v1")).json["resources"]) == 100
+
+
+async def test_the_schemas_of_a_definition_are_walked_once_however_many_there_are(
+    api, definition, customs, monkeypatch
+):
+    walked = []
+
+    def counted(given):
+        walked.append(given["metadata"]["name"])
+        return verdict_on(given)
+
+    monkeypatch.setattr("apiserver.registry.definitions.registrar.verdict_on", counted)
+    names = [f"w{number}s.example.com" for number in range(30)]
+    for number in range(30):
+        made = definition(plural=f"w{number}s", kind=f"W{number}", names={"shortNames": [], "categories": []})
+        assert (await api.post(CRDS, made)).code == 201
+    for name in names:
+        await customs.established(name)
+    await api.patch(f"{CRDS}/{names[0]}", {"metadata": {"labels": {"a": "b"}}})
+    await api.patch(f"{CRDS}/{names[1]}", {"spec": {"names": {"shortNames": ["w"]}}})
+    await api.delete(CRDS)
+    for name in names:
+        await customs.until(name, lambda reply: reply.code == 404)
+    assert len(walked) <= 2 * len(names) + 2, "for each generation, of which a deletion makes one"
 
 
 @pytest.mark.parametrize("propagation", ["Background", "Foreground"])
