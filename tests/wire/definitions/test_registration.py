@@ -4,9 +4,8 @@ import asyncio
 
 import pytest
 
-from apiserver.registry.definitions.structure import verdict_on
-
 from apiserver.registry.definitions import termination
+from apiserver.registry.definitions.structure import verdict_on
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 HERE = "/apis/example.com/v1/namespaces/default/widgets"
