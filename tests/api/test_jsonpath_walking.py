@@ -1,5 +1,7 @@
 """What templates of JSONPath find in objects, and where they give up."""
 
+import contextlib
+import time
 from typing import Any
 
 import pytest
@@ -150,3 +152,31 @@ def test_a_path_is_made_once_for_many_objects():
     path = JSONPath("{.status.conditions[?(@.type=='Ready')].status}")
     ready = {"status": {"conditions": [{"type": "Other", "status": "A"}, {"type": "Ready", "status": "B"}]}}
     assert [path.find(obj) for obj in (ready, {}, {"status": {}}, ready)] == [[["B"]], [[]], [[]], [["B"]]]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "..a..a..a..a..a..a",
+        "..*..*..*..*",
+        "['a','a','a','a']" * 12,
+        "..[?(@..[?(@..[?(@..b)])])]",
+        ".l[0:400].l[0:400].l[0:400]",
+        "..[*][*][*]",
+    ],
+)
+def test_a_path_that_finds_more_than_there_is_time_for_gives_up(path):
+    deep, wide = {}, {"l": [{"l": [1] * 400}] * 400}
+    for _ in range(120):
+        deep = {"a": deep, "l": [deep, [deep]]}
+    began = time.process_time()
+    for obj in (deep, wide):
+        with contextlib.suppress(WalkError):
+            JSONPath(f"{{{path}}}").find(obj)
+    assert time.process_time() - began < 1
+
+
+def test_each_object_is_walked_anew():
+    path = JSONPath("{..*}")
+    for _ in range(5):
+        assert len(path.find({"l": list(range(20_000))})[0]) == 20_001

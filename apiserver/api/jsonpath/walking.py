@@ -39,10 +39,33 @@ class WalkError(Exception):
         self.found = found
 
 
-class JSONPath:
-    """A template, ready to be used on many objects."""
+STEPS = 50_000
+"""How many values may be looked at for one object: paths that descend again and again would never come to an end."""
 
-    __slots__ = ("_walks",)
+
+class Steps:
+    """Counts how many values are looked at."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = STEPS
+
+    def take(self, count: int) -> None:
+        """Look at so many.
+
+        Raises:
+            WalkError: they are too many.
+        """
+        self.left -= count
+        if self.left < 0:
+            raise WalkError("the path finds too many values", [])
+
+
+class JSONPath:
+    """A template, ready to be used on many objects, one after the other."""
+
+    __slots__ = ("_steps", "_walks")
 
     def __init__(self, template: str) -> None:
         """Compile a template.
@@ -53,23 +76,25 @@ class JSONPath:
         Raises:
             JSONPathError: it is no template.
         """
-        self._walks = [_part(part) for part in parse(template)]
+        self._steps = Steps()
+        self._walks = [_part(part, self._steps) for part in parse(template)]
 
     def find(self, obj: Any) -> list[Values]:
         """What each part of the template finds in an object, which is only read; text finds itself.
 
         Raises:
             WalkError: something is no list where one is indexed or filtered, a list is too short, or values cannot be
-                compared; or the template has loops.
+                compared; or the template has loops, or finds more than there is time for.
         """
+        self._steps.left = STEPS
         return [walk([obj]) for walk in self._walks]
 
 
-def _part(part: Part) -> Walk:
-    return _text(part) if isinstance(part, Text) else _chain(part)
+def _part(part: Part, steps: Steps) -> Walk:
+    return _text(part, steps) if isinstance(part, Text) else _chain(part, steps)
 
 
-def _chain(action: Action) -> Walk:
+def _chain(action: Action, steps: Steps) -> Walk:
     """One walk after the other; a row of fields is walked at once, since most paths are nothing else."""
     walks: list[Walk] = []
     names: list[str] = []
@@ -80,7 +105,7 @@ def _chain(action: Action) -> Walk:
         if names:
             walks.append(_fields(tuple(names)))
             names = []
-        walks.append(_WALKS[type(node)](node))
+        walks.append(_WALKS[type(node)](node, steps))
     if names:
         walks.append(_fields(tuple(names)))
     return walks[0] if len(walks) == 1 else _composed(walks)
@@ -110,15 +135,15 @@ def _fields(names: tuple[str, ...]) -> Walk:
     return walk
 
 
-def _text(node: Text) -> Walk:
+def _text(node: Text, _steps: Steps) -> Walk:
     return lambda _values: [node.text]
 
 
-def _literal(node: Literal) -> Walk:
+def _literal(node: Literal, _steps: Steps) -> Walk:
     return lambda values: [node.value] * len(values)
 
 
-def _identifier(node: Identifier) -> Walk:
+def _identifier(node: Identifier, _steps: Steps) -> Walk:
     def walk(values: Values) -> Values:
         match node.name:
             case "range":
@@ -130,7 +155,7 @@ def _identifier(node: Identifier) -> Walk:
     return walk
 
 
-def _index(node: Index) -> Walk:
+def _index(node: Index, _steps: Steps) -> Walk:
     index = node.index
 
     def walk(values: Values) -> Values:
@@ -148,7 +173,7 @@ def _index(node: Index) -> Walk:
     return walk
 
 
-def _slice(node: Slice) -> Walk:
+def _slice(node: Slice, steps: Steps) -> Walk:
     def walk(values: Values) -> Values:
         found: Values = []
         for value in values:
@@ -162,6 +187,7 @@ def _slice(node: Slice) -> Walk:
             _check_bounds(start, end, length, values)
             if node.step is not None and node.step <= 0:
                 raise WalkError("step must be > 0", values)
+            steps.take(end - start)
             found += value[start : end : node.step or 1]
         return found
 
@@ -191,11 +217,12 @@ def _out_of_bounds(index: int, length: int, values: Values) -> WalkError:
     return WalkError(f"array index out of bounds: index {index}, length {length}", values)
 
 
-def _union(node: Union) -> Walk:
-    walks = [_chain(action) for action in node.actions]
+def _union(node: Union, steps: Steps) -> Walk:
+    walks = [_chain(action, steps) for action in node.actions]
 
     def walk(values: Values) -> Values:
         try:
+            steps.take(len(values) * len(walks))
             return [found for each in walks for found in each(values)]
         except WalkError as error:
             raise WalkError(str(error), values) from error
@@ -203,14 +230,23 @@ def _union(node: Union) -> Walk:
     return walk
 
 
-def _wildcard(_node: Wildcard) -> Walk:
-    return lambda values: [below for value in values for below in _below(value)]
+def _wildcard(_node: Wildcard, steps: Steps) -> Walk:
+    def walk(values: Values) -> Values:
+        found: Values = []
+        for value in values:
+            below = _below(value)
+            steps.take(len(below))
+            found += below
+        return found
+
+    return walk
 
 
-def _recursive(_node: Recursive) -> Walk:
+def _recursive(_node: Recursive, steps: Steps) -> Walk:
     def walk(values: Values) -> Values:
         found, ahead = [], values[::-1]
         while ahead:
+            steps.take(1)
             value = ahead.pop()
             if below := _below(value):
                 found.append(value)
@@ -230,14 +266,15 @@ def _below(value: Any) -> Sequence[Any]:
     return value.encode() if type(value) is str else ()
 
 
-def _filter(node: Filter) -> Walk:
-    passes = _existence(node) if node.operator == "exists" else _comparison(node)
+def _filter(node: Filter, steps: Steps) -> Walk:
+    passes = _existence(node, steps) if node.operator == "exists" else _comparison(node, steps)
 
     def walk(values: Values) -> Values:
         found: Values = []
         for value in values:
             if type(value) is not list:
                 raise WalkError(f"{go_text(value)} is not array or slice and cannot be filtered", values)
+            steps.take(len(value))
             try:
                 found += filter(passes, value)
             except ComparisonError as error:
@@ -249,8 +286,8 @@ def _filter(node: Filter) -> Walk:
     return walk
 
 
-def _existence(node: Filter) -> Callable[[Any], bool]:
-    left = _chain(node.left)
+def _existence(node: Filter, steps: Steps) -> Callable[[Any], bool]:
+    left = _chain(node.left, steps)
 
     def exists(item: Any) -> bool:
         try:
@@ -261,8 +298,8 @@ def _existence(node: Filter) -> Callable[[Any], bool]:
     return exists
 
 
-def _comparison(node: Filter) -> Callable[[Any], bool]:
-    left, right, holds = _chain(node.left), _chain(node.right), comparison(node.operator)
+def _comparison(node: Filter, steps: Steps) -> Callable[[Any], bool]:
+    left, right, holds = _chain(node.left, steps), _chain(node.right, steps), comparison(node.operator)
 
     def passes(item: Any) -> bool:
         lefts = left([item])
@@ -280,7 +317,7 @@ def _is_one(found: Values) -> bool:
     return bool(found)
 
 
-_WALKS: Mapping[type[Node], Callable[[Any], Walk]] = {
+_WALKS: Mapping[type[Node], Callable[[Any, Steps], Walk]] = {
     Filter: _filter,
     Identifier: _identifier,
     Index: _index,
