@@ -177,6 +177,6 @@ def test_a_path_that_finds_more_than_there_is_time_for_gives_up(path):
 
 
 def test_each_object_is_walked_anew():
-    path = JSONPath("{..[*]}")
+    path = JSONPath("{.l[*]}")
     for _ in range(5):
-        assert len(path.find({"l": list(range(20_000))})[0]) == 20_001
+        assert len(path.find({"l": list(range(20_000))})[0]) == 20_000
