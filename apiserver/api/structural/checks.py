@@ -10,7 +10,7 @@ from typing import Any
 from apiserver.api.meta import Obj
 from apiserver.api.structural.equality import is_one_of, key_of
 from apiserver.api.structural.formats import format_of, known_format
-from apiserver.api.structural.numbers import in_go, int_bounds, number_errors
+from apiserver.api.structural.numbers import float_bounds, in_go, int_bounds, number_errors
 from apiserver.api.structural.patterns import matcher
 from apiserver.api.structural.types import types_of, unfit
 from apiserver.api.structural.words import (
@@ -140,8 +140,11 @@ def _of_text(schema: Obj, form: str, minor: int) -> Iterator[Check]:
 def _of_number(schema: Obj, kind: type, form: str, minor: int) -> Iterator[Check]:
     kinds = types_of(schema)
     single = kinds[0] if len(kinds) == 1 else ""
-    bounds = int_bounds(schema, kind=single, form=form, minor=minor)
-    if kind is int and bounds is not None:
+    if kind is int:
+        bounds: tuple[float, float] | None = int_bounds(schema, kind=single, form=form, minor=minor)
+    else:
+        bounds = float_bounds(schema, kind=single, form=form)
+    if bounds is not None:
         least, most = bounds
         yield lambda value: least <= value <= most
     elif kind is int or single == "integer" or form or any(schema.get(word) is not None for word in _LIMITS):

@@ -26,6 +26,10 @@ _NOT_A_DIGIT = re.compile(r"[^0-9]+")
 _SPACE_OR_DASH = re.compile(r"[\t\n\f\r -]+")
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})").fullmatch
 _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})").fullmatch
+_USUAL_TIME = re.compile(
+    "[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z"
+).fullmatch
+"""What most times look like; days that some months do not have are looked at more closely."""
 _DURATION = re.compile(r"[+-]?(?:0|(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:ns|us|µs|μs|ms|s|m|h))+)").fullmatch
 _COUNTED = re.compile(r"(?<![0-9])([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)").findall
 _UNITS = frozenset({"ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"})
@@ -110,6 +114,8 @@ def _is_date(text: str) -> bool:
 
 def _is_datetime(text: str) -> bool:
     """A date and a time; a minute has no second 60 here, whatever RFC 3339 says."""
+    if _USUAL_TIME(text):
+        return True
     date, *rest = text.lower().split("t")
     found = _TIME(rest[0]) if rest and _is_date(date) else None
     return found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"

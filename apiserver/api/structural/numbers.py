@@ -6,6 +6,7 @@ what Go makes of the numbers: limits are float64, and whole values are compared 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf, nextafter
 from typing import Any
 
 from apiserver.api.go_numbers import format_float
@@ -88,6 +89,16 @@ def int_bounds(schema: Obj, *, kind: str, form: str, minor: int) -> tuple[int, i
         low = max(low, int(least) + bool(schema.get("exclusiveMinimum")))
     if most is not None:
         high = min(high, int(most) - bool(schema.get("exclusiveMaximum")))
+    return low, high
+
+
+def float_bounds(schema: Obj, *, kind: str, form: str) -> tuple[float, float] | None:
+    """The least and the most that a float64 of no integer type may be, None where `number_errors` has to say it."""
+    if kind != "number" or form == "float" or schema.get("multipleOf") is not None:
+        return None
+    least, most = _float(schema.get("minimum")), _float(schema.get("maximum"))
+    low = -inf if least is None else nextafter(least, inf) if schema.get("exclusiveMinimum") else least
+    high = inf if most is None else nextafter(most, -inf) if schema.get("exclusiveMaximum") else most
     return low, high
 
 

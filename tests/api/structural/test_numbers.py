@@ -58,6 +58,20 @@ def test_numbers_within_limits_are_good(of_properties, schema, values):
             ["f: Invalid value: 1.5e+06: f in body should be greater than or equal to 2e+06"],
         ),
         (WHOLE | {"multipleOf": 5}, 7, ["f: Invalid value: 7: f in body should be a multiple of 5"]),
+        (NUMBER | {"minimum": 0.5, "maximum": 1.5}, 0.5, []),
+        (NUMBER | {"minimum": 0.5, "maximum": 1.5}, 1.5, []),
+        (
+            NUMBER | {"minimum": 0.5, "exclusiveMinimum": True},
+            0.5,
+            ["f: Invalid value: 0.5: f in body should be greater than 0.5"],
+        ),
+        (NUMBER | {"minimum": 0.5, "exclusiveMinimum": True}, 0.5000000001, []),
+        (
+            NUMBER | {"maximum": 0.5, "exclusiveMaximum": True},
+            0.5,
+            ["f: Invalid value: 0.5: f in body should be less than 0.5"],
+        ),
+        (NUMBER | {"maximum": 0.5}, 0.75, ["f: Invalid value: 0.75: f in body should be less than or equal to 0.5"]),
         (NUMBER | {"multipleOf": 0.5}, 0.75, ["f: Invalid value: 0.75: f in body should be a multiple of 0.5"]),
         (
             NUMBER | {"multipleOf": 0.5},
