@@ -44,4 +44,4 @@ def test_a_rollout_goes_on_where_it_was_when_the_manager_was_killed(
     assert {image for images in web.images.values() for image in images} == {"nginx:3"}
     assert {name: each["metadata"]["uid"] for name, each in web.workloads(kind).items()} == before
     assert sorted(web.revisions.values()) == [1, 2, 3]
-    assert web.events == [f"SuccessfulUpdateSubset: Create 3 Subset ({kind.name})"]
+    web.settles(lambda: web.events == [f"SuccessfulUpdateSubset: Create 3 Subset ({kind.name})"])

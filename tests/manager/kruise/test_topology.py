@@ -32,8 +32,10 @@ def uids(workloads: dict[str, Any]) -> dict[str, str]:
 # -- subsets
 
 
-def test_a_subset_that_is_dropped_goes_with_its_pods(six: Web, kind: Kind, united: Write) -> None:
-    """Row U13."""
+def test_a_subset_that_is_dropped_goes_with_its_pods_and_one_that_comes_gets_its_share(
+    six: Web, kind: Kind, united: Write
+) -> None:
+    """Rows U13 and U14."""
     dropped = six.workloads(kind)["zone-c"]["metadata"]["name"]
     six.apply(united(kind, zones="ab"))
     six.done(6)
@@ -41,16 +43,10 @@ def test_a_subset_that_is_dropped_goes_with_its_pods(six: Web, kind: Kind, unite
     six.gone(f"pods -l {SUBSET}=zone-c")
     assert six.spread == {"zone-a": ["node-1"] * 3, "zone-b": ["node-2"] * 3}
     assert [entry["name"] for entry in six.status["subsetStatuses"]] == ["zone-a", "zone-b"]
-    assert f"SuccessfulUpdateSubset: Delete 1 Subset ({kind.name})" in six.events
-
-
-def test_a_subset_that_comes_gets_its_share(web: Web, kind: Kind, united: Write) -> None:
-    """Row U14."""
-    web.apply(united(kind, zones="ab"))
-    web.done(6)
-    web.apply(united(kind, "nginx:2"))
-    web.done(6)
-    assert web.images == {name: ["nginx:2"] * 2 for name in ("zone-a", "zone-b", "zone-c")}
+    six.settles(lambda: f"SuccessfulUpdateSubset: Delete 1 Subset ({kind.name})" in six.events)
+    six.apply(united(kind, "nginx:2"))
+    six.done(6)
+    assert six.images == {name: ["nginx:2"] * 2 for name in ("zone-a", "zone-b", "zone-c")}
 
 
 @ONE
@@ -141,20 +137,14 @@ def test_a_workload_of_another_label_is_let_go_and_replaced(six: Web, kind: Kind
 # -- its end
 
 
-def test_it_goes_with_all_that_is_its(six: Web, kind: Kind) -> None:
-    """Row U26."""
-    six.kubectl.says("delete ud web --cascade=foreground", DELETED)
-    for what in (f"{kind.resource},pods", "controllerrevisions"):
-        six.kubectl.says(f"get {what} -l app=web", r"No resources found in test-\d+ namespace\.")
-
-
 @ONE
 def test_in_the_background_its_workloads_go_after_it(six: Web, kind: Kind) -> None:
     six.kubectl.says("delete ud web", DELETED)
     six.gone(f"{kind.resource},pods,controllerrevisions -l app=web")
 
 
-def test_workloads_that_are_orphaned_are_taken_up_again(six: Web, kind: Kind, united: Write) -> None:
+def test_workloads_that_are_orphaned_are_taken_up_again_and_go_at_last(six: Web, kind: Kind, united: Write) -> None:
+    """Row U26."""
     before, pods = uids(six.workloads(kind)), {pod["metadata"]["uid"] for pod in six.pods}
     six.kubectl.says("delete ud web --cascade=orphan", DELETED)
     owners = f"get {kind.resource} -o jsonpath={{.items[*].metadata.ownerReferences}}"
@@ -164,6 +154,9 @@ def test_workloads_that_are_orphaned_are_taken_up_again(six: Web, kind: Kind, un
     assert uids(six.workloads(kind)) == before
     assert {pod["metadata"]["uid"] for pod in six.pods} == pods
     assert list(six.revisions.values()) == [1]
+    six.kubectl.says("delete ud web --cascade=foreground", DELETED)
+    for what in (f"{kind.resource},pods", "controllerrevisions"):
+        six.kubectl.says(f"get {what} -l app=web", r"No resources found in test-\d+ namespace\.")
 
 
 # -- two for one

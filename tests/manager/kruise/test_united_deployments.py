@@ -33,7 +33,7 @@ def six(web: Web, kind: Kind, united: Write) -> Web:
 # -- it is there
 
 
-def test_what_is_created_is_spread_over_the_zones(six: Web, kind: Kind) -> None:
+def test_what_is_created_is_spread_over_the_zones_and_told_of(six: Web, kind: Kind) -> None:
     assert six.spread == {"zone-a": ["node-1"] * 2, "zone-b": ["node-2"] * 2, "zone-c": ["node-3"] * 2}
     assert six.sizes(kind) == EVEN
     six.kubectl.says("get ud", r"NAME +DESIRED +CURRENT +UPDATED +READY +AGE\nweb +6 +6 +6 +6 +\d+s")
@@ -41,9 +41,7 @@ def test_what_is_created_is_spread_over_the_zones(six: Web, kind: Kind) -> None:
     entries = [{"name": name, "readyReplicas": 2, "replicas": 2} for name in EVEN]
     assert six.status["subsetStatuses"] == entries
     assert six.status["labelSelector"] == "app=web"
-
-
-def test_it_is_described(six: Web, kind: Kind) -> None:
+    six.settles(lambda: six.events == [f"SuccessfulUpdateSubset: Create 3 Subset ({kind.name})"])
     six.kubectl.says(
         "describe ud web",
         r"Name: +web\n.*API Version: +apps\.kruise\.io/v1beta1\nKind: +UnitedDeployment\n.*"
@@ -53,11 +51,8 @@ def test_it_is_described(six: Web, kind: Kind) -> None:
         r"    Message: +updated to revision web-\w+\n    Reason: +UnitedDeploymentRevisionUpdated\n.*"
         r"  Subset Statuses:\n    Name: +zone-a\n    Ready Replicas: +2\n    Replicas: +2\n.*"
         r"Events:\n  Type +Reason +Age +From +Message\n.*"
-        rf"  Normal  SuccessfulUpdateSubset  \d+s +uniteddeployment-controller  Create 3 Subset \({kind.name}\)",
+        rf"  Normal  SuccessfulUpdateSubset  \S+ +uniteddeployment-controller  Create 3 Subset \({kind.name}\)",
     )
-
-
-def test_its_workload_tells_whose_it_is(six: Web, kind: Kind) -> None:
     revision = six.status["currentRevision"]
     for name, workload in six.workloads(kind).items():
         meta = workload["metadata"]
