@@ -14,14 +14,28 @@ from dataclasses import asdict
 from pathlib import Path
 
 import wrk
+from kinds import kinds
 from machine import facts
 from rollouts import rollouts
 from rows import Bench, Effort, Row, measure
 from united import united
 
-NAMES = ("memory", "start", "cluster", "get", "list", "list-all", "table", "post", "watch", "rollouts", "united")
-APART = {"rollouts": rollouts, "united": united}
-"""Rows of the controllers, each with servers of its own."""
+NAMES = (
+    "memory",
+    "start",
+    "cluster",
+    "get",
+    "list",
+    "list-all",
+    "table",
+    "post",
+    "watch",
+    "kinds",
+    "rollouts",
+    "united",
+)
+APART = {"kinds": kinds, "rollouts": rollouts, "united": united}
+"""Rows with servers of their own: of custom kinds, and of the controllers."""
 RESULTS = Path(__file__).with_name("results") / "latest.json"
 QUICK = Effort(rounds=1, seconds=2.0, starts=2)
 
