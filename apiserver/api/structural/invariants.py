@@ -43,6 +43,9 @@ _UNSUPPORTED = {  # word of JSON Schema → its name in errors
     "definitions": "definitions",
 }
 
+_PLACES = frozenset({*JUNCTORS, "not", "items", "additionalProperties", "properties"})
+"""Where schemas stand within one."""
+
 _ONLY_NAMES = "must not specify anything other than name and generateName, but metadata is implicitly specified"
 _NEEDS_PROPERTIES = (
     "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"
@@ -82,12 +85,15 @@ def unsupported(schema: Obj) -> str:
     Upstream tells this only where it has nothing else to tell of the schema; the words that it is about are refused for
     themselves too.
     """
-    for word, name in _UNSUPPORTED.items():
-        value = schema.get(word)
-        if value is not None if word == "additionalItems" else value:
-            return f"OpenAPIV3Schema '{name}' is not supported"
+    if not _UNSUPPORTED.keys().isdisjoint(schema):
+        for word, name in _UNSUPPORTED.items():
+            value = schema.get(word)
+            if value is not None if word == "additionalItems" else value:
+                return f"OpenAPIV3Schema '{name}' is not supported"
     if schema.get(PRESERVE) is False:
         return f"internal error: '{PRESERVE}' must be true or undefined"
+    if _PLACES.isdisjoint(schema):  # as most are
+        return ""
     if isinstance(schema.get("items"), list):
         return "OpenAPIV3Schema 'items' must be a schema, but is an array"
     return next(filter(None, map(unsupported, _below(schema))), "")

@@ -18,6 +18,7 @@ _PLACES = (
     "definitions",
     "dependencies",
 )
+_ALL = frozenset(_PLACES)
 _NAMED = frozenset({"properties", "patternProperties", "definitions", "dependencies"})
 
 
@@ -28,7 +29,8 @@ def each_schema(schema: Obj | None) -> Iterator[Obj]:
         found = waiting.pop()
         if isinstance(found, dict):
             yield found
-            waiting += reversed([*_below(found)])
+            if not _ALL.isdisjoint(found):
+                waiting += reversed([*_below(found)])
 
 
 def schemas_of(spec: Obj) -> Iterator[Obj]:
@@ -42,7 +44,9 @@ def schemas_of(spec: Obj) -> Iterator[Obj]:
 def _below(schema: Obj) -> Iterator[Any]:
     """What stands where schemas may stand; booleans and names stand there too."""
     for place in _PLACES:
-        value = schema.get(place)
+        if place not in schema:
+            continue
+        value = schema[place]
         if place in _NAMED:
             yield from (value or {}).values()
         elif isinstance(value, list):

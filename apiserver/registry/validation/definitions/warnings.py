@@ -26,22 +26,18 @@ def definition_warnings(new: Obj, old: Obj | None, minor: int) -> tuple[str, ...
 
 
 def _told(definition: Obj, minor: int) -> list[str]:
-    return [*_formats(definition, minor), *_sets(definition)]
+    parts = [part for schema in schemas_of(definition.get("spec") or {}) for part in each_schema(schema)]
+    return [*_formats(parts, minor), *_sets(parts)]
 
 
-def _parts(definition: Obj) -> list[Obj]:
-    """All schemas of a definition."""
-    return [part for schema in schemas_of(definition.get("spec") or {}) for part in each_schema(schema)]
-
-
-def _formats(definition: Obj, minor: int) -> list[str]:
+def _formats(parts: list[Obj], minor: int) -> list[str]:
     """Formats that values are not held to."""
-    parts = (part for part in _parts(definition) if part.get("format"))
-    return [f'unrecognized format "{part["format"]}"' for part in parts if not format_of(part, minor)]
+    formatted = (part for part in parts if part.get("format"))
+    return [f'unrecognized format "{part["format"]}"' for part in formatted if not format_of(part, minor)]
 
 
-def _sets(definition: Obj) -> list[str]:
+def _sets(parts: list[Obj]) -> list[str]:
     """Sets of what is no scalar, which nothing else takes for sets."""
-    sets = (part for part in _parts(definition) if part.get(LIST_TYPE) == "set" and isinstance(part.get("items"), dict))
+    sets = (part for part in parts if part.get(LIST_TYPE) == "set" and isinstance(part.get("items"), dict))
     kinds = {part["items"].get("type") for part in sets}
     return [_NO_SET % kind for kind in ("array", "object") if kind in kinds]
