@@ -161,9 +161,9 @@ def internal(why: str) -> ApiError:
     return ApiError(500, "InternalError", f"Internal error occurred: {why}", details={"causes": causes})
 
 
-def unavailable(message: str) -> ApiError:
-    """503: the server cannot serve this now."""
-    return ApiError(503, "ServiceUnavailable", message)
+def unavailable(message: str, *, seconds: int = 0) -> ApiError:
+    """503: the server cannot serve this now, but perhaps after some seconds."""
+    return ApiError(503, "ServiceUnavailable", message, details={"retryAfterSeconds": seconds} if seconds else {})
 
 
 def _quoted(text: str) -> str:

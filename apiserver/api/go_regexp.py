@@ -53,6 +53,10 @@ _SCRIPT_NAMES = {"Han": "CJK UNIFIED IDEOGRAPH"}
 """How the names of a script's letters begin, where it is not with the name of the script."""
 
 
+_LONGEST = 300_000
+"""How long its classes may be written out, which takes a third of a second to compile; Go takes many times that."""
+
+
 @lru_cache(maxsize=1024)
 def compile_regexp(pattern: str) -> re.Pattern[str]:
     """A pattern for `search`, which is what Go calls to match.
@@ -85,6 +89,7 @@ class _Parser:
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
         self._at = 0
+        self._written = 0
         self._flags: frozenset[str] = frozenset()
 
     def whole(self) -> str:
@@ -309,6 +314,9 @@ class _Parser:
     def _one_of(self, ranges: Ranges, *, negated: bool = False) -> _Item:
         inner = "".join(_char(low) if low == high else f"{_char(low)}-{_char(high)}" for low, high in ranges)
         text = f"[{'^' if negated else ''}{inner}]"
+        self._written += len(text)
+        if self._written > _LONGEST:
+            _refuse("expression too large", self._pattern)
         return _Item(f"(?i:{text})" if "i" in self._flags else text)
 
 

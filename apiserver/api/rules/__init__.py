@@ -6,6 +6,6 @@ door to both, which imports them when a schema has rules.
 No rule takes longer than upstream lets it: what it can cost is estimated beforehand, and counted as it is evaluated.
 """
 
-from apiserver.api.rules.rules import Rules, Verdict, default_rule_errors, rule_errors
+from apiserver.api.rules.rules import Preexisting, Rules, Verdict, default_rule_errors, rule_errors
 
-__all__ = ["Rules", "Verdict", "default_rule_errors", "rule_errors"]
+__all__ = ["Preexisting", "Rules", "Verdict", "default_rule_errors", "rule_errors"]

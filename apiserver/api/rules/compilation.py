@@ -4,11 +4,13 @@ Source: apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 from apiserver.api.rules.declared import Declarations, Declared
 from apiserver.api.rules.evaluation.program import Program, program
 from apiserver.api.rules.language.celtypes import BOOL, STRING, optional_of
 from apiserver.api.rules.language.checker import Checked, check
+from apiserver.api.rules.language.environments import STORED, Environment
 from apiserver.api.rules.language.estimate import Path, greatest_cost
 from apiserver.api.rules.language.issues import CompileError
 from apiserver.api.rules.language.literals import check_literals
@@ -57,36 +59,42 @@ class Scope:
         return None if found is None else Size(0, found.most)
 
 
-def compile_rule(text: str, scope: Scope) -> Compiled:
+def compile_rule(text: str, scope: Scope, environment: Environment = STORED) -> Compiled:
     """The program of a rule.
+
+    Args:
+        text: the rule.
+        scope: where it stands.
+        environment: what it may use.
 
     Raises:
         RuleError: the text is no expression, or one that gives no bool.
     """
-    checked = _checked(text, scope, "")
+    checked = _checked(text, scope, environment, "")
     if checked.result != BOOL:
         raise RuleError("cel expression must evaluate to a bool")
     return _compiled(checked, scope, "program instantiation failed")
 
 
-def compile_message(text: str, scope: Scope) -> Compiled:
-    """The program of a messageExpression.
+def compile_message(text: str, scope: Scope, environment: Environment = STORED) -> Compiled:
+    """The program of a messageExpression; see `compile_rule`.
 
     Raises:
         RuleError: the text is no expression, or one that gives no string.
     """
-    checked = _checked(text, scope, "messageExpression ")
+    checked = _checked(text, scope, environment, "messageExpression ")
     if checked.result != STRING:
         raise RuleError("messageExpression must evaluate to a string")
     return _compiled(checked, scope, "messageExpression instantiation failed")
 
 
-def _checked(text: str, scope: Scope, what: str) -> Checked:
+def _checked(text: str, scope: Scope, environment: Environment, what: str) -> Checked:
     kind = scope.declared.type
     variables = {SELF: kind, OLD_SELF: optional_of(kind) if scope.optional_old else kind}
     try:
-        checked = check(parse(text), variables, scope.declarations.field_type)
-        check_literals(checked)
+        fields = partial(scope.declarations.field_type, keywords=environment.keywords_as_fields)
+        checked = check(parse(text, environment), variables, fields, environment)
+        check_literals(checked, all_kinds=environment.checks_literals)
     except CompileError as error:
         raise RuleError(f"{what}compilation failed: {error}") from None
     except RecursionError:

@@ -18,7 +18,9 @@ from apiserver.api.meta import Obj
 from apiserver.api.rules.compilation import Compiled, RuleError, Scope, compile_message, compile_rule
 from apiserver.api.rules.declared import MOST_BYTES, Declarations, Declared
 from apiserver.api.rules.field_paths import FieldPathError, normal_path
+from apiserver.api.rules.language.environments import STORED, Environment, of_new
 from apiserver.api.rules.language.sizes import MOST, times
+from apiserver.api.rules.rules import Preexisting
 from apiserver.api.structural.words import EMBEDDED, LIST_TYPE, MAP_TYPE, RULES, at, child, properties, values
 
 _REASONS = frozenset(("FieldValueRequired", "FieldValueForbidden", "FieldValueInvalid", "FieldValueDuplicate"))
@@ -41,9 +43,11 @@ _UNDECLARED = (
 _JUNCTORS = ("allOf", "oneOf", "anyOf")
 
 
-def rule_errors(schema: Obj, path: str, *, expressions: bool, costly: bool) -> list[FieldError]:
+def rule_errors(
+    schema: Obj, path: str, *, expressions: bool, costly: bool, release: int, preexisting: Preexisting
+) -> list[FieldError]:
     """What is wrong with the rules of a schema; see `rules.rule_errors`."""
-    walk = _Walk(Declarations(), costly=costly)
+    walk = _Walk(_Environments(release, preexisting), costly=costly)
     walk.visit(schema, path, _Context(is_root=True, expressions=expressions))
     return [*walk.forms, *walk.errors, *walk.total_errors(path)]
 
@@ -125,6 +129,31 @@ def _greatest_count(schema: Obj) -> int | None:
     return None if most is None else max(0, most)
 
 
+@dataclass(frozen=True, slots=True)
+class _Environments:
+    """What expressions may use: those that were there before all that there is, others what is not new to a release.
+
+    Attributes:
+        release: the minor release, 0 for the newest.
+        preexisting: the expressions that were there before.
+    """
+
+    release: int
+    preexisting: Preexisting
+
+    def of_rule(self, text: str) -> Environment:
+        """That of a rule."""
+        return STORED if text in self.preexisting.rules else self._new
+
+    def of_message(self, text: str) -> Environment:
+        """That of a messageExpression."""
+        return STORED if text in self.preexisting.messages else self._new
+
+    @property
+    def _new(self) -> Environment:
+        return of_new(self.release) if self.release else STORED
+
+
 class _Walk:
     """A walk through a schema, nodes below first.
 
@@ -133,10 +162,11 @@ class _Walk:
         errors: what is wrong with what they say.
     """
 
-    def __init__(self, declarations: Declarations, *, costly: bool) -> None:
+    def __init__(self, environments: _Environments, *, costly: bool) -> None:
         self.forms: list[FieldError] = []
         self.errors: list[FieldError] = []
-        self._declarations = declarations
+        self._declarations = Declarations()
+        self._environments = environments
         self._costly = costly
         self._total = 0
         self._expensive: list[tuple[int, str]] = []
@@ -174,7 +204,7 @@ class _Walk:
         scope = Scope(self._declarations, declared, optional_old=rule.get("optionalOldSelf") is True)
         compiled: Compiled | None = None
         try:
-            compiled = compile_rule(rule["rule"], scope)
+            compiled = compile_rule(rule["rule"], scope, self._environments.of_rule(rule["rule"]))
             count = MOST_BYTES // (declared.least_bytes + 1) if context.count is None else context.count
             self._charge("estimated rule cost", times(compiled.cost, count), f"{path}.rule")
         except RuleError as error:
@@ -194,7 +224,8 @@ class _Walk:
     def _message(self, rule: Obj, path: str, scope: Scope) -> None:
         place = f"{path}.messageExpression"
         try:
-            compiled = compile_message(rule["messageExpression"], scope)
+            text = rule["messageExpression"]
+            compiled = compile_message(text, scope, self._environments.of_message(text))
         except RuleError as error:
             self.errors.append(_invalid(place, rule, str(error)))
             return

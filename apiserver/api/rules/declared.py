@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apiserver.api.meta import Obj
-from apiserver.api.rules.escaping import escape
+from apiserver.api.rules.escaping import escape, is_keyword
 from apiserver.api.rules.language.celtypes import (
     BOOL,
     BYTES,
@@ -96,12 +96,14 @@ class Declarations:
             known = self._known[id(schema), is_root] = schema, self._declared(schema, is_root=is_root, name=name)
         return known[1]
 
-    def field_type(self, name: str, identifier: str) -> CelType | None:
-        """The type of a struct's field, None where there is no such field."""
+    def field_type(self, name: str, identifier: str, *, keywords: bool = True) -> CelType | None:
+        """The type of a struct's field, None where there is no such field; some may be called as `keywords` are."""
         found = self._structs.get(name)
         if found is None:
             return None
-        declared = found.fields.get(identifier) or found.fields.get(escape(identifier) or "")
+        declared = found.fields.get(identifier)
+        if declared is None and keywords and is_keyword(identifier):
+            declared = found.fields.get(escape(identifier) or "")
         return declared.type if declared else None
 
     def _declared(self, schema: Obj, *, is_root: bool, name: str) -> Declared | None:

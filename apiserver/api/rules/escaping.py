@@ -16,6 +16,11 @@ _ESCAPED = re.compile(r"__[^_]+__")
 _MEANINGS = {escape: meaning for meaning, escape in _ESCAPES.items()}
 
 
+def is_keyword(name: str) -> bool:
+    """Whether expressions use a word for themselves."""
+    return name in _KEYWORDS
+
+
 @lru_cache(maxsize=4096)
 def escape(name: str) -> str | None:
     """The identifier of a field, None where it can have none; such a field cannot be reached from rules."""
@@ -30,9 +35,9 @@ def unescape(identifier: str) -> str | None:
     """The field of an identifier, None where no name is escaped to it."""
     if "__" not in identifier:
         return identifier
-    unknown = [e for e in _ESCAPED.findall(identifier) if e not in _MEANINGS and not _is_keyword(e, identifier)]
+    unknown = [e for e in _ESCAPED.findall(identifier) if e not in _MEANINGS and not _is_escaped(e, identifier)]
     return None if unknown else _ESCAPED.sub(lambda found: _MEANINGS.get(found[0], found[0][2:-2]), identifier)
 
 
-def _is_keyword(escaped: str, identifier: str) -> bool:
+def _is_escaped(escaped: str, identifier: str) -> bool:
     return escaped == identifier and escaped[2:-2] in _KEYWORDS

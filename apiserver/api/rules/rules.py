@@ -29,6 +29,22 @@ class Verdict:
     warnings: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Preexisting:
+    """The expressions that a definition had before an update; they may use what new ones may not yet.
+
+    Attributes:
+        rules: the rules.
+        messages: the messageExpressions.
+    """
+
+    rules: frozenset[str] = frozenset()
+    messages: frozenset[str] = frozenset()
+
+
+_NOTHING = Preexisting()
+
+
 class Rules:
     """The rules of a schema, compiled when the first object is checked."""
 
@@ -66,7 +82,15 @@ def has_rules(schema: Any) -> bool:
     return bool(schema.get(RULES)) or any(map(has_rules, below))
 
 
-def rule_errors(schema: Obj, path: str, *, expressions: bool = True, costly: bool = False) -> list[FieldError]:
+def rule_errors(
+    schema: Obj,
+    path: str,
+    *,
+    expressions: bool = True,
+    costly: bool = False,
+    release: int = 0,
+    preexisting: Preexisting = _NOTHING,
+) -> list[FieldError]:
     """What is wrong with the rules of a schema, in upstream's order: first how they are written, then what they say.
 
     Args:
@@ -74,12 +98,16 @@ def rule_errors(schema: Obj, path: str, *, expressions: bool = True, costly: boo
         path: where it stands, such as "spec.versions[0].schema.openAPIV3Schema".
         expressions: whether to compile the rules; not where the schema has other errors.
         costly: whether a rule may cost too much, since it was there before; the whole may not.
+        release: the minor release of the server, 0 for the newest.
+        preexisting: the expressions that were there before.
     """
     if not _mentions_rules(schema):
         return []
     from apiserver.api.rules import creation  # noqa: PLC0415
 
-    return creation.rule_errors(schema, path, expressions=expressions, costly=costly)
+    return creation.rule_errors(
+        schema, path, expressions=expressions, costly=costly, release=release, preexisting=preexisting
+    )
 
 
 def default_rule_errors(path: str, schema: Obj, default: Any) -> list[FieldError]:

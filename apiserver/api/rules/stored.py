@@ -16,9 +16,11 @@ from apiserver.api.rules.language.values import (
     Entries,
     EvaluationError,
     Items,
+    all_equal,
     equals,
     is_list,
     no_such_overload,
+    one_type,
     weight,
 )
 from apiserver.api.rules.scalars import (
@@ -246,7 +248,7 @@ class StoredList(Items):
 
     def equals(self, others: list[Any]) -> bool:
         """Whether another has equal items in the same order."""
-        return len(self) == len(others) and all(map(equals, self.items(), others))
+        return all_equal(self.items(), others)
 
     def plus(self, others: list[Any]) -> Any:
         """The items of both."""
@@ -266,14 +268,24 @@ class StoredSet(StoredList):
         """Whether another has the same items."""
         if len(self) != len(others):
             return False
-        return frozenset(map(_set_key, self.items())) == frozenset(map(_set_key, others))
+        items = self.items()
+        if (kind := one_type(items)) in _SET_TYPES and kind is one_type(others):
+            return frozenset(items) == frozenset(others)
+        return frozenset(map(_set_key, items)) == frozenset(map(_set_key, others))
 
     def plus(self, others: list[Any]) -> Any:
         """The items of both, each once."""
-        joined = {_set_key(item): item for item in self.items()}
-        for other in others:
-            joined.setdefault(_set_key(other), other)
+        both = self.items() + others
+        if one_type(both) in _SET_TYPES:
+            return self._like(list(dict.fromkeys(both)))
+        joined: dict[Any, Any] = {}
+        for item in both:
+            joined.setdefault(_set_key(item), item)
         return self._like(list(joined.values()))
+
+
+_SET_TYPES = frozenset((bool, int, str))
+"""What Python tells apart as sets do, as long as all are of the type."""
 
 
 def _set_key(value: Any) -> Any:
@@ -286,13 +298,25 @@ def _set_key(value: Any) -> Any:
 class StoredMapList(StoredList):
     """A list with x-kubernetes-list-type map: its items are told apart by keys, and the order means nothing."""
 
-    __slots__ = ()
+    __slots__ = ("_by_key",)
+
+    effort = 4
+
+    def __init__(self, data: list[Any], read: Read | None, keys: tuple[str, ...]) -> None:
+        super().__init__(data, read, keys)
+        self._by_key: dict[Any, Any] | None = None
+
+    def by_key(self) -> dict[Any, Any]:
+        """The items by their keys."""
+        if self._by_key is None:
+            self._by_key = {self._key(item): item for item in self.items()}
+        return self._by_key
 
     def equals(self, others: list[Any]) -> bool:
         """Whether another has equal items under the same keys."""
         if len(self) != len(others):
             return False
-        mine = {self._key(item): item for item in self.items()}
+        mine = self.by_key()
         seen = set()
         for other in others:
             key = self._key(other)
@@ -303,15 +327,19 @@ class StoredMapList(StoredList):
 
     def plus(self, others: list[Any]) -> Any:
         """The items of both; those of the other stand for those that have the same key."""
-        joined = {self._key(item): item for item in self.items()}
-        return self._like(list((joined | {self._key(other): other for other in others}).values()))
+        joined = self.by_key() | {self._key(other): other for other in others}
+        return self._like(list(joined.values()))
 
     def _key(self, item: Any) -> Any:
         if not isinstance(item, Entries):
             raise no_such_overload()
-        found = (item.find(key) for key in self._keys)
-        return tuple((type(value).__name__, value if _is_scalar(value) else None) for value in found)
+        return tuple([_identity(item.find(key)) for key in self._keys])
 
 
-def _is_scalar(value: Any) -> bool:
-    return type(value) in (str, int, float, bool)
+def _identity(value: Any) -> Any:
+    """What tells the values of a key apart; those that are no scalars are not."""
+    kind = type(value)
+    return kind, value if kind in _SCALARS else None
+
+
+_SCALARS = frozenset((str, int, float, bool))

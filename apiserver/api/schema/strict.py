@@ -250,6 +250,8 @@ _ESCAPES = {
 
 def quoted(text: str) -> str:
     """A text as Go's strconv.Quote writes it."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     return '"' + "".join(_ESCAPES.get(c) or (c if c.isprintable() else _escaped(ord(c))) for c in text) + '"'
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cached_property
 from typing import Any
 
 import orjson
@@ -77,20 +77,26 @@ def has_unpruned_default(schema: Obj) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
 class _Rules:
-    """What defaults are held to; see `default_errors`."""
+    """What the defaults of a schema are held to; see `default_errors`."""
 
-    check: CheckResource
-    judge: CheckRules
-    pruned: bool
+    def __init__(self, check: CheckResource, judge: CheckRules, *, pruned: bool) -> None:
+        self._check = check
+        self._judge = judge
+        self._pruned = pruned
+
+    @cached_property
+    def _types(self) -> Schema:
+        """The types of metadata, the same in all releases; defaults that are whole objects are rare."""
+        newest = available_versions()[-1]
+        return Schema(load_definitions(newest), newest)
 
     def errors(self, schema: Obj, default: Any, path: str, place: _Place) -> list[FieldError]:
         """What is wrong with a default."""
         if place.in_meta:
             return self._errors_in_meta(schema, default, path, place)
         found = []
-        if self.pruned and not same(_pruned(default, schema), default):
+        if self._pruned and not same(_pruned(default, schema), default):
             found.append(field.invalid(path, in_order(default), "must not have unknown fields"))
         return found + (self._of_resources(default, schema, path) or self._of_values(schema, default, path))
 
@@ -106,19 +112,13 @@ class _Rules:
         resources = [*embedded_resources(_copy(value), schema, path)]
         try:
             for place, each in resources:
-                coerce_resource(each, place, _types(), drops=False)
+                coerce_resource(each, place, self._types, drops=False)
         except MalformedResourceError as malformed:
             return [malformed.error]
-        return [error for place, each in resources for error in self.check(place, each)]
+        return [error for place, each in resources for error in self._check(place, each)]
 
     def _of_values(self, schema: Obj, default: Any, path: str) -> list[FieldError]:
-        return explain(schema, default, minor=_NEWEST).errors(path) or self.judge(path, schema, default)
-
-
-@cache  # defaults of embedded resources are rare, and metadata is the same in all releases
-def _types() -> Schema:
-    newest = available_versions()[-1]
-    return Schema(load_definitions(newest), newest)
+        return explain(schema, default, minor=_NEWEST).errors(path) or self._judge(path, schema, default)
 
 
 def _errors(schema: Obj, path: str, place: _Place, rules: _Rules) -> Iterator[FieldError]:

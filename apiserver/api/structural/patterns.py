@@ -23,6 +23,32 @@ WAYS = 50_000
 """How many ways to match a text may be tried: about a millisecond's worth."""
 
 
+class Searcher(NamedTuple):
+    """A pattern in Python's matcher.
+
+    Attributes:
+        compiled: for its `search`.
+        longest: the length up to which it may look at a text.
+        weight: how much RE2 has to do before it looks at a text, in parts of the pattern with its repetitions.
+    """
+
+    compiled: re.Pattern[str]
+    longest: int
+    weight: int
+
+
+@lru_cache(maxsize=1024)
+def searcher(pattern: str) -> Searcher:
+    """A pattern to search texts for.
+
+    Raises:
+        ValueError: it is no pattern of Go's; the message is Go's.
+    """
+    compiled = compile_regexp(pattern)
+    items = list(parser.parse(compiled.pattern, compiled.flags))
+    return Searcher(compiled, _longest(items), _weight(items))
+
+
 @lru_cache(maxsize=1024)
 def matcher(pattern: str) -> Matches:
     """What tells whether a pattern is found in a text.
@@ -30,8 +56,8 @@ def matcher(pattern: str) -> Matches:
     Raises:
         ValueError: it is no pattern of Go's; the message is Go's.
     """
-    compiled = compile_regexp(pattern)
-    search, longest = compiled.search, _longest(compiled)
+    compiled, longest, _ = searcher(pattern)
+    search = compiled.search
     if longest == sys.maxsize:
         return lambda text: search(text) is not None
 
@@ -58,9 +84,8 @@ class _Ways(NamedTuple):
     choices: int = 1
 
 
-def _longest(compiled: re.Pattern[str]) -> int:
+def _longest(items: list[Any]) -> int:
     """The length up to which Python's matcher may look at a text; -1 for none."""
-    items = list(parser.parse(compiled.pattern, compiled.flags))
     ways = _through(items)
     if ways is None:
         return -1
@@ -109,6 +134,31 @@ def _repeated(least: int, most: int, body: Any) -> _Ways | None:
     if inside == _Ways():
         return _Ways(0 if least == most else 1)
     return _Ways(inside.repeats + 1, inside.choices) if _is_delimited(list(body)) else None
+
+
+def _weight(items: Iterable[Any]) -> int:
+    return sum(map(_weight_of, items))
+
+
+def _weight_of(item: Any) -> int:
+    op, given = item
+    if op is ops.IN:
+        return sum(map(_weight_of, given))
+    if op is ops.RANGE:
+        return 1 if given[1] < _ASCII else _SPLIT
+    if op is ops.SUBPATTERN:
+        return _weight(given[-1])
+    if op is ops.BRANCH:
+        return sum(map(_weight, given[1]))
+    if op in (ops.MAX_REPEAT, ops.MIN_REPEAT):
+        least, most, body = given
+        times: int = least if most is ops.MAXREPEAT else most
+        return _weight(body) * max(1, times)
+    return 1
+
+
+_ASCII, _SPLIT = 128, 4
+"""A range of other characters is one of several bytes each, for which RE2 takes it apart."""
 
 
 def _is_delimited(items: list[Any]) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 from apiserver.api.rules.evaluation.frames import Frame, Step
 from apiserver.api.rules.functions.library import implementations
 from apiserver.api.rules.language.celtypes import CelType
-from apiserver.api.rules.language.costs import RESULT_COSTS, cost_of
+from apiserver.api.rules.language.costs import OF_ERRORS, RESULT_COSTS, cost_of
 from apiserver.api.rules.language.signatures import Overload
 from apiserver.api.rules.language.values import (
     Duration,
@@ -113,7 +113,11 @@ def _certain(overload: Overload, args: tuple[Step, ...]) -> Step:
         return _cheap(implementation, args)
 
     def run(frame: Frame) -> Any:
-        values = [arg(frame) for arg in args]
+        try:
+            values = [arg(frame) for arg in args]
+        except EvaluationError:
+            frame.charge(OF_ERRORS)
+            raise
         frame.charge(cost(*values))
         return _costed(frame, name, implementation(*values))
 

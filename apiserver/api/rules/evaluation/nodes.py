@@ -40,12 +40,24 @@ def unobserved(step: Step) -> Step:
     return run
 
 
+def computed(step: Step) -> Step:
+    """What an expression comes to of which a part is taken; upstream counts that as if it were a variable."""
+
+    def run(frame: Frame) -> Any:
+        value = step(frame)
+        frame.cost += 1
+        return value
+
+    return run
+
+
 def field_of(operand: Step, field: str) -> Step:
     """`operand.field`."""
 
     def run(frame: Frame) -> Any:
+        value = operand(frame)
         frame.cost += 1
-        return part(operand(frame), field)
+        return part(value, field)
 
     return run
 
@@ -59,8 +71,9 @@ def index(operand: Step, key: Step) -> Step:
     """`operand[key]`."""
 
     def run(frame: Frame) -> Any:
+        value, wanted = operand(frame), key(frame)
         frame.cost += 1
-        return part(operand(frame), key(frame))
+        return part(value, wanted)
 
     return run
 
@@ -152,7 +165,11 @@ def equality(left: Step, right: Step) -> Step:
     """`left == right`."""
 
     def run(frame: Frame) -> bool:
-        one, two = left(frame), right(frame)
+        try:
+            one, two = left(frame), right(frame)
+        except EvaluationError:
+            frame.charge(costs.OF_ERRORS)
+            raise
         frame.charge(costs.equality(one, two))
         return equals(one, two)
 

@@ -10,7 +10,6 @@ from apiserver.api.rules.evaluation.frames import Frame, Step
 from apiserver.api.rules.language.celtypes import CelType
 from apiserver.api.rules.language.checker import Checked
 from apiserver.api.rules.language.declarations import TYPES
-from apiserver.api.rules.language.regexes import pattern_error
 from apiserver.api.rules.language.syntax import (
     Call,
     Comprehension,
@@ -27,6 +26,7 @@ from apiserver.api.rules.language.values import (
     TypeValue,
     Uint,
 )
+from apiserver.api.structural.patterns import searcher
 
 _CONVERSIONS = frozenset(("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"))
 """What is computed once, in the program, where its argument is a constant."""
@@ -36,6 +36,9 @@ _SEARCHES = frozenset(("matches", "find", "findAll"))
 
 _UNOBSERVED = frozenset(("_[_]", "_[?_]", "_?_:_"))
 """What has keys or branches as its arguments from the second on."""
+
+_PARTS = frozenset(("_[_]", "_[?_]", "_?._"))
+"""What takes a part of its first argument."""
 
 _TYPE_NAMES = {"duration": "google.protobuf.Duration", "timestamp": "google.protobuf.Timestamp"}
 
@@ -150,13 +153,15 @@ class _Planner:
     def _select(self, node: Select) -> Step:
         if node.id in self._checked.names:
             return self._type(self._checked.names[node.id])
-        operand = self.plan(node.operand)
+        operand = self._whole(node.operand)
         return nodes.presence(operand, node.field) if node.test else nodes.field_of(operand, node.field)
 
     def _call(self, node: Call) -> Step:
         function, target = self._checked.call(node)
         operands = node.args if target is None else (target, *node.args)
         args = tuple(map(self.plan, operands))
+        if function in _PARTS:
+            args = (self._whole(operands[0], args[0]), *args[1:])
         if function in _UNOBSERVED:
             args = (args[0], *(self._unobserved(*pair) for pair in zip(operands[1:], args[1:], strict=True)))
         if function in self._lazy:
@@ -169,13 +174,20 @@ class _Planner:
             self._check_pattern(self._constants[args[1]])
         return step
 
+    def _whole(self, node: Expr, step: Step | None = None) -> Step:
+        """The closure of what a part is taken of."""
+        step = step or self.plan(node)
+        return step if _is_attribute(node) or _is_choice(node) else nodes.computed(step)
+
     def _unobserved(self, node: Expr, step: Step) -> Step:
-        return nodes.unobserved(step) if _is_attribute(node) and step not in self._constants else step
+        is_counted = _is_attribute(node) and not _is_choice(node) and step not in self._constants
+        return nodes.unobserved(step) if is_counted else step
 
     def _check_pattern(self, pattern: str) -> None:
-        wrong = pattern_error(pattern)
-        if wrong:
-            raise EvaluationError(wrong)
+        try:
+            searcher(pattern)
+        except ValueError as error:
+            raise EvaluationError(str(error)) from None
 
     def _in(self, value: Step, container: Step) -> Step:
         constants = self._constants.get(container)
@@ -243,13 +255,22 @@ class _Planner:
 
 
 def _is_attribute(node: Expr) -> bool:
-    """Whether a node is a variable or a part of one."""
+    """Whether a node is a variable, or a part of something."""
+    return isinstance(node, Ident) or _whole_of(node) is not None
+
+
+def _whole_of(node: Expr) -> Expr | None:
+    """What a node is a part of, None where it is none."""
     match node:
-        case Ident():
-            return True
-        case Select():
-            return not node.test and _is_attribute(node.operand)
-        case Call():
-            return node.function in ("_[_]", "_[?_]", "_?._") and _is_attribute(node.args[0])
+        case Select(test=False):
+            return node.operand
+        case Call() if node.function in _PARTS:
+            return node.args[0]
         case _:
-            return False
+            return None
+
+
+def _is_choice(node: Expr) -> bool:
+    """Whether a node is one of two, or a part of such."""
+    whole = _whole_of(node)
+    return _is_choice(whole) if whole is not None else isinstance(node, Call) and node.function == "_?_:_"

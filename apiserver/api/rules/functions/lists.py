@@ -112,8 +112,11 @@ def _flatten(values: Any, depth: int = 1) -> list[Any]:
         raise EvaluationError("level must be non-negative")
     flat: list[Any] = []
     for item in items_of(values):
-        flat.extend(_flatten(item, depth - 1) if depth and is_list(item) else (item,))
-        check_count(len(flat))
+        if depth and is_list(item):
+            flat += _flatten(item, depth - 1)
+            check_count(len(flat))
+        else:
+            flat.append(item)
     return flat
 
 

@@ -13,6 +13,7 @@ from apiserver.api.rules.language.values import EvaluationError, no_such_overloa
 from apiserver.api.schema import quoted
 
 _BROADCAST = IPv4Address("255.255.255.255")
+_LONGEST = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +107,12 @@ def _bad_prefix(text: str, why: str) -> NotAnAddressError:
     return NotAnAddressError(f"{told}: netip.ParsePrefix({quoted(text)}): {why}")
 
 
-def _succeeds(parse: Callable[[str], Any]) -> Callable[[str], bool]:
+def _succeeds(parse: Callable[[str], Any], longest: int) -> Callable[[str], bool]:
     def succeeds(text: str) -> bool:
         try:
-            parse(text)
+            return len(text) <= longest and parse(text) is not None
         except EvaluationError:
             return False
-        return True
 
     return succeeds
 
@@ -141,7 +141,7 @@ def _is_global_unicast(ip: Ip) -> bool:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "string_to_ip": _ip,
-    "is_ip": _succeeds(_ip),
+    "is_ip": _succeeds(_ip, _LONGEST),
     "ip_is_canonical": lambda text: str(_ip(text)) == text,
     "ip_to_string": str,
     "ip_family": lambda ip: ip.address.version,
@@ -151,7 +151,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ip_is_link_local_unicast": lambda ip: ip.address.is_link_local,
     "ip_is_global_unicast": _is_global_unicast,
     "string_to_cidr": _cidr,
-    "is_cidr": _succeeds(_cidr),
+    "is_cidr": _succeeds(_cidr, _LONGEST + len("/128")),
     "cidr_to_string": str,
     "cidr_ip": lambda network: Ip(network.address),
     "cidr_prefix_length": lambda network: network.bits,

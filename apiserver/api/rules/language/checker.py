@@ -21,7 +21,7 @@ from apiserver.api.rules.language.celtypes import (
     type_of,
     unwrapped,
 )
-from apiserver.api.rules.language.declarations import TYPES, functions
+from apiserver.api.rules.language.environments import STORED, Environment
 from apiserver.api.rules.language.issues import Issues
 from apiserver.api.rules.language.signatures import Overload
 from apiserver.api.rules.language.syntax import (
@@ -81,18 +81,21 @@ class Checked:
         return (node.function, node.target) if name is None else (name, None)
 
 
-def check(parsed: Parsed, variables: Mapping[str, CelType], fields: Fields) -> Checked:
+def check(
+    parsed: Parsed, variables: Mapping[str, CelType], fields: Fields, environment: Environment = STORED
+) -> Checked:
     """The expression with its types.
 
     Args:
         parsed: the expression.
         variables: the free variables that it may use.
         fields: the fields of structs.
+        environment: what it may use beside that.
 
     Raises:
         CompileError: names that are not declared, or operations on types that have no such operation.
     """
-    checker = _Checker(parsed, variables, fields)
+    checker = _Checker(parsed, variables, fields, environment)
     checker.check(parsed.root)
     checker.issues.raise_any()
     types = {node: checker.unifier.resolved(kind, final=True) for node, kind in checker.types.items()}
@@ -100,7 +103,9 @@ def check(parsed: Parsed, variables: Mapping[str, CelType], fields: Fields) -> C
 
 
 class _Checker:
-    def __init__(self, parsed: Parsed, variables: Mapping[str, CelType], fields: Fields) -> None:
+    def __init__(
+        self, parsed: Parsed, variables: Mapping[str, CelType], fields: Fields, environment: Environment
+    ) -> None:
         self.issues = Issues(parsed.text, parsed.positions)
         self.unifier = Unifier()
         self.types: dict[int, CelType] = {}
@@ -109,6 +114,8 @@ class _Checker:
         self.used: set[str] = set()
         self._globals = variables
         self._fields = fields
+        self._functions = environment.functions
+        self._types = environment.types
         self._locals: list[dict[str, CelType]] = []
         self._fresh = 0
         self._checks: dict[type[Expr], Callable[..., CelType]] = {
@@ -143,7 +150,7 @@ class _Checker:
         if plain in self._globals:
             self.used.add(plain)
             return self._globals[plain]
-        return type_of(TYPES[plain]) if plain in TYPES else None
+        return type_of(self._types[plain]) if plain in self._types else None
 
     def _ident(self, node: Ident) -> CelType:
         found = self._local(node.name) or self._global(node.name)
@@ -186,11 +193,11 @@ class _Checker:
         if node.function == "_?._":
             operand, field = node.args
             self.check(field)
-            self.overloads[node.id] = functions()["_?._"]
+            self.overloads[node.id] = self._functions["_?._"]
             assert isinstance(field, Literal)
             return self.unifier.resolved(self._field(node.id, operand, field.value, optional=True))
         args = tuple(map(self.check, node.args))
-        declared = functions()
+        declared = self._functions
         if node.target is not None:
             qualified = _qualified(node.target)
             if qualified and f"{qualified}.{node.function}" in declared:
@@ -206,7 +213,7 @@ class _Checker:
             return self._logic(node, function, args)
         matching: list[Overload] = []
         result: CelType | None = None
-        for overload in functions()[function]:
+        for overload in self._functions[function]:
             if overload.member is not member:
                 continue
             fresh = {name: self._parameter() for name in sorted(overload.params)}
@@ -230,7 +237,7 @@ class _Checker:
         wrong = [arg for arg, kind in zip(node.args, args, strict=True) if not self.unifier.fits(kind, BOOL)]
         for arg in wrong:
             self._mismatch(arg.id, BOOL, self.types[arg.id])
-        self.overloads[node.id] = functions()[function]
+        self.overloads[node.id] = self._functions[function]
         return ERROR if wrong else BOOL
 
     def _mismatch(self, node: int, expected: CelType, found: CelType) -> None:

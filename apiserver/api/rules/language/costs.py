@@ -12,7 +12,8 @@ from math import ceil
 from typing import Any
 
 from apiserver.api.rules.language.signatures import Overload
-from apiserver.api.rules.language.values import Entries, Items, is_list, items_of, size, weight
+from apiserver.api.rules.language.values import Entries, Items, Optional, is_list, items_of, size, weight
+from apiserver.api.structural.patterns import searcher
 
 _STRING = 0.1
 _PATTERN = 0.25
@@ -20,8 +21,17 @@ _MAKE_LIST, _MAKE_MAP = 10, 30
 MAKE_LIST, MAKE_MAP = _MAKE_LIST, _MAKE_MAP
 """Of a list or map literal that is no constant."""
 
+OF_ERRORS = 1
+"""Of a call with an argument that cannot be evaluated, which upstream charges for too."""
+
 _LARGE = 1024
 """What is smaller costs what upstream charges."""
+
+_LARGE_PATTERN = 64
+_READ_CHARACTER, _READ_PART = 20, 4
+
+_PRINTED = 4
+"""How much longer it takes to print a part than to compare it."""
 
 _KINDS = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _RUN_TIME = {"duration": "google.protobuf.Duration", "timestamp": "google.protobuf.Timestamp"}
@@ -37,7 +47,9 @@ def read(value: Any, factor: float = 1) -> int:
 def equality(one: Any, two: Any) -> int:
     """Comparing two values: as far as the shorter goes."""
     known = ceil(min(size(one), size(two)) * _STRING)
-    return max(known, _visiting(min(weight(one), weight(two)))) if _has_parts(one) and _has_parts(two) else known
+    if not _has_parts(one) or not _has_parts(two):
+        return known
+    return max(known, _visiting(min(weight(one), weight(two))) * max(_effort(one), _effort(two)))
 
 
 def membership(values: Any) -> int:
@@ -50,7 +62,11 @@ def _visiting(parts: int) -> int:
 
 
 def _has_parts(value: Any) -> bool:
-    return is_list(value) or isinstance(value, Entries)
+    return is_list(value) or isinstance(value, Entries | Optional)
+
+
+def _effort(value: Any) -> int:
+    return value.effort if isinstance(value, Items) else 1
 
 
 def _handling(*values: Any) -> int:
@@ -60,15 +76,28 @@ def _handling(*values: Any) -> int:
 
 
 def _joining(one: Any, two: Any) -> int:
-    return max(1, _visiting(len(one) + len(two)))
+    return max(1, _visiting(len(one) + len(two)) * _effort(one))
 
 
 def _format(text: Any, values: Any) -> int:
-    return max(read(text), _visiting(weight(values)))
+    return max(read(text), _visiting(weight(values)) * _PRINTED)
+
+
+def _formatted(text: str) -> int:
+    """Writing a text, of which each character may have to be quoted."""
+    return max(1, len(text) // 5 if len(text) > _LARGE else 0)
+
+
+def _flattened(values: list[Any]) -> int:
+    return max(1, _visiting(len(values)))
+
+
+def _traversed(value: Any) -> int:
+    return max(_traversal(value), _visiting(weight(value)))
 
 
 def _traversal(value: Any) -> int:
-    """Visiting all there is in a value."""
+    """Visiting all there is in a value, as upstream counts it: short texts cost nothing."""
     if type(value) in (str, bytes):
         return int(len(value) * _STRING)
     if is_list(value):
@@ -80,7 +109,26 @@ def _traversal(value: Any) -> int:
 
 def pattern(text: Any, regex: Any) -> int:
     """Searching a text for a pattern."""
-    return ceil((1 + size(text)) * _STRING) * ceil(size(regex) * _PATTERN)
+    known = ceil((1 + size(text)) * _STRING) * ceil(size(regex) * _PATTERN)
+    return known if type(text) is not str or type(regex) is not str else max(known, _reading(text, regex))
+
+
+def _reading(text: str, regex: str) -> int:
+    """What reading a pattern takes, where that is much: of a new one, and by RE2, which reads it for each text."""
+    known = searcher.cache_info().misses
+    try:
+        found = searcher(regex)
+    except ValueError:  # as the search will tell
+        return _READ_CHARACTER * len(regex)
+    by_re2 = len(text) > found.longest and found.weight > _LARGE_PATTERN
+    if searcher.cache_info().misses == known:
+        return _READ_PART * found.weight * by_re2
+    return _READ_CHARACTER * len(regex) + 4 * _READ_PART * found.weight
+
+
+def _all_matches(text: Any, regex: Any, _count: int = -1) -> int:
+    """Searching a text for all matches, which may be as many as it has characters."""
+    return max(pattern(text, regex), size(text) // 2 if size(text) > _LARGE else 0)
 
 
 def _first(cost: Cost) -> Cost:
@@ -110,7 +158,7 @@ def _flatten(values: Any, depth: int = 1) -> int:
 def _sets(factor: int) -> Cost:
     def cost(one: Any, two: Any) -> int:
         known = 1 + size(one) * size(two) * factor
-        return max(known, _visiting(len(one) * weight(two) + len(two) * weight(one)))
+        return max(known, _visiting(min(len(one) * weight(two), len(two) * weight(one))))
 
     return cost
 
@@ -138,11 +186,11 @@ _COMPARED = tuple(
 COSTS: dict[str, Cost] = {
     **dict.fromkeys(_READ_FIRST, _first(read)),
     **dict.fromkeys(_READ_TWICE, _first(partial(read, factor=2))),
-    **dict.fromkeys(_TRAVERSED, _first(_traversal)),
+    **dict.fromkeys(_TRAVERSED, _first(_traversed)),
     **dict.fromkeys((*_COMPARED, "equals", "not_equals"), equality),
     **dict.fromkeys(("add_string", "add_bytes"), lambda one, two: ceil((size(one) + size(two)) * _STRING)),
-    **dict.fromkeys(("matches", "matches_string", "string_find_string", "string_find_all_string"), pattern),
-    "string_find_all_string_int": lambda text, regex, _count: pattern(text, regex),
+    **dict.fromkeys(("matches", "matches_string", "string_find_string"), pattern),
+    **dict.fromkeys(("string_find_all_string", "string_find_all_string_int"), _all_matches),
     **dict.fromkeys(("starts_with_string", "ends_with_string"), lambda _text, part: read(part)),
     "contains_string": lambda text, part: read(text) * read(part),
     "add_list": _joining,
@@ -172,6 +220,8 @@ COSTS: dict[str, Cost] = {
 RESULT_COSTS: dict[str, Cost] = {
     **dict.fromkeys(("list_join", "list_join_string"), partial(read, factor=2)),
     **dict.fromkeys(("string_replace_string_string", "string_replace_string_string_int"), _handling),
+    **dict.fromkeys(("list_flatten", "list_flatten_int"), _flattened),
+    "string_format": _formatted,
 }
 """Overload → its cost, or what it costs beside that, told from its result."""
 

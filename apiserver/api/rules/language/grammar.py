@@ -4,6 +4,7 @@ from collections.abc import Callable
 from math import isinf
 from typing import Any, TypeVar
 
+from apiserver.api.rules.language.environments import Environment
 from apiserver.api.rules.language.issues import Issues
 from apiserver.api.rules.language.macros import MacroError, expanded
 from apiserver.api.rules.language.making import Nodes
@@ -39,7 +40,7 @@ class TooDeepError(ValueError):
     """The expression is nested too deeply; the message is upstream's."""
 
 
-def read(text: str) -> Parsed:
+def read(text: str, environment: Environment) -> Parsed:
     """The expression that a text says.
 
     Raises:
@@ -47,7 +48,7 @@ def read(text: str) -> Parsed:
         TooDeepError: it is nested too deeply.
         CompileError: it follows the grammar, but has names, numbers or macros that are none.
     """
-    reader = _Reader(text)
+    reader = _Reader(text, environment)
     root = reader.read()
     reader.issues.raise_any()
     return Parsed(text, root, reader.nodes.positions)
@@ -56,8 +57,9 @@ def read(text: str) -> Parsed:
 class _Reader:
     """Reads one expression, each method one part of the grammar."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, environment: Environment) -> None:
         self.nodes = Nodes()
+        self._environment = environment
         self.issues = Issues(text, self.nodes.positions)
         self._tokens = list(tokens(text))
         self._place = 0
@@ -175,18 +177,26 @@ class _Reader:
             if dot := self._taken("."):
                 node = self._selected(node, dot)
             elif bracket := self._taken("["):
-                function = "_[?_]" if self._taken("?") else "_[_]"
-                index = self._expr()
-                self._expect("]")
-                node = self._measured(self.nodes.call(bracket.at, function, node, index), 1, node, index)
+                node = self._indexed(node, bracket)
             else:
                 return node
+
+    def _indexed(self, operand: Expr, bracket: Token) -> Expr:
+        optional = self._taken("?")
+        index = self._expr()
+        self._expect("]")
+        if optional and not self._environment.optional_syntax:
+            return self._mistake(bracket.at, "unsupported syntax '[?'")
+        call = self.nodes.call(bracket.at, "_[?_]" if optional else "_[_]", operand, index)
+        return self._measured(call, 1, operand, index)
 
     def _selected(self, operand: Expr, dot: Token) -> Expr:
         optional = self._taken("?")
         name = self._taken("quoted") or self._expect("name")
         field = name.text.strip("`")
         if optional:
+            if not self._environment.optional_syntax:
+                return self._mistake(dot.at, "unsupported syntax '.?'")
             return self._measured(
                 self.nodes.call(dot.at, "_?._", operand, self.nodes.literal(name.at, field)), 1, operand
             )
@@ -200,7 +210,8 @@ class _Reader:
         args = self._list(")", self._expr)
         inner = args if target is None else [target, *args]
         try:
-            node = expanded(self.nodes, at, function, target, args)
+            known = (function, len(args)) not in self._environment.unknown_macros
+            node = expanded(self.nodes, at, function, target, args) if known else None
         except MacroError as error:
             node = self._mistake(self.nodes.positions[error.node.id], str(error))
         return self._measured(node or self.nodes.call(at, function, *args, target=target), target is not None, *inner)
@@ -273,16 +284,23 @@ class _Reader:
 
     def _list_literal(self, at: int) -> Expr:
         number = self.nodes.number(at)
-        found = self._list("]", lambda: (self._taken("?") is not None, self._expr()), loose=True)
+        found = self._list("]", lambda: (self._is_optional(), self._expr()), loose=True)
         items = tuple(item for _, item in found)
         optional = frozenset(place for place, (is_optional, _) in enumerate(found) if is_optional)
         return self._measured(ListLiteral(number, items, optional), 0, *items)
 
+    def _is_optional(self) -> bool:
+        """Whether the mark of an item that may be missing comes next, which is taken."""
+        mark = self._taken("?")
+        if mark and not self._environment.optional_syntax:
+            self._mistake(mark.at, "unsupported syntax '?'")
+        return mark is not None
+
     def _map_entry(self) -> Entry:
-        optional = self._taken("?")
+        optional = self._is_optional()
         key = self._expr()
         colon = self._expect(":")
-        return Entry(self.nodes.number(colon.at), key, self._expr(), optional is not None)
+        return Entry(self.nodes.number(colon.at), key, self._expr(), optional)
 
     def _message(self, name: str) -> Expr:
         number = self.nodes.number(self._take().at)
@@ -290,10 +308,10 @@ class _Reader:
         return self._measured(Message(number, name, entries), 0, *_inner(entries))
 
     def _field(self) -> Entry:
-        optional = self._taken("?")
+        optional = self._is_optional()
         name = self._taken("quoted") or self._expect("name")
         colon = self._expect(":")
-        return Entry(self.nodes.number(colon.at), name.text.strip("`"), self._expr(), optional is not None)
+        return Entry(self.nodes.number(colon.at), name.text.strip("`"), self._expr(), optional)
 
     def _mistake(self, at: int, message: str) -> Expr:
         """Notes a mistake that leaves the grammar as it is; what it is made in stands for nothing."""

@@ -44,8 +44,12 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
 """Function → whether a literal that is its first argument is right."""
 
 
-def check_literals(checked: Checked) -> None:
+def check_literals(checked: Checked, *, all_kinds: bool = True) -> None:
     """Tells what is wrong with the constants of an expression.
+
+    Args:
+        checked: the expression.
+        all_kinds: whether to look at more than lists and maps.
 
     Raises:
         CompileError: there is something.
@@ -53,12 +57,12 @@ def check_literals(checked: Checked) -> None:
     issues = Issues(checked.parsed.text, checked.parsed.positions)
     nodes: _Nodes = list(_all(checked.parsed.root, formats=False))
     _check_mixed(nodes, checked, issues)
-    for function, is_right in _CHECKS.items():
+    for function, is_right in _CHECKS.items() if all_kinds else ():
         for node, _ in nodes:
             literal = node.args[0] if isinstance(node, Call) and node.function == function and node.args else None
             if isinstance(literal, Literal) and not is_right(literal.value):
                 issues.add(literal.id, f"invalid {function} argument")
-    for node, _ in nodes:
+    for node, _ in nodes if all_kinds else ():
         for place, message in format_issues(node, checked):
             issues.add(place, message)
     issues.raise_any()

@@ -16,6 +16,16 @@ from apiserver.api.rules.language.syntax import (
     Select,
 )
 
+MOST_COPIES = 20_000
+
+
+class TooManyError(ValueError):
+    """Macros within what macros are called on make the expression too large.
+
+    The limit is ours. Upstream has none and runs out of memory: optMap() copies what it is called on, so each that is
+    called on another one doubles it.
+    """
+
 
 class Nodes:
     """Makes nodes of one expression.
@@ -26,6 +36,7 @@ class Nodes:
 
     def __init__(self) -> None:
         self.positions: dict[int, int] = {}
+        self._copies = 0
 
     def number(self, at: int) -> int:
         """The number of a new node that stands there."""
@@ -50,7 +61,14 @@ class Nodes:
         return ListLiteral(self.number(at), items, frozenset())
 
     def copy(self, node: Expr) -> Expr:
-        """The same expression at the same place, as other nodes."""
+        """The same expression at the same place, as other nodes.
+
+        Raises:
+            TooManyError: too many have been copied.
+        """
+        self._copies += 1
+        if self._copies > MOST_COPIES:
+            raise TooManyError(f"expression has more than {MOST_COPIES} nodes that its macros copy")
         number = self.number(self.positions[node.id])
         match node:
             case Literal() | Ident():

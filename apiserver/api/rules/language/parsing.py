@@ -10,15 +10,17 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from apiserver.api.rules.language.environments import STORED, Environment
 from apiserver.api.rules.language.grammar import TooDeepError, read
 from apiserver.api.rules.language.issues import CompileError
+from apiserver.api.rules.language.making import TooManyError
 from apiserver.api.rules.language.syntax import Parsed
 from apiserver.api.rules.language.tokens import NotAnExpressionError
 
 if TYPE_CHECKING:
     from cel_expr_python import cel
 
-_LONGEST = 100_000
+_LONGEST, _LONGEST_KEPT = 100_000, 2000
 
 _REWORDED = (  # what the library tells otherwise than upstream, and upstream's words
     (
@@ -30,20 +32,34 @@ _REWORDED = (  # what the library tells otherwise than upstream, and upstream's 
 )
 
 
-@lru_cache(maxsize=2048)  # a rule is parsed when its definition is created, and again for each version that has it
-def parse(text: str) -> Parsed:
+def parse(text: str, environment: Environment = STORED) -> Parsed:
     """The expression that the text says.
+
+    Args:
+        text: the expression.
+        environment: which macros and signs there are.
 
     Raises:
         CompileError: it says none.
     """
     if len(text) > _LONGEST:
         raise _nowhere(f"expression code point size exceeds limit: size: {len(text)}, limit {_LONGEST}")
+    if environment is not STORED or len(text) > _LONGEST_KEPT:
+        return _parsed(text, environment)
+    return _kept(text)
+
+
+@lru_cache(maxsize=1024)  # a rule is parsed when its definition is created, and again for each version that has it
+def _kept(text: str) -> Parsed:
+    return _parsed(text, STORED)
+
+
+def _parsed(text: str, environment: Environment) -> Parsed:
     try:
-        return read(text)
+        return read(text, environment)
     except NotAnExpressionError:
         raise CompileError(_words(text)) from None
-    except TooDeepError as error:
+    except (TooDeepError, TooManyError) as error:
         raise _nowhere(str(error)) from None
 
 

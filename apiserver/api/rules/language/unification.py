@@ -3,9 +3,13 @@
 from dataclasses import replace
 
 from apiserver.api.rules.language.celtypes import DYN, CelType
+from apiserver.api.rules.language.issues import CompileError
 
 Bindings = dict[str, CelType]
 """Parameter → the type found for it."""
+
+_MOST = 2000
+"""How many types a type may be made of. Ours: upstream has no limit, and {x: x} has twice as many as x."""
 
 _NULLABLE = frozenset(("opaque", "struct", "timestamp", "duration", "null_type"))
 """What may be null, in types checked as of old."""
@@ -16,6 +20,7 @@ class Unifier:
 
     def __init__(self) -> None:
         self.bindings: Bindings = {}
+        self._changes: list[tuple[str, CelType | None]] = []
 
     def fits(self, one: CelType, two: CelType) -> bool:
         """Whether one type can be assigned to the other; what that says about parameters is kept if so."""
@@ -23,15 +28,40 @@ class Unifier:
 
     def all_fit(self, ones: tuple[CelType, ...], twos: tuple[CelType, ...]) -> bool:
         """Whether types can be assigned to others, each to the one at its place."""
-        before = dict(self.bindings)
+        before = len(self._changes)
         if self._lists_fit(ones, twos):
             return True
-        self.bindings = before
+        while len(self._changes) > before:
+            name, known = self._changes.pop()
+            if known is None:
+                del self.bindings[name]
+            else:
+                self.bindings[name] = known
         return False
 
+    def _bind(self, parameter: CelType, kind: CelType) -> None:
+        self._changes.append((parameter.name, self.bindings.get(parameter.name)))
+        self.bindings[parameter.name] = kind
+
     def resolved(self, kind: CelType, *, final: bool = False) -> CelType:
-        """The type with its parameters replaced by what was found; what was not is dyn at the end."""
+        """The type with its parameters replaced by what was found; what was not is dyn at the end.
+
+        Raises:
+            CompileError: the type is too large.
+        """
+        if kind.params or kind.kind == "param":
+            self._check_size(kind)
         return substituted(kind, self.bindings, final=final)
+
+    def _check_size(self, kind: CelType) -> None:
+        waiting, count = [kind], 0
+        while waiting:
+            found = waiting.pop()
+            count += 1
+            if count > _MOST:
+                raise CompileError(f"ERROR: <input>:-1:0: type has more than {_MOST} parts")
+            bound = self.bindings.get(found.name) if found.kind == "param" else None
+            waiting += found.params if bound is None else (bound,)
 
     def _lists_fit(self, ones: tuple[CelType, ...], twos: tuple[CelType, ...]) -> bool:
         return len(ones) == len(twos) and all(self._fits(a, b) for a, b in zip(ones, twos, strict=True))
@@ -57,7 +87,7 @@ class Unifier:
         bound = self.bindings.get(parameter.name)
         if bound is None:
             if not self._occurs(parameter, kind):
-                self.bindings[parameter.name] = kind
+                self._bind(parameter, kind)
                 return True
             return False
         if kind == bound:
@@ -66,7 +96,7 @@ class Unifier:
             return False
         general = kind if is_more_general(kind, bound) else bound
         if not self._occurs(parameter, general):
-            self.bindings[parameter.name] = general
+            self._bind(parameter, general)
         return True
 
     def _occurs(self, parameter: CelType, within: CelType) -> bool:

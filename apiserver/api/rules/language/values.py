@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from apiserver.api.go_values import go_text
 
@@ -125,9 +125,15 @@ class Entries:
 
 
 class Items:
-    """A list that is no Python list: its items are made when they are asked for."""
+    """A list that is no Python list: its items are made when they are asked for.
+
+    Attributes:
+        effort: how much longer it takes to compare or to join an item of it than one of others.
+    """
 
     __slots__ = ()
+
+    effort: ClassVar[int] = 1
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -246,9 +252,27 @@ def _lists_equal(left: Any, right: Any) -> bool:
             return False
         raise no_such_overload()
     others = items_of(right)
-    if isinstance(left, Items):
-        return left.equals(others)
-    return len(left) == len(others) and all(map(equals, left, others))
+    return left.equals(others) if isinstance(left, Items) else all_equal(left, others)
+
+
+def all_equal(ones: list[Any], others: list[Any]) -> bool:
+    """Whether lists have equal items in the same order; many that are all of one type are left to Python."""
+    if len(ones) != len(others):
+        return False
+    if len(ones) > _FEW and (kind := one_type(ones)) in _EXACT and kind is one_type(others):
+        return ones == others
+    return all(map(equals, ones, others))
+
+
+def one_type(items: list[Any]) -> type | None:
+    """The type that all of some items have, None where they have several or there are none."""
+    kinds = set(map(type, items))
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+_FEW = 16
+_EXACT = frozenset((bool, int, str, bytes))
+"""What Python compares as CEL does, with others of the type."""
 
 
 def _optionals_equal(left: Optional, right: Any) -> bool:
