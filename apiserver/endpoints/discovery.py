@@ -4,7 +4,7 @@ import base64
 import hashlib
 import platform
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 
@@ -31,18 +31,35 @@ class Document:
     etag: str = ""
 
 
+def verbs_of(row: Resource) -> tuple[str, ...]:
+    """What can be done with a row."""
+    return row.verbs
+
+
 class Discovery:
     """The discovery documents of a table, each made on first use and kept until the table changes.
 
     Args:
-        table: what is served; call invalidate() after a row has come or gone.
+        table: what is served; call invalidate() after a row has come or gone, or when other verbs are to be told.
         minor: the Kubernetes release that is played: 34 for v1.34.0.
         address: "host:port" under which clients reach the server.
         other_paths: the paths beside the API's that "/" lists ("/healthz", "/metrics", ...).
+        verbs: what is told that can be done with a row, which may be less than can be done; a row of which it gives
+            nothing is not told of.
     """
 
-    def __init__(self, table: ResourceTable, *, minor: int, address: str, other_paths: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        table: ResourceTable,
+        *,
+        minor: int,
+        address: str,
+        other_paths: Iterable[str] = (),
+        verbs: Callable[[Resource], tuple[str, ...]] = verbs_of,
+    ) -> None:
         self._table = table
+        self._verbs = verbs
+        self._told: ResourceTable | None = None
         self._minor = minor
         self._address = address
         self._other_paths = tuple(other_paths)
@@ -51,6 +68,7 @@ class Discovery:
 
     def invalidate(self) -> None:
         """Forget all documents: the table has changed."""
+        self._told = None
         self._documents.clear()
         self._order.clear()
 
@@ -90,7 +108,7 @@ class Discovery:
             return None
         return self._made(
             ("resources", group, version),
-            lambda: _document(_resource_list(api_version(group, version), self._rows(group, version))),
+            lambda: _document(_resource_list(api_version(group, version), self._rows(group, version), self._has_hash)),
         )
 
     def aggregated(self, root: str, version: str) -> Document:
@@ -111,12 +129,26 @@ class Discovery:
     def _groups(self) -> dict[str, list[str]]:
         """Group → versions, both in the order of discovery."""
         if not self._order:
-            groups = self._table.groups()
+            groups = self._rows_told().groups()
             self._order.update((group, groups[group]) for group in sorted(groups, key=group_rank))
         return self._order
 
+    def _rows_told(self) -> ResourceTable:
+        """The rows that are told of, with the verbs that are told."""
+        if self._told is None:
+            told = ((row, self._verbs(row)) for row in self._table)
+            rows = (row if verbs == row.verbs else replace(row, verbs=verbs) for row, verbs in told if verbs)
+            self._told = ResourceTable(rows)
+        return self._told
+
+    def _has_hash(self, row: Resource) -> bool:
+        """Is a row's storageVersionHash told? That of a custom kind is not where the stored version is not served."""
+        if "watch" not in row.verbs:  # what cannot be watched is not stored
+            return False
+        return not row.custom or self._rows_told().find(row.group, row.storage_version, row.plural) is not None
+
     def _rows(self, group: str, version: str) -> list[Resource]:
-        rows = (row for row in self._table if (row.group, row.version) == (group, version))
+        rows = (row for row in self._rows_told() if (row.group, row.version) == (group, version))
         return sorted(rows, key=lambda row: row.plural)
 
     def _all_paths(self) -> Iterator[str]:
@@ -189,13 +221,13 @@ def _api_group(group: str, versions: list[str]) -> Obj:
     return {"name": group, "versions": entries, "preferredVersion": entries[0]}
 
 
-def _resource_list(group_version: str, rows: list[Resource]) -> Obj:
-    entries = [entry for row in rows for entry in (_resource(row), *_subresources(row))]
+def _resource_list(group_version: str, rows: list[Resource], has_hash: Callable[[Resource], bool]) -> Obj:
+    entries = [entry for row in rows for entry in (_resource(row, hashed=has_hash(row)), *_subresources(row))]
     versioned = {"apiVersion": "v1"} if "/" in group_version else {}
     return {"kind": "APIResourceList", **versioned, "groupVersion": group_version, "resources": entries}
 
 
-def _resource(row: Resource) -> Obj:
+def _resource(row: Resource, *, hashed: bool) -> Obj:
     entry: Obj = {
         "name": row.plural,
         "singularName": row.singular,
@@ -204,7 +236,7 @@ def _resource(row: Resource) -> Obj:
         "verbs": row.verbs,
         **_nicknames(row),
     }
-    if "watch" in row.verbs:  # what cannot be watched is not stored
+    if hashed:
         entry["storageVersionHash"] = storage_version_hash(row)
     return entry
 

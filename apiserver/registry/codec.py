@@ -5,8 +5,7 @@ What is stored is the object's JSON without a resourceVersion, since that is kno
 """
 
 from collections.abc import Iterable
-from math import inf
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import orjson
 
@@ -19,33 +18,44 @@ from etcd.store import KeyValue
 Buffer = bytes | memoryview
 
 
-class Attached(NamedTuple):
+class Edition:
+    """One state of the schemas of a custom kind: what was written or seen by it is read as it is stored."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class Attached:
     """What the store keeps beside the bytes of an object, so that selectors decide without decoding.
 
     Attributes:
         labels: metadata.labels.
         fields: the kind's selectable fields, metadata.name and metadata.namespace among them.
+        edition: by which the bytes are known to need no change when they are read; None: that is not known.
     """
 
     labels: dict[str, str]
     fields: dict[str, str]
+    edition: Edition | None = None
 
 
 class Codec:
     """Reads and writes the stored form of one kind, in one version that is served."""
 
-    def __init__(self, resource: Resource, conversion: Conversion | None = None, *, current: float = inf) -> None:
+    def __init__(
+        self, resource: Resource, conversion: Conversion | None = None, *, edition: Edition | None = None
+    ) -> None:
         """Make the codec of a resource.
 
         Args:
             resource: the row; objects come and go in its version.
             conversion: to and from the stored version, None where they are alike.
-            current: the revision from which on what is stored needs no conversion when it is read.
+            edition: of what is stored, if it needs no conversion once it is of this edition; None: it always needs it.
         """
         self.resource = resource
         self._to_storage = conversion.to_storage if conversion else None
         self._convert = conversion.from_storage if conversion else None
-        self._current = current
+        self.edition = edition
         self._stored_api_version = api_version(resource.storage_group, resource.storage_version)
         # a merge keeps the order of its left side: the head comes first, so that it can be cut off by length
         self._order: Obj = {"kind": resource.kind, "apiVersion": "", "metadata": None}
@@ -79,6 +89,14 @@ class Codec:
             obj["metadata"]["resourceVersion"] = str(kv.mod_revision)
         return obj
 
+    def keeps(self, kv: KeyValue) -> bool:
+        """Would the object be stored again as it is?"""
+        if self._convert is None or self._is_current(kv):
+            return True
+        again: Obj = orjson.loads(self.encode(self.decode(kv)))  # conversions may change the order of fields
+        stored: Obj = orjson.loads(kv.value)
+        return again == stored
+
     def json(self, kv: KeyValue) -> bytes:
         """The object's JSON as it is answered."""
         return self._stamped(self._head, kv)
@@ -97,22 +115,31 @@ class Codec:
             for kv in kvs:
                 pieces += (b",", self._stamped(b'{"metadata":{', kv))
             return pieces[1:]
-        cut = self._cut
+        head, cut = self._stored_head, self._cut
         for kv in kvs:
+            value = kv.value if kv.value.startswith(head) else self._reheaded(kv.value)
             pieces.append(b',{"metadata":{"resourceVersion":"%d",' % kv.mod_revision)
-            pieces.append(memoryview(kv.value)[cut:])
+            pieces.append(memoryview(value)[cut:])
         pieces[:1] = [memoryview(piece)[1:] for piece in pieces[:1]]  # no comma before the first
         return pieces
 
     def _stamped(self, head: bytes, kv: KeyValue) -> bytes:
         if self._convert is not None and not self._is_current(kv):
             obj = self._convert(orjson.loads(kv.value)) | {"apiVersion": self.resource.api_version}
-            return _join(head, kv.mod_revision, orjson.dumps(self._order | obj)[len(self._head) :])
-        return _join(head, kv.mod_revision, kv.value[self._cut :])
+            value = orjson.dumps(self._order | obj)
+            if value == kv.value:
+                kv.attached.edition = self.edition
+            return _join(head, kv.mod_revision, value[len(self._head) :])
+        value = kv.value if kv.value.startswith(self._stored_head) else self._reheaded(kv.value)
+        return _join(head, kv.mod_revision, value[self._cut :])
+
+    def _reheaded(self, value: bytes) -> bytes:
+        """What another release stored, in another version, with the head that is cut off here."""
+        return orjson.dumps(self._order | orjson.loads(value) | {"apiVersion": self._stored_api_version})
 
     def _is_current(self, kv: KeyValue) -> bool:
-        """Needs it no conversion? What was under way when the stored version changed says another one at its head."""
-        return kv.mod_revision >= self._current and kv.value.startswith(self._stored_head)
+        """Needs it no conversion?"""
+        return self.edition is not None and kv.attached.edition is self.edition
 
 
 def _join(head: bytes, revision: int, rest: bytes) -> bytes:

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from math import inf
 from typing import NamedTuple
 
 import orjson
 
-from apiserver.api import field
+from apiserver.api import errors, field
+from apiserver.api.errors import ApiError
 from apiserver.api.field import FieldError
 from apiserver.api.field_kinds import Struct
 from apiserver.api.field_schema import FieldSchema
@@ -18,6 +18,8 @@ from apiserver.api.scale_paths import ScalePaths, scale_paths
 from apiserver.api.schema import Decoded, DecodeError, Schema, may_repeat_fields, repeated_fields
 from apiserver.api.structural import Structural
 from apiserver.api.structural.openapi import published
+from apiserver.registry.codec import Edition
+from apiserver.registry.kruise_conversion import conversion
 from apiserver.registry.validation.custom_scale import scale_spec, scale_status
 from apiserver.registry.validation.embedded import validate_embedded
 
@@ -37,6 +39,10 @@ _BLOCKING = frozenset(
 """Errors after which rules are not looked at, as they could fail for the same reason (customresource/strategy.go)."""
 _DEEPEST = 128
 """Brackets that a text may have to be looked into without a look at how they are nested."""
+_NO_WEBHOOKS = (
+    "this server calls no webhooks; use the version that is stored, or set spec.conversion.strategy to None in its "
+    "CustomResourceDefinition"
+)
 _UNCHECKED = (
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation"
@@ -50,24 +56,56 @@ class Types(NamedTuple):
     fields: FieldSchema
 
 
+class Versions:
+    """The versions of a kind as its definition has them, served or not, and how objects get from one to another.
+
+    Attributes:
+        entries: those of the definition's spec.versions, by name.
+        storage: the name of the one that is stored.
+        is_converted: whether the objects of all are alike but for what their schemas know: conversion is "None".
+        edition: what objects that are written by these schemas are known by.
+    """
+
+    def __init__(self, spec: Obj, types: Types) -> None:
+        """Take the spec of a definition."""
+        self.entries: Mapping[str, Obj] = {each["name"]: each for each in spec["versions"]}
+        self.storage = next((name for name, each in self.entries.items() if each.get("storage")), "")
+        self.is_converted = (spec.get("conversion") or {}).get("strategy") != "Webhook"
+        self.edition = Edition()
+        self.types = types
+        self._structurals: dict[str, Structural] = {}
+
+    def structural(self, name: str) -> Structural | None:
+        """The schema of a version at work, None where there is no such version (any more)."""
+        found = self._structurals.get(name)
+        if found is None and name in self.entries:
+            found = self._structurals[name] = Structural(_schema(self.entries[name]), self.types.schema)
+        return found
+
+    def says_the_same(self, other: "Versions") -> bool:
+        """Whether objects are read and written by others as by these."""
+        return self.entries == other.entries and self.is_converted == other.is_converted
+
+
 class CustomKind:
     """A custom kind in one version that is served; what is made of its schema is compiled when it is first needed.
 
     Attributes:
         resource: its row.
+        versions: all versions of the kind.
         version: the entry of the definition's spec.versions.
-        storage: that of the version that is stored.
-        since: the revision from which on everything was written by this schema; what is older is read through it.
         terminates: whether its definition is being deleted, so that no more of its objects are made.
+        verbs: what discovery says that can be done with it; () where its definition is not Established, and neither
+            discovery nor OpenAPI tells of it.
     """
 
-    def __init__(self, resource: Resource, version: Obj, *, storage: Obj, since: int, types: Types) -> None:
+    def __init__(self, resource: Resource, versions: Versions) -> None:
         self.resource = resource
-        self.version = version
-        self.storage = storage
-        self.since = since
+        self.versions = versions
+        self.version = versions.entries[resource.version]
         self.terminates = False
-        self._types = types
+        self.verbs: tuple[str, ...] = resource.verbs
+        self._types = versions.types
         self._published: Obj | None = None
 
     @property
@@ -78,7 +116,9 @@ class CustomKind:
     @cached_property
     def structural(self) -> Structural:
         """The schema at work."""
-        return Structural(self.schema, self._types.schema)
+        found = self.versions.structural(self.resource.version)
+        assert found is not None, "a row is that of a version"
+        return found
 
     @cached_property
     def fields(self) -> Struct:
@@ -122,25 +162,57 @@ class CustomKind:
         return Decoded(obj, repeated + tuple([f'unknown field "{path}"' for path in unknown]) if strict else ())
 
     @property
-    def current(self) -> float:
-        """The revision from which on what is stored is as this version has it."""
-        return self.since if self.version.get("storage") else inf
+    def current(self) -> Edition | None:
+        """The edition of which what is stored is as this version has it; None: its objects are never stored as such."""
+        return self.versions.edition if self.resource.version == self.versions.storage else None
 
     def reread(self, stored: Obj) -> Obj:
-        """An object that was stored by another schema, as this version has it; the argument may be changed."""
-        self.structural.coerce(stored, drops=True)
-        self.structural.default(stored)
+        """An object that was stored by another schema, as this version has it; the argument may be changed.
+
+        Upstream's crdConversionRESTOptionsGetter: the version that it was stored in prunes it and gives the defaults.
+
+        Raises:
+            ApiError: 500, it is to be converted by a webhook.
+        """
+        written_in = self.restored(stored)
+        if written_in != self.resource.version:
+            stored = self._converted(stored, written_in, self.resource.version)
+            self.structural.coerce(stored, drops=True)
         return stored
 
+    def restored(self, stored: Obj) -> str:
+        """Make of an object in the store what the version that it was stored in says now; answers with its name."""
+        written_in: str = stored["apiVersion"].rpartition("/")[2]
+        stored["metadata"].setdefault("generation", 1)
+        if structural := self.versions.structural(written_in):
+            structural.coerce(stored, drops=True)
+            structural.default(stored)
+        return written_in
+
     def stored(self, obj: Obj) -> Obj:
-        """An object of this version as the stored version has it: without what that does not know, in place."""
-        if self.storage is not self.version:
-            self._stored.prune(obj)
+        """An object of this version as the stored version has it: without what that does not know, in place.
+
+        Raises:
+            ApiError: 500, it is to be converted by a webhook.
+        """
+        if self.resource.version != self.versions.storage:
+            obj = self._converted(obj, self.resource.version, self.versions.storage)
+            if structural := self.versions.structural(self.versions.storage):
+                structural.prune(obj)
         return obj
 
-    @cached_property
-    def _stored(self) -> Structural:
-        return Structural(_schema(self.storage), self._types.schema)
+    def _converted(self, obj: Obj, source: str, target: str) -> Obj:
+        """An object of another version, before that prunes it; of OpenKruise's webhook the work is done here.
+
+        Raises:
+            ApiError: 500, another webhook is to be asked.
+        """
+        if self.versions.is_converted:
+            return obj
+        group, kind = self.resource.group, self.resource.kind
+        if (convert := conversion(group, kind, source=source, target=target)) is None:
+            raise ApiError(500, "", f"conversion webhook for {group}/{source}, Kind={kind} failed: {_NO_WEBHOOKS}")
+        return convert(obj)
 
     def problems(self, obj: Obj, old: Obj | None = None, *, of_status: bool = False) -> list[FieldError]:
         """What is wrong with an object beside its metadata (customresource/strategy.go and validator.go).
@@ -168,40 +240,73 @@ class CustomKind:
 
 
 class Customs:
-    """The custom kinds of one server, by group, version and kind; the rows of the table come and go with them."""
+    """The custom kinds of one server, by group, version and kind.
+
+    Attributes:
+        table: the rows of all kinds; those of custom ones come and go with them.
+    """
 
     def __init__(self, table: ResourceTable) -> None:
-        self._table = table
+        self.table = table
         self._kinds: dict[Place, CustomKind] = {}
+        self._selecting: dict[str, CustomKind] = {}
         self._listeners: list[Listener] = []
 
     def find(self, resource: Resource) -> CustomKind | None:
         """What serves a row, None where it is a built-in one."""
-        return self._kinds.get((resource.group, resource.version, resource.kind))
+        return self._kinds.get(_place(resource)) if resource.custom else None
 
     def columns(self, resource: Resource) -> Sequence[Obj] | None:
         """The additionalPrinterColumns of a row, None where it is a built-in one."""
         kind = self.find(resource)
         return None if kind is None else kind.version.get("additionalPrinterColumns") or ()
 
+    def verbs(self, resource: Resource) -> tuple[str, ...]:
+        """What discovery says that can be done with a row, built in or custom; () where it does not tell of it."""
+        kind = self.find(resource) if resource.custom else None
+        return resource.verbs if kind is None else kind.verbs
+
+    def check_resolved(self, resource: Resource) -> None:
+        """Refuse any request for a kind whose names are accepted, but which is not Established.
+
+        What keeps it from that is a webhook whose certificates cannot be read: upstream cannot make a client for it,
+        and does not look at the request any further (customresource_handler.go's getOrCreateServingInfoFor).
+
+        Raises:
+            ApiError: 500.
+        """
+        if resource.custom and not self.verbs(resource):
+            raise errors.internal("error resolving resource")
+
+    def selecting(self, prefix: str) -> CustomKind | None:
+        """One of the versions of the kind whose objects lie under a prefix, if field selectors know more than names."""
+        return self._selecting.get(prefix)
+
     def __iter__(self) -> Iterator[CustomKind]:
         return iter(self._kinds.values())
 
     def listen(self, listener: Listener) -> None:
-        """Have somebody called whenever rows have come, changed or gone."""
+        """Have somebody called whenever rows have come, changed or gone, or what is told of them is another."""
         self._listeners.append(listener)
 
     def serve(self, kinds: list[CustomKind], *, instead: list[CustomKind]) -> None:
         """Serve some kinds from now on, instead of others, which may be the same in an earlier state."""
         for kind in instead:
             if self._kinds.pop(_place(kind.resource), None):
-                self._table.remove(kind.resource)
+                self.table.remove(kind.resource)
         for kind in kinds:
             resource = kind.resource
-            stands = self._table.find(resource.group, resource.version, resource.plural)
+            stands = self.table.find(resource.group, resource.version, resource.plural)
             if stands is None or stands.custom:  # a built-in kind answers before its namesake
-                self._table.add(resource)
+                self.table.add(resource)
                 self._kinds[_place(resource)] = kind
+        self._selecting = {
+            kind.resource.storage_prefix: kind for kind in self._kinds.values() if kind.resource.kept_fields
+        }
+        self.announce()
+
+    def announce(self) -> None:
+        """Have the listeners called, who look again; rows that are the same objects are the same to them."""
         for listener in self._listeners:
             listener()
 

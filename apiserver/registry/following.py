@@ -1,8 +1,9 @@
 """How the server's own chores follow the store: what lies under a prefix, then what comes, and anew when overtaken."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from etcd.store import Compacted, KeyValue, Store, Unavailable, Watcher
+from etcd.store import Compacted, Event, KeyValue, Store, Unavailable, Watcher
 
 Work = Callable[[Watcher, Sequence[KeyValue]], Awaitable[None]]
 
@@ -26,3 +27,12 @@ async def follow(store: Store, prefix: str, work: Work) -> None:
             return
         finally:
             watcher.close()
+
+
+async def next_within(watcher: Watcher, seconds: float | None) -> Sequence[Event]:
+    """The next events, none if none come in time; without a time they are waited for."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await watcher.next()
+    except TimeoutError:
+        return ()

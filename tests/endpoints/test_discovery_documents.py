@@ -152,6 +152,34 @@ def test_a_row_added_shows_after_the_documents_are_invalidated(discovery, table)
     assert discovery.group("b.example.com") is not None
 
 
+def test_the_verbs_that_are_told_may_be_less_than_those_of_the_row(table):
+    told = {"Widget": ("get", "list"), "Pod": ()}
+    served = Discovery(table, minor=34, address="x", verbs=lambda row: told.get(row.kind, row.verbs))
+    (widgets,) = read(served.resources("a.example.com", "v1"))["resources"]
+    assert widgets["verbs"] == ["get", "list"]
+    groups = read(served.aggregated("apis", "v2"))["items"]
+    assert groups[1]["versions"][0]["resources"][0]["verbs"] == ["get", "list"]
+    assert [each["name"] for each in read(served.resources("", "v1"))["resources"]] == ["bindings"]
+    told |= {"Widget": (), "Pod": ("get",)}
+    served.invalidate()
+    assert [each["name"] for each in read(served.resources("", "v1"))["resources"]] == ["bindings", "pods"]
+    assert served.group("a.example.com") is served.resources("a.example.com", "v1") is None
+    assert "/apis/a.example.com" not in read(served.paths())["paths"]
+
+
+def test_a_custom_kind_has_a_hash_only_where_its_stored_version_is_served():
+    old = row("a.example.com", "v1beta1", "Widget", storage_version="v1", custom=True)
+    table = ResourceTable([old])
+    served = Discovery(table, minor=34, address="x")
+    assert "storageVersionHash" not in read(served.resources("a.example.com", "v1beta1"))["resources"][0]
+    table.add(row("a.example.com", "v1", "Widget", custom=True))
+    served.invalidate()
+    hashes = [
+        read(served.resources("a.example.com", v))["resources"][0]["storageVersionHash"] for v in ("v1", "v1beta1")
+    ]
+    assert hashes[0] == hashes[1]
+
+
 def test_the_root_lists_all_paths_sorted(discovery):
     assert read(discovery.paths())["paths"] == [
         "/api",

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -236,6 +237,37 @@ def test_only_what_changed_is_made_anew_after_the_documents_are_invalidated(defi
     assert served.v3("apis/apps/v1") is apps
     assert served.v3("apis/example.com/v1").hash != widgets.hash
     assert served.v2().hash != everything.hash
+
+
+def test_documents_of_what_is_gone_are_let_go(definitions):
+    gone = widget()
+    table = ResourceTable([*builtin_rows(definitions), gone])
+    served = OpenAPI(table, definitions, minor=34)
+    paths = ("apis/apps/v1", "apis/example.com", "apis/example.com/v1")
+    apps, *made = (served.v3(path) for path in paths)
+    index = served.index()
+    table.remove(gone)
+    served.invalidate()
+    table.add(gone)
+    served.invalidate()
+    again = [served.v3(path) for path in paths]
+    assert again[0] is apps
+    assert served.index() is index
+    assert again[1:] == made
+    assert not any(one is other for one, other in zip(again[1:], made, strict=True)), "made anew: nobody kept them"
+
+
+def test_a_custom_row_without_a_definition_is_not_told_of(definitions):
+    release = {name: schema for name, schema in definitions.items() if name != WIDGET}
+    customs = {}
+    table = ResourceTable([*builtin_rows(definitions), replace(widget(), custom=True)])
+    served = OpenAPI(table, release, minor=34, customs=lambda: customs)
+    assert served.v3("apis/example.com/v1") is served.v3("apis/example.com") is None
+    assert not [path for path in json.loads(served.v2().body)["paths"] if "example.com" in path]
+    customs[WIDGET] = WIDGET_SCHEMA
+    served.invalidate()
+    assert served.v3("apis/example.com/v1") is not None
+    assert [path for path in json.loads(served.v2().body)["paths"] if "example.com" in path]
 
 
 def fields(message):

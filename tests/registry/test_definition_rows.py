@@ -7,7 +7,7 @@ import pytest
 
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Subresource
-from apiserver.registry.definitions.rows import is_served, rows_of
+from apiserver.registry.definitions.rows import VERBS, WHILE_TERMINATING, is_served, rows_of, told_verbs
 
 NAMES = {
     "plural": "widgets",
@@ -105,3 +105,20 @@ def version(name: str, *, served: bool = True, **more: Any) -> Obj:
 )
 def test_clients_of_a_deprecated_version_are_told_where_to_go(versions, warning):
     assert rows_of(definition(versions=versions))[0].deprecation == warning
+
+
+@pytest.mark.parametrize(
+    ("conditions", "verbs"),
+    [
+        ({}, ()),
+        ({"NamesAccepted": "True", "Established": "False"}, ()),
+        ({"Established": "True"}, VERBS),
+        ({"Established": "True", "Terminating": "True"}, WHILE_TERMINATING),
+        ({"Established": "True", "Terminating": "False"}, VERBS),
+    ],
+)
+def test_discovery_goes_by_what_conditions_say(conditions, verbs):
+    given = definition()
+    given["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    given["status"]["conditions"] = [{"type": kind, "status": status} for kind, status in conditions.items()]
+    assert told_verbs(given) == verbs

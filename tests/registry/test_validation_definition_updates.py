@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver.api.meta import Obj
-from apiserver.registry.validation.definitions.definition import VALIDATORS
+from apiserver.registry.validation.definitions.definition import VALIDATORS, validator
 
 VALIDATOR = VALIDATORS["apiextensions.k8s.io", "CustomResourceDefinition"]
 ESTABLISHED = [{"type": "Established", "status": "True"}]
@@ -187,3 +187,12 @@ def test_an_approval_that_was_wrong_before_may_be_wrong_in_the_same_way():
     assert updated(approved(""), approved("")) == []
     assert len(updated(approved("perhaps"), approved(""))) == 1
     assert len(updated(approved(""), approved("https://example.com/a"))) == 1
+
+
+def test_a_release_tells_what_rules_may_use_yet():
+    rule = {"rule": "semver('1.2.3').major() == 1"}
+    new = definition(version(schema=schema(type="string", **{"x-kubernetes-validations": [rule]})))
+    assert [*validator(34).create(new)] == []
+    (error,) = validator(33).create(new)
+    assert "undeclared reference to 'semver'" in str(error)
+    assert [*validator(33).update(new, new)] == []

@@ -23,6 +23,9 @@ ALWAYS = (f"{META}.APIResourceList", f"{META}.Status")
 ROOTS = {"api": "APIVersions", "apis": "APIGroupList", "version": ""}
 """Paths of documents that are no resources, and what they answer."""
 
+WHOLE = frozenset(("v2", "v2+protobuf", "v3"))
+"""What the documents about all paths are kept as."""
+
 
 @dataclass(frozen=True, slots=True)
 class OpenAPIDocument:
@@ -44,7 +47,8 @@ class OpenAPI:
         table: what is served; call invalidate() after a row has come or gone.
         definitions: of the release, by name, with references to "#/$defs/NAME".
         minor: the Kubernetes release that is played: 34 for v1.34.0.
-        customs: gives those of custom kinds, in version 3; their lists need none.
+        customs: gives those of custom kinds, in version 3; their lists need none. A custom row without one is not told
+            of.
     """
 
     def __init__(
@@ -68,9 +72,16 @@ class OpenAPI:
     def invalidate(self) -> None:
         """Forget what custom resources may have changed; documents whose hash stays are made only once."""
         self._known = None
+        self._let_go()
         self._rows.clear()
         self._kinds.clear()
         self._hashes.clear()
+
+    def _let_go(self) -> None:
+        """Keep no document of a group or version that is gone."""
+        there = {path for row in self._table for path in (f"apis/{row.group}", _path_of(row))}
+        for path in self._made.keys() - there - ROOTS.keys() - WHOLE:
+            del self._made[path]
 
     @property
     def _definitions(self) -> Mapping[str, Obj]:
@@ -113,6 +124,8 @@ class OpenAPI:
         if not self._rows:
             self._rows.update((root, []) for root in ROOTS)
             for row in self._table:
+                if row.custom and row.definition not in self._definitions:
+                    continue
                 if row.group:
                     self._rows.setdefault(f"apis/{row.group}", [])
                 self._rows.setdefault(_path_of(row), []).append(row)
@@ -123,7 +136,7 @@ class OpenAPI:
         found = self._hashes.get(key)
         if found is None:
             rows = self._paths().get(key)
-            about = list(self._table) if rows is None else rows
+            about = [row for each in self._paths().values() for row in each] if rows is None else rows
             custom = [self._definitions.get(row.definition) for row in about if row.group not in KINDS]
             state = f"{FORMAT} {self._release} {key} {about}".encode() + orjson.dumps(custom)
             found = self._hashes[key] = hashlib.sha512(state).hexdigest().upper()

@@ -11,6 +11,8 @@ from apiserver.api.meta import Obj
 from apiserver.api.schema import DecodeError, Schema
 from apiserver.api.united_deployments import GROUP, KIND, TEMPLATES, template_field
 from apiserver.registry.admission.chain import Attributes
+from apiserver.registry.admission.shapes import REQUIREMENTS, SELECTOR, SHARE, TEXTS, ensure_spec, fits
+from apiserver.registry.defaults.kruise_sets import default_set_template
 from apiserver.registry.defaults.pods import default_template
 from apiserver.registry.defaults.united_deployments import default_united_deployment
 from apiserver.registry.defaults.workloads import default_stateful_set
@@ -45,6 +47,7 @@ class UnitedDeployments:
         obj, old = attributes.obj, attributes.old
         if obj is None or attributes.operation not in ("CREATE", "UPDATE") or attributes.target.subresource:
             return
+        ensure_spec(obj, old)
         spec = obj.get("spec")
         if not isinstance(spec, dict) or not fits(spec, _SPEC) or _lacks_a_spec(spec):
             _refuse_what_no_schema_tells_of(spec)
@@ -68,16 +71,19 @@ class UnitedDeployments:
             ApiError: 400, it is none.
         """
         name = template_field(spec)
-        if name in ("", CLONES):
+        if not name:
             return {}
         given = spec["template"][name].get("spec") or {}
         if name != STATEFUL:
             template = self._typed(_POD_TEMPLATE, given.get("template") or {})
+            if name == CLONES:  # that it holds pods is all that is asked of it
+                return {}
             default_template(template)
             return {"template": template}
         workload = self._typed(_STATEFUL_SET, given | {"selector": spec.get("selector"), "replicas": 1})
         if rolling := (workload.get("updateStrategy") or {}).get("rollingUpdate"):
             rolling.pop("partition", None)
+        default_set_template(workload.get("template") or {})
         default_stateful_set({"spec": workload})
         return workload
 
@@ -128,16 +134,13 @@ def _write_back(spec: Obj, workload: Obj) -> None:
 
 # -- whether an object is what the schema says, before it is looked into -----------------------------------------------
 
-_TEXTS = {"*": str}
-_REQUIREMENTS = [{"key": str, "operator": str, "values": [str]}]
-_SHARE = (int, str)
 _SUBSET = {
     "name": str,
-    "nodeSelectorTerm": {"matchExpressions": _REQUIREMENTS, "matchFields": _REQUIREMENTS},
+    "nodeSelectorTerm": {"matchExpressions": REQUIREMENTS, "matchFields": REQUIREMENTS},
     "tolerations": [{"key": str, "operator": str, "value": str, "effect": str, "tolerationSeconds": int}],
-    "replicas": _SHARE,
-    "minReplicas": _SHARE,
-    "maxReplicas": _SHARE,
+    "replicas": SHARE,
+    "minReplicas": SHARE,
+    "maxReplicas": SHARE,
 }
 _WORKLOAD = {
     "replicas": int,
@@ -145,7 +148,7 @@ _WORKLOAD = {
     "updateStrategy": {"type": str, "rollingUpdate": {}},
     "strategy": {"type": str, "rollingUpdate": {}},
 }
-_META = {"labels": _TEXTS, "annotations": _TEXTS}
+_META = {"labels": TEXTS, "annotations": TEXTS}
 _OPEN: Mapping[str, Any] = {
     name: {"metadata": _META, "spec": _WORKLOAD if name in (STATEFUL, DEPLOYMENT) else {"template": {}}}
     for name in TEMPLATES
@@ -154,7 +157,7 @@ _OPEN: Mapping[str, Any] = {
 _SPEC: Mapping[str, Any] = {
     "replicas": int,
     "revisionHistoryLimit": int,
-    "selector": {"matchLabels": _TEXTS, "matchExpressions": _REQUIREMENTS},
+    "selector": SELECTOR,
     "template": {"*": {"metadata": _META, "spec": _WORKLOAD}},
     "topology": {
         "subsets": [_SUBSET],
@@ -162,20 +165,4 @@ _SPEC: Mapping[str, Any] = {
     },
     "updateStrategy": {"type": str, "manualUpdate": {"partitions": {"*": int}}},
 }
-"""What of a spec is looked into: a type, several, a list of something, or an object with fields, "*" being any."""
-
-
-def fits(value: Any, shape: Any) -> bool:
-    """Whether a value has a shape; what is absent or null fits any."""
-    if value is None:
-        return True
-    match shape:
-        case Mapping():
-            usual = shape.get("*")
-            return isinstance(value, dict) and all(
-                fits(each, wanted) for name, each in value.items() if (wanted := shape.get(name, usual)) is not None
-            )
-        case [item]:
-            return isinstance(value, list) and all(each is not None and fits(each, item) for each in value)
-        case _:
-            return isinstance(value, shape) and (shape is bool or not isinstance(value, bool))
+"""What of a spec is looked into."""

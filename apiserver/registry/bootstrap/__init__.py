@@ -40,7 +40,7 @@ async def bootstrap(registry: Registry, place: Place, *, kruise: bool = False) -
     empty = not store.count("/registry/")
     await _make(registry, namespaces())
     await _make(registry, [*cluster(place, registry.table), *_everywhere(), *(_workloads() if kruise else ())])
-    if empty:
+    if empty and not store.is_shared:  # others may have a use for the history of a cluster
         await store.compact(store.revision)
 
 

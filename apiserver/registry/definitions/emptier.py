@@ -52,13 +52,16 @@ class Emptier:
         meta = definition["metadata"]
         place = _Place(meta["name"], meta["uid"])
         if place not in self._tasks:
+            # no TaskGroup: it would wait for objects that finalizers hold when the store has closed
             task = self._tasks[place] = asyncio.create_task(self._empty(place))
             task.add_done_callback(lambda _: self._tasks.pop(place, None))
 
-    def stop(self) -> None:
-        """Begin nothing more, and end what is under way."""
-        for task in list(self._tasks.values()):
+    async def stop(self) -> None:
+        """End what is under way, and wait until it has ended."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
             task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _empty(self, place: _Place) -> None:
         while True:

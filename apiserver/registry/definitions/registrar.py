@@ -1,27 +1,32 @@
 """Keeps what is served in step with the definitions of custom kinds: names are given, rows come, change and go.
 
 One loop judges one definition after the other, so that of two that want one name the first has it; the same write says
-that the names are accepted and that the kind is served (upstream's naming, establishing and approval controllers).
+that the names are accepted and that the kind is served (upstream's naming, establishing and approval controllers). A
+definition that cannot be judged is judged again later, and holds up no other meanwhile.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+import orjson
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.resources import Resource
 from apiserver.registry.bootstrap import SYSTEM
 from apiserver.registry.context import Registry
-from apiserver.registry.customs import CustomKind, Types
+from apiserver.registry.customs import CustomKind, Types, Versions
 from apiserver.registry.definitions.approval import conform
 from apiserver.registry.definitions.emptier import Emptier
 from apiserver.registry.definitions.naming import accept_names, establish, rivals
-from apiserver.registry.definitions.rows import is_served, rows_of, storage_version
+from apiserver.registry.definitions.retries import Retries
+from apiserver.registry.definitions.rows import is_served, rows_of, told_verbs
 from apiserver.registry.definitions.structure import judge_structure, verdict_on
 from apiserver.registry.definitions.termination import terminates, waits
 from apiserver.registry.fields import selectable_fields
-from apiserver.registry.following import follow
+from apiserver.registry.following import follow, next_within
 from apiserver.registry.operations import modify
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.storage import ROOT, prefix_of
@@ -48,6 +53,7 @@ class Registrar:
         self._served: dict[str, list[CustomKind]] = {}
         self._verdicts: dict[str, tuple[tuple[str, int], Obj | None]] = {}
         self._emptier = Emptier(registry, self._resource)
+        self._retries = Retries(lambda: asyncio.get_running_loop().time())
 
     @property
     def _resource(self) -> Resource:
@@ -58,72 +64,111 @@ class Registrar:
     def load(self) -> None:
         """Serve what is established in the store, before the first request."""
         for kv in self._registry.storage.store.range(PREFIX).items:
-            definition = self._decoded(kv)
-            self._known[name_of(definition)] = definition
-            self._serve(definition, since=kv.mod_revision)
+            name = _name(kv)
+            with self._trying(name):
+                self._known[name] = self._decoded(kv)
+                self._serve(self._known[name])
 
     async def run(self) -> None:
         """Follow until cancelled or the store is closed."""
         try:
             await follow(self._registry.storage.store, PREFIX, self._keep)
         finally:
-            self._emptier.stop()
+            await self._emptier.stop()
 
     async def _keep(self, watcher: Watcher, found: Sequence[KeyValue]) -> None:
-        there = {kv.key.removeprefix(PREFIX) for kv in found}
+        there = {_name(kv) for kv in found}
         for name in self._known.keys() - there:
             await self._forget(name)
         for kv in found:
-            await self._note(self._decoded(kv))
+            await self._note(kv)
         while True:
-            for event in await watcher.next():
+            for event in await next_within(watcher, self._retries.wait()):
                 await self._take(event)
                 await asyncio.sleep(0)  # requests are served in between, however many events there are
+            for name in self._retries.due():
+                await self._try_again(name)
 
     async def _take(self, event: Event) -> None:
-        if event.kv is None:
-            await self._forget(event.key.removeprefix(PREFIX))
+        if event.kv is not None:
+            await self._note(event.kv)
+        elif self._revision(name := event.key.removeprefix(PREFIX)) < event.revision:
+            await self._forget(name)
+
+    async def _try_again(self, name: str) -> None:
+        """Look at what failed, as it is by now; that it is gone will be told, or has been."""
+        kv = self._registry.storage.store.get(f"{PREFIX}{name}")
+        if kv is None:
+            self._retries.settled(name)
+        elif self._revision(name) > kv.mod_revision:
+            await self._judge(name)
         else:
-            await self._note(self._decoded(event.kv))
+            await self._note(kv)
 
     def _decoded(self, kv: KeyValue) -> Obj:
         return self._registry.codecs.of(self._resource).decode(kv)
 
-    async def _note(self, definition: Obj) -> None:
-        """Look at a definition as it is now."""
-        name = name_of(definition)
-        self._known[name] = definition
-        await self._judge(name)
-        if waits(definition):
-            self._emptier.begin(definition)
+    def _revision(self, name: str) -> int:
+        """That of the newest state of a definition that is known; events lag behind what this object itself stores."""
+        return int(self._known[name]["metadata"]["resourceVersion"]) if name in self._known else 0
+
+    async def _note(self, kv: KeyValue) -> None:
+        """Look at a definition as it is now, unless a newer state of it is known."""
+        name = _name(kv)
+        if self._revision(name) > kv.mod_revision:
+            return
+        with self._trying(name):
+            definition = self._known[name] = self._decoded(kv)
+            await self._judge(name)
+            if waits(definition):
+                self._emptier.begin(definition)
 
     async def _forget(self, name: str) -> None:
         """A definition is gone: its kind is served no more, and others may have its names."""
-        del self._known[name]
+        self._known.pop(name, None)
         self._verdicts.pop(name, None)
-        self._replace(name, [])
-        for other in rivals(name, self._known.values()):
-            await self._judge(other)
+        self._retries.settled(name)
+        with self._trying(name):
+            self._replace(name, [])
+            await self._judge_rivals(name)
 
     async def _judge(self, name: str) -> None:
         """Give a definition its names and conditions, and serve what it says."""
         before = self._known[name]
-        try:
-            await self._write(name)
-        except ApiError as error:
-            if error.code != 404:  # gone meanwhile: that will be told
-                log.warning("the definition %s cannot be judged: %s", name, error)
-        self._serve(self._known[name], since=self._registry.storage.store.revision)
+        with self._trying(name):
+            try:
+                await self._write(name)
+            finally:
+                self._serve(self._known[name])
+            self._retries.settled(name)
         if _accepted(before) != _accepted(self._known[name]):
-            for other in rivals(name, self._known.values()):
-                await self._judge(other)
+            await self._judge_rivals(name)
+
+    async def _judge_rivals(self, name: str) -> None:
+        for other in rivals(name, self._known.values()):
+            await self._judge(other)
+
+    @contextmanager
+    def _trying(self, name: str) -> Iterator[None]:
+        """Whatever goes wrong with one definition is told and tried again, and is nothing to the others."""
+        try:
+            yield
+        except ApiError as error:
+            if error.code == 404:  # gone meanwhile: that will be told
+                self._retries.settled(name)
+                return
+            log.warning("the definition %s cannot be judged yet: %s", name, error)
+            self._retries.failed(name)
+        except Exception:
+            log.exception("the definition %s cannot be judged yet", name)
+            self._retries.failed(name)
 
     async def _write(self, name: str) -> None:
         """Store the status that a definition deserves, if it has another; it is served before that can be read."""
         judged = self._judged(self._known[name])
         if judged is None:
             return
-        self._serve(judged, since=self._registry.storage.store.revision)
+        self._serve(judged)
         target = Target(self._resource, "", name, "status")
         written = await modify(self._registry, target, lambda old: self._judged(old) or _copied(old), OPTIONS)
         self._known[name] = self._decoded(written.kv)
@@ -153,45 +198,50 @@ class Registrar:
 
     # -- rows
 
-    def _serve(self, definition: Obj, *, since: int) -> None:
-        """Have the table say what a definition says.
-
-        Args:
-            definition: the definition.
-            since: the revision from which on objects are written by it, as far as it is new.
-        """
+    def _serve(self, definition: Obj) -> None:
+        """Have the table say what a definition says."""
         name = name_of(definition)
         rows = rows_of(definition) if is_served(definition) else []
-        known = {kind.resource.version: kind for kind in self._served.get(name, ())}
-        versions: Mapping[str, Obj] = {each["name"]: each for each in definition["spec"]["versions"]}
-        storage = versions[storage_version(definition)]
-        kinds = [self._kind(row, versions[row.version], storage, known.get(row.version), since) for row in rows]
+        before = {kind.resource.version: kind for kind in self._served.get(name, ())}
+        versions = Versions(definition["spec"], self._types)
+        known = next((kind.versions for kind in before.values()), None)
+        if known is not None and known.says_the_same(versions):
+            versions = known
+        kinds = [self._kind(row, versions, before.get(row.version)) for row in rows]
+        verbs = told_verbs(definition)
+        is_told_anew = any(kind.verbs != verbs for kind in kinds)
         for kind in kinds:
-            kind.terminates = terminates(definition)
-        self._replace(name, kinds)
+            kind.terminates, kind.verbs = terminates(definition), verbs
+        if not self._replace(name, kinds) and is_told_anew:
+            self._registry.customs.announce()
+        if kinds and versions is not known and kinds[0].resource.kept_fields:
+            self._reselect(kinds[0])
 
-    def _kind(self, row: Resource, version: Obj, storage: Obj, known: CustomKind | None, since: int) -> CustomKind:
-        if known is not None and known.version == version and known.storage == storage:
-            if known.resource == row:
-                return known
-            since = known.since
-        made = CustomKind(row, version, storage=storage, since=since, types=self._types)
-        if row.fields != (known.resource.fields if known else ()):
-            self._reselect(row)
-        return made
+    def _kind(self, row: Resource, versions: Versions, known: CustomKind | None) -> CustomKind:
+        if known is not None and known.versions is versions and known.resource == row:
+            return known
+        return CustomKind(row, versions)
 
-    def _reselect(self, row: Resource) -> None:
-        """Selectors see other fields from now on: of what is stored they are worked out anew."""
-        codec = self._registry.codecs.of(row)
-        for kv in self._registry.storage.store.range(prefix_of(row, "")).items:
-            kv.attached.fields.update(selectable_fields(row, codec.decode(kv)))
+    def _reselect(self, kind: CustomKind) -> None:
+        """Selectors may see other values from now on: those of what is stored are found anew."""
+        for kv in self._registry.storage.store.range(prefix_of(kind.resource, "")).items:
+            obj: Obj = orjson.loads(kv.value)
+            kind.restored(obj)
+            kv.attached.fields.update(selectable_fields(kind.resource, obj))
 
-    def _replace(self, name: str, kinds: list[CustomKind]) -> None:
+    def _replace(self, name: str, kinds: list[CustomKind]) -> bool:
+        """Serve other kinds by a definition; whether they are others."""
         before = self._served.get(name, [])
         if all(old is new for old, new in zip(before, kinds, strict=False)) and len(before) == len(kinds):
-            return
+            return False
         self._served[name] = kinds
         self._registry.customs.serve(kinds, instead=before)
+        return True
+
+
+def _name(kv: KeyValue) -> str:
+    """The name of a definition in the store."""
+    return kv.key.removeprefix(PREFIX)
 
 
 def _copied(definition: Obj) -> Obj:

@@ -4,11 +4,12 @@ from apiserver.api.meta import Obj, api_version
 from apiserver.api.resources import Resource, Subresource, version_rank
 from apiserver.registry.definitions.conditions import holds
 from apiserver.registry.definitions.naming import ESTABLISHED, NAMES_ACCEPTED
+from apiserver.registry.definitions.termination import TERMINATING
 
 VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 """What a custom resource can do, in the order in which discovery tells it."""
 WHILE_TERMINATING = ("delete", "deletecollection", "get", "list", "watch")
-"""What discovery tells while its definition is being deleted; changes are still taken, so that finalizers can go."""
+"""What discovery tells while objects of its kind are being deleted; changes are still taken, so that they can go."""
 
 _PART_VERBS = ("get", "patch", "update")
 
@@ -16,6 +17,17 @@ _PART_VERBS = ("get", "patch", "update")
 def is_served(definition: Obj) -> bool:
     """Are requests for its kind answered? They are once its names are accepted; discovery waits for Established."""
     return holds(definition, NAMES_ACCEPTED) or holds(definition, ESTABLISHED)
+
+
+def told_verbs(definition: Obj) -> tuple[str, ...]:
+    """What discovery says that can be done with its kind; nothing where it does not tell of the kind.
+
+    It goes by conditions alone (customresource_discovery_controller.go): other finalizers may keep a definition that is
+    emptied, and then all verbs are told again.
+    """
+    if not holds(definition, ESTABLISHED):
+        return ()
+    return WHILE_TERMINATING if holds(definition, TERMINATING) else VERBS
 
 
 def rows_of(definition: Obj) -> list[Resource]:

@@ -59,7 +59,7 @@ def waits(definition: Obj) -> bool:
 
 
 def terminates(definition: Obj) -> bool:
-    """Are no more objects of its kind made? Then discovery tells the verbs that `rows.WHILE_TERMINATING` holds."""
+    """Are no more objects of its kind made?"""
     return bool(metadata(definition).get("deletionTimestamp")) or holds(definition, TERMINATING)
 
 

@@ -31,6 +31,7 @@ from apiserver.registry.validation import (
 from apiserver.registry.validation.contract import Validator
 from apiserver.registry.validation.definitions import definition
 from apiserver.registry.validation.definitions.warnings import definition_warnings
+from apiserver.registry.validation.finalizer_warnings import finalizer_warnings
 from apiserver.registry.validation.metadata import validate_metadata, validate_metadata_update
 from apiserver.registry.validation.subresources import PART_VALIDATORS
 
@@ -80,29 +81,38 @@ WARNINGS: Mapping[tuple[str, str], Callable[[Obj, Obj | None, int], tuple[str, .
 def warnings_of(resource: Resource, new: Obj, old: Obj | None, release: str) -> tuple[str, ...]:
     """What whoever makes or changes an object is warned of; most kinds warn of nothing (WarningsOnCreate, -OnUpdate).
 
+    Not asked of subresources: the strategies of a status have no warnings.
+
     Args:
         resource: the row.
         new: the object, decoded and defaulted.
         old: what it replaces, None where it is new.
         release: such as "1.34".
     """
-    warn = WARNINGS.get((resource.group, resource.kind))
+    warn = finalizer_warnings if resource.custom else WARNINGS.get((resource.group, resource.kind))
     return warn(new, old, int(release.partition(".")[2])) if warn else ()
 
 
-def validate_create(resource: Resource, obj: Obj) -> list[FieldError]:
-    """What is wrong with a new object, decoded, defaulted and named (rest.BeforeCreate)."""
+def _validator(resource: Resource, release: str) -> Validator | None:
+    """What is checked beside the metadata; of all kinds, definitions alone may say more in later releases."""
+    if release and (resource.group, resource.kind) in definition.VALIDATORS:
+        return definition.validator(int(release.partition(".")[2]))
+    return VALIDATORS.get((resource.group, resource.kind))
+
+
+def validate_create(resource: Resource, obj: Obj, release: str = "") -> list[FieldError]:
+    """What is wrong with a new object, decoded, defaulted and named (rest.BeforeCreate); a release is "1.34"."""
     errors = validate_metadata(resource, obj)
-    validator = VALIDATORS.get((resource.group, resource.kind))
+    validator = _validator(resource, release)
     if validator is not None:
         errors += validator.create(obj)
     return errors
 
 
-def validate_update(resource: Resource, new: Obj, old: Obj) -> list[FieldError]:
-    """What is wrong with replacing the old object by the new one (rest.BeforeUpdate)."""
+def validate_update(resource: Resource, new: Obj, old: Obj, release: str = "") -> list[FieldError]:
+    """What is wrong with replacing the old object by the new one (rest.BeforeUpdate); a release is "1.34"."""
     errors = validate_metadata_update(resource, new, old)
-    validator = VALIDATORS.get((resource.group, resource.kind))
+    validator = _validator(resource, release)
     if validator is not None:
         errors += validator.update(new, old)
     return errors

@@ -42,10 +42,17 @@ async def test_what_was_being_deleted_is_finished(opened, definition, tmp_path):
                 pass
         await api.delete(f"{CRDS}/widgets.example.com")
     async with opened(config) as api:
-        await api.patch(f"{HERE}/a", {"metadata": {"finalizers": None}})
+        going = (await api.get(f"{CRDS}/widgets.example.com")).json
+        assert going["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
+        assert (await api.post(HERE, widget("b", colour="blue"))).code == 403, "none is made any more"
+        held = await api.get(f"{HERE}/a")
+        assert held.code == 200, "nor is any lost"
+        assert (await api.patch(f"{HERE}/a", {"metadata": {"finalizers": None}})).code == 200
         async with asyncio.timeout(20):
             while (await api.get(f"{CRDS}/widgets.example.com")).code != 404:
                 pass
+        assert (await api.get(HERE)).code == 404
+        assert api.running.registry.storage.store.count("/registry/example.com/widgets/") == 0
 
 
 async def test_fields_that_become_selectable_select_what_was_there(api, definition, customs):

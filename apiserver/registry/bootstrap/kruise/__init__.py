@@ -1,13 +1,15 @@
 """The workloads of OpenKruise (apps.kruise.io) as definitions: names, columns, scale and schemas as upstream has them.
 
-The texts are this project's own; fields, columns and versions are those of openkruise/kruise's config/crd/bases. What
-upstream's webhook fills in beside a pod's template is a default of the schema here.
+The texts are this project's own; fields, columns and versions are those of openkruise/kruise's config/crd/bases at its
+main branch of mid-2026, where all three kinds have v1beta1; in 1.9 and before only StatefulSet had. As there, schemas
+have almost no defaults: those come by admission, and conversion is the work of a webhook. Both are done by the server
+itself (registry/admission/kruise_sets.py and united_deployment.py, registry/kruise_conversion.py).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from apiserver.api.meta import Obj
-from apiserver.registry.bootstrap.kruise import clone_sets, stateful_sets, united_deployments
+from apiserver.registry.bootstrap.kruise import clone_sets, sets, stateful_sets, united_deployments
 from apiserver.registry.bootstrap.kruise.words import Schema
 
 GROUP = "apps.kruise.io"
@@ -26,18 +28,34 @@ _SUBRESOURCES: Obj = {
         "labelSelectorPath": ".status.labelSelector",
     },
 }
+_CONVERSION: Obj = {
+    "strategy": "Webhook",
+    "webhook": {
+        "clientConfig": {
+            "service": {"namespace": "kruise-system", "name": "kruise-webhook-service", "path": "/convert"}
+        },
+        "conversionReviewVersions": ["v1", "v1beta1"],
+    },
+}
+"""Upstream's; of that webhook the server does the work itself, there need be no such service."""
 
 
 def definitions() -> Sequence[Obj]:
     """The CustomResourceDefinitions."""
     return (
-        _definition("CloneSet", ("clone",), clone_sets.COLUMNS, clone_sets.WIDE, clone_sets.schema()),
-        _definition("StatefulSet", ("sts", "asts"), stateful_sets.COLUMNS, stateful_sets.WIDE, stateful_sets.schema()),
-        _definition("UnitedDeployment", ("ud",), united_deployments.COLUMNS, (), united_deployments.schema()),
+        _definition("CloneSet", ("clone",), clone_sets.COLUMNS, clone_sets.WIDE, clone_sets.SCHEMAS),
+        _definition("StatefulSet", ("sts", "asts"), sets.COLUMNS, sets.WIDE, stateful_sets.SCHEMAS),
+        _definition("UnitedDeployment", ("ud",), sets.COLUMNS, (), united_deployments.SCHEMAS),
     )
 
 
-def _definition(kind: str, short: Sequence[str], columns: Sequence[Obj], wide: Sequence[Obj], schema: Schema) -> Obj:
+def _definition(
+    kind: str,
+    short: Sequence[str],
+    columns: Sequence[Obj],
+    wide: Sequence[Obj],
+    schemas: Mapping[str, Schema],
+) -> Obj:
     singular = kind.lower()
     printed = [*columns, _CREATED, *(column | {"priority": 1} for column in wide)]
     names = {
@@ -56,11 +74,12 @@ def _definition(kind: str, short: Sequence[str], columns: Sequence[Obj], wide: S
             "additionalPrinterColumns": printed,
             "schema": {"openAPIV3Schema": schema},
         }
-        for version in ("v1alpha1", "v1beta1")
+        for version, schema in schemas.items()
     ]
+    spec = {"group": GROUP, "scope": "Namespaced", "names": names, "versions": versions, "conversion": _CONVERSION}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{singular}s.{GROUP}"},
-        "spec": {"group": GROUP, "scope": "Namespaced", "names": names, "versions": versions},
+        "spec": spec,
     }

@@ -1,12 +1,12 @@
 """UnitedDeployment: one workload for each of several parts of a cluster, by one template."""
 
+from collections.abc import Mapping
+
 from apiserver.registry.bootstrap.kruise import clone_sets, stateful_sets
 from apiserver.registry.bootstrap.kruise.words import (
     Schema,
     anything,
-    column,
     conditions,
-    filled,
     listed,
     mapped,
     node_term,
@@ -18,25 +18,13 @@ from apiserver.registry.bootstrap.kruise.words import (
     word,
 )
 
-COLUMNS = (
-    column("DESIRED", ".spec.replicas", "Pods that are wanted."),
-    column("CURRENT", ".status.replicas", "Pods that there are."),
-    column("UPDATED", ".status.updatedReplicas", "Pods of the newest revision."),
-    column("READY", ".status.readyReplicas", "Pods that are ready."),
-)
-
-
-def schema() -> Schema:
-    """The schema of a UnitedDeployment."""
-    return struct("Workloads in several parts of a cluster.", spec=_spec(), status=_status())
-
 
 def _spec() -> Schema:
     return struct(
         "What is wanted.",
         "selector",
-        replicas=number("How many pods are wanted in all subsets.", default=1),
-        revisionHistoryLimit=number("How many old revisions are kept.", default=10),
+        replicas=number("How many pods are wanted in all subsets; 1 if nothing is said."),
+        revisionHistoryLimit=number("How many old revisions are kept; 10 if nothing is said."),
         selector=selector("Which pods are its own; the template's labels must match."),
         template=struct(
             "What the workload of each subset is made from: one of these.",
@@ -46,15 +34,13 @@ def _spec() -> Schema:
             statefulSetTemplate=_template("a StatefulSet", anything("A StatefulSetSpec.")),
         ),
         topology=_topology(),
-        updateStrategy=filled(
-            struct(
-                "How subsets come to a new revision.",
-                manualUpdate=struct(
-                    "How far each subset goes.",
-                    partitions=mapped("How many pods of a subset stay at the old revision.", number("Pods.")),
-                ),
-                type=word("Manual.", "Manual", "", default="Manual"),
-            )
+        updateStrategy=struct(
+            "How subsets come to a new revision.",
+            manualUpdate=struct(
+                "How far each subset goes.",
+                partitions=mapped("How many pods of a subset stay at the old revision.", number("Pods.")),
+            ),
+            type=word("Manual.", "Manual", ""),
         ),
     )
 
@@ -100,7 +86,7 @@ def _topology() -> Schema:
     )
 
 
-def _status() -> Schema:
+def _status(**more: Schema) -> Schema:
     subset = struct(
         "The state of a subset.",
         conditions=conditions(),
@@ -116,21 +102,32 @@ def _status() -> Schema:
         "replicas",
         "updatedReplicas",
         collisionCount=number("How often a revision's name was taken."),
-        conditions=conditions(),
+        conditions=conditions(needed=()),
         currentRevision=word("The revision that all pods have had."),
         labelSelector=word("The selector as text, for autoscalers."),
         observedGeneration=number("The generation that this tells of.", bits=64),
         readyReplicas=number("Pods that are ready."),
         replicas=number("Pods that there are."),
         reservedPods=number("Pods without a node that stay."),
-        subsetReplicas=mapped("How many pods each subset is to have (v1alpha1).", number("Pods.")),
         subsetStatuses=listed("The state of each subset.", subset),
-        updateStatus=struct(
-            "How far an update is (v1alpha1).",
-            currentPartitions=mapped("How many pods of each subset stay.", number("Pods.")),
-            updatedRevision=word("The revision of the template."),
-        ),
         updatedReadyReplicas=number("Pods of the updated revision that are ready."),
         updatedReplicas=number("Pods of the updated revision."),
-        updatedRevision=word("The revision of the template."),
+        **more,
     )
+
+
+_REVISION = word("The revision of the template.")
+_OLD_STATUS = _status(
+    subsetReplicas=mapped("How many pods each subset is to have.", number("Pods.")),
+    updateStatus=struct(
+        "How far an update is.",
+        currentPartitions=mapped("How many pods of each subset stay.", number("Pods.")),
+        updatedRevision=_REVISION,
+    ),
+)
+_WHAT = "Workloads in several parts of a cluster."
+SCHEMAS: Mapping[str, Schema] = {
+    "v1alpha1": struct(_WHAT, spec=_spec(), status=_OLD_STATUS),
+    "v1beta1": struct(_WHAT, spec=_spec(), status=_status(updatedRevision=_REVISION)),
+}
+"""Version → the schema of a UnitedDeployment."""

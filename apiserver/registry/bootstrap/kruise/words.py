@@ -1,5 +1,7 @@
 """The words of which the schemas are made: each gives the JSON of a structural schema."""
 
+from collections.abc import Sequence
+
 from apiserver.api.meta import Obj
 
 Schema = Obj
@@ -10,28 +12,20 @@ ATOMIC = {"x-kubernetes-list-type": "atomic"}
 
 
 def struct(text: str, /, *required: str, **fields: Schema) -> Schema:
-    """An object with these fields; `default={}` has it made where it is absent, so that its fields get theirs."""
+    """An object with fields, of which those named by `required` must be there."""
     made: Schema = {"type": "object", "description": text, "properties": fields}
     return made | {"required": list(required)} if required else made
 
 
-def filled(schema: Schema) -> Schema:
-    """An object that is there even where nobody wrote it, so that its fields get their defaults."""
-    return schema | {"default": {}}
-
-
-def number(text: str, *, default: int | None = None, bits: int = 32) -> Schema:
+def number(text: str, *, bits: int = 32) -> Schema:
     """An integer."""
-    made: Schema = {"type": "integer", "format": f"int{bits}", "description": text}
-    return made if default is None else made | {"default": default}
+    return {"type": "integer", "format": f"int{bits}", "description": text}
 
 
-def word(text: str, *choices: str, default: str = "") -> Schema:
+def word(text: str, *choices: str) -> Schema:
     """A string, perhaps one of several."""
     made: Schema = {"type": "string", "description": text}
-    if choices:
-        made["enum"] = list(choices)
-    return made | {"default": default} if default else made
+    return made | {"enum": list(choices)} if choices else made
 
 
 def switch(text: str, *, default: bool | None = None) -> Schema:
@@ -40,10 +34,9 @@ def switch(text: str, *, default: bool | None = None) -> Schema:
     return made if default is None else made | {"default": default}
 
 
-def share(text: str, *, default: int | str | None = None) -> Schema:
+def share(text: str) -> Schema:
     """A number, or a percentage."""
-    made: Schema = {"description": text, **INT_OR_PERCENT}
-    return made if default is None else made | {"default": default}
+    return {"description": text, **INT_OR_PERCENT}
 
 
 def listed(text: str, items: Schema, *, atomic: bool = False) -> Schema:
@@ -97,8 +90,13 @@ def node_term(text: str) -> Schema:
     return struct(text, **fields) | {"x-kubernetes-map-type": "atomic"}
 
 
-def conditions(*, updated: bool = False) -> Schema:
-    """The conditions of a status."""
+def conditions(*, updated: bool = False, needed: Sequence[str] = ("status", "type")) -> Schema:
+    """The conditions of a status.
+
+    Args:
+        updated: whether they tell when they were written last.
+        needed: the fields that each must have.
+    """
     fields = {
         "type": word("What the condition is about."),
         "status": word("True, False or Unknown."),
@@ -108,48 +106,9 @@ def conditions(*, updated: bool = False) -> Schema:
     }
     if updated:
         fields["lastUpdateTime"] = timestamp("When the condition was written last.")
-    return listed("What is known of the workload's state.", struct("A condition.", "status", "type", **fields))
+    return listed("What is known of the workload's state.", struct("A condition.", *needed, **fields))
 
 
 def column(name: str, path: str, text: str, *, type_: str = "integer") -> Obj:
     """A column of Tables."""
     return {"name": name, "type": type_, "jsonPath": path, "description": text}
-
-
-def lifecycle() -> Schema:
-    """Hooks before a pod goes or changes, and before it counts as normal."""
-    hook = struct(
-        "What holds a pod at this point.",
-        finalizersHandler=NAMES | {"description": "Finalizers that hold it."},
-        labelsHandler=mapped("Labels that hold it.", {"type": "string"}),
-        markPodNotReady=switch("Whether it is not ready meanwhile."),
-    )
-    return struct("Hooks into the life of pods.", inPlaceUpdate=hook, preDelete=hook, preNormal=hook)
-
-
-def in_place() -> Schema:
-    """How pods are updated in place."""
-    return struct(
-        "How pods are updated in place.",
-        gracePeriodSeconds=number("Seconds between a pod being not ready and its images being changed."),
-        imagePreDownloadMinUpdatedReadyPods=number("Pods that must be updated and ready before images are fetched."),
-        imagePreDownloadParallelism=share("On how many nodes images are fetched at a time."),
-        imagePreDownloadTimeoutSeconds=number("Seconds after which fetching an image is given up."),
-    )
-
-
-def priorities() -> Schema:
-    """In which order pods are updated."""
-    order = struct("A label whose value ranks pods.", "orderedKey", orderedKey=word("The label's key."))
-    weight = struct(
-        "A weight for some pods.",
-        "matchSelector",
-        "weight",
-        matchSelector=selector("Which pods."),
-        weight=number("From 1 to 100."),
-    )
-    return struct(
-        "In which order pods are updated.",
-        orderPriority=listed("Ranks by the values of labels.", order),
-        weightPriority=listed("Ranks by the sum of weights.", weight),
-    )

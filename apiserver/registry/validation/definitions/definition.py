@@ -34,17 +34,17 @@ _STORED = (
 )
 
 
-def _create(definition: Obj) -> Iterator[FieldError]:
-    yield from _name(definition)
-    yield from _whole(definition, None, Strictness())
+def validator(release: int) -> Validator:
+    """What a definition may say on a server of a minor release, such as 34; 0 is the newest."""
 
+    def create(definition: Obj) -> Iterator[FieldError]:
+        yield from _name(definition)
+        yield from _whole(definition, None, Strictness(release=release))
 
-def _update(new: Obj, old: Obj) -> Iterator[FieldError]:
-    yield from _whole(new, old, strictness_of_update(new, old))
+    def update(new: Obj, old: Obj) -> Iterator[FieldError]:
+        yield from _whole(new, old, strictness_of_update(new, old, release))
 
-
-def _status_update(new: Obj, _old: Obj) -> Iterator[FieldError]:
-    yield from _accepted(new)
+    return Validator(create, update, lambda new, _old: _accepted(new))
 
 
 def _whole(definition: Obj, old: Obj | None, strict: Strictness) -> Iterator[FieldError]:
@@ -245,4 +245,4 @@ def _approved(definition: Obj, old: Obj | None) -> Iterator[FieldError]:
         yield field.invalid(path, definition["metadata"]["annotations"][ANNOTATION], approval.reason)
 
 
-VALIDATORS = {("apiextensions.k8s.io", "CustomResourceDefinition"): Validator(_create, _update, _status_update)}
+VALIDATORS = {("apiextensions.k8s.io", "CustomResourceDefinition"): validator(0)}

@@ -54,22 +54,32 @@ def validation(
             schema, path, validate_embedded, pruned=strict.pruned_defaults, judge=default_rule_errors
         )
     wrong = [*checks.within(path, schema_errors(schema, strict))]
-    rules = _rules(schema, path, wrong, compiled=sound and not loose, costly=version in strict.unchanged)
+    rules = _rules(schema, path, wrong, strict, compiled=sound and not loose, costly=version in strict.unchanged)
     found += [*loose, *wrong, *rules]
     return found or ([field.invalid(path, "", unread)] if unread else [])
 
 
-def _rules(schema: Obj, path: str, wrong: list[FieldError], *, compiled: bool, costly: bool) -> list[FieldError]:
+def _rules(
+    schema: Obj, path: str, wrong: list[FieldError], strict: Strictness, *, compiled: bool, costly: bool
+) -> list[FieldError]:
     """What is wrong with the rules of a schema; what they say is not told of schemas with other mistakes in them.
 
     Args:
         schema: of whole objects.
         path: where it stands.
         wrong: the other mistakes.
+        strict: which expressions may use what.
         compiled: what the rules say is looked at.
         costly: a rule may cost what it costs.
     """
-    found = rule_errors(schema, path, expressions=compiled, costly=costly)
+    found = rule_errors(
+        schema,
+        path,
+        expressions=compiled,
+        costly=costly,
+        release=strict.release,
+        preexisting=strict.preexisting,
+    )
     if not wrong or not found:
         return found
     written = len(rule_errors(schema, path, expressions=False))

@@ -4,10 +4,11 @@ Rules came when definitions were stored already that break them (validationOptio
 pkg/apis/apiextensions/validation/validation.go, which calls this ratcheting).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from apiserver.api.meta import Obj
+from apiserver.api.rules import Preexisting
 from apiserver.api.structural.default_values import has_unpruned_default
 from apiserver.api.structural.invariants import structural_errors
 from apiserver.api.structural.words import EMBEDDED, INT_OR_STRING, LIST_KEYS, LIST_TYPE, PRESERVE, RULES
@@ -45,6 +46,8 @@ class Strictness:
         preserved: unknown fields of all objects may be kept, as they were.
         many_fields: versions that may have too many selectable fields, as they had; "" is all of them.
         unchanged: versions whose schema is as it was, so that each of its rules may cost what it costs.
+        release: the minor release of the server, 0 for the newest: what new rules may use.
+        preexisting: the expressions that were there, which may use more.
     """
 
     review_versions: bool = True
@@ -59,10 +62,12 @@ class Strictness:
     preserved: bool = False
     many_fields: frozenset[str] = frozenset()
     unchanged: frozenset[str] = frozenset()
+    release: int = 0
+    preexisting: Preexisting = field(default_factory=Preexisting)
 
 
-def strictness_of_update(new: Obj, old: Obj) -> Strictness:
-    """Which rules an update of the old definition to the new one has to keep."""
+def strictness_of_update(new: Obj, old: Obj, release: int = 0) -> Strictness:
+    """Which rules an update of the old definition to the new one has to keep, on a server of a minor release."""
     spec = old.get("spec") or {}
     webhook = (spec.get("conversion") or {}).get("webhook") or {}
     schemas = [*schemas_of(spec)]
@@ -82,6 +87,17 @@ def strictness_of_update(new: Obj, old: Obj) -> Strictness:
         preserved=bool(spec.get("preserveUnknownFields")),
         many_fields=_many_fields(internal(new.get("spec") or {}), internal(spec)),
         unchanged=_unchanged(new.get("spec") or {}, spec),
+        release=release,
+        preexisting=_expressions(parts),
+    )
+
+
+def _expressions(parts: list[Obj]) -> Preexisting:
+    """The expressions of schemas."""
+    rules = [rule for part in parts for rule in part.get(RULES) or ()]
+    return Preexisting(
+        frozenset(rule.get("rule") or "" for rule in rules),
+        frozenset(rule["messageExpression"] for rule in rules if rule.get("messageExpression")),
     )
 
 

@@ -116,7 +116,8 @@ async def test_the_pods_of_stateful_sets_are_stored_with_their_defaults_and_othe
     claim = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
     given = united(template={STATEFUL: template(volumeClaimTemplates=[claim])})
     stored = (await admitted(given))["template"][STATEFUL]["spec"]
-    assert stored["template"]["spec"]["restartPolicy"] == "Always"
+    pods = stored["template"]["spec"]
+    assert (pods["restartPolicy"], pods["containers"][0]["imagePullPolicy"]) == ("Always", "Always")
     assert stored["volumeClaimTemplates"][0]["spec"]["volumeMode"] == "Filesystem"
     assert "serviceName" not in stored
     assert "selector" not in stored
@@ -188,12 +189,40 @@ async def test_what_no_schema_tells_of_is_refused_where_it_is_no_template(admitt
     assert (raised.value.code, raised.value.message) == (400, told)
 
 
-async def test_a_template_that_holds_no_workload_is_told_of(admitted):
-    given = united(template={STATEFUL: template(template={"spec": {"containers": "x"}})})
+@pytest.mark.parametrize("field", ALL)
+@pytest.mark.parametrize(
+    "pods",
+    [
+        {"spec": {"containers": "x"}},
+        {"spec": []},
+        {"spec": {"affinity": "x"}},
+        {"metadata": "x"},
+        {"metadata": {"labels": [1]}},
+        {"metadata": {"labels": {"app": 1}}},
+    ],
+)
+async def test_a_template_that_holds_no_workload_is_told_of(admitted, field, pods):
+    given = united(template={field: template(template=pods)})
     with pytest.raises(ApiError) as raised:
         await admitted(given)
     assert raised.value.code == 400
     assert raised.value.message.startswith("UnitedDeployment cannot be handled as a UnitedDeployment: ")
+
+
+@pytest.mark.parametrize("absent", [{}, {"spec": None}])
+async def test_what_has_no_spec_is_refused_for_what_it_lacks(plugin, absent):
+    target, obj = Target(ROW, "ns", "web", ""), {"metadata": {"name": "web"}, **absent}
+    with pytest.raises(ApiError) as raised:
+        await plugin.admit(Attributes("CREATE", target, User("u"), obj=obj, old=None))
+    assert raised.value.code == 422
+    assert [cause["field"] for cause in raised.value.details["causes"]] == ["spec.selector", "spec.template"]
+
+
+async def test_what_is_stored_without_a_spec_may_change_otherwise(plugin):
+    target, old = Target(ROW, "ns", "web", ""), {"metadata": {"name": "web", "finalizers": ["a/b"]}}
+    obj = {"metadata": {"name": "web"}}
+    await plugin.admit(Attributes("UPDATE", target, User("u"), obj=obj, old=old))
+    assert obj == {"metadata": {"name": "web"}}
 
 
 async def test_a_stored_template_that_holds_no_workload_can_be_put_right(admitted):

@@ -60,6 +60,83 @@ def test_names_versions_and_columns_are_upstreams(definition):
             "labelSelectorPath": ".status.labelSelector",
         }
 
+    conversion = spec["conversion"]
+    assert (conversion["strategy"], conversion["webhook"]["clientConfig"]["service"]["path"]) == ("Webhook", "/convert")
+
+
+def fields(plural, version, *path):
+    """The fields of a part of a version's schema."""
+    found = next(each for each in definitions() if each["spec"]["names"]["plural"] == plural)
+    schemas = {each["name"]: each["schema"]["openAPIV3Schema"] for each in found["spec"]["versions"]}
+    part = schemas[version]
+    for name in path:
+        part = part["properties"][name]
+    return set(part["properties"])
+
+
+@pytest.mark.parametrize(
+    ("plural", "path", "old", "new"),
+    [
+        ("clonesets", ["spec"], set(), set()),
+        (
+            "clonesets",
+            ["spec", "updateStrategy"],
+            {
+                "inPlaceUpdateStrategy",
+                "maxSurge",
+                "maxUnavailable",
+                "partition",
+                "paused",
+                "priorityStrategy",
+                "scatterStrategy",
+            },
+            {"rollingUpdate"},
+        ),
+        ("clonesets", ["spec", "scaleStrategy"], {"disablePVCReuse"}, {"enablePVCReuse", "excludePreparingDelete"}),
+        ("clonesets", ["status"], set(), set()),
+        (
+            "statefulsets",
+            ["spec"],
+            set(),
+            {
+                "lifecycle",
+                "ordinals",
+                "persistentVolumeClaimRetentionPolicy",
+                "reserveOrdinals",
+                "scaleStrategy",
+                "volumeClaimUpdateStrategy",
+            },
+        ),
+        ("statefulsets", ["spec", "updateStrategy", "rollingUpdate"], set(), set()),
+        ("statefulsets", ["status"], set(), {"updatedAvailableReplicas", "updatedReadyReplicas", "volumeClaims"}),
+        ("uniteddeployments", ["spec"], set(), set()),
+        ("uniteddeployments", ["spec", "template", "cloneSetTemplate", "spec", "updateStrategy"], set(), set()),
+        ("uniteddeployments", ["status"], {"subsetReplicas", "updateStatus"}, {"updatedRevision"}),
+    ],
+)
+def test_versions_differ_as_upstreams_do(plural, path, old, new):
+    former, latest = (fields(plural, version, *path) for version in ("v1alpha1", "v1beta1"))
+    assert (former - latest, latest - former) == (old, new)
+
+
+def defaults(schema, path=""):
+    """Place → default, of all fields below."""
+    found = {path: schema["default"]} if "default" in schema else {}
+    for name, each in schema.get("properties", {}).items():
+        found |= defaults(each, f"{path}.{name}")
+    return found
+
+
+def test_of_all_defaults_schemas_have_one_alone_and_the_rest_is_left_to_admission():
+    found = [
+        defaults(version["schema"]["openAPIV3Schema"])
+        for definition in definitions()
+        for version in definition["spec"]["versions"]
+    ]
+    reuse, clones = ".spec.scaleStrategy.enablePVCReuse", ".spec.template.cloneSetTemplate"
+    united = {f"{clones}{reuse}": False}
+    assert found == [{}, {reuse: False}, {}, {}, united, united]
+
 
 async def test_a_server_makes_them_if_asked_and_finds_nothing_wrong_with_them():
     async with serving(Config(secure_port=0, kruise=True)) as running:

@@ -1,0 +1,107 @@
+"""What CloneSets and Advanced StatefulSets have alike: columns, and parts of their schemas."""
+
+from collections.abc import Sequence
+
+from apiserver.api.meta import Obj
+from apiserver.registry.bootstrap.kruise.words import (
+    NAMES,
+    Schema,
+    anything,
+    column,
+    listed,
+    mapped,
+    number,
+    selector,
+    share,
+    struct,
+    switch,
+    word,
+)
+
+DESIRED = column("DESIRED", ".spec.replicas", "Pods that are wanted.")
+CURRENT = column("CURRENT", ".status.replicas", "Pods that there are.")
+UPDATED = column("UPDATED", ".status.updatedReplicas", "Pods of the newest revision.")
+READY = column("READY", ".status.readyReplicas", "Pods that are ready.")
+COLUMNS: Sequence[Obj] = (DESIRED, CURRENT, UPDATED, READY)
+"""Those of Advanced StatefulSets and of UnitedDeployments."""
+WIDE: Sequence[Obj] = (
+    column("CONTAINERS", ".spec.template.spec.containers[*].name", "The names of containers.", type_="string"),
+    column("IMAGES", ".spec.template.spec.containers[*].image", "The images of containers.", type_="string"),
+)
+
+
+def spec_fields() -> dict[str, Schema]:
+    """Fields of the spec in every version of both."""
+    return {
+        "replicas": number("How many pods are wanted; 1 if nothing is said."),
+        "revisionHistoryLimit": number("How many old revisions are kept; 10 if nothing is said."),
+        "selector": selector("Which pods are its own; the template's labels must match."),
+        "template": anything("What its pods are made from: a PodTemplateSpec."),
+        "volumeClaimTemplates": anything("The claims that each pod gets: PersistentVolumeClaims."),
+    }
+
+
+def update_fields() -> dict[str, Schema]:
+    """Fields of a rolling update in every version of both."""
+    return {"inPlaceUpdateStrategy": _in_place(), "paused": switch("Whether no pod is updated.")}
+
+
+def status_fields() -> dict[str, Schema]:
+    """Fields of the status in every version of both."""
+    return {
+        "availableReplicas": number("Pods that are available."),
+        "collisionCount": number("How often a revision's name was taken."),
+        "currentRevision": word("The revision that all pods have had."),
+        "labelSelector": word("The selector as text, for autoscalers."),
+        "observedGeneration": number("The generation that this tells of.", bits=64),
+        "readyReplicas": number("Pods that are ready."),
+        "replicas": number("Pods that there are."),
+        "updateRevision": word("The revision of the template."),
+        "updatedReplicas": number("Pods of the update revision."),
+    }
+
+
+def updated_fields() -> dict[str, Schema]:
+    """Fields of the status that v1alpha1 of Advanced StatefulSets lacks."""
+    return {
+        "updatedAvailableReplicas": number("Pods of the update revision that are available."),
+        "updatedReadyReplicas": number("Pods of the update revision that are ready."),
+    }
+
+
+def lifecycle() -> Schema:
+    """Hooks before a pod goes or changes, and before it counts as normal."""
+    hook = struct(
+        "What holds a pod at this point.",
+        finalizersHandler=NAMES | {"description": "Finalizers that hold it."},
+        labelsHandler=mapped("Labels that hold it.", {"type": "string"}),
+        markPodNotReady=switch("Whether it is not ready meanwhile."),
+    )
+    return struct("Hooks into the life of pods.", inPlaceUpdate=hook, preDelete=hook, preNormal=hook)
+
+
+def _in_place() -> Schema:
+    return struct(
+        "How pods are updated in place.",
+        gracePeriodSeconds=number("Seconds between a pod being not ready and its images being changed."),
+        imagePreDownloadMinUpdatedReadyPods=number("Pods that must be updated and ready before images are fetched."),
+        imagePreDownloadParallelism=share("On how many nodes images are fetched at a time."),
+        imagePreDownloadTimeoutSeconds=number("Seconds after which fetching an image is given up."),
+    )
+
+
+def priorities() -> Schema:
+    """In which order pods are updated."""
+    order = struct("A label whose value ranks pods.", "orderedKey", orderedKey=word("The label's key."))
+    weight = struct(
+        "A weight for some pods.",
+        "matchSelector",
+        "weight",
+        matchSelector=selector("Which pods."),
+        weight=number("From 1 to 100."),
+    )
+    return struct(
+        "In which order pods are updated.",
+        orderPriority=listed("Ranks by the values of labels.", order),
+        weightPriority=listed("Ranks by the sum of weights.", weight),
+    )

@@ -1,0 +1,99 @@
+"""A server's admission of OpenKruise's sets, over a store that has nothing but pods."""
+
+import copy
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from apiserver.api.errors import ApiError
+from apiserver.api.resources import Resource
+from apiserver.api.schema import Schema, available_versions, load_definitions
+from apiserver.api.user import User
+from apiserver.registry.admission.chain import Attributes
+from apiserver.registry.admission.kruise_sets import KruiseSets
+from apiserver.registry.options import Target
+from etcd.store import KeyValue
+
+ROW = Resource(
+    group="apps.kruise.io",
+    version="v1beta1",
+    kind="CloneSet",
+    plural="clonesets",
+    singular="cloneset",
+    namespaced=True,
+    definition="",
+    storage_group="apps.kruise.io",
+    storage_version="v1beta1",
+    storage_prefix="apps.kruise.io/clonesets",
+)
+STATEFUL = replace(ROW, kind="StatefulSet", plural="statefulsets", singular="statefulset")
+ROWS = {
+    (row.kind, version): replace(row, version=version) for row in (ROW, STATEFUL) for version in ("v1alpha1", "v1beta1")
+}
+
+
+class Pods:
+    """A store that has nothing but pods of the namespace "ns"."""
+
+    def __init__(self, **pods):
+        self._pods = pods
+
+    def get(self, key):
+        meta = self._pods.get(key.removeprefix("/registry/pods/ns/"))
+        return None if meta is None else KeyValue(key, orjson.dumps({"metadata": meta}), 1, 1, None)
+
+
+@pytest.fixture(scope="module")
+def schema():
+    """The types of the newest release."""
+    version = available_versions()[-1]
+    return Schema(load_definitions(version), version)
+
+
+@pytest.fixture
+def store_of():
+    """store_of(name=metadata, ...): a store with those pods."""
+    return Pods
+
+
+@pytest.fixture
+def admitted(schema):
+    """admitted((kind, version), spec, old spec): the spec that is stored, or raises."""
+
+    async def admit(row, spec, old=None, *, subresource="", pods=None):
+        meta = {"name": "web", "uid": "of-web"}
+        obj, stored = ({"metadata": meta, "spec": each} if each is not None else None for each in (spec, old))
+        plugin, target = KruiseSets(schema, pods or Pods()), Target(ROWS[row], "ns", "web", subresource)
+        operation = "CREATE" if old is None else "UPDATE"
+        await plugin.admit(Attributes(operation, target, User("u"), obj=obj, old=stored))
+        return obj["spec"]
+
+    return admit
+
+
+@pytest.fixture
+def admitted_whole(schema):
+    """admitted_whole((kind, version), object, old object): the object that is stored, metadata apart."""
+
+    async def admit(row, obj, old=None):
+        plugin, target = KruiseSets(schema, Pods()), Target(ROWS[row], "ns", "web", "")
+        await plugin.admit(Attributes("CREATE" if old is None else "UPDATE", target, User("u"), obj=obj, old=old))
+        return obj
+
+    return admit
+
+
+@pytest.fixture
+def refused(admitted):
+    """refused((kind, version), spec, old spec): the fields that are wrong, with why."""
+
+    async def refuse(row, spec, old=None, **more):
+        before = copy.deepcopy(old)
+        with pytest.raises(ApiError) as raised:
+            await admitted(row, spec, old, **more)
+        assert old == before
+        assert (raised.value.code, raised.value.reason) == (422, "Invalid")
+        return [(cause["field"], cause["message"]) for cause in raised.value.details["causes"]]
+
+    return refuse
