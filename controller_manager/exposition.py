@@ -12,15 +12,24 @@ from controller_manager.metrics import WAITED, WORKED, Family, Histogram, Metric
 from controller_manager.parts.reconciles import ACTIVE, MOST
 from controller_manager.runtime.meters import Meter
 
+TOTAL = "_total"
+
 
 def exposition(metrics: Metrics) -> bytes:
-    """The text of all families that have samples, the process's own among them."""
+    """The text of all families that have samples, the process's own among them.
+
+    prometheus_client ends the names of all counters in "_total", which some of upstream's lack.
+    """
     registry = CollectorRegistry()
     registry.register(_Families(metrics))
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)
     GCCollector(registry=registry)
-    return generate_latest(registry)
+    text = generate_latest(registry)
+    for name in (name for name in metrics.families if not name.endswith(TOTAL)):
+        for head in ("HELP", "TYPE"):
+            text = text.replace(f"# {head} {name}{TOTAL} ".encode(), f"# {head} {name} ".encode())
+    return text
 
 
 class _Families(Collector):
@@ -90,9 +99,14 @@ def _of_reconcilers(metrics: Metrics) -> Iterator[Metric]:
 
 def _measured(family: Family) -> Metric:
     meter = family.meter
-    if not meter.buckets:
+    if meter.buckets:
+        return _histograms(meter, family.histograms)
+    if meter.name.endswith(TOTAL):
         return _filled(CounterMetricFamily, meter, family.counters.items())
-    return _histograms(meter, family.histograms)
+    counter = Metric(meter.name, meter.about, "counter")
+    for labels, value in family.counters.items():
+        counter.add_sample(meter.name, dict(zip(meter.labels, labels, strict=True)), value)
+    return counter
 
 
 def _histograms(meter: Meter, histograms: Mapping[tuple[str, ...], Histogram]) -> Metric:

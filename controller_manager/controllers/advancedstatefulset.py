@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
-from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
+from apiserver.api.selectors import LabelSelector
 from controller_manager.parts.advanced_pods import Outcome, perform
+from controller_manager.parts.faults import Faulty, selector_or_fault
 from controller_manager.parts.history import History, record, truncate
 from controller_manager.parts.pod_changes import pod_changed
 from controller_manager.parts.reconciles import reconciled
@@ -71,25 +72,14 @@ class Observed:
     claims: Mapping[str, Obj]
 
 
-@dataclass(frozen=True, slots=True)
-class Faulty:
-    """An Advanced StatefulSet of which nothing can be made, and why."""
-
-    parent: Obj
-    why: str
-
-
 def observe(world: World, key: Key) -> Observed | Faulty | None:
     """The set of that key and what belongs to it; None where it is gone."""
     parent = world[ADVANCED_STATEFUL_SET].get(key)
     if parent is None:
         return None
-    try:
-        selector = label_selector_of(parent["spec"].get("selector"))
-    except SelectorError as error:
-        return Faulty(parent, str(error))
-    if fault := fault_of(parent, selector):
-        return Faulty(parent, fault)
+    selector = selector_or_fault(parent, fault_of)
+    if isinstance(selector, Faulty):
+        return selector
     pods = pods_of(world, parent, selector)
     claims = claims_of(world, parent, pods, wanted=usable_ordinals(parent))
     return Observed(parent, selector, pods, revisions_of(world, parent, selector), claims)

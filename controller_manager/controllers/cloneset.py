@@ -10,10 +10,11 @@ from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
-from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
+from apiserver.api.selectors import LabelSelector
 from controller_manager.parts.clone_claims import clean_up
 from controller_manager.parts.clone_scaling import Pass, scale
 from controller_manager.parts.clone_updates import update_pods
+from controller_manager.parts.faults import Faulty, selector_or_fault
 from controller_manager.parts.history import History, record, truncate
 from controller_manager.parts.reconciles import reconciled
 from controller_manager.parts.updates import update
@@ -60,9 +61,16 @@ from controller_manager.runtime.contract import (
     key_of,
 )
 from controller_manager.runtime.kinds import CLAIM, CLONE_SET, CONTROLLER_REVISION, NODE, POD
+from controller_manager.runtime.meters import Meter
 
 PACE = 0.05
 """Seconds between two looks at one set: pods that change one after the other are looked at together."""
+
+LEAKS = Meter(
+    "cloneset_scale_expectation_leakage",
+    "CloneSets that went on although what they had made or deleted was not seen in time.",
+    ("namespace", "name"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +92,6 @@ class Observed:
     nodes: Mapping[str, Mapping[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Faulty:
-    """A CloneSet of which nothing can be made, and why."""
-
-    parent: Obj
-    why: str
-
-
 # -- what is seen ------------------------------------------------------------------------------------------------------
 
 
@@ -100,12 +100,9 @@ def observe(world: World, key: Key) -> Observed | Faulty | None:
     parent = world[CLONE_SET].get(key)
     if parent is None:
         return None
-    try:
-        selector = label_selector_of(parent["spec"].get("selector"))
-    except SelectorError as error:
-        return Faulty(parent, str(error))
-    if fault := fault_of(parent, selector):
-        return Faulty(parent, fault)
+    selector = selector_or_fault(parent, fault_of)
+    if isinstance(selector, Faulty):
+        return selector
     uid = parent["metadata"]["uid"]
     revisions = world[CONTROLLER_REVISION]
     found = (*revisions.by(OWNER, uid), *revisions.by(ORPHANS, namespace_of(parent)))
@@ -276,5 +273,7 @@ SPEC = reconciled(
         ),
         observe=observe,
         plan=plan,
+        meters=(LEAKS,),
+        leaks=LEAKS,
     )
 )

@@ -12,6 +12,7 @@ from apiserver.api.meta import Obj
 from controller_manager.parts.node_meters import RUNNING
 from controller_manager.planning.addresses import PodAddresses
 from controller_manager.planning.conditions import condition_of
+from controller_manager.planning.in_place import GATE, has_gate
 from controller_manager.planning.nodes import address_of, is_alive
 from controller_manager.planning.pods import is_ready, is_terminal
 from controller_manager.planning.stages.look import Place
@@ -42,6 +43,11 @@ LINGER = 0.3
 begins to watch for its end; it waits for ever where another has taken its name in between, as a StatefulSet's does.
 """
 
+GATE_WAIT = 1.0
+"""Seconds after which a pod starts whose gate for updates in place nobody has opened; until then its set is expected to
+write, and a report of the kubelet would only come in between.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Observed:
@@ -62,7 +68,14 @@ def _of_pod(world: World, change: Change) -> Iterable[Key | Delayed]:
     if node is None or not is_alive(node):
         return ()
     key = key_of(pod)
-    return (Delayed(key, LINGER) if _begins_to_go(change) else key,)
+    if _begins_to_go(change):
+        return (Delayed(key, LINGER),)
+    return (Delayed(key, GATE_WAIT) if _waits_for_its_set(pod) else key,)
+
+
+def _waits_for_its_set(pod: Obj) -> bool:
+    """Whether a new pod has a gate that its CloneSet or Advanced StatefulSet is about to open."""
+    return has_gate(pod) and condition_of(pod, GATE) is None and not (pod.get("status") or {}).get("podIP")
 
 
 def _is_over(old: Obj, pod: Obj) -> bool:

@@ -18,6 +18,7 @@ from controller_manager.planning.clone_rollout import Diff, diff_of, to_be_delet
 from controller_manager.planning.clone_sets import Member, Strategy
 from controller_manager.planning.identity import Version
 from controller_manager.planning.in_place import opening
+from controller_manager.planning.lifecycle import NORMAL, state_marks
 from controller_manager.runtime.claims import owner_reference
 from controller_manager.runtime.contract import (
     STRATEGIC_PATCH,
@@ -127,18 +128,24 @@ def _create(run: Pass, diff: Diff) -> Scaling:
 def _make(pods: Sequence[Obj], now: float) -> Generator[Action, Any, list[Answer]]:
     """Make pods: one first, then two, four … and none after a round with an error; gives the answers, as a Batch does.
 
-    Their gates are opened as soon as they are there, so that a kubelet need not tell twice how they fare. Where that is
-    refused, the next run does it.
+    Each round's pods are told to be normal beside the next one, and their gates are opened by the same write, so that a
+    kubelet need not tell twice how they fare. Where that is refused, the next run does it.
     """
-    answers, size = list[Answer](), 1
+    answers, told, size = list[Answer](), list[Patch](), 1
     while len(answers) < len(pods):
-        made = yield Batch([Create(POD, pod) for pod in pods[len(answers) : len(answers) + size]])
+        creations = [Create(POD, pod) for pod in pods[len(answers) : len(answers) + size]]
+        made = (yield Batch([*creations, *told]))[: len(creations)]
         answers += made
-        if any(isinstance(answer, ApiError) for answer in made):
+        told = [_welcome(answer, now) for answer in made if isinstance(answer, dict)]
+        if len(told) < len(made):
             break
-        yield Batch([Patch(POD, key_of(pod), opening(pod, now), "status", STRATEGIC_PATCH) for pod in made])
         size = min(size * 2, ROUND)
+    yield Batch(told)
     return answers + [None] * (len(pods) - len(answers))
+
+
+def _welcome(pod: Obj, now: float) -> Patch:
+    return Patch(POD, key_of(pod), opening(pod, now, state_marks(NORMAL, now)), "status", STRATEGIC_PATCH)
 
 
 def _new_pods(run: Pass, diff: Diff) -> list[Obj]:

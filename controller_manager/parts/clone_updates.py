@@ -39,7 +39,7 @@ def update_pods(run: Pass, history: History) -> Generator[Action, Any, float | N
     Raises:
         ApiError: the first refusal, after which nothing else was tried.
     """
-    look = Look(run.now, is_of, once_placed=True, labels=_missing_labels)
+    look = Look(run.now, is_of, labels=_missing_labels)
     seen = yield from refresh((each.pod for each in run.members), look)
     if seen.moved or run.strategy.on_delete or run.strategy.paused:
         return seen.wait

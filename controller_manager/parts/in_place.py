@@ -48,13 +48,11 @@ class Look:
     Attributes:
         now: the time.
         is_of: whether a pod is of the revision of a name.
-        once_placed: as in `next_lifecycle`.
         labels: those that a pod lacks and is to have.
     """
 
     now: float
     is_of: Callable[[Obj, str], bool]
-    once_placed: bool = False
     labels: Callable[[Obj], Mapping[str, str]] = lambda _: {}
 
 
@@ -88,11 +86,12 @@ def refresh(pods: Iterable[Obj], look: Look) -> Generator[Action, Any, Refreshed
             yield from _change(pod, look)
         if needs.wait is not None:
             waits.append(needs.wait)
+        marks = _marks(pod, look)
         if needs.opens:
-            patches.append(Patch(POD, key_of(pod), opening(pod, look.now), "status", STRATEGIC_PATCH))
-        if marks := _marks(pod, look):
+            patches.append(Patch(POD, key_of(pod), opening(pod, look.now, marks), "status", STRATEGIC_PATCH))
+        elif marks:
             patches.append(Patch(POD, key_of(pod), {"metadata": {"uid": pod["metadata"]["uid"]} | marks}))
-            moved = True
+        moved = moved or bool(marks)
     answers = (yield Batch(patches)) if patches else ()
     for answer in answers:
         if isinstance(answer, ApiError) and answer.code != 404:
@@ -116,6 +115,6 @@ def _change(pod: Obj, look: Look) -> Plan:
 
 def _marks(pod: Obj, look: Look) -> Obj:
     """What of a pod's metadata is to be written, empty where all of it is as it should be."""
-    labels, state = look.labels(pod), next_lifecycle(pod, once_placed=look.once_placed)
+    labels, state = look.labels(pod), next_lifecycle(pod)
     marks = state_marks(state, look.now) if state else {}
     return marks | {"labels": {**labels, **marks.get("labels", {})}} if labels else marks

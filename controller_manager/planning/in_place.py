@@ -11,6 +11,7 @@ from binascii import Error as Base64Error
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import ceil
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -28,6 +29,8 @@ STATE = "apps.kruise.io/inplace-update-state"
 """The annotation with what a pod was when its last update in place began (InPlaceUpdateState, as JSON)."""
 GRACE = "apps.kruise.io/inplace-update-grace"
 """The annotation with what is to be changed of a pod once its grace is over (UpdateSpec, as JSON)."""
+
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 _FORMER_STATE, _FORMER_GRACE = "inplace-update-state", "inplace-update-grace"  # before OpenKruise 1.0
 _BEGUN = "StartInPlaceUpdate"
@@ -171,12 +174,18 @@ def _condition(type_: str, status: str, now: float, **told: str) -> Obj:
     return {"type": type_, "status": status, "lastProbeTime": None, "lastTransitionTime": stamp(now)} | told
 
 
-def opening(pod: Obj, now: float) -> Obj:
-    """A strategic merge patch of the pod's status that opens its gate (Refresh)."""
+def opening(pod: Obj, now: float, marks: Mapping[str, Any] = NONE) -> Obj:
+    """A strategic merge patch of the pod's status that opens its gate (Refresh).
+
+    Args:
+        pod: the pod.
+        now: the time.
+        marks: what else of its metadata is written by the way, which writes of a pod's status may change.
+    """
     told = condition_of(pod, GATE) or {}
     forgotten = {name: None for name in ("reason", "message") if told.get(name)}
     condition: Obj = {"type": GATE, "status": TRUE, "lastTransitionTime": stamp(now)} | forgotten
-    return {"metadata": {"uid": pod["metadata"]["uid"]}, "status": {"conditions": [condition]}}
+    return {"metadata": {"uid": pod["metadata"]["uid"], **marks}, "status": {"conditions": [condition]}}
 
 
 # -- an update's course ------------------------------------------------------------------------------------------------

@@ -22,17 +22,10 @@ def is_calm(pod: Obj) -> bool:
     return lifecycle_of(pod) in ("", NORMAL)
 
 
-def next_lifecycle(pod: Obj, *, once_placed: bool) -> str:
-    """The state that a pod is to go to, "" where it stays (refreshPodState).
-
-    Args:
-        pod: an active pod.
-        once_placed: whether a new pod is normal only when it has a node, as a CloneSet has it.
-    """
+def next_lifecycle(pod: Obj) -> str:
+    """The state that an active pod is to go to, "" where it stays (refreshPodState)."""
     state = lifecycle_of(pod)
-    if state == PREPARING_NORMAL and (pod["spec"].get("nodeName") or not once_placed):
-        return NORMAL
-    return NORMAL if state == UPDATING and is_updated(pod) else ""
+    return NORMAL if state == PREPARING_NORMAL or (state == UPDATING and is_updated(pod)) else ""
 
 
 def state_marks(state: str, now: float) -> Obj:

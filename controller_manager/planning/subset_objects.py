@@ -141,11 +141,16 @@ def _spec(parent: Obj, target: Target, marks: Obj) -> Obj:
 
 
 def _strategy(subset_type: SubsetType, given: Obj, target: Target) -> Obj:
-    """The template's strategy with the partition, and with another maxUnavailable where that is wanted."""
+    """The template's strategy with the partition, and with another maxUnavailable where that is wanted.
+
+    Where pods are left to somebody else there is neither: OpenKruise's webhooks would refuse them.
+    """
     rolling: Obj = {}
-    if subset_type.partitioned and not (subset_type.ordered and given.get("type") == ON_DELETE):
+    if given.get("type") == ON_DELETE:
+        return given
+    if subset_type.partitioned:
         rolling["partition"] = target.partition
-    if target.unavailable is not None and given.get("type") not in (ON_DELETE, "Recreate"):
+    if target.unavailable is not None and given.get("type") != "Recreate":
         rolling["maxUnavailable"] = target.unavailable
     if not rolling:
         return given

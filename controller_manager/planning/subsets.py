@@ -34,7 +34,7 @@ class SubsetType:
         api_version, kind: of the workload.
         strategy: the field of its spec that says how it is updated.
         partitioned: whether some of its pods may stay at the old revision.
-        ordered: whether its pods have ordinals, and are left to somebody else with the strategy OnDelete.
+        ordered: whether its pods have ordinals, and its strategy must say that it is a rolling update.
         gets_stuck: whether a pod that never gets ready keeps it from updating that very pod.
     """
 
@@ -142,7 +142,7 @@ class Subset:
         """How many of its pods are not updated (GetSpecPartition); with OnDelete, how many are not as yet."""
         if not self.type.partitioned:
             return 0
-        if self.type.ordered and self.strategy.get("type") == ON_DELETE:
+        if self.strategy.get("type") == ON_DELETE:
             return sum(revision_of(pod) != self.revision for pod in self.pods)
         try:
             given = (self.strategy.get("rollingUpdate") or {}).get("partition")

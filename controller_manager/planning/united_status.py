@@ -71,7 +71,9 @@ def status_after(parent: Obj, report: Report, now: float) -> Obj:
         "updatedReadyReplicas": sum(map(is_ready, updated)),
         "reservedPods": reserved,
     }
-    done = numbers["updatedReadyReplicas"] >= numbers["replicas"]
+    # a workload may not have counted its newest pods yet: upstream then takes an update for done that a partition holds
+    there = max(numbers["replicas"], sum(len(subset.pods) for subset in subsets) - reserved)
+    done = numbers["updatedReadyReplicas"] >= there
     current = report.update if done else report.current
     told = numbers | {
         "observedGeneration": parent["metadata"].get("generation") or 0,

@@ -71,10 +71,16 @@ class _Awaited:
 
 
 class Awaited:
-    """What the keys of one controller wait for."""
+    """What the keys of one controller wait for.
 
-    def __init__(self, caches: Caches) -> None:
+    Args:
+        caches: which are to see what keys wrote.
+        expired: told of a key that has waited for so long that it runs nevertheless.
+    """
+
+    def __init__(self, caches: Caches, expired: Callable[[Key], None] = lambda _: None) -> None:
         self._caches = caches
+        self._expired = expired
         self._keys: dict[Key, _Awaited] = {}
 
     def wrote(self, key: Key, request: Request, answer: Any, *, now: float) -> None:
@@ -110,6 +116,7 @@ class Awaited:
             return 0.0
         if now >= found.expires:
             del self._keys[key]
+            self._expired(key)
             return 0.0
         if not found.parked:
             found.parked = found.park(lambda: self._wake(found, wake))

@@ -66,12 +66,14 @@ class KindCache:
     Attributes:
         revision: up to which everything is in here, 0 before the first list.
         attached: since when, on the manager's clock, changes come in as they happen; None while they do not.
+        absent: whether its watcher waits, since the server has said that it does not serve the kind.
     """
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
         self.revision = 0
         self.attached: float | None = None
+        self.absent = False
         self._attaching: list[Callable[[], None]] = []
         self._synced = asyncio.Event()
         self._objects: dict[Key, Obj] = {}

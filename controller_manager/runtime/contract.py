@@ -351,6 +351,8 @@ class Spec:
         feeds: name of a view → kinds.
         queue: what metrics call its work queue, where that is not its name.
         meters: what its plans measure.
+        leaks: that of them which counts keys that ran although the caches had not seen what they wrote, by namespace
+            and name; None for none.
         gauges: what can be read of it.
     """
 
@@ -370,6 +372,7 @@ class Spec:
     feeds: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
     queue: str = ""
     meters: tuple[Meter, ...] = ()
+    leaks: Meter | None = None
     gauges: tuple[Gauge, ...] = ()
 
 

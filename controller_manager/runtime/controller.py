@@ -92,7 +92,7 @@ class Controller:
         self.queue = queue
         self._means = means
         self._workers = workers or spec.workers
-        self._awaited = Awaited(means.caches)
+        self._awaited = Awaited(means.caches, self._leaked)
         self._ran: dict[Key, float] = {}
         for watch in spec.watches:
             if watch.trigger is not None:
@@ -131,6 +131,11 @@ class Controller:
                 self._awaited.forget(key_of(change.obj))
 
         return listen
+
+    def _leaked(self, key: Key) -> None:
+        if self.spec.leaks is not None:
+            namespace, _, name = key.rpartition("/")
+            self._means.count(Measure(self.spec.leaks, labels=(namespace, name)), 0.0)
 
     async def _tick(self) -> None:
         while True:

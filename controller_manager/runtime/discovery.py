@@ -196,11 +196,18 @@ class Discoverer:
 
     async def _look(self, group: asyncio.TaskGroup) -> None:
         served = await discover(self._client)
-        if served != self._caches.served:
-            self._caches.served = served
-            if self._caches.follows_everything:
-                self._follow_all(served, group)
+        is_new, self._caches.served = served != self._caches.served, served
+        if self._caches.follows_everything and (self._ended_waits(served) or is_new):
+            self._follow_all(served, group)
         self._looked.set()
+
+    def _ended_waits(self, served: Served) -> bool:
+        """Whether there were watchers that wait for a kind which is there again: it was gone between two looks."""
+        waiting = [kind for kind in self._following if self._own[kind].absent and kind in served.verbs]
+        for kind in waiting:
+            self._own[kind].absent = False
+            self._following.pop(kind).cancel()
+        return bool(waiting)
 
     def _follow_all(self, served: Served, group: asyncio.TaskGroup) -> None:
         wanted = [kind for kind in served.able_to("delete", "list", "watch") if str(kind) not in NEVER_COLLECTED]

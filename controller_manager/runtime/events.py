@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-import random
 import socket
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from random import SystemRandom
 
 from apiserver.api.errors import ApiError
 from controller_manager.runtime.client import Client
@@ -179,7 +179,7 @@ class Recorder:
                     return
             else:
                 return
-            jitter = random.random() if attempt == 0 else 1.0  # noqa: S311 - spreads load, protects nothing
+            jitter = SystemRandom().random() if attempt == 0 else 1.0
             await self._clock.sleep(PATIENCE * jitter)
         log.warning("an event could not be sent in %d tries", TRIES)
 

@@ -30,6 +30,10 @@ class Intake:
         self._initial: dict[Key, Obj] | None = None
         self._rest = b""
 
+    def note_absent(self, *, absent: bool) -> None:
+        """Note whether the kind is waited for, which the server does not serve."""
+        self._cache.absent = absent
+
     @property
     def is_initial(self) -> bool:
         """Whether a watch tells what there is, and has not come to the end of it."""

@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-import random
 import socket
 import uuid
 from dataclasses import dataclass
+from random import SystemRandom
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
@@ -95,7 +95,7 @@ class Elector:
         """Return once this candidate leads."""
         log.info("attempting to acquire leader lease %s", self._key)
         while not await self._try():
-            jitter = 1 + _JITTER * random.random()  # noqa: S311 - spreads load, protects nothing
+            jitter = 1 + _JITTER * SystemRandom().random()
             await self._clock.sleep(self._terms.retry * jitter)
         log.info("successfully acquired lease %s", self._key)
         self._tell("became leader")

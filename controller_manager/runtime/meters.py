@@ -11,7 +11,7 @@ class Meter:
     """A family of numbers: a counter or a gauge, or a histogram where it has buckets.
 
     Attributes:
-        name: in full, as Prometheus sees it; that of a counter ends in "_total".
+        name: in full, as Prometheus sees it; that of a counter ends in "_total" in most cases.
         about: what it tells.
         labels: their names.
         buckets: the upper bounds of a histogram.

@@ -1,10 +1,10 @@
 """Watchers: one per kind, each keeps a cache as the server has it, for ever (client-go tools/cache Reflector)."""
 
 import logging
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from random import SystemRandom
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
@@ -118,7 +118,7 @@ class Follower:
         self._intake.replace(objects, revision)
 
     async def _watch(self, *, initial: bool = False) -> None:
-        seconds = SHORTEST_WATCH * (1 + random.random())  # noqa: S311 - spreads load, protects nothing
+        seconds = SHORTEST_WATCH * (1 + SystemRandom().random())
         query = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(int(seconds))}
         if initial:
             query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
@@ -183,7 +183,9 @@ class Follower:
             if not self._intake.revision:  # else what was known stays: nobody says that it is gone
                 self._intake.replace((), "")
             self._tell(State.ABSENT)
+            self._intake.note_absent(absent=True)
             await self._clock.sleep(ABSENT_SECONDS)
+            self._intake.note_absent(absent=False)
         else:
             self._in_doubt = True
             log.log(logging.DEBUG if self._state is State.BROKEN else logging.WARNING, "%s: %s", self._kind, error)
@@ -198,7 +200,7 @@ class Follower:
         wait = min(FIRST_WAIT * 2.0 ** min(self._failures, 16), LONGEST_WAIT)
         self._failures += 1
         self._failed_at = now
-        return wait * (1 + random.random())  # noqa: S311 - spreads load, protects nothing
+        return wait * (1 + SystemRandom().random())
 
     def _tell(self, state: State) -> None:
         if state is not self._state:

@@ -169,3 +169,14 @@ def test_a_second_cluster_takes_another_port_for_its_metrics(up: Any, tmp_path: 
         asked = ("--store", "memory", "--port", str(free_port()), "--data-dir", tmp_path / name)
         last = up(*asked, controllers=True)
     assert port not in last.greeting
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"), [([], ["clonesets", "statefulsets", "uniteddeployments"]), (["--no-kruise"], [])]
+)
+def test_the_command_has_openkruises_workloads_unless_it_is_told_not_to(
+    up: Any, kubectl_at: Any, arguments: list[str], found: list[str]
+) -> None:
+    server = up("--store", "memory", *arguments, controllers=True)
+    told = kubectl_at(Path(server.kubeconfig)).told("api-resources --api-group=apps.kruise.io -o name").split()
+    assert told == [f"{name}.apps.kruise.io" for name in found]

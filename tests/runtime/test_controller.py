@@ -27,6 +27,7 @@ from controller_manager.runtime.contract import (
 )
 from controller_manager.runtime.controller import Controller, Means
 from controller_manager.runtime.kinds import EVERYTHING, POD
+from controller_manager.runtime.meters import Measure, Meter
 from controller_manager.runtime.ratelimit import ItemBackoff
 from controller_manager.runtime.requests import lost
 from controller_manager.runtime.workqueue import WorkQueue
@@ -44,6 +45,7 @@ class Stage:
     def __init__(self, clock, plan, *, server=None, **spec) -> None:
         self.ran: list[tuple[str, float]] = []
         self.caches = Caches()
+        self.measured: list[Measure] = []
 
         def wrapped(key, now):
             self.ran.append((key, round(now - clock.START, 3)))
@@ -58,7 +60,13 @@ class Stage:
         )
         self.caches.provide(self.spec)
         self.queue = WorkQueue(ItemBackoff(), QueueTally())
-        means = Means(self.caches, server=server, recorder=None, clock=clock)
+        means = Means(
+            self.caches,
+            server=server,
+            recorder=None,
+            clock=clock,
+            count=lambda measure, _: self.measured.append(measure),
+        )
         self.controller = Controller(self.spec, self.queue, means)
 
     async def run(self, seconds: float) -> list[tuple[str, float]]:
@@ -303,6 +311,30 @@ def test_after_five_minutes_a_key_runs_whatever_it_has_seen(caches):
     awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
     assert awaited.blocked("k", lambda: None, now=299)
     assert not awaited.blocked("k", lambda: None, now=300)
+
+
+class Unheard:
+    """A server of whose changes nobody hears."""
+
+    async def perform(self, _request):
+        return pod("y", revision=12)
+
+
+async def test_a_key_that_goes_on_unseen_is_counted_where_that_is_asked_for(make_stage):
+    leaks = Meter("leaks", "What was not seen.", ("namespace", "name"))
+
+    def once(_key):
+        if len(stage.ran) == 1:
+            yield Create(POD, {})
+
+    for told in (leaks, None):
+        stage = make_stage(once, server=Unheard(), leaks=told)
+        stage.queue.add("a/x")
+        asyncio.get_running_loop().call_later(10, stage.queue.add, "a/x")
+        await stage.run(400)
+        first, second = stage.times("a/x")
+        assert second - first == EXPIRES
+        assert [measure.labels for measure in stage.measured] == ([("a", "x")] if told else [])
 
 
 def test_a_kind_that_nobody_follows_is_not_awaited():

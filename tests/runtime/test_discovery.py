@@ -132,9 +132,11 @@ class Follows:
 
     def __init__(self) -> None:
         self.now: set[Kind] = set()
+        self.begun: list[Kind] = []
 
     async def __call__(self, cache) -> None:
         self.now.add(cache.kind)
+        self.begun.append(cache.kind)
         cache.replace((), 1)
         try:
             await asyncio.Event().wait()
@@ -234,6 +236,16 @@ async def test_a_definition_that_comes_changes_or_goes_is_looked_into_at_once(do
         await clock.next()
         assert follows.now == found
         assert clock.slept[-1] == EVERY
+
+
+async def test_a_kind_that_was_gone_between_two_looks_is_followed_anew_if_its_watcher_waits(documents, caches, at_work):
+    _, clock, follows = await at_work(documents.client, caches)
+    await clock.next()
+    assert follows.begun == [GIZMO], "a look that finds the same begins nothing"
+    caches[GIZMO].absent = True
+    await clock.next()
+    assert (follows.begun, follows.now) == ([GIZMO, GIZMO], {GIZMO})
+    assert not caches[GIZMO].absent
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from controller_manager.runtime.meters import Measure, Meter, Reading
 COUNTER = Meter("made_total", "What was made.")
 BY_KIND = Meter("made_by_kind_total", "What was made, by kind.", ("kind",))
 LATENCY = Meter("latency_seconds", "How long.", ("kind",), (0.5, 1, 10))
+LEAKS = Meter("leakage", "What was not seen.", ("namespace", "name"))
 NEW = Meter("new_total", "What only newer releases have.", feature="ordinals")
 READ = Gauge(Meter("now", "What is there.", ("name",)), lambda _: [Reading(3, ("a",)), Reading(4.5, ("b",))])
 EMPTY = Gauge(Meter("nothing", "Of this there is nothing."), lambda _: [])
@@ -58,6 +59,18 @@ def test_counters_grow_and_histograms_take_values_in(metrics) -> None:
     assert {tuple(sorted(key, key="pod".__ne__)): v for key, v in found["latency_seconds_bucket"].items()} == buckets
     assert found["latency_seconds_count"] == {("pod",): 4}
     assert found["latency_seconds_sum"] == {("pod",): pytest.approx(12.7)}
+
+
+def test_a_counter_that_upstream_names_without_total_is_named_so(metrics) -> None:
+    metrics.include(spec(LEAKS), Caches())
+    assert "leakage" not in told(metrics)
+    metrics.count(Measure(LEAKS, labels=("ns", "web")), elapsed=9.0)
+    lines = [line for line in exposition(metrics).decode().splitlines() if "leakage" in line]
+    assert lines == [
+        "# HELP leakage What was not seen.",
+        "# TYPE leakage counter",
+        'leakage{name="web",namespace="ns"} 1.0',
+    ]
 
 
 def test_gauges_are_read_when_somebody_asks(metrics) -> None:

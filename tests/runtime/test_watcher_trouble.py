@@ -199,7 +199,7 @@ async def test_a_watch_that_tells_garbage_or_ends_early_begins_anew(stub, follow
 
 
 async def test_waits_grow_up_to_a_minute_and_begin_anew_after_calm(stub, following, hasty, monkeypatch):
-    monkeypatch.setattr(watcher.random, "random", lambda: 0.0)
+    monkeypatch.setattr(watcher.SystemRandom, "random", lambda _: 0.0)
     enough = asyncio.Event()
 
     async def handle(_):

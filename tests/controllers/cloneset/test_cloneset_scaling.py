@@ -1,5 +1,7 @@
 """How many pods a CloneSet has: made, chosen to go, asked to go by people, and held back."""
 
+import re
+
 import pytest
 
 from apiserver.api.errors import ApiError
@@ -19,7 +21,7 @@ def is_creation(request):
 def test_a_pod_has_an_id_its_revision_a_gate_and_a_lifecycle(new_cluster):
     cluster = new_cluster(replicas=1)
     ran = cluster.run()
-    [pod] = cluster.pods
+    [pod] = [request.obj for request in ran.requests if is_creation(request)]
     meta = pod["metadata"]
     [revision] = [revision["metadata"]["name"] for revision in cluster.revisions]
     id_ = meta["labels"]["apps.kruise.io/cloneset-instance-id"]
@@ -51,14 +53,13 @@ def gate_of(pod):
     return next((each["status"] for each in conditions if each["type"] == "InPlaceUpdateReady"), None)
 
 
-def test_pods_become_normal_once_they_have_a_node_and_ready_once_their_gate_is_open(new_cluster):
+def test_new_pods_become_normal_and_their_gates_open_by_one_write(new_cluster):
     cluster = new_cluster(replicas=3)
-    cluster.run()
-    assert [gate_of(pod) for pod in cluster.pods] == ["True"] * 3
-    assert cluster.run().names(Patch) == []
-    cluster.work()
     assert cluster.run().names(Patch) == cluster.names
+    assert [gate_of(pod) for pod in cluster.pods] == ["True"] * 3
     assert {pod["metadata"]["labels"]["lifecycle.apps.kruise.io/state"] for pod in cluster.pods} == {"Normal"}
+    cluster.work()
+    assert cluster.run().names(Patch) == []
     cluster.settle()
     assert cluster.available == 3
     assert cluster.run().quiet
@@ -74,10 +75,11 @@ def test_a_gate_that_could_not_be_opened_is_opened_by_the_next_run(new_cluster):
     assert cluster.available == 3
 
 
-def test_pods_are_made_in_rounds_that_grow(new_cluster):
+def test_pods_are_made_in_rounds_that_grow_and_welcomed_beside_the_next(new_cluster):
     ran = new_cluster(replicas=100).run()
     verbs = "".join("c" if is_creation(request) else "p" for request in ran.requests if request.kind is POD)
-    assert list(map(len, verbs.replace("pc", "p c").split())) == [2, 4, 8, 16, 32, 64, 64, 10]
+    assert [*map(len, re.findall("c+", verbs))] == [1 + 2, 4, 8, 16, 32, 32, 5]
+    assert [*map(len, re.findall("p+", verbs))] == [1, 2, 4, 8, 16, 32, 32 + 5]
 
 
 def test_a_set_without_replicas_has_one(new_cluster):

@@ -161,6 +161,16 @@ def test_a_pod_can_be_seen_going(running, make_node, make_world):
     assert keys_of(world, POD, None, going) == [KEY]
 
 
+def test_a_pod_whose_set_is_about_to_open_its_gate_is_started_then_or_after_a_while(make_pod, make_node, make_world):
+    world, pod = make_world(SPEC, {NODE: [make_node()]}), make_pod()
+    gated = pod | {"spec": pod["spec"] | {"readinessGates": [{"conditionType": "InPlaceUpdateReady"}]}}
+    assert keys_of(world, POD, None, gated) == [Delayed(KEY, 1.0)]
+    opened = gated | {"status": {"conditions": [{"type": "InPlaceUpdateReady", "status": "True"}]}}
+    assert keys_of(world, POD, gated, opened) == [KEY]
+    other = pod | {"spec": pod["spec"] | {"readinessGates": [{"conditionType": "example.com/mine"}]}}
+    assert keys_of(world, POD, None, other) == [KEY], "gates of others may wait for what the pod says"
+
+
 def test_the_end_of_a_pods_grace_wakes_it_only_after_a_start(running, make_node, make_world):
     world, old = make_world(SPEC, {NODE: [make_node()]}), running()
     going = {"deletionTimestamp": "2027-01-15T08:00:30Z", "deletionGracePeriodSeconds": 30}

@@ -132,6 +132,7 @@ def test_labels_and_annotations_of_others_stay_and_the_spec_is_made_anew(united)
         ),
         ("statefulSetTemplate", {"type": "OnDelete"}, {"type": "OnDelete"}),
         ("advancedStatefulSetTemplate", {"type": "OnDelete"}, {"type": "OnDelete"}),
+        ("cloneSetTemplate", {"type": "OnDelete"}, {"type": "OnDelete"}),
         ("cloneSetTemplate", None, {"rollingUpdate": {"partition": 1}}),
         (
             "cloneSetTemplate",

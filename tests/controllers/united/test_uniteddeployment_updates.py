@@ -86,7 +86,7 @@ def test_a_deployment_knows_no_partition_and_is_not_updated_for_ever(settled, te
 
     assert images(lab) == {"a": [0, 3], "b": [0, 3]}
     assert "partition" not in lab.entry("a")
-    assert "updateStrategy" not in lab.workloads()["a"]["spec"]
+    assert not {"strategy", "updateStrategy"} & lab.workloads()["a"]["spec"].keys()
     assert lab.run().quiet
 
 
@@ -158,6 +158,19 @@ def test_a_template_that_changes_thrice_has_three_revisions_and_goes_back_by_nam
     assert lab.workloads()["a"]["metadata"]["labels"][REVISION] == names[0]
 
 
+def test_an_update_is_not_done_while_old_pods_are_there_whatever_a_workload_that_lags_behind_counts(settled, template):
+    lab = settled("a", "b", replicas=6, kind=CLONE_SET)
+    first = lab.status["currentRevision"]
+    lab.change(template={"cloneSetTemplate": template("web:2")}, updateStrategy=manual(a=2))
+    lab.settle()
+    for workload in lab.workloads().values():
+        key = f"{workload['metadata']['namespace']}/{workload['metadata']['name']}"
+        lab.amend(CLONE_SET, key, status=workload["status"] | {"replicas": 2})
+    lab.run()
+    assert (lab.status["replicas"], lab.status["updatedReadyReplicas"]) == (4, 4)
+    assert lab.status["currentRevision"] == first
+
+
 @pytest.mark.parametrize(("limit", "kept"), [(2, [3, 4]), (0, [4]), (10, [1, 2, 3, 4])])
 def test_no_more_revisions_stay_than_the_limit_says_but_those_in_use(settled, template, limit, kept):
     """U27."""
@@ -226,15 +239,18 @@ def test_a_pod_that_gets_stuck_later_is_deleted_with_nothing_to_write(settled, t
     assert not ran.of(Update, STATEFUL_SET)
 
 
-def test_pods_that_are_deleted_by_hand_count_as_the_partition_that_is_left(settled, template):
-    """A StatefulSet with OnDelete has as many old pods as nobody has deleted."""
-    lab = settled("a", replicas=3, template={"statefulSetTemplate": template(updateStrategy={"type": "OnDelete"})})
-    lab.change(template={"statefulSetTemplate": template("web:2", updateStrategy={"type": "OnDelete"})})
+@pytest.mark.parametrize("field", [field for field in KINDS if field != "deploymentTemplate"])
+def test_pods_that_are_deleted_by_hand_count_as_the_partition_that_is_left(settled, template, field):
+    """A workload with OnDelete has as many old pods as nobody has deleted."""
+    by_hand = {"updateStrategy": {"type": "OnDelete"}}
+    lab = settled("a", replicas=3, kind=KINDS[field], template={field: template(**by_hand)})
+    lab.change(template={field: template("web:2", **by_hand)}, updateStrategy=manual(a=1))
 
     lab.run()
 
-    assert lab.workloads()["a"]["spec"]["updateStrategy"] == {"type": "OnDelete"}
-    assert lab.workloads()["a"]["spec"]["template"]["spec"]["containers"][0]["image"] == "web:2"
+    spec = lab.workloads()["a"]["spec"]
+    assert spec["updateStrategy"] == {"type": "OnDelete"}, "numbers of a rolling update would be refused there"
+    assert spec["template"]["spec"]["containers"][0]["image"] == "web:2"
     lab.run()  # tells that pods are old
     assert lab.run().quiet
 

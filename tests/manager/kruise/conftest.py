@@ -81,6 +81,7 @@ def united() -> Write:
         subsets: letter of a zone → more about its subset.
         workload: what the template's spec says more.
         annotations: of its pods.
+        pods: what the spec of its pods says more.
         spec: what its own spec says more.
     """
 
@@ -92,13 +93,15 @@ def united() -> Write:
         subsets: dict[str, Obj] | None = None,
         workload: Obj | None = None,
         annotations: Obj | None = None,
+        pods: Obj | None = None,
         schedule: Obj | None = None,
         **spec: Any,
     ) -> str:
         labels = {"app": "web"}
         containers = [{"name": "main", "image": image}, {"name": "side", "image": "side:1"}]
-        pods = {"metadata": {"labels": labels, "annotations": annotations or {}}, "spec": {"containers": containers}}
-        made = {"selector": {"matchLabels": labels}, "template": pods} | json.loads(kind.spec) | (workload or {})
+        pod_spec = {"containers": containers} | (pods or {})
+        template = {"metadata": {"labels": labels, "annotations": annotations or {}}, "spec": pod_spec}
+        made = {"selector": {"matchLabels": labels}, "template": template} | json.loads(kind.spec) | (workload or {})
         topology: Obj = {"subsets": [_subset(zone) | (subsets or {}).get(zone, {}) for zone in zones]}
         if schedule is not None:
             topology["scheduleStrategy"] = {"type": "Adaptive", "adaptive": schedule}

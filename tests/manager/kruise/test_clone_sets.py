@@ -82,6 +82,27 @@ def test_a_new_image_starts_one_container_again_in_the_pod_that_is_there(solo: K
     solo.says(f"describe pod {name}", r".*  Normal +Killing .*Container main definition changed, will be restarted.*")
 
 
+def test_a_set_as_released_versions_write_it_is_updated_as_it_says(kubectl: Kubectl) -> None:
+    """v1alpha1 has in updateStrategy.type what v1beta1 has in rollingUpdate.podUpdatePolicy."""
+
+    def released(image: str) -> str:
+        strategy = {"type": "InPlaceIfPossible", "maxUnavailable": 3, "partition": 1}
+        made = json.loads(clone_set(image, updateStrategy=strategy)) | {"apiVersion": "apps.kruise.io/v1alpha1"}
+        return json.dumps(made)
+
+    kubectl.says("apply -f -", "cloneset.apps.kruise.io/solo created", released("nginx:1"))
+    until(kubectl, availableReplicas=3)
+    before = pods(kubectl)
+    kubectl.says("apply -f -", "cloneset.apps.kruise.io/solo configured", released("nginx:2"))
+    until(kubectl, updatedAvailableReplicas=2, availableReplicas=3)
+    assert identities(pods(kubectl)) == identities(before)
+    old = "get clonesets.v1alpha1.apps.kruise.io solo -o jsonpath={.spec.updateStrategy.type}"
+    kubectl.says(old, "InPlaceIfPossible")
+    generation = kubectl.told("get cloneset solo -o jsonpath={.metadata.generation}")
+    kubectl.told("apply -f -", released("nginx:2"))  # with a list of containers that lacks what was filled in
+    kubectl.says("get cloneset solo -o jsonpath={.metadata.generation}", generation)
+
+
 def test_more_than_a_new_image_makes_new_pods(solo: Kubectl) -> None:
     before = {pod["metadata"]["uid"] for pod in pods(solo)}
     changed = json.loads(clone_set(**IN_PLACE))
@@ -114,18 +135,20 @@ def test_a_pod_that_is_named_goes_when_the_set_gets_smaller(solo: Kubectl) -> No
 
 @pytest.mark.parametrize("kind", ["CloneSet", "AdvancedStatefulSet"], indirect=True)
 def test_subsets_are_updated_in_place_as_far_as_partitions_let_them(web: Web, kind: Any, united: Write) -> None:
-    web.apply(united(kind, workload=IN_PLACE))
+    gate = {"readinessGates": [{"conditionType": "InPlaceUpdateReady"}]}  # which Advanced StatefulSets ask for
+    in_place: Obj = {"workload": IN_PLACE, "pods": gate}
+    web.apply(united(kind, **in_place))
     web.done(6)
     before = web.pods
     held = {"manualUpdate": {"partitions": {"zone-a": 2, "zone-b": 1}}}
-    web.apply(united(kind, "nginx:2", workload=IN_PLACE, updateStrategy=held))
+    web.apply(united(kind, "nginx:2", **in_place, updateStrategy=held))
     web.until(updatedReadyReplicas=3)
     assert web.images == {
         "zone-a": ["nginx:1"] * 2,
         "zone-b": ["nginx:1", "nginx:2"],
         "zone-c": ["nginx:2"] * 2,
     }
-    web.apply(united(kind, "nginx:2", workload=IN_PLACE))
+    web.apply(united(kind, "nginx:2", **in_place))
     web.done(6)
     assert identities(web.pods) == identities(before)
     assert restarts(web.pods) == {("main", "docker.io/library/nginx:2", 1), ("side", "docker.io/library/side:1", 0)}
