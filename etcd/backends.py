@@ -2,9 +2,12 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
+from etcd.access import Access
 from etcd.compaction import Limits
 from etcd.durable import DurableStore
 from etcd.embedded import EmbeddedStore, Options
@@ -27,7 +30,7 @@ async def _memory(_location: str, options: Options) -> Store:
 
 
 async def _sqlite(location: str, options: Options) -> Store:
-    log = SqliteLog(_file(location))
+    log = SqliteLog(database_of(location))
     try:
         return DurableStore(log, options)
     except BaseException:
@@ -35,22 +38,53 @@ async def _sqlite(location: str, options: Options) -> Store:
         raise
 
 
-def _file(location: str) -> Path:
+def database_of(location: str) -> Path:
+    """The database that a URL of the scheme sqlite names after its "://"."""
     path = Path(location).expanduser()
     return path if path.is_file() or (path.suffix in _SUFFIXES and not path.is_dir()) else path / _FILE
 
 
-async def _cluster(location: str, _options: Options) -> Store:
-    raise StoreError(
-        f"The store in an etcd cluster ({location}) is not there yet; use sqlite://DIRECTORY or memory://."
-    )
+async def _http(location: str, options: Options) -> Store:
+    return await _cluster(f"http://{location}", options)
+
+
+async def _https(location: str, options: Options) -> Store:
+    return await _cluster(f"https://{location}", options)
+
+
+async def _cluster(urls: str, options: Options) -> Store:
+    from etcd.gateway import open_gateway  # its client takes its time to be imported, which other stores need not
+
+    return await open_gateway(replace(options.access, endpoints=endpoints_of(urls)), options)
+
+
+def endpoints_of(urls: str) -> list[str]:
+    """The members' URLs of a list with commas.
+
+    Raises:
+        StoreError: one is none.
+    """
+    found = [url.strip().rstrip("/") for url in urls.split(",")]
+    for url in found:
+        if "@" in url:
+            raise StoreError(
+                "A member of an etcd cluster has no user in its URL: give --etcd-user and --etcd-password-file."
+            )
+        try:
+            parts = urlsplit(url)
+            good = parts.scheme in ("http", "https") and parts.hostname and not parts.path and parts.port is not None
+        except ValueError:
+            good = False
+        if not good:
+            raise StoreError(f"{url!r} is no member of an etcd cluster: give https://HOST:PORT, several with commas.")
+    return found
 
 
 BACKENDS: Final[Mapping[str, Callable[[str, Options], Awaitable[Store]]]] = {
     "memory": _memory,
     "sqlite": _sqlite,
-    "http": _cluster,
-    "https": _cluster,
+    "http": _http,
+    "https": _https,
 }
 """URL scheme → what opens a store there, given what follows "://" as it stands (no escapes)."""
 
@@ -62,15 +96,18 @@ async def open_store(
     clock: Callable[[], float] = time.monotonic,
     compact_age: float = 300.0,
     compact_count: int = 100_000,
+    access: Access = Access(),  # noqa: B008 - it cannot be changed
 ) -> Store:
     """Open the store that a URL names; it belongs to the running event loop.
 
     Args:
-        url: "memory://", or "sqlite://" and a directory or a file (*.db), made if need be.
+        url: "memory://"; "sqlite://" and a directory or a file (*.db), made if need be; or members of an etcd cluster,
+            "https://HOST:PORT,https://HOST:PORT".
         attach: computes from a key and its value what to keep beside it.
         clock: seconds that only ever grow; compaction by age goes by it.
         compact_age: seconds for which events, and what they replaced, are kept.
         compact_count: about the most events that are kept.
+        access: how a cluster is used; its endpoints are those of the URL.
 
     Raises:
         Damaged: what is stored there cannot be trusted.
@@ -81,5 +118,5 @@ async def open_store(
     backend = BACKENDS.get(scheme)
     if backend is None or not separator:
         raise StoreError(f"There is no store {url!r}: it begins with none of {', '.join(BACKENDS)} and '://'.")
-    options = Options(attach=attach, clock=clock, limits=Limits(age=compact_age, count=compact_count))
+    options = Options(attach=attach, clock=clock, limits=Limits(age=compact_age, count=compact_count), access=access)
     return await backend(location, options)

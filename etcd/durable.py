@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from etcd.embedded import EmbeddedStore, Options
 from etcd.mvcc import Engine
 from etcd.sqlite import Contents, Row, SqliteLog, row_of
-from etcd.store import Event, FutureRevision, KeyValue, Unavailable
+from etcd.store import UNREADABLE, Damaged, Event, FutureRevision, KeyValue, Unavailable
 from etcd.worker import Worker
 
 _CHUNK = 500
@@ -206,4 +206,11 @@ def _event(row: Row, prev: KeyValue | None, attach: Callable[[str, bytes], Any])
     if value is None:
         return Event(revision, key, None, prev)
     created = revision if created == revision else created  # one number object for both
-    return Event(revision, key, KeyValue(key, value, created, revision, attach(key, value)), prev)
+    try:
+        attached = attach(key, value)
+    except UNREADABLE as error:
+        raise Damaged(
+            f"the database has something under {key!r} at revision {revision} that is no object ({error!r}): "
+            "restore it from a backup, or move it away to start with an empty store"
+        ) from error
+    return Event(revision, key, KeyValue(key, value, created, revision, attached), prev)

@@ -1,14 +1,15 @@
 """The store over the engine in this process, in memory; and its watchers, which park until the engine wakes them."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from etcd.access import Access
 from etcd.compaction import Limits, Schedule
 from etcd.mvcc import Cursor, Engine, Slice
-from etcd.store import MISSING, Conflict, Event, FutureRevision, KeyValue, Revision, Unavailable
+from etcd.store import LARGEST, MISSING, Conflict, Event, FutureRevision, KeyValue, Revision, TooLarge, Unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +20,13 @@ class Options:
         attach: computes from a key and its value what to keep beside it.
         clock: seconds that only ever grow.
         limits: how much history to keep.
+        access: how a cluster is used.
     """
 
     attach: Callable[[str, bytes], Any]
     clock: Callable[[], float]
     limits: Limits
+    access: Access = field(default_factory=Access)
 
 
 class EmbeddedStore:
@@ -48,6 +51,11 @@ class EmbeddedStore:
         return Revision(self._engine.revision)
 
     @property
+    def is_shared(self) -> bool:
+        """Nobody else has the keys."""
+        return False
+
+    @property
     def closed(self) -> str:
         """Why the store does not answer any more; "" while it does."""
         return self._closed
@@ -60,8 +68,23 @@ class EmbeddedStore:
     async def fresh(self) -> None:
         """Reads here always are."""
 
-    async def put(self, key: str, value: bytes, *, expect: int | None = None, attached: Any = MISSING) -> KeyValue:
+    @property
+    def expires(self) -> bool:
+        """Who wants keys to go deletes them."""
+        return False
+
+    async def put(
+        self,
+        key: str,
+        value: bytes,
+        *,
+        expect: int | None = None,
+        attached: Any = MISSING,
+        ttl: float = 0.0,  # noqa: ARG002 - see `expires`
+    ) -> KeyValue:
         """The contract's `put`."""
+        if len(value) + len(key) > LARGEST:
+            raise TooLarge
         if attached is MISSING:
             attached = self._attach(key, value)
         while not _holds(prev := self._newest(key), expect):
@@ -124,7 +147,7 @@ class EmbeddedStore:
         event.key.encode()  # a key that is no text raises here, as it does where keys are stored
         self._apply((event,))
 
-    def _apply(self, events: Sequence[Event]) -> None:
+    def _apply(self, events: Iterable[Event]) -> None:
         self._engine.apply(events)
         log = self._engine.log
         surplus = self._schedule.surplus(len(log))

@@ -99,7 +99,9 @@ class Cursor:
     def _advance(self) -> Sequence[Event]:
         events = self.slice.events
         begin = self.slice.after(self._position)
-        end = begin + _BATCH
+        end = min(begin + _BATCH, len(events))
+        while begin < end < len(events) and events[end].revision == events[end - 1].revision:
+            end += 1  # a transaction's events have one revision, and stay together
         batch = events[begin:end]
         self._position = batch[-1].revision if end < len(events) else self._engine.revision
         if self._whole:
@@ -152,7 +154,7 @@ class Engine:
             self.slice(home).keys.update(keys)
 
     def apply(self, events: Iterable[Event]) -> None:
-        """Append events, each with the next revision, and wake who waits for them."""
+        """Append events, none with an older revision than the one before, and wake who waits for them."""
         touched = {self._all}
         log = self._all.events
         for event in events:
@@ -165,6 +167,12 @@ class Engine:
             self.revision = event.revision
         for each in touched:
             each.wake()
+
+    def advance(self, revision: int) -> None:
+        """Note that nothing else has happened up to a revision, and wake who waits for it."""
+        if revision > self.revision:
+            self.revision = revision
+            self._all.wake()
 
     def _store(self, event: Event, home: Slice) -> None:
         _, key, kv, prev = event
@@ -196,6 +204,13 @@ class Engine:
             self._snapshots.clear()
             for each in self._slices.values():
                 each.drop(revision)
+
+    def forget(self) -> None:
+        """Forget all history, and that there may have been events which were never applied: every watcher is told."""
+        self.compact(self.revision)
+        for each in self._slices.values():
+            each.dropped = self.revision
+            each.wake()
 
     def count(self, prefix: str) -> int:
         """How many keys exist under a prefix."""

@@ -82,6 +82,11 @@ def row_of(event: Event) -> Row:
     """The row of an event; raises UnicodeEncodeError if the key is no text."""
     revision, key, kv, _ = event
     created, value = (kv.create_revision, kv.value) if kv else (0, None)
+    return row(revision, key, created, value)
+
+
+def row(revision: int, key: str, created: int, value: bytes | None) -> Row:
+    """A row with its checksum; raises UnicodeEncodeError if the key is no text."""
     return Row(revision, key, created, value, _checksum(revision, key, created, value))
 
 
@@ -166,14 +171,14 @@ class SqliteLog:
         if self.path.exists():
             size = self.path.stat().st_size
             if size < _PAGE:
-                raise self._damaged(f"it has only {size} bytes")
+                raise self.damaged(f"it has only {size} bytes")
         elif has_wal:
-            raise self._damaged(f"it is missing, but {log.name} beside it has data")
+            raise self.damaged(f"it is missing, but {log.name} beside it has data")
         else:
             _create(self.path)
         broken = wal.damage(log) if has_wal else ""
         if broken:
-            raise self._damaged(broken)
+            raise self.damaged(broken)
         return has_wal
 
     def _check(self, *, has_wal: bool) -> None:
@@ -181,26 +186,27 @@ class SqliteLog:
         (application,) = self._execute("PRAGMA application_id").fetchone()
         (version,) = self._execute("PRAGMA user_version").fetchone()
         if application != _APPLICATION_ID:
-            raise self._damaged("it is a database of some other program")
+            raise self.damaged("it is a database of some other program")
         if version != _FORMAT:
-            raise self._damaged(f"its format is {version}, and this version reads format {_FORMAT}")
-        if self._meta("open") and not has_wal:
-            raise self._damaged(f"it was not closed, and {self.path.name}-wal, which has its last writes, is gone")
+            raise self.damaged(f"its format is {version}, and this version reads format {_FORMAT}")
+        if self.meta("open") and not has_wal:
+            raise self.damaged(f"it was not closed, and {self.path.name}-wal, which has its last writes, is gone")
         for statement in _PRAGMAS.strip().splitlines():
             self._execute(statement)
         (verdict,) = self._execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
-            raise self._damaged(verdict)
+            raise self.damaged(verdict)
 
-    def _meta(self, name: str) -> int:
+    def meta(self, name: str) -> int:
+        """One of the numbers of the table meta; raises Damaged."""
         row = self._execute("SELECT number FROM meta WHERE name = ?", (name,)).fetchone()
         if row is None:
-            raise self._damaged(f"its table meta lacks {name}")
+            raise self.damaged(f"its table meta lacks {name}")
         return int(row[0])
 
     def _read(self) -> Contents:
-        contents = Contents(self._meta("compacted"))
-        for row in self._rows():
+        contents = Contents(self.meta("compacted"))
+        for row in self.rows():
             if row.revision > contents.compacted:
                 contents.events.append(row)
                 continue
@@ -214,20 +220,21 @@ class SqliteLog:
         contents.litter.sort()
         return contents
 
-    def _rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[Row]:
+        """All rows in order of revision, each checked; raises Damaged."""
         for row in map(Row._make, self._execute("SELECT * FROM events ORDER BY revision")):
             if row.checksum != _checksum(*row[:-1]):
-                raise self._damaged(f"the checksum of revision {row.revision} does not fit its contents")
+                raise self.damaged(f"the checksum of revision {row.revision} does not fit its contents")
             yield row
 
     def _check_counts(self, contents: Contents) -> None:
-        live = self._meta("live")
+        live = self.meta("live")
         if live != len(contents.state):
-            raise self._damaged(f"{live} keys were compacted, and it has {len(contents.state)}")
+            raise self.damaged(f"{live} keys were compacted, and it has {len(contents.state)}")
         newest = contents.events[-1].revision if contents.events else contents.compacted
         missing = newest - contents.compacted - len(contents.events)
         if missing:
-            raise self._damaged(f"{missing} revisions between {contents.compacted} and {newest} are missing")
+            raise self.damaged(f"{missing} revisions between {contents.compacted} and {newest} are missing")
 
     def _mark_open(self) -> None:
         """Note in the file itself, not in its log alone, that from now on they belong together."""
@@ -238,7 +245,8 @@ class SqliteLog:
             if error.sqlite_errorcode != sqlite3.SQLITE_FULL:  # a full disk can still be read
                 raise
 
-    def _damaged(self, what: str) -> Damaged:
+    def damaged(self, what: str) -> Damaged:
+        """The error that says what is wrong with the file."""
         return Damaged(f"The database {self.path} is damaged: {what}. {_ADVICE}")
 
     @contextmanager
@@ -250,7 +258,7 @@ class SqliteLog:
             raise self._refusal(error) from error
         except (AttributeError, TypeError) as error:
             self._connection.close()
-            raise self._damaged(f"a row is of another shape ({error})") from error
+            raise self.damaged(f"a row is of another shape ({error})") from error
         except BaseException:
             self._connection.close()
             raise
@@ -261,7 +269,7 @@ class SqliteLog:
             return Unavailable(f"The database {self.path} is in use by another process.")
         if code in _NOT_DAMAGE:
             return Unavailable(f"The database {self.path} cannot be used: {error}.")
-        return self._damaged(str(error))
+        return self.damaged(str(error))
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -280,15 +288,25 @@ def _connect(path: Path) -> sqlite3.Connection:
     )
 
 
+def new_database(path: Path) -> sqlite3.Connection:
+    """An empty database, readable to its owner alone, in place of what may be there; raises OSError, sqlite3.Error."""
+    path.unlink(missing_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    header = f"PRAGMA page_size = {_PAGE}; PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {_FORMAT};"
+    connection = _connect(path)
+    try:
+        connection.executescript(header + _SCHEMA)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 def _create(path: Path) -> None:
     """Make an empty database under another name and link it in: no process ever finds half of one."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}.new")
-    draft.unlink(missing_ok=True)
-    os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    header = f"PRAGMA page_size = {_PAGE}; PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {_FORMAT};"
-    with closing(_connect(draft)) as connection:
-        connection.executescript(header + _SCHEMA)
+    new_database(draft).close()
     with suppress(FileExistsError):  # another process was faster: then its file is the database
         os.link(draft, path)
     draft.unlink()

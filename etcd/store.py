@@ -10,6 +10,14 @@ MISSING: Final[Any] = object()
 """Stands for "not given" where None is a value."""
 
 
+LARGEST = 1_572_864
+"""The bytes that a write may have, its key counted; as many as an etcd server takes that is told nothing else."""
+
+
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
+"""What a caller's `attach` raises for a value that is none of its own."""
+
+
 class KeyValue(NamedTuple):
     """One version of a key. `attached` is what the caller keeps beside the value; the store never looks into it."""
 
@@ -85,6 +93,32 @@ class Unavailable(StoreError):  # noqa: N818
         self.reason = reason
 
 
+class Away(Unavailable):
+    """The cluster does not answer, or not in time; it may in a moment.
+
+    Attributes:
+        unknown: whether a write may have happened nevertheless.
+    """
+
+    def __init__(self, reason: str, *, unknown: bool = False) -> None:
+        super().__init__(reason)
+        self.unknown = unknown
+
+
+class TooLarge(StoreError):  # noqa: N818
+    """A write is larger than LARGEST; the message is etcd's."""
+
+    def __init__(self) -> None:
+        super().__init__("etcdserver: request is too large")
+
+
+class Full(StoreError):  # noqa: N818
+    """A cluster has used the space that it may use; the message is etcd's."""
+
+    def __init__(self) -> None:
+        super().__init__("etcdserver: mvcc: database space exceeded")
+
+
 class Damaged(StoreError):  # noqa: N818
     """What is stored cannot be trusted; the message says which file, what is wrong, and what to do."""
 
@@ -119,6 +153,10 @@ class Store(Protocol):
         """The newest revision that reads can see."""
 
     @property
+    def is_shared(self) -> bool:
+        """Whether other processes may write to the same keys."""
+
+    @property
     def trouble(self) -> str:
         """Why writes fail, as far as is known; "" while they do not."""
 
@@ -145,7 +183,13 @@ class Store(Protocol):
     def count(self, prefix: str) -> int:
         """How many keys exist under a prefix."""
 
-    async def put(self, key: str, value: bytes, *, expect: int | None = None, attached: Any = MISSING) -> KeyValue:
+    @property
+    def expires(self) -> bool:
+        """Whether keys that are written for a time go by themselves."""
+
+    async def put(
+        self, key: str, value: bytes, *, expect: int | None = None, attached: Any = MISSING, ttl: float = 0.0
+    ) -> KeyValue:
         """Write a key; returns when the write is durable.
 
         Args:
@@ -153,9 +197,12 @@ class Store(Protocol):
             value: its new bytes.
             expect: 0 = it must not exist, N = its mod_revision must be N, None = do not care.
             attached: what to keep beside the value; computed by the store's `attach(key, value)` if not given.
+            ttl: seconds after which the key goes unless it is written again, 0 for never; of no account if the store
+                does not see to that (`expires`).
 
         Raises:
             Conflict: the expectation does not hold.
+            TooLarge: the key and its value are.
             Unavailable: the write could not be made durable.
         """
 

@@ -1,27 +1,76 @@
-"""Stores of every backend, opened, opened again, and closed."""
+"""Stores of every backend, opened, opened again, and closed; and the etcds that some of them are over."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import importlib.util
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from itertools import count
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from etcd.access import Access, Place
 from etcd.backends import open_store
 from etcd.store import Store
 
+Cluster = Any
+"""Members of etcd that belong together: see clusters.py."""
 
-@pytest.fixture(params=["memory", "sqlite"])
+
+@pytest.fixture(scope="session")
+def beside() -> Callable[[str], ModuleType]:
+    """Loads a module of this folder, which is no package."""
+
+    def load(name: str) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+        assert spec
+        assert spec.loader
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module  # dataclasses look there
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def networks(beside: Callable[[str], ModuleType]) -> ModuleType:
+    """What networks.py has."""
+    return beside("networks")
+
+
+@pytest.fixture(scope="module")
+def three(clusters: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster of three members, which tests may harm as long as they heal it."""
+    with clusters.running(tmp_path_factory.mktemp("three"), 3) as cluster:
+        yield cluster
+
+
+_places = count(1)
+
+
+@pytest.fixture(scope="session")
+def new_place() -> Callable[[], Place]:
+    """Gives places in the shared etcd, none twice and none inside another."""
+    return lambda: Place("", f"/t{next(_places)}:")
+
+
+@pytest.fixture(params=["memory", "sqlite", "etcd"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "etcd":
+        return str(request.getfixturevalue("shared_etcd").url)
     return "memory://" if request.param == "memory" else f"sqlite://{tmp_path}/data"
 
 
 @pytest.fixture
-async def opened() -> AsyncIterator[Callable[..., Awaitable[Store]]]:
-    """Opens stores with any options, and closes at the end what a test did not."""
+async def opened(new_place: Callable[[], Place]) -> AsyncIterator[Callable[..., Awaitable[Store]]]:
+    """Opens stores with any options, and closes at the end what a test did not; those over etcd in one place."""
     stores: list[Store] = []
+    access = Access(place=new_place())
 
     async def opener(url: str, **options: Any) -> Store:
-        stores.append(await open_store(url, **options))
+        stores.append(await open_store(url, **{"access": access} | options))
         return stores[-1]
 
     yield opener
@@ -32,6 +81,12 @@ async def opened() -> AsyncIterator[Callable[..., Awaitable[Store]]]:
 @pytest.fixture
 async def store(url: str, opened: Callable[..., Awaitable[Store]]) -> Store:
     return await opened(url, attach=lambda key, value: (key, value))
+
+
+@pytest.fixture
+def at(store: Store) -> int:
+    """The revision at which a store begins, which is 0 unless others have written to its etcd."""
+    return store.revision
 
 
 @pytest.fixture

@@ -1,10 +1,12 @@
 """A database that cannot be trusted is refused by name, and never opened as an empty one."""
 
+import json
 import os
 import sqlite3
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -226,8 +228,21 @@ async def test_a_value_that_nothing_can_be_attached_to_leaves_the_file_free(tmp_
     def attach(_key: str, _value: bytes) -> None:
         raise ValueError("no JSON")
 
-    with pytest.raises(ValueError, match="no JSON"):
+    with pytest.raises(Damaged, match="no JSON"):
         await open_store(f"sqlite://{path}", attach=attach)
     store = await open_store(f"sqlite://{path}")
     assert store.count("") == 200
     await store.close()
+
+
+async def test_a_value_that_its_owner_cannot_read_is_told_with_its_key(opened: Any, tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path}/data"
+    store = await opened(url)
+    await store.put("/registry/pods/a/x", b"no object")
+    await store.close()
+
+    def attach(_key: str, value: bytes) -> Any:
+        return json.loads(value)["metadata"]
+
+    with pytest.raises(Damaged, match="has something under '/registry/pods/a/x' at revision 1 that is no object"):
+        await opened(url, attach=attach)

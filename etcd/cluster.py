@@ -1,0 +1,312 @@
+"""The members of an etcd cluster, and calls to whichever of them answers.
+
+Calls are raw ones of etcd3-py, JSON in and out of etcd's own gateway (etcd 3.4 and later), with orjson on both ends.
+"""
+
+import asyncio
+import os
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from io import BytesIO
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import aiohttp
+import orjson
+from etcd3.aio_client import AioClient
+from etcd3.baseclient import sem
+
+from etcd.access import Access
+from etcd.store import Away, Compacted, Full, StoreError, TooLarge, Unavailable
+from etcd.together import Shared
+
+API: Final = "3.4.0"
+"""The release of etcd whose API is spoken; later ones speak it too."""
+PATIENCE: Final = 5.0
+"""Seconds that one member may take to answer."""
+CONNECTIONS: Final = 64
+"""How many calls are under way at the most; more wait for their turn, without a clock that runs against the member."""
+
+QUEUE: Final = 10.0
+"""Seconds that a call may wait for others to be answered, before it is sent."""
+
+_CONNECT: Final = 2.0
+_LARGE: Final = 1 << 20
+"""Bytes from which on aiohttp wants to send a body piece by piece."""
+_UNAVAILABLE: Final = 14
+_UNCLEAR: Final = {1, 2, 4, 13, _UNAVAILABLE}
+"""Of gRPC's codes those by which a member tells of its own trouble: cancelled, unknown, too late, internal, away."""
+_NOT_DONE: Final = ("etcdserver: no leader", "etcdserver: too many requests", "not supported for learner")
+"""What members answer that have not even begun; another one may."""
+_LOG_IN: Final = ("invalid auth token", "user name is empty", "revision of auth store is old")
+"""What is answered to whom it helps to log in, again too (server/etcdserver/api/v3rpc/rpctypes/error.go)."""
+_LED: Final = {"Grpc-Metadata-hasleader": "true"}
+"""Has a member refuse at once, and end its watches, while it sees no leader; else it would stay silent."""
+
+Json = dict[str, Any]
+
+
+class _Client(AioClient):  # type: ignore[misc]  # the library tells no types
+    """A client of one member that neither blocks while it is made nor asks which release it talks to."""
+
+    def __init__(self, endpoint: str, context: ssl.SSLContext | None) -> None:
+        where = urlsplit(endpoint)
+        port = where.port or (443 if where.scheme == "https" else 80)
+        host = f"[{where.hostname}]" if ":" in (where.hostname or "") else where.hostname
+        super().__init__(host=host, port=port, protocol=where.scheme, headers=_LED)
+        self._unused: aiohttp.ClientSession = self.session  # which knows no way to trust a CA without a certificate
+        connector = aiohttp.TCPConnector(limit=0, ssl=context or False)
+        timeout = aiohttp.ClientTimeout(total=PATIENCE, sock_connect=_CONNECT, ceil_threshold=2 * PATIENCE)
+        self.session: aiohttp.ClientSession = aiohttp.ClientSession(connector=connector, timeout=timeout)
+
+    def _retrieve_version(self) -> None:
+        self.server_version = self.cluster_version = API
+        self.server_version_sem = self.cluster_version_sem = sem.Version(API)
+
+    async def close(self) -> None:
+        await self._unused.close()
+        await self.session.close()
+
+
+class CallError(Exception):
+    """A member's answer that is an error: the code of gRPC, and etcd's words."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is about the member, not about the call, so that another one may do better."""
+        return self.code in _UNCLEAR or self.not_done
+
+    @property
+    def not_done(self) -> bool:
+        """Whether the call certainly did nothing."""
+        return any(words in self.message for words in _NOT_DONE)
+
+    @property
+    def wants_login(self) -> bool:
+        """Whether it helps to log in."""
+        return any(words in self.message for words in _LOG_IN)
+
+
+class Cluster:
+    """Asks the member that answered last, and the next one where that does not. Make it in a running event loop."""
+
+    def __init__(self, access: Access) -> None:
+        secure = any(endpoint.startswith("https:") for endpoint in access.endpoints)
+        context = access.credentials.context() if secure else None
+        self.access = access
+        self._clients = [_Client(endpoint, context) for endpoint in access.endpoints]
+        self._current = 0
+        self._login = Shared(self._authenticate)
+        self._room = asyncio.Semaphore(CONNECTIONS)
+        self._streams: dict[int, asyncio.Timeout] = {}
+        self._closed = False
+
+    async def close(self) -> None:
+        """Close all connections."""
+        self._closed = True
+        self._login.cancel()
+        for client in self._clients:
+            await client.close()
+
+    async def read(self, method: str, request: Json) -> Json:
+        """The answer to a question; members are asked in turns until one has answered.
+
+        Raises:
+            Compacted: the revision asked for is gone.
+            Unavailable: no member answers.
+            StoreError: it was refused.
+        """
+        return await self._ask(method, request, again=True)
+
+    async def write(self, method: str, request: Json) -> Json:
+        """The outcome of a change, which is sent once.
+
+        Raises:
+            Full: the cluster takes no more.
+            TooLarge: the request is.
+            Unavailable: no member answers; if `unknown`, the change may have been made.
+            StoreError: it was refused.
+        """
+        return await self._ask(method, request, again=False)
+
+    async def _ask(self, method: str, request: Json, *, again: bool) -> Json:
+        body, why, turns = orjson.dumps(request), list[str](), len(self._clients)
+        while turns > 0:
+            turns -= 1
+            at = self._current
+            endpoint = self.access.endpoints[at]
+            try:
+                async with self._turn():
+                    return await self._answer(self._clients[at], method, body)
+            except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+                told, sent = _words(error), False
+            except (aiohttp.ClientError, TimeoutError) as error:
+                told, sent = _words(error), True
+                if isinstance(error, aiohttp.ServerDisconnectedError) and not why:
+                    turns += 1  # a connection that was kept open may be stale, though the member is well
+            except CallError as error:
+                if not error.is_own:
+                    raise _refusal(error, endpoint) from error
+                told, sent = error.message, not error.not_done
+            why.append(f"{endpoint}: {told}")
+            self._pass_by(at)
+            if sent and not again:
+                raise Away(f"etcd may or may not have done it: {why[-1]}", unknown=True)
+        raise Away(f"no member of the etcd cluster answers ({'; '.join(why)})")
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Wait until few enough calls are under way; raises Away."""
+        try:
+            async with asyncio.timeout(QUEUE if self._room.locked() else None):
+                await self._room.acquire()
+        except TimeoutError as error:
+            raise Away(
+                f"etcd is too slow: {CONNECTIONS} calls are under way, and more wait since {QUEUE:.0f} s"
+            ) from error
+        try:
+            if self._closed:
+                raise Unavailable("the store is closed")
+            yield
+        finally:
+            self._room.release()
+
+    def _pass_by(self, member: int) -> None:
+        """Ask another member from now on, unless somebody has found that out already; a stream from it ends too."""
+        if self._current == member:
+            self._current = (member + 1) % len(self._clients)
+        patience = self._streams.pop(member, None)
+        if patience is not None:
+            patience.reschedule(asyncio.get_running_loop().time())
+
+    async def _answer(self, client: _Client, method: str, body: bytes) -> Json:
+        try:
+            return await self._post(client, method, body)
+        except CallError as error:
+            if not self.access.credentials.user or not error.wants_login:
+                raise
+        await self._login.done()
+        return await self._post(client, method, body)
+
+    async def _post(self, client: _Client, method: str, body: bytes) -> Json:
+        data = body if len(body) < _LARGE else BytesIO(body)
+        async with client.call_rpc(method, data, raw=True, timeout=client.session.timeout) as response:
+            content = await response.read()
+        return _parsed(response.status, content)
+
+    async def _authenticate(self) -> None:
+        """Get a token that all members know, from the one that is asked now."""
+        client = self._clients[self._current]
+        body = orjson.dumps({"name": self.access.credentials.user, "password": self.access.credentials.password})
+        for each in self._clients:
+            each.token = None
+        token = (await self._post(client, "/auth/authenticate", body))["token"]
+        for each in self._clients:
+            each.token = token
+
+    @asynccontextmanager
+    async def stream(self, method: str, request: Json) -> AsyncIterator[AsyncIterator[Json]]:
+        """The messages of a stream, from the member that answers now.
+
+        Raises:
+            Unavailable: the stream could not be opened, or broke off; the next one comes from another member.
+            StoreError: it was refused.
+        """
+        at = self._current
+        client, endpoint = self._clients[at], self.access.endpoints[at]
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT)
+        try:
+            async with asyncio.timeout(None) as patience:
+                self._streams[at] = patience
+                try:
+                    async with client.call_rpc(method, orjson.dumps(request), raw=True, timeout=timeout) as response:
+                        if response.status != 200:
+                            _parsed(response.status, await response.read())
+                        yield _messages(response.content)
+                finally:
+                    self._streams.pop(at, None)
+        except (aiohttp.ClientError, TimeoutError, CallError, ValueError) as error:
+            self._pass_by(at)
+            raise Away(f"{endpoint}: {_words(error)}") from error
+
+    def leave(self) -> None:
+        """Have the stream that is open come from another member."""
+        for member in list(self._streams):
+            self._pass_by(member)
+
+
+async def _messages(content: aiohttp.StreamReader) -> AsyncIterator[Json]:
+    """The messages of a stream, one a line, however long."""
+    rest = bytearray()
+    while chunk := await content.readany():
+        *lines, last = chunk.split(b"\n")
+        for line in lines:
+            rest += line
+            if rest:
+                yield _message(bytes(rest))
+                rest.clear()
+        rest += last
+
+
+def _message(line: bytes) -> Json:
+    told: Json = orjson.loads(line)
+    if error := told.get("error"):
+        raise CallError(int(error.get("grpc_code") or error.get("code") or 2), str(error.get("message") or error))
+    found: Json = told["result"]
+    return found
+
+
+def _parsed(status: int, content: bytes) -> Json:
+    try:
+        told: Json = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        said = content[:100].decode(errors="replace").strip()
+        raise CallError(_UNAVAILABLE, f"no etcd answers there, but HTTP {status} and no JSON: {said!r}") from error
+    if status == 200:
+        return told
+    message = told.get("message") or told.get("error") or f"HTTP {status}"
+    raise CallError(int(told.get("code") or 2), str(message))
+
+
+_REFUSALS: Final[Mapping[str, type[StoreError]]] = {
+    "mvcc: database space exceeded": Full,
+    "request is too large": TooLarge,
+}
+
+
+_MORE: Final = {
+    "user name is empty": ": it wants a user and a password",
+    "permission denied": ": the user has to be able to read all keys, and to write those of this server",
+}
+"""What etcd's words leave open."""
+
+
+def _refusal(error: CallError, endpoint: str) -> StoreError:
+    """What an answer means; etcd's own words stay."""
+    if "required revision has been compacted" in error.message:
+        return Compacted(0)
+    for words, kind in _REFUSALS.items():
+        if words in error.message:
+            return kind()
+    more = next((more for words, more in _MORE.items() if words in error.message), "")
+    return StoreError(f"{endpoint}: {error.message}{more}")
+
+
+def _words(error: Exception) -> str:
+    """What went wrong with a connection; not every error has words."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return f"its certificate is not trusted: {error.certificate_error}"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        number = error.os_error.errno
+        return os.strerror(number) if number else str(error)
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return "it closed the connection without an answer"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "the connection was closed in the middle of an answer"
+    return str(error) or f"no answer in {PATIENCE:.0f} s"

@@ -1,0 +1,68 @@
+"""Has a cluster forget old history, once in a while, by one of all the servers that use it.
+
+They agree as kube-apiservers do (apiserver/pkg/storage/etcd3/compact.go), by the version of a key that is written
+before each compaction: whoever finds it as it was left the last time compacts, and the others note that it was done.
+"""
+
+import asyncio
+import logging
+from base64 import b64encode
+from dataclasses import dataclass
+from typing import Final
+
+from etcd.cluster import Cluster, Json
+from etcd.store import StoreError
+
+log = logging.getLogger("etcd")
+
+KEY: Final = "compact_rev_key"
+_ENCODED: Final = b64encode(KEY.encode()).decode()
+
+
+@dataclass(slots=True)
+class Compactor:
+    """Compacts a cluster to where it was an interval ago.
+
+    Attributes:
+        cluster: the cluster.
+        interval: seconds.
+    """
+
+    cluster: Cluster
+    interval: float
+    _version: int = 0
+    _revision: int = 0
+
+    async def run(self) -> None:
+        """Go on until cancelled; what fails is tried again an interval later."""
+        while True:
+            await asyncio.sleep(self.interval)
+            try:
+                await self.once()
+            except StoreError as error:
+                log.warning("etcd could not be compacted: %s", error)
+
+    async def once(self) -> None:
+        """Compact to the revision of the last time, unless another server has done so since.
+
+        Raises:
+            StoreError: it could not be done.
+        """
+        answer = await self.cluster.write("/kv/txn", self._turn())
+        before, self._revision = self._revision, int(answer["header"]["revision"])
+        if not answer.get("succeeded"):
+            found = answer["responses"][0]["response_range"].get("kvs")
+            self._version = int(found[0]["version"]) if found else 0
+            return
+        self._version += 1
+        if before:
+            await self.cluster.write("/kv/compaction", {"revision": str(before)})
+            log.info("etcd was compacted to revision %d", before)
+
+    def _turn(self) -> Json:
+        told = b64encode(str(self._revision).encode()).decode()
+        return {
+            "compare": [{"key": _ENCODED, "target": "VERSION", "version": str(self._version)}],
+            "success": [{"request_put": {"key": _ENCODED, "value": told}}],
+            "failure": [{"request_range": {"key": _ENCODED}}],
+        }

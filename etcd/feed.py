@@ -1,0 +1,334 @@
+"""Keeps an engine in step with a cluster: reads the state once, then follows one watch, and never misses an event.
+
+The watch is of all keys, since it is by their events that the feed knows how far it is: each revision of the cluster
+has one. Those that lie elsewhere only move the engine's revision on.
+"""
+
+import asyncio
+import logging
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any, Final, NamedTuple
+
+from etcd.access import ALL, Place
+from etcd.cluster import Cluster, Json
+from etcd.mvcc import Engine
+from etcd.store import UNREADABLE, Away, Compacted, Damaged, Event, KeyValue, StoreError, Unavailable
+
+log = logging.getLogger("etcd")
+
+PAGE: Final = 2000
+"""Keys that are read at a time."""
+SMALLEST_PAGE: Final = 10
+"""Keys that are read at a time at the least, where larger pages do not come in time."""
+LOOK: Final = 2.0
+"""Seconds between two looks whether the watch is behind the cluster."""
+BEHIND: Final = 2.0
+"""Seconds that the watch may be behind before another member is asked."""
+LONGEST_PAUSE: Final = 0.02
+"""Seconds that what has come may be held back, so that it is told together with what comes next."""
+_BACK_OFF: Final = (0.05, 2.0)
+
+
+class Mine(NamedTuple):
+    """What this process has written and not seen yet: its bytes, and what to keep beside them."""
+
+    value: bytes
+    attached: Any
+
+
+@dataclass(slots=True)
+class Feed:
+    """The engine of a store over a cluster.
+
+    Attributes:
+        cluster: where the keys are.
+        place: under which names.
+        attach: computes what to keep beside a value.
+        engine: what is known; whoever waits for a revision is woken by it.
+        apply: has the engine take events.
+        mine: by key, the writes of this process that are under way.
+        trouble: why the watch does not follow the cluster, "" while it does.
+    """
+
+    cluster: Cluster
+    place: Place
+    attach: Callable[[str, bytes], Any]
+    engine: Engine
+    apply: Callable[[Iterable[Event]], None]
+    mine: dict[str, list[Mine]] = field(default_factory=dict)
+    trouble: str = ""
+    _newest: int = 0
+    _task: asyncio.Task[None] | None = None
+    _waiting: list[tuple[int, int, asyncio.Future[None]]] = field(default_factory=list)
+    _number: int = 0
+    _held: list[Json] = field(default_factory=list)
+    _flushing: asyncio.TimerHandle | None = None
+    _told_at: float = 0.0
+    _pause: float = 0.0
+
+    async def start(self) -> None:
+        """Read the state, and follow it from then on.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        await self.ask()  # who does not answer that is away, whatever the size of a page
+        state, revision = await self._state()
+        self.engine.restore(state.values(), revision)
+        self._task = asyncio.create_task(self._run(), name="etcd watch")
+
+    async def stop(self) -> None:
+        """Follow no more."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        for _, _, come in self._waiting:
+            if not come.done():
+                come.set_exception(Unavailable("the store is closed"))
+
+    def expect(self, revision: int) -> None:
+        """Note that the cluster has come to a revision."""
+        self._newest = max(self._newest, revision)
+
+    async def until(self, revision: int) -> None:
+        """Wait until the engine has come to a revision."""
+        if revision <= self.engine.revision:
+            return
+        come = asyncio.get_running_loop().create_future()
+        self._number += 1
+        heappush(self._waiting, (revision, self._number, come))
+        await come
+
+    def _wake(self) -> None:
+        """Tell those who wait for what the engine has come to."""
+        waiting, revision = self._waiting, self.engine.revision
+        while waiting and waiting[0][0] <= revision:
+            come = heappop(waiting)[2]
+            if not come.done():
+                come.set_result(None)
+
+    # -- the state
+
+    async def _state(self) -> tuple[dict[str, KeyValue], int]:
+        """All keys as they are at one revision; begins anew where that is compacted before the last page is read."""
+        while True:
+            try:
+                return await self._pages()
+            except Compacted:
+                log.warning("etcd was compacted while it was read: it is read again")
+
+    async def _pages(self) -> tuple[dict[str, KeyValue], int]:
+        found: dict[str, KeyValue] = {}
+        start, revision, limit = self.place.encoded(self.place.inside), 0, PAGE
+        while True:
+            asked: Json = {"key": start or ALL, "range_end": self.place.end(), "limit": limit}
+            try:
+                answer = await self.cluster.read("/kv/range", asked | ({"revision": revision} if revision else {}))
+            except Away:
+                if limit <= SMALLEST_PAGE:
+                    raise
+                limit = max(limit // 4, SMALLEST_PAGE)  # the values may be large: fewer of them may come in time
+                continue
+            revision = revision or int(answer["header"]["revision"])
+            kvs = answer.get("kvs", ())
+            for each in kvs:
+                if (key := self.place.decoded(each["key"])) is not None:
+                    found[key] = self.key_value(key, each)
+            if not answer.get("more"):
+                return found, revision
+            start = b64encode(b64decode(kvs[-1]["key"]) + b"\0").decode()
+            await asyncio.sleep(0)
+
+    def key_value(self, key: str, told: Json) -> KeyValue:
+        """A key as an answer tells it.
+
+        Raises:
+            Damaged: its value is none of ours.
+        """
+        value = b64decode(told.get("value", ""))
+        created, modified = int(told["create_revision"]), int(told["mod_revision"])
+        known = self.engine.get(key)
+        if known is not None and known.mod_revision == modified:
+            return known
+        return KeyValue(key, value, created, modified, self._attached(key, value))
+
+    @contextmanager
+    def writing(self, key: str, value: bytes, attached: Any) -> Iterator[None]:
+        """While a value is being written by this process, what it keeps beside it need not be computed."""
+        mine = Mine(value, attached)
+        under_way = self.mine.setdefault(key, [])
+        under_way.append(mine)
+        try:
+            yield
+        finally:
+            under_way[:] = [each for each in under_way if each is not mine]
+            if not under_way and self.mine.get(key) is under_way:
+                del self.mine[key]
+
+    def _attached(self, key: str, value: bytes) -> Any:
+        for mine in self.mine.get(key, ()):
+            if mine.value == value:
+                return mine.attached
+        try:
+            return self.attach(key, value)
+        except UNREADABLE as error:
+            where = self.place.outside + key.removeprefix(self.place.inside)
+            raise Damaged(
+                f"etcd has something under {where!r} that is not of this server ({error}): "
+                "name another prefix of keys, or delete it"
+            ) from error
+
+    async def _again(self) -> None:
+        """Read the state anew, since events are gone: who has not seen what was before has to begin anew as well."""
+        state, revision = await self._state()
+        engine = self.engine
+        gone = [kv for kv in engine.range(self.place.inside).items if kv.key not in state]
+        events = [Event(revision, kv.key, None, kv) for kv in gone]
+        for key, kv in state.items():
+            if (prev := engine.get(key)) is not kv:
+                events.append(Event(revision, key, kv, prev))
+        self.apply(events)
+        engine.advance(revision)
+        engine.forget()
+        self._wake()
+
+    # -- the watch
+
+    async def _run(self) -> None:
+        """Follow until cancelled."""
+        first, longest = _BACK_OFF
+        wait = first
+        while True:
+            before = self.engine.revision
+            try:
+                await self._follow_or_read()
+            except StoreError as error:
+                self.trouble = str(error)
+                log.warning("the watch of etcd broke off and begins anew: %s", error)
+            except Exception as error:
+                self.trouble = f"the watch of etcd failed: {error!r}"
+                log.exception("the watch of etcd failed and begins anew")
+            wait = first if self.engine.revision > before else min(wait * 2, longest)
+            await asyncio.sleep(wait)
+
+    async def _follow_or_read(self) -> None:
+        """Follow; where what was to come next is gone, read everything. Raises StoreError."""
+        try:
+            await self._follow()
+        except Compacted:
+            log.warning("etcd has compacted what was to come next: everything is read again")
+            await self._again()
+
+    async def _follow(self) -> None:
+        """Apply what a watch tells until it breaks off or falls behind; raises StoreError then."""
+        tasks = {asyncio.create_task(self._listen()), asyncio.create_task(self._look())}
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            self._flush()
+
+    async def _listen(self) -> None:
+        await self.ask()  # so the stream comes from a member that answers, and to somebody who is logged in
+        create = {"key": ALL, "range_end": ALL, "start_revision": str(self.engine.revision + 1)}
+        async with self.cluster.stream("/watch", {"create_request": create}) as messages:
+            async for message in messages:
+                self._take(message)
+            raise Away("the stream ended")
+
+    async def _look(self) -> None:
+        """Look from time to time whether the watch is behind the cluster; raises Unavailable where it stays so."""
+        while True:
+            await asyncio.sleep(LOOK)
+            try:
+                await self.ask()
+            except StoreError as error:  # nobody answers: then the watch cannot be blamed
+                self.trouble = str(error)
+                continue
+            newest = self._newest
+            await asyncio.sleep(BEHIND)
+            if self.engine.revision < newest:
+                self.cluster.leave()
+                raise Away(f"the watch stands at revision {self.engine.revision}, the cluster at {newest}")
+            self.trouble = ""
+
+    async def ask(self) -> int:
+        """The revision of the cluster: all writes that were acknowledged before have it or an older one.
+
+        Raises:
+            Away: nobody tells.
+            StoreError: it is refused; or the cluster is not as new as what was seen of it.
+        """
+        seen = self.engine.revision
+        answer = await self.cluster.read("/kv/range", {"key": ALL, "limit": 1, "keys_only": True})
+        revision = int(answer["header"]["revision"])
+        if revision < seen:
+            raise Damaged(
+                f"etcd is at revision {revision} and was at {seen} before: it is another one, or was restored from an "
+                "older copy; what is known of it is wrong, so start anew"
+            )
+        self.expect(revision)
+        return revision
+
+    def _take(self, message: Json) -> None:
+        """Take in one message; all events of a revision are in the same one."""
+        if message.get("created"):
+            self.trouble = ""
+        if message.get("canceled"):
+            self._flush()
+            if int(message.get("compact_revision", 0)):
+                raise Compacted(int(message["compact_revision"]))
+            raise Away(f"etcd ended the watch: {message.get('cancel_reason') or 'it does not say why'}")
+        if events := message.get("events"):
+            self._held += events
+            if self._flushing is None:
+                loop = asyncio.get_running_loop()
+                self._flushing = loop.call_at(self._told_at + self._pause, self._flush)
+
+    def _flush(self) -> None:
+        """Apply what has come.
+
+        Many may have to be told of it, and what comes meanwhile is told to them together: as long as that took the last
+        time, nothing else is applied. So the more there are to tell, the more they are told at a time.
+        """
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        if not self._held:
+            return
+        loop, events, self._held = asyncio.get_running_loop(), self._held, []
+        began = loop.time()
+        self.apply(self._events(events))
+        self.engine.advance(int(events[-1]["kv"]["mod_revision"]))
+        self._wake()
+        loop.call_soon(self._told, began)  # after all whom that has woken
+
+    def _told(self, began: float) -> None:
+        self._told_at = asyncio.get_running_loop().time()
+        self._pause = min(self._told_at - began, LONGEST_PAUSE)
+
+    def _events(self, told: Iterable[Json]) -> Iterable[Event]:
+        engine, seen = self.engine, self.engine.revision
+        for each in told:
+            kv = each["kv"]
+            revision, key = int(kv["mod_revision"]), self.place.decoded(kv["key"])
+            if key is None or revision <= seen:
+                continue
+            prev = engine.get(key)
+            if each.get("type") != "DELETE":
+                try:
+                    found = self.key_value(key, kv)
+                except Damaged as error:
+                    log.error("it is left out: %s", error)  # noqa: TRY400 - the message says it all
+                    continue
+                yield Event(revision, key, found, prev)
+            elif prev is not None:
+                yield Event(revision, key, None, prev)

@@ -1,0 +1,229 @@
+"""The store over an etcd cluster: writes are its transactions, and one watch of it feeds the engine that is read.
+
+So lists and watches cost what they cost over the embedded store; reads that have to be linearizable ask the cluster
+how far it is, all that come at the same time together, and wait until the watch has come that far.
+"""
+
+import asyncio
+import logging
+from base64 import b64encode
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from etcd.access import Access
+from etcd.cluster import Cluster, Json
+from etcd.compactor import Compactor
+from etcd.embedded import EmbeddedStore, Options
+from etcd.feed import Feed
+from etcd.leases import Leases
+from etcd.mvcc import Engine
+from etcd.store import (
+    LARGEST,
+    MISSING,
+    Away,
+    Compacted,
+    Conflict,
+    Event,
+    FutureRevision,
+    KeyValue,
+    StoreError,
+    TooLarge,
+    Unavailable,
+)
+from etcd.together import Together, look_at
+
+log = logging.getLogger("etcd")
+
+CATCH_UP: Final = 5.0
+"""Seconds that the watch may need for what the cluster has."""
+
+
+class GatewayStore(EmbeddedStore):
+    """The contract over a cluster; `open_gateway` makes it."""
+
+    def __init__(self, access: Access, options: Options) -> None:
+        engine = Engine()
+        super().__init__(engine, options)
+        self._place = access.place
+        self._cluster = Cluster(access)
+        self._feed = Feed(self._cluster, access.place, options.attach, engine, self._apply)
+        self._reads = Together(self._catch_up)
+        self._leases = Leases(self._cluster, options.clock)
+        self._interval = access.compaction
+        self._compactor: asyncio.Task[None] | None = None
+        self._under_way: set[asyncio.Task[Any]] = set()
+
+    async def start(self) -> None:
+        """Read what is there; raises StoreError."""
+        await self._feed.start()
+        if self._interval:
+            self._compactor = asyncio.create_task(
+                Compactor(self._cluster, self._interval).run(), name="etcd compaction"
+            )
+
+    @property
+    def is_shared(self) -> bool:
+        """A cluster serves anybody."""
+        return True
+
+    @property
+    def trouble(self) -> str:
+        """The contract's `trouble`."""
+        return self._closed or self._feed.trouble
+
+    async def fresh(self) -> None:
+        """The contract's `fresh`; raises Unavailable where no member answers."""
+        self._require_open()
+        await self._reads.done()
+
+    async def _catch_up(self) -> None:
+        await self._seen(await self._feed.ask())
+
+    async def _seen(self, revision: int) -> None:
+        """Wait until reads see a revision of the cluster.
+
+        Raises:
+            Unavailable: they do not in time.
+        """
+        self._feed.expect(revision)
+        if revision <= self._engine.revision:
+            return
+        try:
+            async with asyncio.timeout(CATCH_UP):
+                await self._feed.until(revision)
+        except TimeoutError as error:
+            told = f"the watch of etcd stands at revision {self._engine.revision}, not yet at {revision}"
+            raise Away(told) from error
+
+    # -- writes
+
+    @property
+    def expires(self) -> bool:
+        """By leases."""
+        return True
+
+    async def put(
+        self, key: str, value: bytes, *, expect: int | None = None, attached: Any = MISSING, ttl: float = 0.0
+    ) -> KeyValue:
+        """The contract's `put`."""
+        self._require_open()
+        if len(value) + len(key) > LARGEST:
+            raise TooLarge
+        if attached is MISSING:
+            attached = self._attach(key, value)
+        known = self._engine.get(key)
+        created = known.create_revision if known is not None and expect == known.mod_revision else 0
+        put: Json = {"key": self._place.encoded(key), "value": b64encode(value).decode()}
+        if expect != 0 and not created:
+            put["prev_kv"] = True
+        with self._feed.writing(key, value, attached):
+            answer = await self._put(key, put, expect, ttl)
+            revision = int(answer["header"]["revision"])
+            if expect != 0 and not created:
+                prev = answer["responses"][0]["response_put"].get("prev_kv")
+                created = int(prev["create_revision"]) if prev else 0
+            await self._be_seen(revision)
+        return KeyValue(key, value, created or revision, revision, attached)
+
+    async def _put(self, key: str, put: Json, expect: int | None, ttl: float) -> Json:
+        compare = _unchanged(put["key"], expect)
+        if not ttl:
+            return await self._write(key, {"request_put": put}, compare)
+        try:
+            return await self._write(key, {"request_put": put | {"lease": await self._leases.of(ttl)}}, compare)
+        except StoreError as error:
+            if "requested lease not found" not in str(error):
+                raise
+        self._leases.forget()  # the cluster was away for long, or is another one
+        return await self._write(key, {"request_put": put | {"lease": await self._leases.of(ttl)}}, compare)
+
+    async def delete(self, key: str, *, expect: int | None = None) -> Event:
+        """The contract's `delete`."""
+        self._require_open()
+        if expect == 0:
+            raise Conflict(self._engine.get(key))
+        encoded = self._place.encoded(key)
+        request = {"request_delete_range": {"key": encoded, "prev_kv": True}}
+        there = {"key": encoded, "target": "CREATE", "result": "GREATER", "create_revision": "0"}
+        answer = await self._write(key, request, _unchanged(encoded, expect) or [there])
+        revision = int(answer["header"]["revision"])
+        gone = answer["responses"][0]["response_delete_range"]["prev_kvs"][0]
+        event = Event(revision, key, None, self._feed.key_value(key, gone))
+        await self._be_seen(revision)
+        return event
+
+    async def _write(self, key: str, request: Json, compare: list[Json]) -> Json:
+        """Do one thing if all comparisons hold.
+
+        Raises:
+            Conflict: one does not.
+        """
+        otherwise = {"request_range": {"key": self._place.encoded(key)}}
+        transaction = {"compare": compare, "success": [request], "failure": [otherwise]}
+        answer = await self._carried_out(self._cluster.write("/kv/txn", transaction))
+        if answer.get("succeeded"):
+            return answer
+        await self._be_seen(int(answer["header"]["revision"]))
+        found = answer["responses"][0]["response_range"].get("kvs")
+        raise Conflict(self._feed.key_value(key, found[0]) if found else None)
+
+    async def _carried_out(self, work: Coroutine[Any, Any, Json]) -> Json:
+        """What a write comes to, which is waited for before the store closes, and goes on if nobody waits any more."""
+        task = asyncio.create_task(work)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        task.add_done_callback(look_at)
+        return await asyncio.shield(task)
+
+    async def _be_seen(self, revision: int) -> None:
+        """Wait for what is in the cluster; whether the watch brings it soon or late, it was done."""
+        try:
+            await self._seen(revision)
+        except Unavailable:
+            return
+
+    async def compact(self, revision: int) -> None:
+        """The contract's `compact`."""
+        if revision > self._engine.revision:
+            await self.fresh()
+        if revision > self._engine.revision:
+            raise FutureRevision(self._engine.revision)
+        try:
+            await self._cluster.write("/kv/compaction", {"revision": str(revision)})
+        except Compacted:  # by somebody else, or an older call of ours
+            log.debug("etcd has compacted what is before revision %d already", revision)
+        self._compact(revision)
+
+    async def close(self) -> None:
+        """The contract's `close`."""
+        if self._closed:
+            return
+        await super().close()
+        if self._under_way:
+            await asyncio.wait(self._under_way)
+        if self._compactor is not None:
+            self._compactor.cancel()
+            await asyncio.wait([self._compactor])
+        await self._feed.stop()
+        await self._cluster.close()
+        await self._reads.ended()  # which is soon, since they find no connection any more
+
+
+def _unchanged(key: str, expect: int | None) -> list[Json]:
+    """The comparison that holds while a key is as expected."""
+    return [] if expect is None else [{"key": key, "target": "MOD", "mod_revision": str(expect)}]
+
+
+async def open_gateway(access: Access, options: Options) -> GatewayStore:
+    """Open the store over a cluster.
+
+    Raises:
+        StoreError: the cluster cannot be read.
+    """
+    store = GatewayStore(access, options)
+    try:
+        await store.start()
+    except BaseException:
+        await store.close()
+        raise
+    return store

@@ -1,0 +1,282 @@
+"""Who may use an etcd, and who is believed to be one: certificates, users, tokens that run out."""
+
+import asyncio
+import base64
+import datetime as dt
+import gc
+import ipaddress
+import ssl
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from etcd.access import Access, Credentials, Place
+from etcd.store import Away, Event, StoreError
+
+PODS = "/registry/pods/"
+
+
+@dataclass
+class Signer:
+    """Who signs certificates; writes them to a folder."""
+
+    folder: Path
+    name: str
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(exist_ok=True)
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.certificate = self._signed(self.name, self.key.public_key(), is_authority=True)
+        self.file = self.folder / "ca.crt"
+        self.file.write_bytes(self.certificate.public_bytes(serialization.Encoding.PEM))
+
+    def issue(self, name: str) -> tuple[str, str]:
+        """Files with a certificate for 127.0.0.1 and its key."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = self._signed(name, key.public_key(), is_authority=False)
+        files = self.folder / f"{name}.crt", self.folder / f"{name}.key"
+        files[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+        form = serialization.PrivateFormat.TraditionalOpenSSL
+        files[1].write_bytes(key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()))
+        return str(files[0]), str(files[1])
+
+    def _signed(self, name: str, key: ec.EllipticCurvePublicKey, *, is_authority: bool) -> x509.Certificate:
+        now = dt.datetime.now(dt.UTC)
+        subject, issuer = (x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, each)]) for each in (name, self.name))
+        uses = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(issuer)
+            .public_key(key)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - dt.timedelta(hours=1))
+            .not_valid_after(now + dt.timedelta(hours=1))
+            .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
+        )
+        if not is_authority:
+            names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+            builder = builder.add_extension(names, critical=False)
+            builder = builder.add_extension(x509.ExtendedKeyUsage(uses), critical=False)
+        return builder.sign(self.key, hashes.SHA256())
+
+
+@pytest.fixture(scope="module")
+def signer(tmp_path_factory):
+    return Signer(tmp_path_factory.mktemp("signer"), "etcd-ca")
+
+
+@pytest.fixture(scope="module")
+def other_signer(tmp_path_factory):
+    return Signer(tmp_path_factory.mktemp("other"), "somebody else")
+
+
+@pytest.fixture(scope="module")
+def credentials(signer):
+    certificate, key = signer.issue("client")
+    return Credentials(authority=str(signer.file), certificate=certificate, key=key)
+
+
+@pytest.fixture(scope="module")
+def secured(clusters, signer, credentials, tmp_path_factory):
+    """An etcd that speaks TLS, and only with whom it knows."""
+    certificate, key = signer.issue("server")
+    flags = ["--cert-file", certificate, "--key-file", key, "--trusted-ca-file", str(signer.file), "--client-cert-auth"]
+    trust = ssl.create_default_context(cafile=credentials.authority)
+    trust.load_cert_chain(credentials.certificate, credentials.key)
+    with clusters.running(tmp_path_factory.mktemp("secured"), flags=flags, trust=trust) as cluster:
+        yield cluster
+
+
+# -- certificates
+
+
+def failed_handshake(test):
+    """asyncio leaves the socket of a handshake that failed to the garbage collector, which says so now and then."""
+    ignored = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+    return ignored(pytest.mark.usefixtures("tidied_up")(test))
+
+
+@pytest.fixture
+def tidied_up():
+    """Nothing is left for the garbage collector to complain of in the next test."""
+    yield
+    gc.collect()
+
+
+async def test_who_is_trusted_and_shows_a_certificate_is_served(opened, secured, credentials):
+    store = await opened(secured.url, access=Access(credentials=credentials))
+    watcher = store.watch(PODS, after=store.revision)
+    kv = await store.put(PODS + "a", b"1")
+    await store.fresh()
+    assert [event.kv for event in watcher.take()] == [kv]
+
+
+@failed_handshake
+async def test_an_etcd_whose_authority_is_another_is_refused_in_clear_words(opened, secured, credentials, other_signer):
+    with pytest.raises(Away, match=f"{secured.url}: its certificate is not trusted: .*certificate verify failed"):
+        await opened(secured.url, access=Access(credentials=replace(credentials, authority=str(other_signer.file))))
+    with pytest.raises(Away, match="its certificate is not trusted"):
+        await opened(secured.url, access=Access())
+
+
+@failed_handshake
+async def test_an_etcd_that_is_not_called_so_is_refused_in_clear_words(opened, secured, credentials):
+    url = secured.url.replace("127.0.0.1", "localhost")
+    with pytest.raises(Away, match=r"its certificate is not trusted: .*[Hh]ostname mismatch"):
+        await opened(url, access=Access(credentials=credentials))
+
+
+@failed_handshake
+@pytest.mark.parametrize("shown", ["none", "another's"])
+async def test_who_shows_no_good_certificate_is_refused_in_clear_words(
+    opened, secured, credentials, other_signer, shown
+):
+    certificate, key = ("", "") if shown == "none" else other_signer.issue("client")
+    wrong = replace(credentials, certificate=certificate, key=key)
+    with pytest.raises(Away, match=f"(?i){secured.url}: .*(certificate|alert)"):
+        await opened(secured.url, access=Access(credentials=wrong))
+
+
+async def test_plain_http_to_an_etcd_with_tls_is_told(opened, secured):
+    with pytest.raises(Away, match="it closed the connection without an answer"):
+        await opened(secured.url.replace("https", "http"))
+
+
+@failed_handshake
+async def test_tls_to_an_etcd_without_is_told(opened, shared_etcd):
+    with pytest.raises(Away, match=r"(?i)wrong.version|record layer|ssl"):
+        await opened(shared_etcd.url.replace("http", "https"))
+
+
+@pytest.mark.parametrize("wrong", ["authority", "certificate", "key"])
+async def test_a_file_that_is_no_certificate_is_named(opened, credentials, tmp_path, wrong):
+    (tmp_path / "odd").write_text("odd")
+    for path in (tmp_path / "odd", tmp_path / "missing"):
+        with pytest.raises(StoreError, match=rf"the certificates for etcd \(.*{path}.*\) cannot be used"):
+            await opened("https://127.0.0.1:1", access=Access(credentials=replace(credentials, **{wrong: str(path)})))
+
+
+async def test_an_address_of_ipv6_is_written_as_urls_have_it(opened):
+    with pytest.raises(Away, match=r"http://\[::1\]:1: (Connection refused|Cannot assign|Address family|Network is)"):
+        await opened("http://[::1]:1")
+
+
+# -- users
+
+LIFE = 1
+"""Seconds after which a token that nobody uses is forgotten."""
+
+
+@pytest.fixture(scope="module")
+def guarded(clusters, tmp_path_factory):
+    """An etcd that wants a user and a password, and forgets soon who it was; nobody is root but root."""
+    with clusters.running(tmp_path_factory.mktemp("guarded"), flags=["--auth-token-ttl", str(LIFE)]) as cluster:
+        etcd = cluster.members[0]
+        etcd.call("auth/role/add", name="root")
+        for user in ("root", "weak", "reader"):
+            etcd.call("auth/user/add", name=user, password="secret")
+        etcd.call("auth/user/grant", user="root", role="root")
+        etcd.call("auth/role/add", name="reader")
+        for kind, key, end in (("READ", "AA==", "AA=="), ("READWRITE", encoded("/ours/"), encoded("/ours0"))):
+            etcd.call("auth/role/grant", name="reader", perm={"permType": kind, "key": key, "range_end": end})
+        etcd.call("auth/user/grant", user="reader", role="reader")
+        etcd.call("auth/enable")
+        yield cluster
+
+
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+ROOT = Access(credentials=Credentials(user="root", password="secret"))
+
+
+async def test_a_user_with_a_password_is_served(opened, guarded):
+    store = await opened(guarded.url, access=ROOT)
+    watcher = store.watch(PODS, after=store.revision)
+    kv = await store.put(PODS + "a", b"")
+    assert [event.kv for event in await asyncio.wait_for(watcher.next(), 10)] == [kv]
+
+
+@pytest.mark.parametrize(
+    ("user", "password", "words"),
+    [
+        ("", "", "etcdserver: user name is empty: it wants a user and a password"),
+        ("root", "wrong", "etcdserver: authentication failed, invalid user ID or password"),
+        ("nobody", "secret", "etcdserver: authentication failed, invalid user ID or password"),
+        ("weak", "secret", "etcdserver: permission denied: the user has to be able to read all keys"),
+    ],
+)
+async def test_who_may_not_is_refused_in_etcds_words(opened, guarded, user, password, words):
+    with pytest.raises(StoreError, match=f"{guarded.url}: {words}") as caught:
+        await opened(guarded.url, access=Access(credentials=Credentials(user=user, password=password)))
+    assert "secret" not in str(caught.value)
+
+
+async def test_a_user_who_reads_all_keys_and_writes_its_own_needs_no_more(opened, guarded):
+    credentials = Credentials(user="reader", password="secret")
+    store = await opened(guarded.url, access=Access(credentials=credentials, place=Place("/registry", "/ours")))
+    watcher = store.watch(PODS, after=store.revision)
+    kv = await store.put(PODS + "a", b"1")
+    deleted = await store.delete(PODS + "a", expect=kv.mod_revision)
+    await store.fresh()
+    assert list(watcher.take()) == [Event(kv.mod_revision, kv.key, kv, None), deleted]
+    elsewhere = await opened(guarded.url, access=Access(credentials=credentials))
+    with pytest.raises(StoreError, match=r"etcdserver: permission denied: .* and to write those of this server"):
+        await elsewhere.put(PODS + "a", b"")
+
+
+async def forgotten(guarded, store) -> None:
+    """Wait until the token of a store is; to look whether it is known lets it live on."""
+    async with asyncio.timeout(20):
+        while True:
+            await asyncio.sleep(2.5 * LIFE)
+            member, token = guarded.members[0], store._cluster._clients[0].token
+            if await asyncio.to_thread(is_refused, member, token):
+                return
+
+
+def is_refused(member, token: str) -> bool:
+    return "invalid auth token" in member.said("kv/range", token, key="AA==")
+
+
+async def test_a_token_that_ran_out_is_replaced(opened, guarded, monkeypatch):
+    monkeypatch.setattr("etcd.feed.LOOK", 1000)
+    store = await opened(guarded.url, access=ROOT)
+    store._cluster._clients[0].token = "forgotten.1"
+    results = await asyncio.gather(*(store.put(f"{PODS}{n}", b"") for n in range(20)), store.fresh())
+    assert len(results) == 21
+    store._cluster._clients[0].token = "forgotten.1"
+    await store.fresh()
+    await forgotten(guarded, store)
+    await store.delete(PODS + "1")
+
+
+async def test_a_watch_that_breaks_off_after_the_token_ran_out_goes_on(opened, networks, guarded, monkeypatch):
+    monkeypatch.setattr("etcd.feed.LOOK", 1000)
+    member = guarded.members[0]
+    other = await opened(guarded.url, access=ROOT)
+    async with networks.Proxy((member.host, member.client)) as proxy:
+        store = await opened(proxy.url, access=ROOT)
+        watcher = store.watch(PODS, after=store.revision)
+        await forgotten(guarded, store)
+        proxy.drop()
+        kv = await other.put(PODS + "b", b"")
+        events = await asyncio.wait_for(watcher.next(), 10)
+        assert [event.kv for event in events] == [kv]
+
+
+async def test_a_change_of_rights_is_no_end_for_who_still_has_them(opened, guarded):
+    store = await opened(guarded.url, access=ROOT)
+    await store.put(PODS + "c", b"1")
+    admin = await opened(guarded.url, access=ROOT)
+    await admin._cluster.write("/auth/role/add", {"name": "more"})
+    await store.put(PODS + "c", b"2")
+    await store.fresh()
+    assert store.get(PODS + "c").value == b"2"
