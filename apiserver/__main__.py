@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import os
 import signal
 import sys
 from collections.abc import Coroutine, Sequence
@@ -51,11 +52,13 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 
 async def serve(config: Config) -> None:
     """Serve until SIGINT or SIGTERM."""
-    stop = stop_signal()
+    stop = stop_signal(with_input=config.until_stdin_ends)
     gc.disable()  # hardly anything that a start makes is garbage
     async with serving(config) as running:
         spare_collector()
         log.info("serving Kubernetes %s at %s", config.version, running.url)
+        if config.until_stdin_ends:
+            print(f"ready at {running.url}", flush=True)  # noqa: T201 - keepers wait for it
         await stop.wait()
 
 
@@ -66,13 +69,22 @@ def spare_collector() -> None:
     gc.enable()
 
 
-def stop_signal() -> asyncio.Event:
-    """An event that SIGINT and SIGTERM set from now on, instead of ending the process."""
+def stop_signal(*, with_input: bool = False) -> asyncio.Event:
+    """An event that SIGINT, SIGTERM and perhaps the end of input set from now on, instead of ending the process."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stop.set)
+    if with_input:
+        loop.add_reader(0, _read_input, loop, stop)
     return stop
+
+
+def _read_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    """Forget what standard input says; its end is the signal."""
+    if not os.read(0, 4096):
+        loop.remove_reader(0)
+        stop.set()
 
 
 if __name__ == "__main__":

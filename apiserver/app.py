@@ -16,7 +16,7 @@ from apiserver.auth.authentication import Authentication, StaticTokens
 from apiserver.auth.authorization import MODES
 from apiserver.auth.guard import Guard
 from apiserver.auth.tokens import ServiceAccountTokens
-from apiserver.config import Config, ConfigError
+from apiserver.config import Config, ConfigError, EtcdAccess
 from apiserver.endpoints.discovery import Discovery
 from apiserver.endpoints.forms import Renderer
 from apiserver.endpoints.handlers import Handlers
@@ -34,6 +34,7 @@ from apiserver.registry import allocating
 from apiserver.registry.admission.certificate_requester import CertificateRequester
 from apiserver.registry.admission.chain import Chain, Plugin
 from apiserver.registry.admission.default_storage_class import DefaultStorageClass
+from apiserver.registry.admission.kruise_sets import KruiseSets
 from apiserver.registry.admission.namespace_lifecycle import NamespaceLifecycle
 from apiserver.registry.admission.priority import Priority
 from apiserver.registry.admission.storage_protection import StorageObjectInUseProtection
@@ -44,10 +45,13 @@ from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timesta
 from apiserver.registry.context import Attach, Codecs, Registry
 from apiserver.registry.customs import Customs
 from apiserver.registry.definitions.registrar import Registrar
+from apiserver.registry.service_claims import ServiceClaims
 from apiserver.registry.storage import ROOT, Storage, key_of
 from apiserver.release import Release, load_release
+from etcd.access import Access, Credentials
+from etcd.access import Place as Keys
 from etcd.backends import open_store
-from etcd.store import Store, StoreError
+from etcd.store import Away, Store, StoreError
 
 CONFIGURATION, KEY_SET = "/.well-known/openid-configuration", "/openid/v1/jwks"
 PAGES = (CONFIGURATION, KEY_SET, "/healthz", "/livez", "/readyz", "/metrics", "/openapi/v2", "/openapi/v3", "/version")
@@ -89,10 +93,11 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
     clock, ids = clock or SystemClock(), ids or RandomIds()
     release = load_release(config.version)
     table = ResourceTable(release.rows)
-    store = await _open(config, table)
+    customs = Customs(table)
+    store = await _open(config, Attach(table, customs))
     try:
         guard = _guard(config, store, table, clock)
-        registry = _registry(config, store, table, guard=guard, release=release, clock=clock, ids=ids)
+        registry = _registry(config, store, customs, guard=guard, release=release, clock=clock, ids=ids)
         await bootstrap(registry, _place(config), kruise=config.kruise)
         registrar = Registrar(registry)
         registrar.load()
@@ -100,29 +105,19 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
         metrics = Metrics(lambda: _objects(registry))
         watches = Watches(registry, renderer, metrics)
         kubelets = _kubelets(config)
-        address = f"{config.bind_address}:{config.secure_port}"
-        discovery = Discovery(table, minor=release.minor, address=address, other_paths=PAGES)
-        openapi = OpenAPI(
-            table, release.definitions, minor=release.minor, customs=lambda: _published(registry, release)
-        )
         server = Server(
             authentication=guard.authentication,
             authorizer=guard.authorizer,
             router=Router(table),
             handlers=Handlers(registry, renderer, kubelets.carry),
             watches=watches,
-            pages=Pages(
-                discovery,
-                openapi,
-                checks=_checks(store),
-                metrics=lambda: _exposition(metrics),
-                issuer=_issuer_pages(guard.tokens, address),
-            ),
+            pages=_pages(config, registry, release, guard, metrics),
             metrics=metrics,
+            customs=registry.customs,
             ids=ids,
             limits=config.limits,
         )
-        for part in (server, discovery, openapi, watches, renderer):
+        for part in (server, watches, renderer):
             registry.customs.listen(part.invalidate)
         ended = (watches.stop, kubelets.stop)
         async with housekeeping(config, registry, registrar.run), listening(config, server, ended=ended) as port:
@@ -132,22 +127,41 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
         await store.close()
 
 
-async def _open(config: Config, table: ResourceTable) -> Store:
+def etcd_access(etcd: EtcdAccess) -> Access:
+    """How the store uses a cluster, whose members it does not say; the keys of objects are named as by kube-apiserver.
+
+    Raises:
+        ConfigError: the password cannot be read.
+    """
+    authority, certificate, key = (str(path) if path else "" for path in (etcd.authority, etcd.certificate, etcd.key))
     try:
-        return await open_store(config.store, attach=Attach(table))
+        password = etcd.password_file.read_text().rstrip("\n") if etcd.password_file else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--etcd-password-file: {error}") from error
+    return Access(
+        credentials=Credentials(authority, certificate, key, etcd.user, password),
+        place=Keys(ROOT, f"{etcd.prefix}/"),
+        compaction=etcd.compaction,
+    )
+
+
+async def _open(config: Config, attach: Attach) -> Store:
+    try:
+        return await open_store(config.store, attach=attach, access=etcd_access(config.etcd))
+    except Away as error:
+        raise ConfigError(f"{error}; start it, or name members that run") from error
     except StoreError as error:
         raise ConfigError(str(error)) from error
 
 
 def _registry(  # noqa: PLR0913 - the one place where the collaborators of the verbs meet
-    config: Config, store: Store, table: ResourceTable, *, guard: Guard, release: Release, clock: Clock, ids: Ids
+    config: Config, store: Store, customs: Customs, *, guard: Guard, release: Release, clock: Clock, ids: Ids
 ) -> Registry:
     ranges = config.service_cluster_ip_range.split(",")
-    customs = Customs(table)
-    choose = Random().randrange  # noqa: S311 - addresses, not secrets
+    addresses = ServiceAddresses(ranges, config.service_node_port_range, choose=Random().randrange)  # noqa: S311 - no secrets
     registry = Registry(
         storage=Storage(store),
-        table=table,
+        table=customs.table,
         schema=release.schema,
         merge_schema=release.merge_schema,
         field_schema=release.field_schema,
@@ -156,7 +170,9 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
         ids=ids,
         timestamps=Timestamps(clock),
         security=guard,
-        addresses=ServiceAddresses(ranges, config.service_node_port_range, choose=choose),
+        addresses=addresses,
+        claims=ServiceClaims(store, addresses) if store.is_shared else None,
+        event_ttl=config.event_ttl,
         customs=customs,
         codecs=Codecs(customs),
     )
@@ -171,7 +187,7 @@ def _plugins(config: Config, store: Store, schema: Schema) -> Sequence[Plugin]:
     if not config.empties_namespaces:  # controllers are there, who take its finalizers away
         plugins.append(StorageObjectInUseProtection())
     if config.kruise:
-        plugins.append(UnitedDeployments(schema))
+        plugins += [UnitedDeployments(schema), KruiseSets(schema, store)]
     return [*plugins, CertificateRequester()]
 
 
@@ -203,6 +219,23 @@ def _place(config: Config) -> Place:
     return Place(reachable(config.bind_address), port, config.service_cluster_ip_range, ca)
 
 
+def _pages(config: Config, registry: Registry, release: Release, guard: Guard, metrics: Metrics) -> Pages:
+    """What is answered beside the API; discovery and OpenAPI change with the custom kinds that are served."""
+    table, customs = registry.table, registry.customs
+    address = f"{config.bind_address}:{config.secure_port}"
+    discovery = Discovery(table, minor=release.minor, address=address, other_paths=PAGES, verbs=customs.verbs)
+    openapi = OpenAPI(table, release.definitions, minor=release.minor, customs=lambda: _published(registry, release))
+    for part in (discovery, openapi):
+        customs.listen(part.invalidate)
+    return Pages(
+        discovery,
+        openapi,
+        checks=_checks(registry.storage.store),
+        metrics=lambda: _exposition(metrics),
+        issuer=_issuer_pages(guard.tokens, address),
+    )
+
+
 def _issuer_pages(tokens: ServiceAccountTokens, address: str) -> Mapping[str, Callable[[], Page]]:
     """What others read to check tokens by themselves (OpenID Connect discovery)."""
     cache = "public, max-age=3600"
@@ -220,7 +253,8 @@ def _kubelets(config: Config) -> Kubelets:
 
 
 def _published(registry: Registry, release: Release) -> Mapping[str, Obj]:
-    return {kind.resource.definition: kind.published(release.definitions) for kind in registry.customs}
+    told = (kind for kind in registry.customs if kind.verbs)
+    return {kind.resource.definition: kind.published(release.definitions) for kind in told}
 
 
 def _checks(store: Store) -> Mapping[str, Any]:

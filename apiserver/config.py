@@ -21,13 +21,37 @@ class ConfigError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class EtcdAccess:
+    """How an etcd cluster is used.
+
+    Attributes:
+        prefix: what the keys of all objects begin with.
+        authority: who signs the members' certificates; None for whom the system trusts.
+        certificate, key: what the server shows to them; None for nothing.
+        user: of etcd, "" for none.
+        password_file: a file with that user's password.
+        compaction: seconds after which history is compacted, 0 for never.
+    """
+
+    prefix: str = "/registry"
+    authority: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+    user: str = ""
+    password_file: Path | None = None
+    compaction: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The settings of one API server.
 
     Attributes:
-        store: URL of the store: "memory://", "sqlite:///DIRECTORY", "http://HOST:PORT,…" for etcd.
+        store: URL of the store: "memory://", "sqlite:///DIRECTORY", or "https://HOST:PORT,…" for members of etcd.
+        etcd: how the members of etcd are used.
         bind_address: where to listen; loopback unless told otherwise.
         secure_port: the port, 0 for any free one.
+        permit_port_sharing: whether other servers may listen on the same port: the system spreads connections.
         tls_cert_file, tls_private_key_file: of the server; None serves plain HTTP (embedding and tests).
         client_ca_file: who signs client certificates, None for none.
         token_auth_file: the static tokens, None for none.
@@ -43,11 +67,14 @@ class Config:
         limits: how many requests may be under way.
         kubelets: how the nodes' kubelets are reached.
         kruise: whether the definitions of OpenKruise's workloads are made where they are missing.
+        until_stdin_ends: stop when standard input does, as it does when a keeper dies.
     """
 
     store: str = "memory://"
+    etcd: EtcdAccess = field(default_factory=EtcdAccess)
     bind_address: str = "127.0.0.1"
     secure_port: int = 6443
+    permit_port_sharing: bool = False
     tls_cert_file: Path | None = None
     tls_private_key_file: Path | None = None
     client_ca_file: Path | None = None
@@ -63,6 +90,7 @@ class Config:
     empties_namespaces: bool = True
     kubelets: KubeletAccess = field(default_factory=KubeletAccess)
     kruise: bool = False
+    until_stdin_ends: bool = False
 
     @property
     def version(self) -> str:
@@ -93,6 +121,7 @@ def check(config: Config) -> Config:
     except ValueError as error:
         raise ConfigError(f"--service-cluster-ip-range: {error}") from error
     _check_files(config)
+    _check_etcd(config.etcd)
     if config.kubelets.timeout <= 0:
         raise ConfigError("--kubelet-timeout: give more than 0s")
     if min(config.limits.reading, config.limits.mutating) < 0:
@@ -104,16 +133,31 @@ def check(config: Config) -> Config:
     return replace(config, kubernetes_version=config.version)
 
 
+def _check_etcd(etcd: EtcdAccess) -> None:
+    if bool(etcd.user) != bool(etcd.password_file):
+        raise ConfigError("--etcd-user and --etcd-password-file: give both or none")
+    if etcd.key and not etcd.certificate:
+        raise ConfigError("--etcd-keyfile: give --etcd-certfile as well")
+    if not etcd.prefix.startswith("/") or etcd.prefix.endswith("/"):
+        raise ConfigError(f"--etcd-prefix: {etcd.prefix!r} has to begin with a slash, and to end with none")
+    if etcd.compaction < 0:
+        raise ConfigError("--etcd-compaction-interval: give 0s or more")
+
+
 def _check_files(config: Config) -> None:
     files = {
         "--tls-cert-file": config.tls_cert_file,
         "--tls-private-key-file": config.tls_private_key_file,
         "--client-ca-file": config.client_ca_file,
+        "--etcd-cafile": config.etcd.authority,
+        "--etcd-certfile": config.etcd.certificate,
+        "--etcd-keyfile": config.etcd.key,
         "--kubelet-client-certificate": config.kubelets.certificate,
         "--kubelet-client-key": config.kubelets.key,
         "--kubelet-certificate-authority": config.kubelets.authority,
     }
-    for flag, path in {**files, "--token-auth-file": config.token_auth_file}.items():
+    others = {"--token-auth-file": config.token_auth_file, "--etcd-password-file": config.etcd.password_file}
+    for flag, path in {**files, **others}.items():
         if path is not None and not path.is_file():
             raise ConfigError(f"{flag}: {path} is not a file")
     for flag, path in files.items():
@@ -152,10 +196,12 @@ def parser() -> argparse.ArgumentParser:
         "--etcd-servers",
         default=DEFAULT.store,
         metavar="URL",
-        help="memory://, sqlite:///DIRECTORY or http://HOST:PORT,…",
+        help="memory://, sqlite:///DIRECTORY, or members of an etcd cluster: https://HOST:PORT,https://HOST:PORT",
     )
+    _etcd_flags(flags)
     add("--bind-address", default=DEFAULT.bind_address, help="the address to listen on")
     add("--secure-port", type=int, default=DEFAULT.secure_port, help="the port to listen on, 0 for any free one")
+    add("--permit-port-sharing", action="store_true", help="let other servers listen on the same port (SO_REUSEPORT)")
     add("--tls-cert-file", type=Path, help="the server's certificate; without it plain HTTP is served")
     add("--tls-private-key-file", type=Path, help="the key of that certificate")
     add("--client-ca-file", type=Path, help="who signs client certificates")
@@ -183,6 +229,28 @@ def parser() -> argparse.ArgumentParser:
     return flags
 
 
+def _etcd_flags(flags: argparse.ArgumentParser) -> None:
+    add, etcd = flags.add_argument, DEFAULT.etcd
+    add("--etcd-prefix", default=etcd.prefix, metavar="PREFIX", help="what all keys in etcd begin with")
+    add(
+        "--etcd-cafile",
+        type=Path,
+        metavar="FILE",
+        help="who signs the certificates of etcd; whom the system trusts if none",
+    )
+    add("--etcd-certfile", type=Path, metavar="FILE", help="the certificate that is shown to etcd")
+    add("--etcd-keyfile", type=Path, metavar="FILE", help="the key of that certificate")
+    add("--etcd-user", default="", metavar="NAME", help="the user of etcd")
+    add("--etcd-password-file", type=Path, metavar="FILE", help="a file with that user's password")
+    add(
+        "--etcd-compaction-interval",
+        type=_duration,
+        default=duration_text(int(etcd.compaction)),
+        metavar="DURATION",
+        help="how long etcd keeps history; 0 for ever",
+    )
+
+
 def _limit_flags(flags: argparse.ArgumentParser) -> None:
     add, limits = flags.add_argument, DEFAULT.limits
     add(
@@ -204,6 +272,12 @@ def _limit_flags(flags: argparse.ArgumentParser) -> None:
         metavar="DURATION",
         help="how long Events are kept",
     )
+    add(
+        "--leave-to-controllers",
+        action="store_true",
+        help="empty deleted namespaces, and hold volumes in use, by a controller manager instead of here",
+    )
+    add("--until-stdin-ends", action="store_true", help="stop when standard input ends: for keepers that may die")
     add("--install-kruise", action="store_true", help="make the definitions of OpenKruise's workloads (apps.kruise.io)")
 
 
@@ -236,8 +310,18 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
     given = parser().parse_args(arguments)
     config = Config(
         store=given.etcd_servers,
+        etcd=EtcdAccess(
+            given.etcd_prefix,
+            given.etcd_cafile,
+            given.etcd_certfile,
+            given.etcd_keyfile,
+            given.etcd_user,
+            given.etcd_password_file,
+            given.etcd_compaction_interval,
+        ),
         bind_address=given.bind_address,
         secure_port=given.secure_port,
+        permit_port_sharing=given.permit_port_sharing,
         tls_cert_file=given.tls_cert_file,
         tls_private_key_file=given.tls_private_key_file,
         client_ca_file=given.client_ca_file,
@@ -257,6 +341,8 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
             given.kubelet_timeout,
         ),
         kruise=given.install_kruise,
+        empties_namespaces=not given.leave_to_controllers,
+        until_stdin_ends=given.until_stdin_ends,
     )
     return check(config), given.v
 

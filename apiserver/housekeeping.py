@@ -19,7 +19,11 @@ RESTART = 5.0
 @asynccontextmanager
 async def housekeeping(config: Config, registry: Registry, *more: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
     """What the server does unasked, and more that does so, for as long as the context lasts."""
-    work = [EventSweeper(registry, config.event_ttl).run, *more]
+    work = [*more]
+    if not registry.storage.store.expires:
+        work.append(EventSweeper(registry, config.event_ttl).run)
+    if registry.claims is not None:
+        work.append(registry.claims.run)
     if config.empties_namespaces:
         work.append(NamespaceDeleter(registry).run)
     # no TaskGroup: it would wrap whatever is raised inside the context into a group

@@ -56,7 +56,13 @@ async def listening(config: Config, server: Server, *, ended: Sequence[Stop]) ->
     runner = web.ServerRunner(listener, shutdown_timeout=5.0)
     await runner.setup()
     site = web.TCPSite(
-        runner, config.bind_address, config.secure_port, ssl_context=_tls(config), backlog=BACKLOG, reuse_address=True
+        runner,
+        config.bind_address,
+        config.secure_port,
+        ssl_context=_tls(config),
+        backlog=BACKLOG,
+        reuse_address=True,
+        reuse_port=config.permit_port_sharing or None,
     )
     try:
         try:

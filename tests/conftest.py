@@ -1,15 +1,18 @@
 """What all tests share."""
 
 import asyncio
+import importlib.util
 import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -29,6 +32,27 @@ def kubectl_path() -> str:
     if found is None and os.environ.get("CI"):
         pytest.fail("kubectl is not on PATH")
     return found or pytest.skip("kubectl is not on PATH")
+
+
+@pytest.fixture(scope="session")
+def clusters() -> ModuleType:
+    """What store/clusters.py has; a machine without etcd skips the test, unless it is the one that decides."""
+    if shutil.which("etcd") is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("etcd is not on PATH: install etcd-server")
+    spec = importlib.util.spec_from_file_location("clusters", Path(__file__).with_name("store") / "clusters.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["clusters"] = module  # dataclasses look there
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def shared_etcd(clusters: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """An etcd of one member for all tests of this worker; each keeps to a place of its own."""
+    with clusters.running(tmp_path_factory.mktemp("etcd")) as cluster:
+        yield cluster
 
 
 class LoopClock(Clock):

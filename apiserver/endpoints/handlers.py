@@ -23,7 +23,7 @@ from apiserver.registry.context import Registry, Written
 from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target
 from apiserver.registry.patching import APPLY_PATCH, CUSTOM_PATCHES, PATCHES, Patch
-from apiserver.registry.storage import Selected, parse_revision
+from apiserver.registry.storage import Selected
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
 from apiserver.registry.subresources import CONNECTIONS, SUBRESOURCES, VIRTUAL, Call, Location, Part
 from etcd.store import KeyValue
@@ -90,10 +90,8 @@ class Handlers:
     async def get(self, asked: Asked) -> Answer:
         """GET of an object."""
         shape, target = asked.shape(), asked.target
-        version = asked.query.get("resourceVersion")
-        if version:
-            await self._registry.storage.await_revision(parse_revision(version))
-        kv = await self._registry.storage.get(target.resource, target.namespace, target.name)
+        version = asked.query.get("resourceVersion") or ""
+        kv = await self._registry.storage.get(target.resource, target.namespace, target.name, version=version)
         return self._answer(asked, shape, kv)
 
     async def list(self, asked: Asked) -> Answer:

@@ -54,7 +54,18 @@ def _that_fit(warnings: Iterable[str]) -> list[str]:
 
 def warn(answer: Answer, text: str) -> None:
     """Tell the client something beside the answer."""
-    answer.headers.append(("Warning", f"299 - {_quoted(text)}"))
+    answer.headers.append(("Warning", warning(text)))
+
+
+def warn_first(answer: Answer, text: str) -> None:
+    """Tell the client something before all else that it is told; once, if somebody else says the same."""
+    told = ("Warning", warning(text))
+    answer.headers[:] = [told, *(header for header in answer.headers if header != told)]
+
+
+def warning(text: str) -> str:
+    """A header's value that tells a client something: code, agent and text (RFC 7234, section 5.5)."""
+    return f"299 - {_quoted(text)}"
 
 
 def _quoted(text: str) -> str:

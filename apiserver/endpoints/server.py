@@ -20,11 +20,12 @@ from apiserver.endpoints.handlers import Action, Asked, Handlers, action_of
 from apiserver.endpoints.negotiation import answer_form
 from apiserver.endpoints.pages import BAD_REQUEST, Page, Pages
 from apiserver.endpoints.params import NO_QUERY, is_dry_run, parse_query
-from apiserver.endpoints.responses import compressed, is_pretty, response, shaped, status_response, warn
+from apiserver.endpoints.responses import compressed, is_pretty, response, shaped, status_response, warn_first
 from apiserver.endpoints.routes import CACHE, LONGEST, Route, Router, well_escaped
 from apiserver.endpoints.watch import Watches
 from apiserver.metrics import Labels, Metrics
 from apiserver.registry.clock import Ids
+from apiserver.registry.customs import Customs
 from apiserver.registry.options import Target
 from apiserver.registry.subresources import CONNECTIONS
 
@@ -49,9 +50,15 @@ class Limits:
 
 @dataclass(slots=True)
 class Outcome:
-    """What the metrics need to know of a request, as soon as it is known."""
+    """What is known of a request by those who ask when it is answered, or has failed.
+
+    Attributes:
+        labels: how the metrics call it.
+        deprecation: what its client is to be told of the version that it uses, whatever else comes of it.
+    """
 
     labels: Labels | None = None
+    deprecation: str = ""
 
 
 class Bound(NamedTuple):
@@ -123,6 +130,7 @@ class Server:
         watches: Watches,
         pages: Pages,
         metrics: Metrics,
+        customs: Customs,
         ids: Ids,
         limits: Limits,
     ) -> None:
@@ -133,6 +141,7 @@ class Server:
         self._watches = watches
         self._pages = pages
         self._metrics = metrics
+        self._customs = customs
         self._audit_ids = AuditIds(ids)
         self._limits = {"readOnly": limits.reading, "mutating": limits.mutating}
 
@@ -157,6 +166,8 @@ class Server:
             if request.writer.output_size and request.transport is not None:
                 request.transport.abort()  # a stream that has begun can be broken off, but not answered anew
             answer = status_response(errors.internal("the request could not be served"), request, audit_id=audit_id)
+        if outcome.deprecation and isinstance(answer, Answer):  # a stream has told it
+            warn_first(answer, outcome.deprecation)
         seconds = time.perf_counter() - began
         self._metrics.tally(outcome.labels or Labels(request.method if request.method in KNOWN else "other")).add(
             answer.status, seconds
@@ -189,13 +200,16 @@ class Server:
             return await compressed(page, headers.get("Accept-Encoding", ""))
         route, action, labels = bound
         asked = Asked(request, route, query, user, audit_id)
-        if route.watch or (query and action.verb == "list" and query.is_true("watch")):
-            return await self._watched(asked, path, outcome)
-        self._authorize(asked, action.verb, path)
+        watched = route.watch or (query and action.verb == "list" and query.is_true("watch"))
+        self._authorize(asked, "watch" if watched else action.verb, path)
+        if route.target.resource.custom:
+            self._customs.check_resolved(route.target.resource)
+        if watched:
+            return await self._watched(asked, outcome)
         outcome.labels = labels._replace(dry_run=_dry_run(query)) if "dryRun" in query else labels
         if route.target.subresource in CONNECTIONS:
             return await action.handle(self._handlers, asked)
-        return await self._limited(asked, action)
+        return await self._limited(asked, action, outcome)
 
     def _user_of(self, request: web.BaseRequest) -> User:
         transport = request.transport
@@ -227,25 +241,24 @@ class Server:
                 f'"{resource.group}"{where}',
             )
 
-    async def _limited(self, asked: Asked, action: Action) -> Answer:
+    async def _limited(self, asked: Asked, action: Action, outcome: Outcome) -> Answer:
         kind = "readOnly" if asked.request.method in READS else "mutating"
         inflight, limit = self._metrics.inflight, self._limits[kind]
         if limit and inflight[kind] >= limit:
             raise errors.too_many_requests("Too many requests, please try again later.", 1)
+        outcome.deprecation = asked.target.resource.deprecation
         inflight[kind] += 1
         try:
             answer = await action.handle(self._handlers, asked)
         finally:
             inflight[kind] -= 1
         assert isinstance(answer, Answer)  # the others are CONNECTIONS
-        if deprecation := asked.target.resource.deprecation:
-            warn(answer, deprecation)
         encoding = asked.request.headers.get("Accept-Encoding")
         return await compressed(answer, encoding) if encoding else answer
 
-    async def _watched(self, asked: Asked, path: str, outcome: Outcome) -> web.StreamResponse:
-        self._authorize(asked, "watch", path)
+    async def _watched(self, asked: Asked, outcome: Outcome) -> web.StreamResponse:
         resource = asked.target.resource
+        outcome.deprecation = resource.deprecation
         if "watch" not in resource.verbs:
             raise errors.method_not_supported(resource.group, resource.plural, "watch")
         labels = outcome.labels = _labels("watch", asked.target)

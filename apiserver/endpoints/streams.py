@@ -1,9 +1,9 @@
 """Watch streams: backlog, live events and bookmarks are one loop over a position in the log."""
 
 import asyncio
-import random
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from random import SystemRandom
 
 import orjson
 
@@ -14,7 +14,7 @@ from apiserver.api.resources import Resource
 from apiserver.endpoints.forms import Renderer, Shape
 from apiserver.registry.codec import Codec
 from apiserver.registry.options import ListOptions
-from apiserver.registry.storage import Match, Storage, matcher, parse_revision, prefix_of
+from apiserver.registry.storage import Match, Storage, matcher, parse_revision, prefix_of, translated
 from etcd.store import Compacted, Event, KeyValue, Unavailable, Watcher
 
 BOOKMARK_EVERY = 60.0
@@ -131,7 +131,8 @@ class Stream:
             return
         await self._storage.await_revision(revision)
         if not self._options.selection.resource_version:
-            await store.fresh()
+            with translated():
+                await store.fresh()
         if initial is False:
             self._watcher = store.watch(self._prefix, after=store.revision)
             return
@@ -238,4 +239,4 @@ def too_old(revision: int, gone: Compacted) -> ApiError:
 
 def default_seconds() -> float:
     """How long a watch lasts that says nothing: 30 to 60 minutes, so that clients do not all come back at once."""
-    return 1800 * (1 + random.random())  # noqa: S311 - spreads load, protects nothing
+    return 1800 * (1 + SystemRandom().random())

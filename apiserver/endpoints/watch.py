@@ -12,6 +12,7 @@ from apiserver.endpoints import params
 from apiserver.endpoints.forms import Renderer, Shape
 from apiserver.endpoints.handlers import Asked
 from apiserver.endpoints.negotiation import JSON
+from apiserver.endpoints.responses import warning
 from apiserver.endpoints.streams import Frames, Stream, WatchOptions, default_seconds
 from apiserver.metrics import Metrics
 from apiserver.registry.context import Registry
@@ -161,6 +162,8 @@ def _shape(asked: Asked) -> Shape:
 
 def _begin(asked: Asked) -> web.StreamResponse:
     headers = CIMultiDict({"Audit-Id": asked.audit_id, "Cache-Control": "no-cache, private", "Content-Type": JSON})
+    if deprecation := asked.target.resource.deprecation:
+        headers["Warning"] = warning(deprecation)
     answer = web.StreamResponse(headers=headers)
     if asked.request.version >= (1, 1):
         answer.enable_chunked_encoding()

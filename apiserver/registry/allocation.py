@@ -7,6 +7,7 @@ is held here alone; after a start it is read off the stored Services.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
+from typing import NamedTuple
 
 from apiserver.api import errors
 from apiserver.api.field import FieldError, invalid
@@ -16,10 +17,23 @@ from apiserver.registry.service_families import fill_families, keeps_both
 from apiserver.registry.validation.service_addresses import family_of, headless
 from apiserver.registry.validation.services import needs_health_check
 
+ADDRESSES, PORTS = "serviceips", "servicenodeports"
+"""The names of the pools, as upstream has them in its store."""
 _TAKEN = "provided {} is already allocated"
 _FIRST_DRY_PORT = 32769  # a dry run shows some port that no Service has: the first one above the usual range
 
-_Hold = tuple[NumberPool, int]
+
+class Hold(NamedTuple):
+    """A number of a pool."""
+
+    pool: NumberPool
+    number: int
+
+    @property
+    def name(self) -> str:
+        """What it is called among all that are given out: "serviceips/10.96.0.7" or "servicenodeports/30080"."""
+        number = ip_address(self.number) if self.pool.name == ADDRESSES else self.number
+        return f"{self.pool.name}/{number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +47,8 @@ class Allocation:
     """
 
     service: Obj
-    taken: list[_Hold] = field(default_factory=list)
-    dropped: list[_Hold] = field(default_factory=list)
+    taken: list[Hold] = field(default_factory=list)
+    dropped: list[Hold] = field(default_factory=list)
 
 
 class _Range:
@@ -48,7 +62,7 @@ class _Range:
         first = int(network.network_address) + 1
         last = int(network.broadcast_address) - (1 if network.version == 4 else 0)
         static = static_share(network.num_addresses, step=16, most=256)
-        self.pool = NumberPool(first, last, static=static)
+        self.pool = NumberPool(first, last, static=static, name=ADDRESSES)
         self.first = first
 
 
@@ -69,9 +83,9 @@ class ServiceAddresses:
         self._families = tuple(self._ranges)
         low, high = node_ports
         self._port_words = f"The range of valid ports is {low}-{high}"
-        self._ports = NumberPool(low, high, static=static_share(high - low + 1, step=32, most=128))
+        self._ports = NumberPool(low, high, static=static_share(high - low + 1, step=32, most=128), name=PORTS)
         reserved = self._ranges[self._families[0]]
-        self._reserved = (reserved.pool, reserved.first)
+        self._reserved = Hold(reserved.pool, reserved.first)
         reserved.pool.take(reserved.first)
 
     def load(self, services: Iterable[Obj]) -> None:
@@ -79,6 +93,31 @@ class ServiceAddresses:
         for service in services:
             for pool, number in self._held(service.get("spec") or {}):
                 pool.take(number)
+
+    def holds(self, service: Obj) -> Iterator[Hold]:
+        """What a Service has, but for what is kept for the server's own."""
+        return (hold for hold in self._held(service.get("spec") or {}) if hold != self._reserved)
+
+    def named(self, name: str) -> Hold | None:
+        """The number of a name, None where there is none (any more)."""
+        pool, _, number = name.partition("/")
+        try:
+            if pool == PORTS:
+                return Hold(self._ports, int(number))
+            found = self._ranges.get(family_of(number)) if pool == ADDRESSES else None
+            return Hold(found.pool, int(ip_address(number))) if found else None
+        except ValueError:
+            return None
+
+    def is_reserved(self, hold: Hold) -> bool:
+        """Is it kept for the server's own Service?"""
+        return hold == self._reserved
+
+    def note(self, *, taken: Iterable[Hold] = (), freed: Iterable[Hold] = ()) -> None:
+        """Note what others have given out and taken back."""
+        self._free(freed)
+        for pool, number in taken:
+            pool.take(number)
 
     def release(self, service: Obj) -> None:
         """Take back what a Service had that is gone."""
@@ -231,7 +270,7 @@ class ServiceAddresses:
     def _change_node_ports(self, attempt: "_Attempt", spec: Obj, before: Obj) -> None:
         had = {port["nodePort"] for port in before.get("ports") or () if port.get("nodePort")}
         if spec.get("type") not in {"LoadBalancer", "NodePort"}:
-            attempt.drop((self._ports, number) for number in had)
+            attempt.drop(Hold(self._ports, number) for number in had)
             return
         given: set[int] = set()
         for index, port in enumerate(spec["ports"]):
@@ -239,7 +278,7 @@ class ServiceAddresses:
             if wish not in had and wish not in given and (wish or _needs_node_ports(spec)):
                 port["nodePort"] = wish = self._give_node_port(attempt, index, wish)
             given.add(wish)
-        attempt.drop((self._ports, number) for number in had - given)
+        attempt.drop(Hold(self._ports, number) for number in had - given)
 
     def _give_health_port(self, attempt: "_Attempt", spec: Obj) -> None:
         wish = spec.get("healthCheckNodePort") or 0
@@ -256,22 +295,22 @@ class ServiceAddresses:
         if needs and not needed:
             self._give_health_port(attempt, spec)
         elif needed and not needs and before.get("healthCheckNodePort"):
-            attempt.drop([(self._ports, before["healthCheckNodePort"])])
+            attempt.drop([Hold(self._ports, before["healthCheckNodePort"])])
 
-    def _address_holds(self, spec: Obj) -> Iterator[_Hold]:
+    def _address_holds(self, spec: Obj) -> Iterator[Hold]:
         for address in spec.get("clusterIPs") or ():
             found = self._ranges.get(family_of(address))
             if found is not None and address != "None":
-                yield found.pool, int(ip_address(address))
+                yield Hold(found.pool, int(ip_address(address)))
 
-    def _held(self, spec: Obj) -> Iterator[_Hold]:
+    def _held(self, spec: Obj) -> Iterator[Hold]:
         yield from self._address_holds(spec)
         numbers = [port.get("nodePort") for port in spec.get("ports") or ()]
         for number in (*numbers, spec.get("healthCheckNodePort")):
             if number:
-                yield self._ports, number
+                yield Hold(self._ports, number)
 
-    def _free(self, holds: Iterable[_Hold]) -> None:
+    def _free(self, holds: Iterable[Hold]) -> None:
         for pool, number in holds:
             if (pool, number) != self._reserved:
                 pool.free(number)
@@ -308,11 +347,11 @@ class _Attempt:
             self._next_dry_port = max(self._next_dry_port, number + 1)
         else:
             pool.take(number)
-            self._allocation.taken.append((pool, number))
+            self._allocation.taken.append(Hold(pool, number))
 
     def take_any(self, pool: NumberPool, choose: Choose) -> int:
         number = pool.take_any(choose)
-        self._allocation.taken.append((pool, number))
+        self._allocation.taken.append(Hold(pool, number))
         return number
 
     def has_port(self, number: int) -> bool:
@@ -325,6 +364,6 @@ class _Attempt:
         self._next_dry_port += 1
         return number
 
-    def drop(self, holds: Iterable[_Hold]) -> None:
+    def drop(self, holds: Iterable[Hold]) -> None:
         if not self.dry_run:
             self._allocation.dropped.extend(holds)

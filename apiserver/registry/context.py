@@ -21,6 +21,7 @@ from apiserver.registry.customs import Customs
 from apiserver.registry.fields import selectable_fields
 from apiserver.registry.moulds import Moulds, moulds_by_kind
 from apiserver.registry.security import Security
+from apiserver.registry.service_claims import ServiceClaims
 from apiserver.registry.storage import ROOT, Storage
 from etcd.store import KeyValue
 
@@ -44,7 +45,7 @@ class Codecs:
         custom = self._customs.find(resource)
         if custom is None:
             return Codec(resource, conversion_of(resource))
-        return Codec(custom.resource, Conversion(custom.stored, custom.reread), current=custom.current)
+        return Codec(custom.resource, Conversion(custom.stored, custom.reread), edition=custom.current)
 
     def forget(self) -> None:
         """Make all anew: rows have changed."""
@@ -68,7 +69,13 @@ class Registry:
     addresses: ServiceAddresses
     customs: Customs
     codecs: Codecs
+    claims: ServiceClaims | None = None
+    event_ttl: float = 0.0
     moulds: Mapping[tuple[str, str, str], Moulds] = field(default_factory=moulds_by_kind)
+
+    def ttl_of(self, resource: Resource) -> float:
+        """Seconds that objects of a kind are kept after their last write, 0 for ever."""
+        return self.event_ttl if resource.storage_prefix == "events" else 0.0
 
     def fields_of(self, resource: Resource) -> Struct:
         """A kind as managedFields sees it."""
@@ -102,9 +109,16 @@ class Written(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def attached(resource: Resource, obj: Obj) -> Attached:
-    """What the store keeps beside the object's bytes."""
-    return Attached(obj["metadata"].get("labels") or {}, selectable_fields(resource, obj))
+def attached(resource: Resource, obj: Obj, codec: Codec | None = None) -> Attached:
+    """What the store keeps beside an object's bytes.
+
+    Args:
+        resource: the row that the request found, which another may have replaced since.
+        obj: the object.
+        codec: what has written the bytes, None where they are found in the store.
+    """
+    edition = codec.edition if codec is not None and codec.resource is resource else None
+    return Attached(obj["metadata"].get("labels") or {}, selectable_fields(resource, obj), edition)
 
 
 Change = Callable[[Obj], Obj]
@@ -112,9 +126,10 @@ Change = Callable[[Obj], Obj]
 
 
 class Attach:
-    """Computes from stored bytes what the store keeps beside them, for what is read when it opens."""
+    """Computes from stored bytes what the store keeps beside them: of what is read when it opens, or others write."""
 
-    def __init__(self, table: ResourceTable) -> None:
+    def __init__(self, table: ResourceTable, customs: Customs) -> None:
+        self._customs = customs
         self._rows = {row.storage_prefix: row for row in table}
         for row in table:
             if (row.group, row.version) == (row.storage_group, row.storage_version):
@@ -126,10 +141,17 @@ class Attach:
         resource = self._resource(key)
         if resource is not None:
             return attached(resource, obj)
-        meta = obj["metadata"]  # of a custom kind, whose row comes when its definition has been read
+        if (custom := self._customs.selecting("/".join(_parts(key)[:2]))) is not None:
+            custom.restored(obj)
+            return attached(custom.resource, obj)
+        meta = obj["metadata"]  # of a custom kind, whose row may come when its definition has been read
         place = {"metadata.name": meta.get("name", ""), "metadata.namespace": meta.get("namespace", "")}
         return Attached(meta.get("labels") or {}, place)
 
     def _resource(self, key: str) -> Resource | None:
-        parts = key.removeprefix(ROOT).split("/")
+        parts = _parts(key)
         return self._rows.get(parts[0]) or self._rows.get("/".join(parts[:2]))
+
+
+def _parts(key: str) -> list[str]:
+    return key.removeprefix(ROOT).split("/")

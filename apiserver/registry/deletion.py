@@ -96,17 +96,19 @@ async def _remove(registry: Registry, kv: KeyValue, options: DeleteOptions) -> D
         return Deleted(kv, gone=True)
     with translated():
         event = await registry.storage.store.delete(kv.key, expect=kv.mod_revision)
-    give_back(registry, kv)
+    await give_back(registry, kv, event.revision)
     return Deleted(kv._replace(mod_revision=event.revision), gone=True)
 
 
 async def _store(registry: Registry, target: Target, kv: KeyValue, obj: Obj, options: DeleteOptions) -> KeyValue:
-    beside = attached(target.resource, obj)
-    value = registry.codecs.of(target.resource).encode(obj)
+    codec = registry.codecs.of(target.resource)
+    value = codec.encode(obj)
+    beside = attached(target.resource, obj, codec)
     if options.dry_run:
         return kv._replace(value=value, attached=beside)
     with translated():
-        return await registry.storage.store.put(kv.key, value, expect=kv.mod_revision, attached=beside)
+        ttl = registry.ttl_of(target.resource)
+        return await registry.storage.store.put(kv.key, value, expect=kv.mod_revision, attached=beside, ttl=ttl)
 
 
 def _check_preconditions(target: Target, meta: Obj, options: DeleteOptions) -> None:

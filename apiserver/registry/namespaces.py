@@ -3,7 +3,6 @@
 The one caller is the app, which starts it only where no controller manager does the same (pkg/controller/namespace).
 """
 
-import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 
@@ -16,12 +15,12 @@ from apiserver.api.resources import Resource
 from apiserver.api.user import User
 from apiserver.registry.context import Registry
 from apiserver.registry.emptying import background, delete_all
-from apiserver.registry.following import follow
+from apiserver.registry.following import follow, next_within
 from apiserver.registry.operations import modify
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.storage import prefix_of
 from apiserver.registry.strategy.cluster import KUBERNETES_FINALIZER
-from etcd.store import Event, KeyValue, Watcher
+from etcd.store import KeyValue, Watcher
 
 log = logging.getLogger("apiserver")
 
@@ -47,7 +46,7 @@ class NamespaceDeleter:
         waiting, wait = {kv.key for kv in found if _terminates(kv)}, FIRST_WAIT
         while True:
             waiting = {key for key in waiting if not await self._try(key.removeprefix(PREFIX))}
-            events = await _next(watcher, wait if waiting else None)
+            events = await next_within(watcher, wait if waiting else None)
             wait = FIRST_WAIT if events else min(wait * 2, LONGEST_WAIT)
             waiting |= {event.key for event in events if event.kv and _terminates(event.kv)}
 
@@ -117,12 +116,3 @@ def _terminates(kv: KeyValue) -> bool:
         return False
     finalizers = (orjson.loads(kv.value).get("spec") or {}).get("finalizers") or ()
     return KUBERNETES_FINALIZER in finalizers
-
-
-async def _next(watcher: Watcher, seconds: float | None) -> Sequence[Event]:
-    """The next events, none if none come in time; without a time they are waited for."""
-    try:
-        async with asyncio.timeout(seconds):
-            return await watcher.next()
-    except TimeoutError:
-        return ()

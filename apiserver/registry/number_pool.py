@@ -14,9 +14,13 @@ class NumberPool:
     """The numbers from `first` to `last`, of which the lowest `static` are given only when asked for or at the end.
 
     People pick low numbers, so that what is picked for them comes from above (KEP-3070, KEP-3668).
+
+    Attributes:
+        name: what the numbers are.
     """
 
-    def __init__(self, first: int, last: int, *, static: int) -> None:
+    def __init__(self, first: int, last: int, *, static: int, name: str = "") -> None:
+        self.name = name
         self._first, self._last = first, last
         self._parts = ((first + static, last), (first, first + static - 1))
         self._taken: set[int] = set()

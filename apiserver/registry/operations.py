@@ -1,11 +1,11 @@
 """The verbs that write an object whole: create, update, patch; each a short pipeline of the registry's modules."""
 
 from collections.abc import Awaitable
+from functools import partial
 
-from apiserver.api import errors, field
+from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.field import FieldError
-from apiserver.api.go_numbers import parse_uint
 from apiserver.api.meta import Obj
 from apiserver.registry.admission.chain import Attributes, Operation
 from apiserver.registry.allocating import allocated, give_back
@@ -17,6 +17,7 @@ from apiserver.registry.owner_references import deduplicate_owners
 from apiserver.registry.ownership import own_fields, own_new_fields
 from apiserver.registry.patched import decode_patched
 from apiserver.registry.patching import Patch
+from apiserver.registry.preconditions import check_name, check_place, check_uid, check_versions
 from apiserver.registry.storage import key_of, translated
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
 from apiserver.registry.strategy import Strategy, strategy_of
@@ -42,7 +43,7 @@ async def create(registry: Registry, target: Target, body: Body, options: WriteO
         ApiError: 400, 403, 404 (no such namespace), 409 (the name is taken), 422.
     """
     decoded = decode(registry, target.resource, body, validation=options.validation)
-    _check_place(target, decoded.obj)
+    check_place(target, decoded.obj)
     warnings = decoded.warnings + deduplicate_owners(decoded.obj["metadata"])
     warnings += warnings_of(target.resource, decoded.obj, None, registry.schema.version)
     written = await insert(registry, target, decoded, options)
@@ -53,9 +54,7 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
     """Make a new object of one that is decoded and defaulted."""
     obj = decoded.obj
     resource, meta = target.resource, obj["metadata"]
-    custom = registry.customs.find(resource)
-    if custom is not None and custom.terminates:
-        raise errors.forbidden(resource.group, resource.plural, name=meta.get("name") or "", why=NO_CREATION)
+    _check_kind_stays(registry, target, obj)
     if _names_version(meta.pop("resourceVersion", "")):
         raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
     if resource.namespaced:
@@ -67,7 +66,7 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
     await admit(registry, "CREATE", target, options, obj=obj)
     _fill_system_fields(registry, meta)
     strategy.prepare_create(obj)
-    with allocated(registry, target, options, new=obj) as whole:
+    async with allocated(registry, target, options, new=obj) as whole:
         return await _insert_named(registry, target, whole, options)
 
 
@@ -78,7 +77,8 @@ async def _insert_named(registry: Registry, target: Target, obj: Obj, options: W
     for attempt in range(NAME_ATTEMPTS):
         if generated:
             meta["name"] = meta["generateName"][:MAX_GENERATED] + registry.ids.suffix()
-        _refuse_invalid(target, obj, validate_create(resource, obj) + _custom_problems(registry, target, obj))
+        wrong = validate_create(resource, obj, registry.schema.version)
+        _refuse_invalid(target, obj, wrong + _custom_problems(registry, target, obj))
         strategy.canonicalize(obj)
         try:
             return await _insert_once(registry, target, obj, options)
@@ -97,12 +97,26 @@ MAX_GENERATED = 58
 """How much of generateName is kept before its suffix of five (names.SimpleNameGenerator)."""
 
 
+def _check_kind_stays(registry: Registry, target: Target, obj: Obj) -> None:
+    """Refuse a new custom object whose definition goes, or went while the request was under way."""
+    resource = target.resource
+    if not resource.custom:
+        return
+    custom = registry.customs.find(resource)
+    if custom is None:
+        raise errors.unknown_path()
+    if custom.terminates:
+        name = obj["metadata"].get("name") or ""
+        raise errors.forbidden(resource.group, resource.plural, name=name, why=NO_CREATION)
+
+
 async def _insert_once(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> Written:
     resource = target.resource
+    _check_kind_stays(registry, target, obj)  # admission may have waited
     codec = registry.codecs.of(resource)
     key = key_of(resource, target.namespace, obj["metadata"]["name"])
-    beside = attached(resource, obj)
     value = codec.encode(obj)
+    beside = attached(resource, obj, codec)
     store = registry.storage.store
     if options.dry_run:
         existing = store.get(key)
@@ -110,7 +124,8 @@ async def _insert_once(registry: Registry, target: Target, obj: Obj, options: Wr
             raise Conflict(existing)
         return Written(KeyValue(key, value, 0, 0, beside), created=True)
     with translated():
-        return Written(await store.put(key, value, expect=0, attached=beside), created=True)
+        ttl = registry.ttl_of(resource)
+        return Written(await store.put(key, value, expect=0, attached=beside, ttl=ttl), created=True)
 
 
 def _taken(target: Target, obj: Obj, conflict: Conflict) -> ApiError:
@@ -143,14 +158,14 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     decoded = decode(registry, target.resource, body, validation=options.validation, kept=kept)
     obj = decoded.obj
     check_name(target, obj)
-    _check_place(target, obj)
+    check_place(target, obj)
     warnings = decoded.warnings + deduplicate_owners(obj["metadata"])
     told: tuple[str, ...] = ()
 
     def change(old: Obj) -> Obj:
         nonlocal told
         check_uid(target, obj, old)
-        told = warnings_of(target.resource, obj, old, registry.schema.version)
+        told = _warnings(registry, target, obj, old)
         return obj | {"metadata": dict(obj["metadata"])}
 
     try:
@@ -164,6 +179,11 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
         obj["metadata"].pop("resourceVersion", None)
         written = await insert(registry, target, decoded, options)
     return Written(written.kv, created=written.created, warnings=warnings + told)
+
+
+def _warnings(registry: Registry, target: Target, new: Obj, old: Obj) -> tuple[str, ...]:
+    """What the writer of a whole object is warned of; those of its parts are not."""
+    return () if target.subresource else warnings_of(target.resource, new, old, registry.schema.version)
 
 
 def _seen(registry: Registry, target: Target) -> Seen | None:
@@ -188,18 +208,18 @@ async def modify(
         ApiError: 404, 409, 422, and what the change raises.
     """
     strategy = strategy_of(target.resource)
-    prepare, check = _rules(target, strategy)
+    prepare, check = _rules(registry, target, strategy)
     while True:
         kv = await registry.storage.get(target.resource, target.namespace, target.name)
         old = seen.obj if seen and seen.kv is kv else registry.codecs.of(target.resource).decode(kv)
         new = change(old)
-        _check_versions(target, strategy, new, old)
+        check_versions(target, strategy, new, old)
         _keep_system_fields(new["metadata"], old["metadata"])
         await admit(registry, "UPDATE", target, options, obj=new, old=old)
         prepare(new, old)
         own_fields(registry, target, old, new, options)
         try:
-            with allocated(registry, target, options, new=new, old=old) as whole:
+            async with allocated(registry, target, options, new=new, old=old) as whole:
                 found = check(target.resource, whole, old) + _custom_problems(registry, target, whole, old)
                 _refuse_invalid(target, whole, found)
                 strategy.canonicalize(whole)
@@ -209,16 +229,17 @@ async def modify(
                 raise errors.not_found(target.resource.group, target.resource.plural, target.name) from conflict
 
 
-def _rules(target: Target, strategy: Strategy) -> tuple[Update, Check]:
+def _rules(registry: Registry, target: Target, strategy: Strategy) -> tuple[Update, Check]:
     """What prepares and what validates an update of the whole object, of its status or of another part of it."""
     resource, name = target.resource, target.subresource
+    validate = partial(validate_update, release=registry.schema.version)
     if not name:
-        return strategy.prepare_update, validate_update
+        return strategy.prepare_update, validate
     if name == "status":
         return strategy.prepare_status_update, validate_status_update
     part = PARTS.get((resource.group, resource.kind, name))
     if part is None:
-        return strategy.prepare_update, validate_update
+        return strategy.prepare_update, validate
     return part.prepare_update, validate_part_update(name)
 
 
@@ -244,19 +265,21 @@ async def _replace(registry: Registry, target: Target, seen: Seen, new: Obj, opt
     """Store the new object over exactly the state that it was made from; nothing if it changes nothing."""
     resource, store, kv = target.resource, registry.storage.store, seen.kv
     codec = registry.codecs.of(resource)
-    if new == seen.obj and new == codec.decode(kv):  # looked at twice, should a change reach into what both share
+    # looked at twice, should a change reach into what both share; what is stored by an older schema is stored anew
+    if new == seen.obj and new == codec.decode(kv) and codec.keeps(kv):
         return Written(kv)
     emptied = _emptied_finalizers(new, kv)
-    beside = attached(resource, new)
     value = codec.encode(new)
+    beside = attached(resource, new, codec)
     if options.dry_run:
         return Written(kv._replace(value=value, attached=beside))
     with translated():
         if emptied:
-            await store.delete(kv.key, expect=kv.mod_revision)
-            give_back(registry, kv)
+            event = await store.delete(kv.key, expect=kv.mod_revision)
+            await give_back(registry, kv, event.revision)
             return Written(kv._replace(value=value, attached=beside))
-        return Written(await store.put(kv.key, value, expect=kv.mod_revision, attached=beside))
+        ttl = registry.ttl_of(resource)
+        return Written(await store.put(kv.key, value, expect=kv.mod_revision, attached=beside, ttl=ttl))
 
 
 def _emptied_finalizers(new: Obj, kv: KeyValue) -> bool:
@@ -267,46 +290,6 @@ def _emptied_finalizers(new: Obj, kv: KeyValue) -> bool:
     if (new.get("spec") or {}).get("finalizers") and new["kind"] == "Namespace":
         return False
     return not meta.get("deletionGracePeriodSeconds")
-
-
-def _check_versions(target: Target, strategy: Strategy, new: Obj, old: Obj) -> None:
-    """Refuse a change of a stale or of another object."""
-    named, current = new["metadata"].get("resourceVersion") or "", old["metadata"]["resourceVersion"]
-    if named == current:
-        return
-    if named and _revision(named):
-        raise stale(target)
-    if not strategy.allow_unconditional_update:
-        raise _version_required(target)
-    new["metadata"]["resourceVersion"] = current
-
-
-def _revision(text: str) -> int:
-    try:
-        return parse_uint(text)
-    except ValueError as error:
-        raise errors.bad_request(str(error)) from error
-
-
-def check_uid(target: Target, new: Obj, old: Obj) -> None:
-    """Refuse the replacement of another object of the same name, or of one that is gone.
-
-    Raises:
-        ApiError: 409.
-    """
-    uid = new["metadata"].get("uid")
-    if uid and uid != old["metadata"].get("uid"):
-        key = key_of(target.resource, target.namespace, target.name)
-        why = (
-            f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
-            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata'].get('uid', '')}"
-        )
-        raise errors.conflict(target.resource.group, target.resource.plural, name=target.name, why=why)
-
-
-def stale(target: Target) -> ApiError:
-    """409: somebody else changed the object."""
-    return errors.conflict(target.resource.group, target.resource.plural, name=target.name, why=errors.STALE)
 
 
 _FIXED = ("generation", "creationTimestamp", "deletionTimestamp")
@@ -323,11 +306,6 @@ def _keep_system_fields(new: Obj, old: Obj) -> None:
     for name in _KEPT:
         if name in old and not new.get(name):
             new[name] = old[name]
-
-
-def _version_required(target: Target) -> ApiError:
-    wrong = [field.invalid("metadata.resourceVersion", 0, "must be specified for an update")]
-    return errors.invalid(target.resource.group, target.resource.plural, name=target.name, errors=wrong)
 
 
 def admit(
@@ -348,31 +326,6 @@ def _refuse_invalid(target: Target, obj: Obj, found: list[FieldError]) -> None:
         raise errors.invalid(resource.group, resource.kind, name=obj["metadata"].get("name") or "", errors=found)
 
 
-def check_name(target: Target, obj: Obj) -> None:
-    """Refuse a body that is of another object than the path.
-
-    Raises:
-        ApiError: 400.
-    """
-    name = obj["metadata"].get("name")
-    if not name:
-        raise errors.bad_request(
-            f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
-        )
-    if name != target.name:
-        raise errors.bad_request(f"the name of the object ({name}) does not match the name on the URL ({target.name})")
-
-
-def _check_place(target: Target, obj: Obj) -> None:
-    named = obj["metadata"].get("namespace")
-    if not target.resource.namespaced:
-        obj["metadata"].pop("namespace", None)
-    elif named and named != target.namespace:
-        raise errors.bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
-
-
 async def patch(registry: Registry, target: Target, patch: Patch, options: WriteOptions) -> Written:
     """Change an object by a patch, which sees it in the request's version.
 
@@ -383,10 +336,10 @@ async def patch(registry: Registry, target: Target, patch: Patch, options: Write
 
     def change(old: Obj) -> Obj:
         nonlocal warnings
-        decoded = decode_patched(registry, target, patch, patch.apply(old), validation=options.validation)
+        decoded = decode_patched(registry, target, patch, patch.apply(old), old=old, validation=options.validation)
         check_name(target, decoded.obj)
-        _check_place(target, decoded.obj)
-        warnings = decoded.warnings + warnings_of(target.resource, decoded.obj, old, registry.schema.version)
+        check_place(target, decoded.obj)
+        warnings = decoded.warnings + _warnings(registry, target, decoded.obj, old)
         return decoded.obj
 
     written = await modify(registry, target, change, options)

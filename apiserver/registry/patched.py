@@ -14,7 +14,9 @@ from apiserver.registry.owner_references import deduplicate_owners
 from apiserver.registry.patching import Patch
 
 
-def decode_patched(registry: Registry, target: Target, patch: Patch, patched: Obj, *, validation: str) -> Decoded:
+def decode_patched(
+    registry: Registry, target: Target, patch: Patch, patched: Obj, *, old: Obj, validation: str
+) -> Decoded:
     """The object that a patch makes of another, with defaults.
 
     Args:
@@ -22,6 +24,7 @@ def decode_patched(registry: Registry, target: Target, patch: Patch, patched: Ob
         target: what is patched.
         patch: the patch.
         patched: its outcome.
+        old: what was patched; parts that the patch does not speak of are those of this object.
         validation: "Strict", "Warn" or "Ignore" for unknown and repeated fields, of the patch and of its outcome.
 
     Raises:
@@ -35,7 +38,8 @@ def decode_patched(registry: Registry, target: Target, patch: Patch, patched: Ob
             raise errors.bad_request(missing_kind(orjson.dumps(patched).decode()))
         if target.resource.custom and _is_of_another_type(target, patched):
             raise other_type(target.resource, patched)
-        decoded = decode(registry, target.resource, Body(patched), validation=lenient)
+        body, kept = _without_kept(registry, target, patched, old)
+        decoded = decode(registry, target.resource, Body(body), validation=lenient, kept=kept)
     except ApiError as error:
         if error.code == 422:
             raise
@@ -44,6 +48,16 @@ def decode_patched(registry: Registry, target: Target, patch: Patch, patched: Ob
     if odd and validation == "Strict":
         raise patch.refused(patched, strict_message(odd))
     return decoded._replace(warnings=(*odd, *deduplicate_owners(decoded.obj["metadata"], patched=True)))
+
+
+def _without_kept(registry: Registry, target: Target, patched: Obj, old: Obj) -> tuple[Obj, Obj | None]:
+    """What of a patched object is to be looked into: of a status not the spec that it leaves alone, and that spec."""
+    resource, spec = target.resource, patched.get("spec")
+    if target.subresource != "status" or spec is None or spec is not old.get("spec"):
+        return patched, None
+    if (resource.group, resource.version, resource.kind) not in registry.moulds:
+        return patched, None
+    return {name: value for name, value in patched.items() if name != "spec"}, spec
 
 
 def _is_of_another_type(target: Target, patched: Obj) -> bool:

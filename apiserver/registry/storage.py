@@ -10,9 +10,11 @@ from apiserver.api.resources import Resource
 from apiserver.registry.codec import Attached
 from apiserver.registry.continue_tokens import decode_token, encode_token
 from apiserver.registry.options import ListOptions
-from etcd.store import Compacted, FutureRevision, KeyValue, Page, Store, StoreError, Unavailable
+from etcd.store import Away, Compacted, Conflict, KeyValue, Page, Store, StoreError, Unavailable
 
 ROOT = "/registry/"
+RETRY_AFTER = 1
+"""Seconds after which clients should ask again while the store is away."""
 FUTURE_WAIT = 3.0
 """Seconds that a read from the future waits for it (cacher's blockTimeout)."""
 
@@ -72,13 +74,17 @@ def translated() -> _Translation:
 
 def _api_error(error: StoreError) -> ApiError | None:
     match error:
+        case Conflict():
+            return None
         case Compacted():
             return errors.expired("The resourceVersion for the provided list is too old.")
+        case Away(unknown=True):
+            return errors.timeout(f"etcd gave no answer, the request may have been carried out or not: {error}")
+        case Away():
+            return errors.unavailable(f"etcd does not answer: {error}", seconds=RETRY_AFTER)
         case Unavailable():
             return errors.internal(str(error))
-        case FutureRevision():
-            return ApiError(500, "", str(error))
-    return None
+    return ApiError(500, "", str(error))  # the store's own words, as upstream tells them
 
 
 def parse_revision(text: str, *, told: str = "") -> int:
@@ -121,14 +127,17 @@ class Storage:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> KeyValue:
-        """One object, newest state.
+    async def get(self, resource: Resource, namespace: str, name: str, *, version: str = "") -> KeyValue:
+        """One object: the newest state, or any that is not older than a version.
 
         Raises:
-            ApiError: 404.
+            ApiError: 400 for a bad version, 404, 504 for the future.
         """
         with translated():
-            await self.store.fresh()
+            if version:
+                await self.await_revision(parse_revision(version))
+            else:
+                await self.store.fresh()
             kv = self.store.get(key_of(resource, namespace, name))
         if kv is None:
             raise errors.not_found(resource.group, resource.plural, name)
@@ -164,13 +173,15 @@ class Storage:
             start = prefix + start
             if options.resource_version not in ("", "0"):
                 raise errors.bad_request("specifying resource version is not allowed when using continue")
+            await self.await_revision(revision)  # it may come from another server
         else:
             asked = parse_revision(options.resource_version, told="invalid resource version: ")
             await self.await_revision(asked)
             exact = options.match == "Exact" or (options.limit > 0 and not options.match)
             revision = asked if exact else 0
-            if not asked:
-                await self.store.fresh()
+            if not options.resource_version:
+                with translated():
+                    await self.store.fresh()
         try:
             with translated():
                 return self._select(prefix, start, revision, options)

@@ -303,3 +303,15 @@ async def test_a_body_that_is_wrongly_packed_is_400(api, rest: bytes, caplog) ->
 async def test_a_packed_body_does_not_grow(api) -> None:
     reply = await api.post(CONFIG_MAPS, gzip.compress(sized(100 * MiB)), Content_Encoding="gzip")
     assert (reply.code, reply.json["reason"]) == (400, "BadRequest")
+
+
+async def test_an_object_that_etcd_would_not_take_is_refused_in_its_words(api) -> None:
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    container = {"name": "web", "image": "web", "args": ["x" * 1_600_000]}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [container]}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    refused = await api.post(path, body)
+    assert (refused.code, refused.json["message"]) == (500, "etcdserver: request is too large")
+    assert "reason" not in refused.json
+    assert (await api.get(f"{path}/web")).code == 404

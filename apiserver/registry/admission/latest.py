@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Generic, Protocol, TypeVar
 
+from apiserver.registry.storage import translated
 from etcd.store import Compacted, KeyValue, Page, Watcher
 
 T = TypeVar("T")
@@ -18,6 +19,28 @@ class Follows(Protocol):
     def watch(self, prefix: str, *, after: int) -> Watcher:
         """The events under a prefix strictly after a revision."""
         ...
+
+
+class Reader(Protocol):
+    """What reads single keys of a store."""
+
+    def get(self, key: str) -> KeyValue | None:
+        """The newest state of a key that is known here."""
+        ...
+
+    async def fresh(self) -> None:
+        """Make the reads that follow see what anybody has written before."""
+        ...
+
+
+async def find(store: Reader, key: str) -> KeyValue | None:
+    """The newest state of a key, which another server may have written a moment ago: absent is only what still is."""
+    found = store.get(key)
+    if found is None:
+        with translated():
+            await store.fresh()
+        found = store.get(key)
+    return found
 
 
 class Latest(Generic[T]):

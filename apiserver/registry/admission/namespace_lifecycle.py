@@ -1,20 +1,10 @@
 """NamespaceLifecycle: nothing is made in a namespace that is absent or terminating, and the system's own ones stay."""
 
-from typing import Protocol
-
 from apiserver.api import errors
 from apiserver.registry.admission.chain import Attributes, forbidden
-from etcd.store import KeyValue
+from apiserver.registry.admission.latest import Reader, find
 
 IMMORTAL = frozenset(("default", "kube-system", "kube-public"))
-
-
-class Reader(Protocol):
-    """What the plug-in needs of a store."""
-
-    def get(self, key: str) -> KeyValue | None:
-        """The newest state of a key."""
-        ...
 
 
 class NamespaceLifecycle:
@@ -35,7 +25,7 @@ class NamespaceLifecycle:
             return
         if not target.namespace or attributes.operation in ("DELETE", "CONNECT"):
             return
-        found = self._store.get(f"/registry/namespaces/{target.namespace}")
+        found = await find(self._store, f"/registry/namespaces/{target.namespace}")
         if found is None:
             raise errors.not_found("", "namespaces", target.namespace)
         if attributes.operation == "CREATE" and found.attached.fields.get("status.phase") == "Terminating":

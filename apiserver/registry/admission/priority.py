@@ -7,7 +7,7 @@ import orjson
 
 from apiserver.api.meta import Obj
 from apiserver.registry.admission.chain import Attributes, forbidden
-from apiserver.registry.admission.latest import Follows, Latest
+from apiserver.registry.admission.latest import Follows, Latest, Reader, find
 from etcd.store import KeyValue
 
 CLASSES = "/registry/priorityclasses/"
@@ -17,12 +17,8 @@ RESOLVED = ("priority", "preemptionPolicy")
 """What the plug-in sets in the spec of a pod; an update that leaves it out means no change."""
 
 
-class Reader(Follows, Protocol):
+class Classes(Follows, Reader, Protocol):
     """What the plug-in needs of a store."""
-
-    def get(self, key: str) -> KeyValue | None:
-        """The newest state of a key."""
-        ...
 
 
 class Priority:
@@ -31,7 +27,7 @@ class Priority:
     name = "Priority"
     kinds: frozenset[tuple[str, str]] | None = frozenset({("", "Pod"), ("scheduling.k8s.io", "PriorityClass")})
 
-    def __init__(self, store: Reader) -> None:
+    def __init__(self, store: Classes) -> None:
         self._store = store
         self._default = Latest(store, CLASSES, _lowest_default)
 
@@ -42,16 +38,16 @@ class Priority:
             return
         if resource.kind == "Pod":
             if attributes.old is None:
-                self._resolve(attributes, obj["spec"])
+                await self._resolve(attributes, obj["spec"])
             else:
                 _keep(obj["spec"], attributes.old["spec"])
         elif obj.get("globalDefault"):
             self._check_only_default(attributes, obj)
 
-    def _resolve(self, attributes: Attributes, spec: Obj) -> None:
+    async def _resolve(self, attributes: Attributes, spec: Obj) -> None:
         """Set the number and the policy of the pod's class, or of the default one."""
         name = spec.get("priorityClassName")
-        found = self._class(attributes, name) if name else self._default.get()
+        found = await self._class(attributes, name) if name else self._default.get()
         if found is not DEFAULT:
             spec["priorityClassName"] = found["metadata"]["name"]
         value, policy = found["value"], found.get("preemptionPolicy")
@@ -62,8 +58,8 @@ class Priority:
             why = f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) {_ADVICE.format(policy)}"
             raise forbidden(attributes, why)
 
-    def _class(self, attributes: Attributes, name: str) -> Obj:
-        kv = self._store.get(CLASSES + name)
+    async def _class(self, attributes: Attributes, name: str) -> Obj:
+        kv = await find(self._store, CLASSES + name)
         if kv is None:
             raise forbidden(attributes, f"no PriorityClass with name {name} was found")
         found: Obj = orjson.loads(kv.value)

@@ -8,7 +8,8 @@ from apiserver.api.resources import Resource
 from apiserver.api.selectors import label_selector_of
 from apiserver.registry.context import Change
 from apiserver.registry.decoding import Body, decode
-from apiserver.registry.operations import check_name, check_uid, modify
+from apiserver.registry.operations import modify
+from apiserver.registry.preconditions import check_name, check_uid
 from apiserver.registry.subresources.call import Call, read
 from apiserver.registry.subresources.custom_scale import custom_scaling
 from apiserver.registry.subresources.scaling import SCALE, Scaling, scale_with, wanted_replicas

@@ -1,0 +1,342 @@
+"""Servers over an etcd cluster: each sees at once what the others write, and all of them do without it for a while."""
+
+import asyncio
+import json
+from base64 import b64decode, b64encode
+from itertools import count
+
+import pytest
+
+from apiserver.config import Config, EtcdAccess
+from apiserver.registry import service_claims
+from etcd.store import Away
+
+NAMESPACES = "/api/v1/namespaces"
+CONFIG_MAPS = f"{NAMESPACES}/default/configmaps"
+SERVICES = f"{NAMESPACES}/default/services"
+_numbers = count(1)
+
+
+def config(url, **changes):
+    """The settings of a server that has its keys for itself."""
+    return Config(store=url, etcd=EtcdAccess(prefix=f"/wire{next(_numbers)}"), **changes)
+
+
+def config_map(name, **data):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def service(name, **spec):
+    ports = {"type": "NodePort", "ports": [{"port": 80}]}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": ports | spec}
+
+
+def claimed(api):
+    """The addresses and ports that are claimed."""
+    claims = api.running.registry.storage.store.range(service_claims.CLAIMS).items
+    return [kv.key.rpartition("/")[2] for kv in claims]
+
+
+@pytest.fixture
+async def two(opened, shared_etcd):
+    """Clients of two servers over one etcd."""
+    settings = config(shared_etcd.url, service_cluster_ip_range="10.96.0.0/27", service_node_port_range=(30000, 30019))
+    async with opened(settings) as one, opened(settings) as other:
+        yield one, other
+
+
+async def test_keys_and_values_are_those_of_kube_apiserver(opened, shared_etcd):
+    settings = config(shared_etcd.url)
+    async with opened(settings) as api:
+        made = await api.post(CONFIG_MAPS, config_map("a", key="value"))
+    key = b64encode(f"{settings.etcd.prefix}/configmaps/default/a".encode()).decode()
+    (kv,) = shared_etcd.members[0].call("kv/range", key=key)["kvs"]
+    found = json.loads(b64decode(kv["value"]))
+    assert (found["apiVersion"], found["kind"], found["data"]) == ("v1", "ConfigMap", {"key": "value"})
+    assert found["metadata"]["uid"] == made.json["metadata"]["uid"]
+
+
+async def test_what_one_server_has_acknowledged_the_other_tells(two):
+    one, other = two
+    for number in range(30):
+        here, there = (one, other) if number % 2 else (other, one)
+        made = await here.post(CONFIG_MAPS, config_map(f"a{number}"))
+        found = await there.get(f"{CONFIG_MAPS}/a{number}")
+        assert (found.code, found.version) == (200, made.version)
+        listed = (await there.get(CONFIG_MAPS)).json["items"]
+        assert f"a{number}" in {each["metadata"]["name"] for each in listed}
+        assert (await here.delete(f"{CONFIG_MAPS}/a{number}")).code == 200
+        assert (await there.get(f"{CONFIG_MAPS}/a{number}")).code == 404
+
+
+async def test_of_two_changes_of_one_state_one_is_refused(two):
+    one, other = two
+    made = (await one.post(CONFIG_MAPS, config_map("a"))).json
+    replies = await asyncio.gather(
+        *(api.put(f"{CONFIG_MAPS}/a", made | {"data": {"by": str(index)}}) for index, api in enumerate(two))
+    )
+    assert sorted(reply.code for reply in replies) == [200, 409]
+    winner = next(reply for reply in replies if reply.code == 200)
+    assert (await other.get(f"{CONFIG_MAPS}/a")).json["data"] == winner.json["data"]
+
+
+async def test_no_increment_is_lost_between_servers(two):
+    await two[0].post(CONFIG_MAPS, config_map("a", number="0"))
+
+    async def increment(api):
+        for _ in range(20):
+            while True:
+                found = (await api.get(f"{CONFIG_MAPS}/a")).json
+                found["data"]["number"] = str(int(found["data"]["number"]) + 1)
+                if (await api.put(f"{CONFIG_MAPS}/a", found)).code == 200:
+                    break
+
+    await asyncio.gather(*map(increment, two))
+    assert (await two[0].get(f"{CONFIG_MAPS}/a")).json["data"] == {"number": "40"}
+
+
+async def test_a_watch_at_one_server_tells_what_is_written_at_the_other(two):
+    one, other = two
+    start = (await one.get(CONFIG_MAPS)).version
+    async with other.watch(f"{CONFIG_MAPS}?watch=1&resourceVersion={start}") as watched:
+        await one.post(CONFIG_MAPS, config_map("a"))
+        await one.patch(f"{CONFIG_MAPS}/a", {"data": {"key": "value"}})
+        await one.delete(f"{CONFIG_MAPS}/a")
+        assert [event["type"] for event in await watched.take(3)] == ["ADDED", "MODIFIED", "DELETED"]
+
+
+async def test_a_list_goes_on_at_another_server(two):
+    one, other = two
+    for number in range(5):
+        await one.post(CONFIG_MAPS, config_map(f"a{number}"))
+    first = (await one.get(f"{CONFIG_MAPS}?limit=2")).json
+    await one.delete(f"{CONFIG_MAPS}/a4")
+    rest = (await other.get(f"{CONFIG_MAPS}?limit=9&continue={first['metadata']['continue']}")).json
+    names = [each["metadata"]["name"] for page in (first, rest) for each in page["items"]]
+    assert [name for name in names if name.startswith("a")] == ["a0", "a1", "a2", "a3", "a4"]
+
+
+async def test_a_namespace_is_there_for_both_as_soon_as_it_is_made(two):
+    one, other = two
+    for number in range(10):
+        assert (await one.post(NAMESPACES, {"metadata": {"name": f"n{number}"}})).code == 201
+        assert (await other.post(f"{NAMESPACES}/n{number}/configmaps", config_map("a"))).code == 201
+
+
+async def test_no_address_and_no_port_is_given_twice_and_what_is_free_again_is_found_by_both(two):
+    async def fill(wave, number):
+        names = [f"s{wave}-{each}" for each in range(number)]
+        replies = await asyncio.gather(*(two[n % 2].post(SERVICES, service(name)) for n, name in enumerate(names)))
+        assert {reply.code for reply in replies} == {201}, [reply.text for reply in replies if reply.code != 201]
+        return replies
+
+    made = await fill(1, 20)
+    assert len({reply.json["spec"]["clusterIP"] for reply in made}) == 20
+    assert len({reply.json["spec"]["ports"][0]["nodePort"] for reply in made}) == 20
+    full = await two[0].post(SERVICES, service("one-more"))
+    assert full.code == 500
+    assert "failed to allocate a nodePort: range is full" in full.json["message"]
+    for reply in made:
+        await two[0].delete(f"{SERVICES}/{reply.json['metadata']['name']}")
+    async with asyncio.timeout(20):
+        while (found := await two[1].post(SERVICES, service("again"))).code != 201:
+            assert found.code == 500, found.text
+    await two[1].delete(f"{SERVICES}/again")
+
+
+async def test_what_a_service_had_can_be_asked_for_as_soon_as_it_is_deleted(two):
+    wish = {"clusterIP": "10.96.0.9", "ports": [{"port": 80, "nodePort": 30009}]}
+    for _ in range(10):
+        made = await two[0].post(SERVICES, service("a", **wish))
+        assert made.code == 201, made.text
+        assert (await two[0].delete(f"{SERVICES}/a")).code == 200
+
+
+async def test_a_server_that_hears_late_of_a_deletion_leaves_the_claims_of_the_next_service(opened, shared_etcd):
+    settings = config(shared_etcd.url)
+    wish = {"clusterIP": "10.96.0.9", "ports": [{"port": 80, "nodePort": 30009}]}
+    async with opened(settings) as api:
+        claims = api.running.registry.claims
+        heard, take_in = asyncio.Event(), claims._take_in
+        late = []
+
+        async def hear_late(event):
+            late.append(event)
+            heard.set()
+
+        claims._take_in = hear_late
+        await api.post(SERVICES, service("a", **wish))
+        await api.delete(f"{SERVICES}/a")
+        assert (await api.post(SERVICES, service("b", **wish))).code == 201
+        async with asyncio.timeout(20):
+            while len(late) < 3:
+                heard.clear()
+                await heard.wait()
+        for event in late:
+            await take_in(event)
+        assert claimed(api) == ["10.96.0.9", "30009"]
+        assert (await api.post(SERVICES, service("c", **wish))).code == 422
+
+
+async def test_what_a_service_has_stays_claimed_where_etcd_did_not_say_whether_it_was_written(two, monkeypatch):
+    one, _ = two
+    store = one.running.registry.storage.store
+    put = store.put
+
+    async def put_unseen(key, value, **more):
+        done = await put(key, value, **more)
+        if "/services/specs/" in key:
+            raise Away("no answer", unknown=True)
+        return done
+
+    wish = {"clusterIP": "10.96.0.9", "ports": [{"port": 80, "nodePort": 30009}]}
+    monkeypatch.setattr(store, "put", put_unseen)
+    assert (await one.post(SERVICES, service("a", **wish))).code == 504
+    assert claimed(one) == ["10.96.0.9", "30009"]
+    for api in two:
+        assert (await api.post(SERVICES, service("b", **wish))).code == 422
+
+
+async def test_a_port_that_a_service_of_the_other_server_has_is_refused(two):
+    one, other = two
+    wish = {"ports": [{"port": 80, "nodePort": 30007}]}
+    assert (await one.post(SERVICES, service("a", **wish))).code == 201
+    refused = await other.post(SERVICES, service("b", **wish))
+    assert (refused.code, refused.json["details"]["causes"][0]["field"]) == (422, "spec.ports[0].nodePort")
+    assert "provided port is already allocated" in refused.json["message"]
+
+
+async def test_what_was_claimed_for_a_service_that_was_never_written_is_free_again(
+    opened, shared_etcd, monkeypatch, caplog
+):
+    monkeypatch.setattr(service_claims, "LONGEST_WRITE", 0.2)
+    settings = config(shared_etcd.url)
+    key = b64encode(f"{settings.etcd.prefix}/ranges/servicenodeports/30001".encode()).decode()
+    shared_etcd.members[0].call("kv/put", key=key, value=b64encode(b'{"metadata":{"name":"30001"}}').decode())
+    async with opened(settings) as api, asyncio.timeout(20):
+        wish = {"ports": [{"port": 80, "nodePort": 30001}]}
+        while (await api.post(SERVICES, service("a", **wish))).code != 201:
+            pass
+    assert "was claimed in vain and is free again" in caplog.text
+
+
+async def test_a_kind_that_one_server_learns_both_serve(two, request):
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    spec = {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "widgets", "kind": "Widget"},
+        "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+    }
+    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    assert (
+        await two[0].post(path, definition | {"metadata": {"name": "widgets.example.com"}, "spec": spec})
+    ).code == 201
+    here = "/apis/example.com/v1/namespaces/default/widgets"
+    for api in two:
+        async with asyncio.timeout(20):
+            while (await api.get(here)).code != 200:
+                pass
+    made = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "size": 1}
+    assert (await two[0].post(here, made)).code == 201
+    assert (await two[1].get(f"{here}/a")).json["size"] == 1
+
+
+async def test_selectable_fields_select_what_another_server_wrote(two):
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    color = {"type": "string", "default": "red"}
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"color": color}}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    version["selectableFields"] = [{"jsonPath": ".spec.color"}]
+    names = {"plural": "paints", "kind": "Paint"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    made = await two[0].post(path, {"metadata": {"name": "paints.example.com"}, "spec": spec})
+    assert made.code == 201, made.text
+    here = "/apis/example.com/v1/namespaces/default/paints"
+    for api in two:
+        async with asyncio.timeout(20):
+            while (await api.get(here)).code != 200:
+                pass
+    paint = {"apiVersion": "example.com/v1", "kind": "Paint"}
+    for name, wish in {"a": {}, "b": {"color": "red"}, "c": {"color": "blue"}}.items():
+        assert (await two[0].post(here, paint | {"metadata": {"name": name}, "spec": wish})).code == 201
+    for api in two:
+        found = (await api.get(f"{here}?fieldSelector=spec.color%3Dred")).json["items"]
+        assert [each["metadata"]["name"] for each in found] == ["a", "b"]
+
+
+async def test_without_etcd_writes_are_refused_for_a_moment_and_watches_wait(opened, clusters, tmp_path):
+    with clusters.running(tmp_path / "etcd") as etcd:
+        async with opened(config(etcd.url)) as api:
+            start = (await api.post(CONFIG_MAPS, config_map("a"))).version
+            async with api.watch(f"{CONFIG_MAPS}?watch=1&resourceVersion={start}") as watched:
+                etcd.kill()
+                refused = await api.post(CONFIG_MAPS, config_map("b"))
+                assert (refused.code, refused.json["reason"]) == (503, "ServiceUnavailable")
+                assert refused.headers["Retry-After"] == "1"
+                assert refused.json["message"].startswith("etcd does not answer: no member of the etcd cluster answers")
+                assert (await api.get(f"{CONFIG_MAPS}/a")).code == 503, "what is newest cannot be known"
+                assert (await api.get(f"{CONFIG_MAPS}/a?resourceVersion=0")).code == 200
+                assert (await api.get(CONFIG_MAPS)).code == 503
+                assert (await api.get(f"{CONFIG_MAPS}?resourceVersion=0")).code == 200
+                async with asyncio.timeout(20):
+                    while (await api.get("/readyz")).code == 200:
+                        pass
+                told = await api.get("/readyz/etcd")
+                assert told.text.startswith("internal server error: ")
+                assert etcd.url in told.text
+                etcd.start()
+                async with asyncio.timeout(20):
+                    while (await api.post(CONFIG_MAPS, config_map("b"))).code != 201:
+                        pass
+                    (event,) = await watched.take(1)
+                    while (await api.get("/readyz")).code != 200:
+                        pass
+    assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "b")
+
+
+async def test_what_etcd_refuses_is_told_in_its_words(opened, clusters, tmp_path):
+    with clusters.running(tmp_path / "etcd", flags=("--quota-backend-bytes", "2000000")) as etcd:
+        async with opened(config(etcd.url)) as api:
+            async with asyncio.timeout(40):
+                for number in count():
+                    refused = await api.post(CONFIG_MAPS, config_map(f"a{number}", text="x" * 400_000))
+                    if refused.code != 201:
+                        break
+            assert (refused.code, refused.json["message"]) == (500, "etcdserver: mvcc: database space exceeded")
+            assert (await api.get(CONFIG_MAPS)).code == 200
+
+
+def event(name):
+    about = {"kind": "Pod", "namespace": "default", "name": "web"}
+    return {"apiVersion": "v1", "kind": "Event", "metadata": {"name": name}, "involvedObject": about, "reason": "Seen"}
+
+
+async def test_events_go_by_leases_that_many_share_and_live_on_while_they_are_written(opened, clusters, tmp_path):
+    events = f"{NAMESPACES}/default/events"
+    with clusters.running(tmp_path / "etcd") as etcd:
+        async with opened(config(etcd.url, event_ttl=5.0)) as api, asyncio.timeout(60):
+            for number in range(5):
+                assert (await api.post(events, event(f"e{number}"))).code == 201
+            assert len(etcd.members[0].call("lease/leases")["leases"]) < 5
+
+            async def names():
+                return [each["metadata"]["name"] for each in (await api.get(events)).json["items"]]
+
+            for count_ in count(2):
+                assert (await api.patch(f"{events}/e0", {"count": count_})).code == 200
+                if await names() == ["e0"]:
+                    break
+            while await names():
+                pass
+
+
+async def test_a_lease_that_etcd_has_forgotten_is_replaced(opened, shared_etcd):
+    events = f"{NAMESPACES}/default/events"
+    async with opened(config(shared_etcd.url)) as api:
+        assert (await api.post(events, event("a"))).code == 201
+        for lease in shared_etcd.members[0].call("lease/leases")["leases"]:
+            shared_etcd.members[0].call("lease/revoke", ID=lease["ID"])
+        assert (await api.post(events, event("b"))).code == 201
+        assert [each["metadata"]["name"] for each in (await api.get(events)).json["items"]] == ["b"]
