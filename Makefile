@@ -19,7 +19,7 @@ up: .venv/.installed ## start a cluster, its data in .mockube; ARGS="--port 0" a
 	@$(BIN)/mockube up --data-dir .mockube $(ARGS)
 
 test: .venv/.installed-test ## run all tests, on all processors; ARGS="-k watch" and other flags of pytest
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 check: .venv/.installed-check ## lint, formatting, types, who imports whom
 	$(BIN)/ruff check

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import wrk
+from clusters import clusters
 from kinds import kinds
 from machine import facts
 from rollouts import rollouts
@@ -33,9 +34,10 @@ NAMES = (
     "kinds",
     "rollouts",
     "united",
+    "etcd",
 )
-APART = {"kinds": kinds, "rollouts": rollouts, "united": united}
-"""Rows with servers of their own: of custom kinds, and of the controllers."""
+APART = {"kinds": kinds, "rollouts": rollouts, "united": united, "etcd": clusters}
+"""Rows with servers of their own: of custom kinds, of the controllers, and over etcd."""
 RESULTS = Path(__file__).with_name("results") / "latest.json"
 QUICK = Effort(rounds=1, seconds=2.0, starts=2)
 

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -84,10 +85,10 @@ class Server:
 
 
 @contextmanager
-def ours(directory: Path) -> Iterator[Server]:
-    """Our server on a data directory, which may hold the data of an earlier run."""
+def ours(directory: Path, *flags: str) -> Iterator[Server]:
+    """Our server on a data directory, which may hold the data of an earlier run; `flags` are more of mockube up's."""
     port = _free_port()
-    command = [*_up(port, directory), "--api-only"]
+    command = [*_up(port, directory), "--api-only", *flags]
     with (directory.parent / "mockube.log").open("ab") as log:
         began = time.perf_counter()
         with _process(command, log) as process:
@@ -95,6 +96,32 @@ def ours(directory: Path) -> Iterator[Server]:
             ready = time.perf_counter() - began
             token = (directory / "pki" / "tokens.csv").read_text().partition(",")[0]
             yield Server(process.pid, port, token, ready)
+
+
+@contextmanager
+def etcd(directory: Path) -> Iterator[str]:
+    """An etcd of one member; its URL."""
+    client, peer = (f"http://127.0.0.1:{_free_port()}" for _ in range(2))
+    command = [
+        "etcd", "--data-dir", str(directory), "--logger", "zap", "--log-level", "error",
+        "--listen-client-urls", client, "--advertise-client-urls", client, "--quota-backend-bytes", str(8 * 2**30),
+        "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}",
+    ]  # fmt: skip
+    with (directory.parent / "etcd.log").open("ab") as log, _process(command, log) as process:
+        end = time.monotonic() + PATIENCE
+        while not _answers(f"{client}/health"):
+            if process.poll() is not None or time.monotonic() > end:
+                raise RuntimeError("etcd does not become ready")
+            time.sleep(0.05)
+        yield client
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=1) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
 
 
 @contextmanager

@@ -5,13 +5,15 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from mockube.commands import up
+from mockube.commands import backup, certificates, ready, restore, up
 
 _EXAMPLES = """\
 examples:
   mockube up                       start a cluster that keeps its data
   mockube up --store memory        start one that forgets everything
   mockube up --port 0              take any free port
+  mockube backup monday.backup     write all objects to a file
+  mockube restore monday.backup    put them back
 """
 
 
@@ -39,7 +41,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    up.declare(commands)
+    for command in (up, certificates, ready, backup, restore):
+        command.declare(commands)
     return parser
 
 

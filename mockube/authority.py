@@ -1,6 +1,6 @@
 """An authority of one's own and what it signs, made with cryptography; ECDSA P-256 throughout, as it is fast."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -53,10 +53,47 @@ def make(directory: Path, names: Sequence[str], *, now: float, write: Write) -> 
         "kubelet": _signed(authority, _subject("mockube-kubelet"), moment, names=names),
         "apiserver-kubelet-client": _signed(authority, _subject("kube-apiserver-kubelet-client", GROUP), moment),
     }
+    _write_pairs(pairs, write)
+    _keep_signing_key(directory, write)
+    return _first_end(pairs)
+
+
+def make_etcd(directory: Path, names: Sequence[str], *, now: float, write: Write) -> float:
+    """Make the certificates and keys of an etcd and of its one client, keeping an authority that is good.
+
+    The authority is one of their own, as kubeadm has it: what the API server's has signed opens nothing here. etcd's
+    gateway, by which HTTP comes in, calls the server with the server's own certificate: that is a client's as well.
+
+    Args:
+        directory: where kept files are.
+        names: names and addresses that the server's certificate covers.
+        now: seconds since 1970.
+        write: writes a file, given its name and content.
+
+    Returns:
+        When the first of the certificates ends, in seconds since 1970.
+
+    Raises:
+        OSError: a file cannot be read or written.
+    """
+    moment = datetime.fromtimestamp(now, UTC)
+    authority = _kept_authority(directory, moment) or _new_authority(moment, "mockube-etcd-ca")
+    pairs = {
+        "ca": authority,
+        "server": _signed(authority, _subject("etcd"), moment, names=names, calls=True),
+        "client": _signed(authority, _subject("kube-apiserver-etcd-client"), moment),
+    }
+    _write_pairs(pairs, write)
+    return _first_end(pairs)
+
+
+def _write_pairs(pairs: Mapping[str, Pair], write: Write) -> None:
     for name, pair in pairs.items():
         write(f"{name}.key", _key_text(pair.key))
         write(f"{name}.crt", pair.certificate.public_bytes(serialization.Encoding.PEM))
-    _keep_signing_key(directory, write)
+
+
+def _first_end(pairs: Mapping[str, Pair]) -> float:
     return min(pair.certificate.not_valid_after_utc.timestamp() for pair in pairs.values())
 
 
@@ -72,9 +109,9 @@ def _kept_authority(directory: Path, moment: datetime) -> Pair | None:
     return Pair(certificate, key)
 
 
-def _new_authority(moment: datetime) -> Pair:
+def _new_authority(moment: datetime, name: str = "mockube-ca") -> Pair:
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = _subject("mockube-ca")
+    subject = _subject(name)
     draft = (
         _draft(subject, key.public_key(), moment, life=_AUTHORITY_LIFE)
         .issuer_name(subject)
@@ -84,18 +121,22 @@ def _new_authority(moment: datetime) -> Pair:
     return Pair(draft.sign(key, hashes.SHA256()), key)
 
 
-def _signed(authority: Pair, subject: x509.Name, moment: datetime, *, names: Sequence[str] = ()) -> Pair:
-    """A server's certificate where there are names, a client's where there are none."""
+def _signed(
+    authority: Pair, subject: x509.Name, moment: datetime, *, names: Sequence[str] = (), calls: bool = False
+) -> Pair:
+    """A server's certificate where there are names, a client's where there are none, or where the server calls too."""
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = authority.key.public_key()
-    purpose = ExtendedKeyUsageOID.SERVER_AUTH if names else ExtendedKeyUsageOID.CLIENT_AUTH
+    purposes = [ExtendedKeyUsageOID.SERVER_AUTH] if names else []
+    if calls or not names:
+        purposes.append(ExtendedKeyUsageOID.CLIENT_AUTH)
     draft = (
         _draft(subject, key.public_key(), moment, life=_LIFE)
         .issuer_name(authority.certificate.subject)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs_certificates=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
     )
     if names:
         draft = draft.add_extension(x509.SubjectAlternativeName([_name(each) for each in names]), critical=False)

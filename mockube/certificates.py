@@ -9,14 +9,21 @@
     tokens.csv                   the token of the same administrator
     made.json                    what the certificates hold, so that a start need not read (and import) them
 
-All of them are readable to their owner alone; the directory is closed to everybody else as well.
+and, in a directory of their own, those of an etcd that asks for certificates:
+
+    ca.crt ca.key                who signed the others
+    server.crt server.key        etcd's
+    client.crt client.key        by which etcd knows the API server
+    made.json                    as above
+
+All of them are readable to their owner alone; the directories are closed to everybody else as well.
 """
 
 import hashlib
 import json
 import re
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import ip_address, ip_network
@@ -32,6 +39,8 @@ RENEW_BEFORE = 7 * 86400.0
 _SERVICE = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
 _SIGNED = ("ca", "apiserver", "admin", "kubelet", "apiserver-kubelet-client")
 _FILES = (*(f"{name}{suffix}" for name in _SIGNED for suffix in (".crt", ".key")), "sa.key", "sa.pub")
+_ETCD_FILES = tuple(f"{name}{suffix}" for name in ("ca", "server", "client") for suffix in (".crt", ".key"))
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _RECORD = "made.json"
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 """What a bearer token may be (RFC 6750); a kubeconfig holds it as it is."""
@@ -102,8 +111,18 @@ def server_names(bind: str, service_range: str) -> tuple[str, ...]:
         bind: the address that it listens on.
         service_range: the addresses of Services; the first of them is the server's own.
     """
+    return called((bind, socket.gethostname()), service_range)
+
+
+def called(hosts: Iterable[str], service_range: str) -> tuple[str, ...]:
+    """These names and addresses, and those by which every server can be called.
+
+    Args:
+        hosts: names and addresses.
+        service_range: the addresses of Services; the first of them is the server's own.
+    """
     service = str(ip_network(service_range)[1])
-    return tuple(dict.fromkeys(("localhost", "127.0.0.1", "::1", *_SERVICE, service, bind, socket.gethostname())))
+    return tuple(dict.fromkeys((*_LOOPBACK, *_SERVICE, service, *hosts)))
 
 
 def ensure(directory: Path, names: Sequence[str], *, now: float) -> Certificates:
@@ -119,15 +138,31 @@ def ensure(directory: Path, names: Sequence[str], *, now: float) -> Certificates
     Raises:
         OSError: a file cannot be read or written.
     """
-    make_private_directory(directory)
-    directory.chmod(0o700)
-    if not _is_good(directory, names, now):
+    if not _is_good(directory, _FILES, names, now):
         from mockube.authority import make  # cryptography takes a tenth of the start, and most starts do not need it
 
         ends = make(directory, names, now=now, write=partial(_write, directory))
-        record = {"digest": _digest(directory), "names": list(names), "ends": ends}
-        _write(directory, _RECORD, json.dumps(record).encode())
+        _remember(directory, _FILES, names, ends)
     return Certificates(directory, _token(directory / "tokens.csv"))
+
+
+def ensure_etcd(directory: Path, names: Iterable[str], *, now: float) -> None:
+    """The certificates of an etcd and its client in a directory, made where `ensure` would make the server's.
+
+    Args:
+        directory: made if it does not exist.
+        names: what the certificate of etcd must cover, besides this machine's own loopback.
+        now: seconds since 1970.
+
+    Raises:
+        OSError: a file cannot be read or written.
+    """
+    covered = tuple(dict.fromkeys((*_LOOPBACK, *names)))
+    if not _is_good(directory, _ETCD_FILES, covered, now):
+        from mockube.authority import make_etcd
+
+        ends = make_etcd(directory, covered, now=now, write=partial(_write, directory))
+        _remember(directory, _ETCD_FILES, covered, ends)
 
 
 def is_address(name: str) -> bool:
@@ -139,24 +174,29 @@ def is_address(name: str) -> bool:
     return True
 
 
-def _is_good(directory: Path, names: Sequence[str], now: float) -> bool:
+def _is_good(directory: Path, files: Sequence[str], names: Sequence[str], now: float) -> bool:
+    """Whether the files of a directory, which is closed to others, can be used."""
+    make_private_directory(directory)
+    directory.chmod(0o700)
     try:
         record = json.loads((directory / _RECORD).read_bytes())
         return (
             now < record["ends"] - RENEW_BEFORE
             and set(names) <= set(record["names"])
-            and record["digest"] == _digest(directory)
+            and record["digest"] == _digest(directory, files)
         )
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return False
 
 
-def _digest(directory: Path) -> str:
-    return hashlib.sha256(b"\0".join(_contents(directory))).hexdigest()
+def _remember(directory: Path, files: Sequence[str], names: Sequence[str], ends: float) -> None:
+    """Write down what the next start need not read."""
+    record = {"digest": _digest(directory, files), "names": list(names), "ends": ends}
+    _write(directory, _RECORD, json.dumps(record).encode())
 
 
-def _contents(directory: Path) -> Iterator[bytes]:
-    return ((directory / name).read_bytes() for name in _FILES)
+def _digest(directory: Path, files: Sequence[str]) -> str:
+    return hashlib.sha256(b"\0".join((directory / name).read_bytes() for name in files)).hexdigest()
 
 
 def _write(directory: Path, name: str, content: bytes) -> None:

@@ -21,6 +21,7 @@ class Wanted:
         nodes: how many nodes to simulate.
         controllers: as --controllers says.
         metrics_port: 0 for any free one; None for the usual one if it is free.
+        several: whether there are others, of which one leads.
         more: flags of the manager's that are passed on as they are.
         verbosity: how much it logs.
     """
@@ -28,6 +29,7 @@ class Wanted:
     nodes: int = 3
     controllers: str = "*"
     metrics_port: int | None = None
+    several: bool = False
     more: tuple[str, ...] = ()
     verbosity: int = 0
 
@@ -61,7 +63,8 @@ def arguments(running: Running, wanted: Wanted) -> list[str]:
         f"--controllers={wanted.controllers}",
         f"--nodes={wanted.nodes}",
         f"--node-version=v{running.version}.0",
-        "--leader-elect=false",  # there is one, and after its death the next need not wait for a lease to end
+        # where there is one, the next need not wait for a lease to end after its death
+        f"--leader-elect={'true' if wanted.several else 'false'}",
         f"--metrics-bind-address=127.0.0.1:{METRICS_PORT if wanted.metrics_port is None else wanted.metrics_port}",
         *(["--metrics-any-port"] if wanted.metrics_port is None else []),
         f"-v={wanted.verbosity}",

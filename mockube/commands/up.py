@@ -3,16 +3,19 @@
 import argparse
 import contextlib
 import gc
-import os
 import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from mockube.commands.places import default_data_dir
+from mockube.commands.stores import declare_etcd, etcd_of
+
 if TYPE_CHECKING:
+    from apiserver.config import Config
     from mockube.control_plane import Running
 
 _DESCRIPTION: Final = """\
@@ -47,15 +50,24 @@ def declare(commands: "argparse._SubParsersAction[Any]") -> None:
     add("--store", default="sqlite", metavar="STORE", help="sqlite (default), memory, or etcd at http://HOST:PORT,...")
     add("--bind", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: %(default)s, this machine)")
     add("--port", type=_port, default=6443, help="the port, 0 for any free one (default: %(default)s)")
+    add(
+        "--apiservers",
+        type=_several,
+        default=1,
+        metavar="N",
+        help="how many servers share the port, over etcd (default: 1)",
+    )
     add("--kubeconfig", type=Path, metavar="FILE", help="add the cluster to this file (default: DIR/kubeconfig)")
     add("--kubernetes-version", default="", metavar="1.N", help="the release to be (default: the newest known)")
     add("-v", "--verbose", action="count", default=0, help="log every request to stderr")
     _declare_manager(command.add_argument_group("controllers and nodes"))
+    declare_etcd(command)
 
 
 def _declare_manager(group: "argparse._ArgumentGroup") -> None:
     add = group.add_argument
     add("--nodes", type=_count, default=3, metavar="N", help="how many nodes to simulate (default: %(default)s)")
+    add("--managers", type=_several, default=1, metavar="N", help="how many managers there are; one leads (default: 1)")
     add(
         "--controllers",
         default="*",
@@ -78,12 +90,6 @@ def _declare_manager(group: "argparse._ArgumentGroup") -> None:
         metavar="FLAG",
         help="a flag for the manager, such as --manager-flag=-v=1; python -m controller_manager --help lists them",
     )
-
-
-def default_data_dir() -> Path:
-    """Where data lie if nothing is said: this user's own place, as the XDG base directory specification has it."""
-    home = Path(os.environ.get("XDG_DATA_HOME", ""))
-    return (home if home.is_absolute() else Path.home() / ".local" / "share") / "mockube"
 
 
 def run(given: argparse.Namespace) -> int:
@@ -123,6 +129,7 @@ async def _up(given: argparse.Namespace, began: float, how: Stop) -> None:
     from apiserver.__main__ import set_up_logging, spare_collector, stop_signal
     from apiserver.config import Config, check
     from mockube.control_plane import control_plane
+    from mockube.servers import check_shared
 
     set_up_logging(given.verbose)
     stop = stop_signal()
@@ -130,13 +137,16 @@ async def _up(given: argparse.Namespace, began: float, how: Stop) -> None:
     store = _STORES[given.store].format(directory) if given.store in _STORES else given.store
     config = Config(
         store=store,
+        etcd=etcd_of(given),
         bind_address=given.bind,
         secure_port=given.port,
         kubernetes_version=given.kubernetes_version.removeprefix("v"),
         empties_namespaces=given.api_only,
         kruise=not (given.api_only or given.no_kruise),
     )
-    async with control_plane(check(config), directory, kubeconfig=given.kubeconfig) as running:
+    config = replace(check(config), permit_port_sharing=given.apiservers > 1)
+    check_shared(config, given.apiservers)
+    async with control_plane(config, directory, kubeconfig=given.kubeconfig) as running:
         spare_collector()
         greeting = _greeting(running, kept=not store.startswith("memory://"), seconds=time.perf_counter() - began)
         print(greeting, end="", flush=True)
@@ -145,24 +155,39 @@ async def _up(given: argparse.Namespace, began: float, how: Stop) -> None:
             how.code = 2
             stop.set()
 
-        async with contextlib.nullcontext() if given.api_only else _controllers(given, running, began, unusable):
+        async with contextlib.AsyncExitStack() as beside:
+            await beside.enter_async_context(_servers(given, running, config, unusable))
+            if not given.api_only:
+                for number in range(given.managers):
+                    await beside.enter_async_context(_controllers(given, running, began, unusable, number))
             await stop.wait()
 
 
-def _controllers(
-    given: argparse.Namespace, running: "Running", began: float, unusable: Callable[[], None]
+def _servers(
+    given: argparse.Namespace, running: "Running", config: "Config", unusable: Callable[[], None]
 ) -> contextlib.AbstractAsyncContextManager[None]:
-    """The controller manager, which tells when it is at work, and that it cannot be."""
+    """The other servers, of which a person hears only if they cannot be."""
+    from mockube.servers import more_servers
+    from mockube.supervision import Told
+
+    return more_servers(running, config, given.apiservers - 1, Told(lambda _: None, unusable), given.verbose)
+
+
+def _controllers(
+    given: argparse.Namespace, running: "Running", began: float, unusable: Callable[[], None], number: int
+) -> contextlib.AbstractAsyncContextManager[None]:
+    """One controller manager, which tells when it is at work, and that it cannot be."""
     from mockube.manager import Wanted, manager_process
     from mockube.supervision import Told
 
     port = given.metrics_port
-    if port is None and not given.port:
+    if number or (port is None and not given.port):
         port = 0
     wanted = Wanted(
         nodes=given.nodes,
         controllers=given.controllers,
         metrics_port=port,
+        several=given.managers > 1,
         more=tuple(given.manager_flag),
         verbosity=given.verbose,
     )
@@ -194,6 +219,12 @@ def _greeting(running: "Running", *, kept: bool, seconds: float) -> str:
 def _count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text} is no number of nodes: give 0 or more")
+    return int(text)
+
+
+def _several(text: str) -> int:
+    if not (text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"{text} is no number of processes: give 1 or more")
     return int(text)
 
 

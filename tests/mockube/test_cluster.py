@@ -238,3 +238,18 @@ def test_the_client_kubectl(kubectl_path: str) -> None:
             capture_output=True, text=True, check=True,
         ).stdout  # fmt: skip
     assert {line.removeprefix("namespace/") for line in said.split()} == NAMESPACES
+
+
+KRUISE = {"CloneSet", "StatefulSet", "UnitedDeployment"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [({"nodes": 1}, KRUISE), ({"nodes": 1, "kruise": False}, set()), ({}, set()), ({"kruise": True}, KRUISE)],
+)
+def test_openkruises_workloads_are_there_where_controllers_run_or_as_asked(
+    wanted: dict[str, Any], found: set[str]
+) -> None:
+    with Cluster(**wanted) as cluster:
+        _, answer = ask(cluster, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
+    assert {each["spec"]["names"]["kind"] for each in answer["items"]} == found

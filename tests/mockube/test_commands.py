@@ -226,7 +226,20 @@ def test_a_kubeconfig_that_is_none(refused: Refused, tmp_path: Path) -> None:
         ),
         (["up", "--bind", ""], "mockube: cannot listen on '': it is neither an IP address nor a host name"),
         (["up", "--store", "mysql://x"], "mockube: There is no store 'mysql://x'"),
-        (["up", "--store", "http://127.0.0.1:2379"], "mockube: The store in an etcd cluster"),
+        (
+            ["up", "--store", "http://127.0.0.1:9"],
+            "mockube: no member of the etcd cluster answers (http://127.0.0.1:9: ",
+        ),
+        (["up", "--store", "http://127.0.0.1"], "mockube: 'http://127.0.0.1' is no member of an etcd cluster: give "),
+        (
+            ["up", "--store", "http://me:secret@127.0.0.1:9"],
+            "mockube: A member of an etcd cluster has no user in its URL",
+        ),
+        (["up", "--apiservers", "0"], "mockube up: argument --apiservers: 0 is no number of processes: give 1 or more"),
+        (
+            ["up", "--etcd-user", "root", "--store", "http://127.0.0.1:9"],
+            "mockube: --etcd-user and --etcd-password-file",
+        ),
     ],
 )
 def test_a_command_line_that_cannot_be_followed(refused: Refused, arguments: list[str], line: str) -> None:

@@ -1,0 +1,116 @@
+"""How far something is, for a person: a bar on a terminal, a line now and then elsewhere."""
+
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final, TextIO
+
+_BAR: Final = 24
+"""Characters of a bar where there is room for them."""
+_LEAST: Final = 8
+"""Characters that a bar has, or there is none."""
+_REDRAW: Final = 0.1
+_LINE: Final = 5.0
+"""Seconds between two lines where there is no terminal."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """Tells on a stream how far phases are.
+
+    Attributes:
+        quiet: tell nothing.
+        stream: where to.
+        clock: seconds that only ever grow.
+    """
+
+    quiet: bool = False
+    stream: TextIO = field(default_factory=lambda: sys.stderr)
+    clock: Callable[[], float] = time.monotonic
+
+    def say(self, text: str) -> None:
+        """Tell a line."""
+        if not self.quiet:
+            print(text, file=self.stream, flush=True)
+
+    @contextmanager
+    def phase(self, what: str, total: int, unit: str = "objects") -> Iterator["Phase"]:
+        """A part of the work, for as long as the block lasts."""
+        phase = Phase(self, what, total, unit, self.clock())
+        try:
+            yield phase
+        finally:
+            phase.end()
+
+
+@dataclass(slots=True)
+class Phase:
+    """How far one phase is."""
+
+    progress: Progress
+    what: str
+    total: int
+    unit: str
+    began: float
+    done: int = 0
+    _told: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._told = self.began
+
+    def step(self, count: int = 1) -> None:
+        """Note that more is done."""
+        self.done += count
+        if self.progress.quiet:
+            return
+        now = self.progress.clock()
+        if now - self._told >= (_REDRAW if self._terminal else _LINE):
+            self._told = now
+            self._tell(now)
+
+    def end(self) -> None:
+        """Tell how far it came."""
+        if not self.progress.quiet:
+            self._tell(self.progress.clock())
+            if self._terminal:
+                print(file=self.progress.stream, flush=True)
+
+    @property
+    def _terminal(self) -> bool:
+        return self.progress.stream.isatty()
+
+    def _tell(self, now: float) -> None:
+        stream, counts = self.progress.stream, self._counts(now - self.began)
+        if self._terminal:
+            room = shutil.get_terminal_size().columns - len(self.what) - len(counts) - 6
+            line = f"{self.what}: {self._bar(min(room, _BAR))}{counts}"
+            print(f"\r{line}\x1b[K", end="", file=stream, flush=True)
+        else:
+            print(f"{self.what}: {counts}", file=stream, flush=True)
+
+    def _bar(self, width: int) -> str:
+        full = round(self._part * width)
+        return f"[{'#' * full}{'-' * (width - full)}] " if width >= _LEAST else ""
+
+    @property
+    def _part(self) -> float:
+        return min(self.done / self.total, 1) if self.total else 1.0
+
+    def _counts(self, seconds: float) -> str:
+        rate = self.done / seconds if seconds > 0 else 0.0
+        left = f"  {_clock((self.total - self.done) / rate)} left" if rate and self.done < self.total else ""
+        return f"{self.done:,} of {self.total:,} {self.unit}  {self._part:4.0%}  {rate:,.0f}/s{left}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 key", "1,200 keys"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,72 @@
+"""`mockube backup FILE`: what a store holds now, in a file, while servers go on."""
+
+import argparse
+from pathlib import Path
+from typing import Any, Final
+
+from mockube.commands.stores import carried_out, chosen, declare_store
+
+_DESCRIPTION: Final = """\
+Write all objects of a store, as they are at one revision, to a file. Servers may run, and notice nothing.
+The file holds every Secret: its owner alone may read it. It is there when it is whole, or not at all.
+"""
+_EPILOG: Final = """\
+examples:
+  mockube backup monday.backup                                      what mockube up keeps
+  mockube backup monday.backup --etcd-servers https://10.0.0.5:2379 what an etcd cluster has
+
+exit code: 0 if the file was written, 2 if not, 130 after Ctrl-C
+"""
+
+
+def declare(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add the command and its flags to the command line."""
+    command = commands.add_parser(
+        "backup",
+        help="write what a store holds to a file",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=run)
+    add = command.add_argument
+    add("file", type=Path, metavar="FILE", help="the file to write")
+    add("--force", action="store_true", help="replace FILE if it exists")
+    add("--with-pki", action="store_true", help="add the keys, certificates and tokens of the data directory")
+    add("-q", "--quiet", action="store_true", help="tell nothing but errors")
+    declare_store(command)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Write the file; the exit code."""
+    return carried_out(_back_up, given)
+
+
+def _back_up(given: argparse.Namespace) -> None:
+    import asyncio
+
+    from mockube.backup.archive import ArchiveError, refuse_existing
+    from mockube.backup.pki import read_pki
+    from mockube.backup.progress import Progress, counted
+    from mockube.backup.wanted import Wanted
+
+    store, path = chosen(given), given.file.expanduser().absolute()
+    if path.is_dir() or not path.parent.is_dir():
+        raise ArchiveError(f"{path} cannot be written: name a file in a directory that exists")
+    if not given.force:
+        refuse_existing(path)
+    wanted = Wanted(path, replace=given.force, files=read_pki(store.data_dir) if given.with_pki else {})
+    progress = Progress(quiet=given.quiet)
+    if store.access is not None:
+        from mockube.backup import clustered
+
+        header = asyncio.run(clustered.back_up(store.access, wanted, progress))
+    else:
+        from mockube.backup import embedded
+
+        assert store.database is not None
+        header = embedded.back_up(store.database, wanted, progress)
+    if not given.quiet:
+        keys = ", with keys and certificates" if header.files else ""
+        size = path.stat().st_size
+        print(f"{counted(header.count, 'object')} at revision {header.revision:,} in {path} ({size:,} bytes){keys}.")

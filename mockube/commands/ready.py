@@ -1,0 +1,91 @@
+"""`mockube ready`: whether a server is, for the health checks of containers, whose image needs no curl for them."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+_DESCRIPTION: Final = "Ask a health page once, and tell by the exit code whether the server behind it is ready."
+_EPILOG: Final = """\
+example:
+  mockube ready https://127.0.0.1:6443/readyz --certificate-authority ~/.local/share/mockube/pki/ca.crt
+
+exit code: 0 if it answers that it is ready, 1 if it does not, 2 if it cannot be asked
+"""
+_MOST: Final = 2000
+"""Bytes of a refusal that are shown."""
+
+
+def declare(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add the command and its flags to the command line."""
+    command = commands.add_parser(
+        "ready",
+        help="ask a server's health page whether it is ready",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=run)
+    add = command.add_argument
+    add("url", type=_url, metavar="URL", help="the page: /readyz of an API server or of a controller manager")
+    add(
+        "--certificate-authority",
+        type=Path,
+        metavar="FILE",
+        help="who signed the server's certificate (default: whom the system trusts)",
+    )
+    add("--timeout", type=_seconds, default=5.0, metavar="SECONDS", help="how long it may take (default: %(default)s)")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Ask once; the exit code."""
+    import ssl
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection
+
+    parts = urlsplit(given.url)
+    connection: HTTPConnection
+    if parts.scheme == "https":
+        try:
+            trust = ssl.create_default_context(cafile=given.certificate_authority)
+        except OSError as error:  # ssl.SSLError is one
+            print(f"mockube: --certificate-authority: {given.certificate_authority}: {error}", file=sys.stderr)
+            return 2
+        connection = HTTPSConnection(parts.hostname or "", parts.port, timeout=given.timeout, context=trust)
+    else:
+        connection = HTTPConnection(parts.hostname or "", parts.port, timeout=given.timeout)
+    try:
+        connection.request("GET", f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}")
+        answer = connection.getresponse()
+        said = answer.read(_MOST).decode(errors="replace").strip()
+    except (OSError, HTTPException) as error:
+        return _not_ready(given.url, str(error) or type(error).__name__)
+    finally:
+        connection.close()
+    return 0 if answer.status == 200 else _not_ready(given.url, f"{answer.status}: {said}")
+
+
+def _not_ready(url: str, why: str) -> int:
+    print(f"mockube: {url} is not ready: {why}", file=sys.stderr)
+    return 1
+
+
+def _url(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        fits = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        fits = False
+    if not fits:
+        raise argparse.ArgumentTypeError(f"{text} is no page: give a URL such as https://127.0.0.1:6443/readyz")
+    return text
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no time: give seconds, such as 5")
+    return seconds

@@ -1,0 +1,111 @@
+"""`mockube restore FILE`: what a backup holds, into an empty store of either kind."""
+
+import argparse
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from mockube.commands.stores import Chosen, carried_out, chosen, declare_store
+
+if TYPE_CHECKING:
+    from mockube.backup.archive import Archive
+    from mockube.backup.progress import Progress
+
+_DESCRIPTION: Final = """\
+Put all objects of a backup into an empty store, which need not be of the kind that the backup is of. The file is
+checked before anything is written. All objects get new revisions, above those that clients may have seen of the old
+server: who watched it is told to list anew. Stop the store's servers first; one on the data directory is noticed.
+"""
+_EPILOG: Final = """\
+examples:
+  mockube restore monday.backup --data-dir copy                       into a new data directory
+  mockube restore monday.backup --force                               in place of what mockube up keeps
+  mockube restore monday.backup --etcd-servers https://10.0.0.5:2379  into an etcd cluster
+
+exit code: 0 if it was restored, 2 if not, 130 after Ctrl-C
+"""
+
+
+def declare(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add the command and its flags to the command line."""
+    command = commands.add_parser(
+        "restore",
+        help="put what a backup holds into a store",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=run)
+    add = command.add_argument
+    add("file", type=Path, metavar="FILE", help="what mockube backup wrote")
+    add("--force", action="store_true", help="replace what the store holds; all of that is gone then")
+    add("--with-pki", action="store_true", help="put the keys, certificates and tokens of the backup in place as well")
+    add(
+        "--above",
+        type=_revision,
+        metavar="REVISION",
+        help="the highest resourceVersion that clients have seen of the old server; if not given, estimated from the "
+        "backup's age; 0 if none goes on with the new one",
+    )
+    add("-q", "--quiet", action="store_true", help="tell nothing but errors")
+    declare_store(command)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Restore; the exit code."""
+    return carried_out(_restore, given)
+
+
+def _restore(given: argparse.Namespace) -> None:
+    import time
+
+    from mockube.backup.archive import ArchiveError, open_archive
+    from mockube.backup.pki import require_no_pki, write_pki
+    from mockube.backup.progress import Progress, counted
+    from mockube.backup.revisions import highest_seen
+
+    store, progress = chosen(given), Progress(quiet=given.quiet)
+    archive = open_archive(given.file.expanduser().absolute())
+    if given.with_pki and not archive.files:
+        raise ArchiveError(f"{archive.path} has no certificates: leave out --with-pki")
+    with progress.phase("Checking", archive.header.count) as phase:
+        for _ in archive.check():
+            phase.step()
+    above = highest_seen(archive.header, time.time()) if given.above is None else given.above
+    with _own(store, with_pki=given.with_pki):
+        if given.with_pki and not given.force:
+            require_no_pki(store.data_dir)
+        revision = _fill(store, archive, progress, above=above, force=given.force)
+        if given.with_pki:
+            write_pki(store.data_dir, archive.files)
+    if not given.quiet:
+        print(f"{counted(archive.header.count, 'object')} restored into {store.name}, at revision {revision:,}.")
+
+
+def _fill(store: Chosen, archive: "Archive", progress: "Progress", *, above: int, force: bool) -> int:
+    if store.access is not None:
+        import asyncio
+
+        from mockube.backup import clustered
+
+        return asyncio.run(clustered.restore(archive, store.access, progress, above=above, force=force))
+    from mockube.backup import embedded
+
+    assert store.database is not None
+    return embedded.restore(archive, store.database, progress, above=above, force=force)
+
+
+def _own(store: Chosen, *, with_pki: bool) -> contextlib.AbstractContextManager[None]:
+    """The data directory for this process alone, if something in it is written; raises InUseError, OSError."""
+    from mockube.files import locked, make_private_directory
+
+    if not with_pki and (store.database is None or store.database.parent != store.data_dir):
+        return contextlib.nullcontext()
+    make_private_directory(store.data_dir)
+    return locked(store.data_dir)
+
+
+def _revision(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} is no resourceVersion: give a number")
+    return int(text)

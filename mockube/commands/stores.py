@@ -1,0 +1,139 @@
+"""Which store a command is about: flags with the names and defaults of `mockube up` and `python -m apiserver`."""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from mockube.commands.places import default_data_dir
+
+if TYPE_CHECKING:
+    from apiserver.config import EtcdAccess
+    from etcd.access import Access
+
+_PREFIX: Final = "/registry"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The store that a command line names.
+
+    Attributes:
+        data_dir: the data directory, where certificates lie whatever the store is.
+        database: the file of an embedded store, None for etcd.
+        access: how etcd is used, None for an embedded store.
+    """
+
+    data_dir: Path
+    database: Path | None = None
+    access: "Access | None" = None
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+        if self.access is None:
+            return str(self.database)
+        return f"{','.join(self.access.endpoints)} under {self.access.place.outside}"
+
+
+def declare_store(command: argparse.ArgumentParser) -> None:
+    """Add the flags that choose a store."""
+    add = command.add_argument
+    add("--data-dir", type=Path, metavar="DIR", help=f"where everything is kept (default: {default_data_dir()})")
+    add(
+        "--store",
+        "--etcd-servers",
+        default="sqlite",
+        metavar="STORE",
+        help="sqlite (default): in the data directory; sqlite:///DIRECTORY; or etcd at http://HOST:PORT,...",
+    )
+    declare_etcd(command)
+
+
+def declare_etcd(command: argparse.ArgumentParser) -> None:
+    """Add the flags that say how etcd is used."""
+    add = command.add_argument_group("etcd").add_argument
+    add("--etcd-prefix", default=_PREFIX, metavar="PREFIX", help="what all keys begin with (default: %(default)s)")
+    add("--etcd-cafile", type=Path, metavar="FILE", help="who signs its certificates; whom the system trusts if none")
+    add("--etcd-certfile", type=Path, metavar="FILE", help="the certificate that is shown to it")
+    add("--etcd-keyfile", type=Path, metavar="FILE", help="the key of that certificate")
+    add("--etcd-user", default="", metavar="NAME", help="a user of it")
+    add("--etcd-password-file", type=Path, metavar="FILE", help="a file with that user's password")
+
+
+def etcd_of(given: argparse.Namespace) -> "EtcdAccess":
+    """How the flags want etcd to be used."""
+    from apiserver.config import EtcdAccess
+
+    return EtcdAccess(
+        given.etcd_prefix,
+        given.etcd_cafile,
+        given.etcd_certfile,
+        given.etcd_keyfile,
+        given.etcd_user,
+        given.etcd_password_file,
+    )
+
+
+def chosen(given: argparse.Namespace) -> Chosen:
+    """The store that the flags name.
+
+    Raises:
+        ConfigError: a flag cannot be used, or nothing is kept there.
+        StoreError: the URL is none.
+    """
+    from dataclasses import replace
+
+    from apiserver.app import etcd_access
+    from apiserver.config import Config, ConfigError, check
+    from etcd.backends import database_of, endpoints_of
+
+    data_dir = (given.data_dir or default_data_dir()).expanduser().absolute()
+    if given.store == "sqlite":
+        return Chosen(data_dir, database_of(str(data_dir)))
+    scheme, _, location = given.store.partition("://")
+    if scheme == "sqlite" and location:
+        return Chosen(data_dir, database_of(location).absolute())
+    if scheme not in ("http", "https") or not location:
+        raise ConfigError(
+            f"--store {given.store}: nothing is kept there: give sqlite, sqlite:///DIRECTORY or http://HOST:PORT"
+        )
+    access = etcd_access(check(Config(store=given.store, etcd=etcd_of(given))).etcd)
+    return Chosen(data_dir, access=replace(access, endpoints=endpoints_of(given.store)))
+
+
+def carried_out(work: Callable[[argparse.Namespace], None], given: argparse.Namespace) -> int:
+    """Do what a command line asks for; the exit code, after a line that says why if it could not be done."""
+    from apiserver.config import ConfigError
+    from etcd.store import StoreError
+    from mockube.backup.archive import ArchiveError
+    from mockube.files import InUseError
+
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        work(given)
+    except (ConfigError, StoreError, ArchiveError, InUseError) as error:
+        return _refuse(str(error))
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _refuse(f"{place}{error.strerror or error}; name a place that can be used, and has room")
+    except KeyboardInterrupt:
+        _refuse("it was interrupted, and nothing half done is left")
+        return 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return 0
+
+
+def _interrupt(*_: Any) -> None:
+    """End as by Ctrl-C, which cleans up."""
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def _refuse(why: str) -> int:
+    print(f"mockube: {why}", file=sys.stderr)
+    return 2

@@ -1,0 +1,68 @@
+"""What a person sees of how far a command is."""
+
+import io
+from itertools import count
+
+import pytest
+
+from mockube.backup.progress import Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def told(stream: io.StringIO, *, quiet: bool = False, seconds: float = 1.0) -> str:
+    """What is told of 200 steps of a second each, or as many as are given."""
+    clock = (number * seconds for number in count())
+    progress = Progress(quiet=quiet, stream=stream, clock=lambda: next(clock))
+    with progress.phase("Restoring", 2000) as phase:
+        for _ in range(20):
+            phase.step(100)
+    return stream.getvalue()
+
+
+def test_a_terminal_shows_a_bar_with_counts_rate_and_remaining_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = told(Terminal()).split("\r")
+    assert lines[5] == "Restoring: [######------------------] 500 of 2,000 objects   25%  100/s  0:15 left\x1b[K"
+    assert lines[-1] == "Restoring: [########################] 2,000 of 2,000 objects  100%  95/s\x1b[K\n"
+
+
+def test_a_narrow_terminal_has_a_shorter_bar_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    line = told(Terminal()).split("\r")[5]
+    assert line == "Restoring: [###--------] 500 of 2,000 objects   25%  100/s  0:15 left\x1b[K"
+    monkeypatch.setenv("COLUMNS", "60")
+    assert told(Terminal()).split("\r")[5] == "Restoring: 500 of 2,000 objects   25%  100/s  0:15 left\x1b[K"
+
+
+def test_elsewhere_there_is_a_line_every_five_seconds() -> None:
+    lines = told(io.StringIO()).splitlines()
+    assert lines == [
+        "Restoring: 500 of 2,000 objects   25%  100/s  0:15 left",
+        "Restoring: 1,000 of 2,000 objects   50%  100/s  0:10 left",
+        "Restoring: 1,500 of 2,000 objects   75%  100/s  0:05 left",
+        "Restoring: 2,000 of 2,000 objects  100%  100/s",
+        "Restoring: 2,000 of 2,000 objects  100%  95/s",
+    ]
+
+
+def test_what_is_fast_is_told_once() -> None:
+    assert told(io.StringIO(), seconds=0.01) == "Restoring: 2,000 of 2,000 objects  100%  9,524/s\n"
+
+
+def test_hours_are_told() -> None:
+    assert "1:40:00 left" in told(io.StringIO(), seconds=400)
+
+
+def test_quiet_tells_nothing() -> None:
+    assert told(io.StringIO(), quiet=True) == ""
+
+
+def test_nothing_to_do_is_done() -> None:
+    stream = io.StringIO()
+    with Progress(stream=stream).phase("Restoring", 0):
+        pass
+    assert stream.getvalue() == "Restoring: 0 of 0 objects  100%  0/s\n"
