@@ -2,8 +2,8 @@
 
 Belongs here: the contract (`store`), the engine (`mvcc`), and the backends that implement the contract: in memory
 (`embedded`), on disk (`durable`, with `sqlite`, `wal` and `worker`) and over an etcd cluster (`gateway`, with `feed`,
-`cluster`, `access`, `leases`, `compactor` and `together`); `image` reads a database that another process has,
-`compaction` says when to compact, `backends` opens one by its URL.
+`pages`, `cluster`, `access`, `leases`, `compactor` and `together`); `image` reads a database that another process
+has, `compaction` says when to compact, `backends` opens one by its URL.
 Does not belong here: anything of Kubernetes. Keys are strings, values are bytes, and what a caller wants kept
 beside a value is opaque. Nothing of the other packages is imported.
 """

@@ -60,9 +60,9 @@ class Place:
         """A key as requests have it."""
         return b64encode((self.outside + key.removeprefix(self.inside)).encode()).decode()
 
-    def end(self) -> str:
-        """The end of the range of all keys."""
-        whole = self.outside.encode()
+    def end(self, prefix: str = "") -> str:
+        """The end of the range of all keys, or of those with a prefix."""
+        whole = (self.outside + prefix.removeprefix(self.inside)).encode()
         return b64encode(whole[:-1] + bytes((whole[-1] + 1,))).decode() if whole else ALL
 
     def decoded(self, key: str) -> str | None:

@@ -9,7 +9,18 @@ from typing import Any
 from etcd.access import Access
 from etcd.compaction import Limits, Schedule
 from etcd.mvcc import Cursor, Engine, Slice
-from etcd.store import LARGEST, MISSING, Conflict, Event, FutureRevision, KeyValue, Revision, TooLarge, Unavailable
+from etcd.store import (
+    LARGEST,
+    MISSING,
+    Conflict,
+    Event,
+    FutureRevision,
+    KeyValue,
+    Page,
+    Revision,
+    TooLarge,
+    Unavailable,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +78,10 @@ class EmbeddedStore:
 
     async def fresh(self) -> None:
         """Reads here always are."""
+
+    async def recall(self, prefix: str, *, start: str = "", limit: int = 0, revision: int) -> Page:
+        """The contract's `recall`; nobody remembers more than the engine."""
+        return self.range(prefix, start=start, limit=limit, revision=revision)
 
     @property
     def expires(self) -> bool:

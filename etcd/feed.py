@@ -6,7 +6,7 @@ has one. Those that lie elsewhere only move the engine's revision on.
 
 import asyncio
 import logging
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,14 +16,11 @@ from typing import Any, Final, NamedTuple
 from etcd.access import ALL, Place
 from etcd.cluster import Cluster, Json
 from etcd.mvcc import Engine
-from etcd.store import UNREADABLE, Away, Compacted, Damaged, Event, KeyValue, StoreError, Unavailable
+from etcd.pages import Pages
+from etcd.store import UNREADABLE, Away, Compacted, Damaged, Event, KeyValue, Page, StoreError, Unavailable
 
 log = logging.getLogger("etcd")
 
-PAGE: Final = 2000
-"""Keys that are read at a time."""
-SMALLEST_PAGE: Final = 10
-"""Keys that are read at a time at the least, where larger pages do not come in time."""
 LOOK: Final = 2.0
 """Seconds between two looks whether the watch is behind the cluster."""
 BEHIND: Final = 2.0
@@ -77,7 +74,7 @@ class Feed:
             StoreError: it cannot be read.
         """
         await self.ask()  # who does not answer that is away, whatever the size of a page
-        state, revision = await self._state()
+        state, revision = await self._pages().state()
         self.engine.restore(state.values(), revision)
         self._task = asyncio.create_task(self._run(), name="etcd watch")
 
@@ -113,35 +110,12 @@ class Feed:
 
     # -- the state
 
-    async def _state(self) -> tuple[dict[str, KeyValue], int]:
-        """All keys as they are at one revision; begins anew where that is compacted before the last page is read."""
-        while True:
-            try:
-                return await self._pages()
-            except Compacted:
-                log.warning("etcd was compacted while it was read: it is read again")
+    def _pages(self) -> Pages:
+        return Pages(self.cluster, self.place, self.key_value)
 
-    async def _pages(self) -> tuple[dict[str, KeyValue], int]:
-        found: dict[str, KeyValue] = {}
-        start, revision, limit = self.place.encoded(self.place.inside), 0, PAGE
-        while True:
-            asked: Json = {"key": start or ALL, "range_end": self.place.end(), "limit": limit}
-            try:
-                answer = await self.cluster.read("/kv/range", asked | ({"revision": revision} if revision else {}))
-            except Away:
-                if limit <= SMALLEST_PAGE:
-                    raise
-                limit = max(limit // 4, SMALLEST_PAGE)  # the values may be large: fewer of them may come in time
-                continue
-            revision = revision or int(answer["header"]["revision"])
-            kvs = answer.get("kvs", ())
-            for each in kvs:
-                if (key := self.place.decoded(each["key"])) is not None:
-                    found[key] = self.key_value(key, each)
-            if not answer.get("more"):
-                return found, revision
-            start = b64encode(b64decode(kvs[-1]["key"]) + b"\0").decode()
-            await asyncio.sleep(0)
+    async def recall(self, prefix: str, start: str, limit: int, revision: int) -> Page:
+        """What the cluster has of a snapshot; see the contract's `recall`."""
+        return await self._pages().page(prefix, start, limit, revision)
 
     def key_value(self, key: str, told: Json) -> KeyValue:
         """A key as an answer tells it.
@@ -184,7 +158,7 @@ class Feed:
 
     async def _again(self) -> None:
         """Read the state anew, since events are gone: who has not seen what was before has to begin anew as well."""
-        state, revision = await self._state()
+        state, revision = await self._pages().state()
         engine = self.engine
         gone = [kv for kv in engine.range(self.place.inside).items if kv.key not in state]
         events = [Event(revision, kv.key, None, kv) for kv in gone]

@@ -26,6 +26,7 @@ from etcd.store import (
     Event,
     FutureRevision,
     KeyValue,
+    Page,
     StoreError,
     TooLarge,
     Unavailable,
@@ -75,6 +76,13 @@ class GatewayStore(EmbeddedStore):
         """The contract's `fresh`; raises Unavailable where no member answers."""
         self._require_open()
         await self._reads.done()
+
+    async def recall(self, prefix: str, *, start: str = "", limit: int = 0, revision: int) -> Page:
+        """The contract's `recall`; the cluster remembers what another server has told of."""
+        try:
+            return self.range(prefix, start=start, limit=limit, revision=revision)
+        except Compacted:
+            return await self._feed.recall(prefix, start, limit, revision)
 
     async def _catch_up(self) -> None:
         await self._seen(await self._feed.ask())

@@ -180,6 +180,14 @@ class Store(Protocol):
             FutureRevision: there is no such revision yet.
         """
 
+    async def recall(self, prefix: str, *, start: str = "", limit: int = 0, revision: int) -> Page:
+        """What `range` gives, also of a snapshot from before this process began, where somebody remembers that.
+
+        Raises:
+            Unavailable: who would remember it does not answer.
+            and what `range` raises.
+        """
+
     def count(self, prefix: str) -> int:
         """How many keys exist under a prefix."""
 

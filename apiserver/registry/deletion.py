@@ -15,7 +15,7 @@ from apiserver.registry.definitions.termination import marked
 from apiserver.registry.options import DeleteOptions, ListOptions, Target
 from apiserver.registry.storage import translated
 from apiserver.registry.strategy import Strategy, strategy_of
-from etcd.store import Conflict, KeyValue
+from etcd.store import KeyValue
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 JOBS_LEAVE_PODS = (
@@ -54,12 +54,12 @@ async def delete(registry: Registry, target: Target, options: DeleteOptions) -> 
         ApiError: 403, 404, 409 (a precondition fails).
     """
     await registry.admission.admit(Attributes("DELETE", target, options.user, dry_run=options.dry_run))
-    while True:
-        kv = await registry.storage.get(target.resource, target.namespace, target.name)
-        try:
-            return await _delete_once(registry, target, kv, options)
-        except Conflict:
-            continue  # somebody was faster: look again, as the preconditions may fail now
+
+    async def attempt(kv: KeyValue) -> Deleted:
+        return await _delete_once(registry, target, kv, options)
+
+    storage = registry.storage
+    return await storage.change(target.resource, target.namespace, target.name, attempt, sure=options.dry_run)
 
 
 async def _delete_once(registry: Registry, target: Target, kv: KeyValue, options: DeleteOptions) -> Deleted:

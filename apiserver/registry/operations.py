@@ -1,6 +1,6 @@
 """The verbs that write an object whole: create, update, patch; each a short pipeline of the registry's modules."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from apiserver.api import errors
@@ -209,8 +209,8 @@ async def modify(
     """
     strategy = strategy_of(target.resource)
     prepare, check = _rules(registry, target, strategy)
-    while True:
-        kv = await registry.storage.get(target.resource, target.namespace, target.name)
+
+    async def attempt(kv: KeyValue) -> Written:
         old = seen.obj if seen and seen.kv is kv else registry.codecs.of(target.resource).decode(kv)
         new = change(old)
         check_versions(target, strategy, new, old)
@@ -218,15 +218,20 @@ async def modify(
         await admit(registry, "UPDATE", target, options, obj=new, old=old)
         prepare(new, old)
         own_fields(registry, target, old, new, options)
-        try:
-            async with allocated(registry, target, options, new=new, old=old) as whole:
-                found = check(target.resource, whole, old) + _custom_problems(registry, target, whole, old)
-                _refuse_invalid(target, whole, found)
-                strategy.canonicalize(whole)
-                return await _replace(registry, target, Seen(kv, old), whole, options)
-        except Conflict as conflict:
-            if conflict.current is None:
-                raise errors.not_found(target.resource.group, target.resource.plural, target.name) from conflict
+        async with allocated(registry, target, options, new=new, old=old) as whole:
+            found = check(target.resource, whole, old) + _custom_problems(registry, target, whole, old)
+            _refuse_invalid(target, whole, found)
+            strategy.canonicalize(whole)
+            return await _replace(registry, target, Seen(kv, old), whole, options)
+
+    return await _changed(registry, target, attempt, options)
+
+
+async def _changed(
+    registry: Registry, target: Target, attempt: Callable[[KeyValue], Awaitable[Written]], options: WriteOptions
+) -> Written:
+    storage = registry.storage
+    return await storage.change(target.resource, target.namespace, target.name, attempt, sure=options.dry_run)
 
 
 def _rules(registry: Registry, target: Target, strategy: Strategy) -> tuple[Update, Check]:
@@ -251,14 +256,12 @@ async def rewrite(registry: Registry, target: Target, change: Change, options: W
     Raises:
         ApiError: 404, and what the change raises.
     """
-    while True:
-        kv = await registry.storage.get(target.resource, target.namespace, target.name)
+
+    async def attempt(kv: KeyValue) -> Written:
         old = registry.codecs.of(target.resource).decode(kv)
-        new = change(old)
-        try:
-            return await _replace(registry, target, Seen(kv, old), new, options)
-        except Conflict:
-            continue  # the next look finds the object changed, or gone
+        return await _replace(registry, target, Seen(kv, old), change(old), options)
+
+    return await _changed(registry, target, attempt, options)
 
 
 async def _replace(registry: Registry, target: Target, seen: Seen, new: Obj, options: WriteOptions) -> Written:

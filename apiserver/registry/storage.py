@@ -1,7 +1,8 @@
 """Where objects lie in the store: keys, pages, continue tokens; and where a store's errors become the API's."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
@@ -79,7 +80,8 @@ def _api_error(error: StoreError) -> ApiError | None:
         case Compacted():
             return errors.expired("The resourceVersion for the provided list is too old.")
         case Away(unknown=True):
-            return errors.timeout(f"etcd gave no answer, the request may have been carried out or not: {error}")
+            told = f"etcd gave no answer, the request may have been carried out or not: {error}"
+            return errors.unavailable(told, seconds=RETRY_AFTER)
         case Away():
             return errors.unavailable(f"etcd does not answer: {error}", seconds=RETRY_AFTER)
         case Unavailable():
@@ -121,6 +123,17 @@ def matcher(options: ListOptions) -> Match | None:
     return matches
 
 
+class Outcome(Protocol):
+    """What a change came to."""
+
+    @property
+    def kv(self) -> KeyValue:
+        """The object after it."""
+
+
+T = TypeVar("T", bound=Outcome)
+
+
 class Storage:
     """Reads of a store in the API's terms."""
 
@@ -142,6 +155,43 @@ class Storage:
         if kv is None:
             raise errors.not_found(resource.group, resource.plural, name)
         return kv
+
+    async def change(
+        self, resource: Resource, namespace: str, name: str, attempt: Callable[[KeyValue], Awaitable[T]], *, sure: bool
+    ) -> T:
+        """What an attempt to change one object comes to; it is made again over what others have made of the object.
+
+        Where other servers write too, the first attempt is over the object as it is known here, which saves asking for
+        the newest state: if its outcome is stored, that was the newest. Any other outcome counts only if it is of the
+        newest state (etcd3's GuaranteedUpdate).
+
+        Args:
+            resource: the kind of the object.
+            namespace: of the object, "" where the kind has none.
+            name: of the object.
+            attempt: makes and stores the change. It raises Conflict where the object is not that any more, and gives
+                the very state that it was given where nothing was to be done.
+            sure: whether only the newest state will do from the start, as where nothing is going to be stored.
+
+        Raises:
+            ApiError: 404, and what the attempt raises.
+        """
+        store, newest = self.store, False
+        kv = store.get(key_of(resource, namespace, name)) if store.is_shared and not sure else None
+        while True:
+            if kv is None:
+                kv, newest = await self.get(resource, namespace, name), True
+            try:
+                outcome = await attempt(kv)
+            except Conflict:
+                pass  # the next look finds the object changed, or gone
+            except ApiError as error:
+                if newest or error.code >= 500:
+                    raise
+            else:
+                if newest or outcome.kv is not kv:
+                    return outcome
+            kv = None
 
     async def await_revision(self, revision: int) -> None:
         """Wait until a revision can be read.
@@ -184,21 +234,21 @@ class Storage:
                     await self.store.fresh()
         try:
             with translated():
-                return self._select(prefix, start, revision, options)
+                return await self._select(prefix, start, max(revision, 0), options)
         except ApiError as error:
             if error.code == 410 and options.continue_token:
                 raise self._expired_token(prefix, start) from error
             raise
 
-    def _select(self, prefix: str, start: str, revision: int, options: ListOptions) -> Selected:
+    async def _select(self, prefix: str, start: str, revision: int, options: ListOptions) -> Selected:
         match, limit = matcher(options), max(options.limit, 0)
         if match is None:
-            page = self.store.range(prefix, start=start, limit=limit, revision=max(revision, 0))
+            page = await self._read(prefix, start, limit, revision)
             return _page(prefix, list(page.items), page, remaining=page.remaining)
         found: list[KeyValue] = []
         chunk = max(limit, 500) if limit else 0
         while True:
-            page = self.store.range(prefix, start=start, limit=chunk, revision=max(revision, 0))
+            page = await self._read(prefix, start, chunk, revision)
             revision = page.revision
             found += filter(match, page.items)
             if limit and len(found) > limit:
@@ -206,10 +256,13 @@ class Storage:
                 return Selected(found[:limit], page.revision, _encode_token(prefix, last, page.revision))
             if not page.more:
                 return Selected(found, page.revision)
-            if limit and len(found) == limit and page.items:
-                start = _after(page.items[-1].key)
-                continue
             start = _after(page.items[-1].key)
+
+    async def _read(self, prefix: str, start: str, limit: int, revision: int) -> Page:
+        """Keys of the newest state, or of one that this server may never have had in memory."""
+        if not revision:
+            return self.store.range(prefix, start=start, limit=limit)
+        return await self.store.recall(prefix, start=start, limit=limit, revision=revision)
 
     def _expired_token(self, prefix: str, start: str) -> ApiError:
         """410, with a token that goes on with the newest state, which upstream calls inconsistent."""

@@ -56,6 +56,18 @@ def new_place() -> Callable[[], Place]:
     return lambda: Place("", f"/t{next(_places)}:")
 
 
+@pytest.fixture
+def access(new_place: Callable[[], Place]) -> Access:
+    """A place of its own for the stores of one test."""
+    return Access(place=new_place())
+
+
+@pytest.fixture
+def etcd(shared_etcd: Cluster) -> Any:
+    """The member that all tests share."""
+    return shared_etcd.members[0]
+
+
 @pytest.fixture(params=["memory", "sqlite", "etcd"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "etcd":
@@ -64,10 +76,9 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-async def opened(new_place: Callable[[], Place]) -> AsyncIterator[Callable[..., Awaitable[Store]]]:
+async def opened(access: Access) -> AsyncIterator[Callable[..., Awaitable[Store]]]:
     """Opens stores with any options, and closes at the end what a test did not; those over etcd in one place."""
     stores: list[Store] = []
-    access = Access(place=new_place())
 
     async def opener(url: str, **options: Any) -> Store:
         stores.append(await open_store(url, **{"access": access} | options))

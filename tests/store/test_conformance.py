@@ -179,6 +179,16 @@ async def test_a_snapshot_is_what_it_was_however_the_keys_change(store, at):
     assert store.range(PODS + "a/", revision=at + 2).items == then.items[:2]
 
 
+async def test_a_snapshot_is_recalled_as_it_is_read(store, at):
+    await fill(store, "a/1", "a/2", "a/3")
+    await store.delete(PODS + "a/2")
+    then = await store.recall(PODS, start=PODS + "a/2", limit=1, revision=at + 3)
+    assert then == store.range(PODS, start=PODS + "a/2", limit=1, revision=at + 3)
+    assert (keys(then.items), then.remaining) == ([PODS + "a/2"], 1)
+    with pytest.raises(FutureRevision):
+        await store.recall(PODS, revision=at + 9)
+
+
 async def test_other_prefixes_writes_leave_a_snapshot_alone(store, at):
     await fill(store, "a/1")
     await store.put("/registry/nodes/n", b"")

@@ -23,21 +23,10 @@ def put(key: str | bytes, value: str | bytes = "") -> dict:
 
 
 @pytest.fixture
-def etcd(shared_etcd):
-    """The member that all tests share."""
-    return shared_etcd.members[0]
-
-
-@pytest.fixture
 async def proxy(networks, etcd):
     """What stands between a store and etcd."""
     async with networks.Proxy((etcd.host, etcd.client)) as standing:
         yield standing
-
-
-@pytest.fixture
-def access(new_place):
-    return Access(place=new_place())
 
 
 @pytest.fixture
@@ -169,15 +158,6 @@ async def test_a_lost_race_is_told_with_what_won(opened, access, etcd):
     lost = next(each for each in results if isinstance(each, Exception))
     assert isinstance(lost, Conflict)
     assert lost.current == won
-
-
-async def test_more_keys_than_a_page_are_read_at_opening(opened, access, etcd, monkeypatch):
-    monkeypatch.setattr("etcd.feed.PAGE", 7)
-    store = await opened(etcd.url, access=access)
-    written = [await store.put(f"{PODS}{n:02}", b"%d" % n) for n in range(30)]
-    await store.close()
-    again = await opened(etcd.url, access=access)
-    assert list(again.range("").items) == written
 
 
 # -- broken connections
@@ -397,26 +377,6 @@ async def test_history_that_somebody_else_compacted_is_kept_here(opened, access,
     await store.compact(second.mod_revision)
     with pytest.raises(Compacted):
         store.watch(PODS, after=begin)
-
-
-async def test_a_compaction_between_two_pages_begins_the_reading_anew(opened, access, etcd, monkeypatch, caplog):
-    monkeypatch.setattr("etcd.feed.PAGE", 2)
-    other = await opened(etcd.url, access=access)
-    for number in range(6):
-        await other.put(f"{PODS}{number}", b"")
-    pages, real = [], asyncio.sleep
-
-    async def compacting(seconds):
-        if seconds == 0 and not pages:
-            pages.append(1)
-            kv = await other.put(PODS + "9", b"")
-            etcd.call("kv/compaction", revision=str(kv.mod_revision))
-        await real(seconds)
-
-    monkeypatch.setattr("etcd.feed.asyncio.sleep", compacting)
-    store = await opened(etcd.url, access=access)
-    assert pages
-    assert store.count(PODS) == 7
 
 
 async def test_an_etcd_with_less_than_was_seen_of_it_is_told_as_such(opened, clusters, networks, tmp_path, caplog):

@@ -13,11 +13,6 @@ from etcd.store import Away, KeyValue, StoreError
 PODS = "/registry/pods/"
 
 
-@pytest.fixture
-def access(new_place):
-    return Access(place=new_place())
-
-
 def first(cluster, member) -> str:
     """The URL of a cluster with one member first."""
     return ",".join([member.url, *(each.url for each in cluster.members if each is not member)])

@@ -116,6 +116,30 @@ async def test_a_list_goes_on_at_another_server(two):
     assert [name for name in names if name.startswith("a")] == ["a0", "a1", "a2", "a3", "a4"]
 
 
+async def test_a_list_goes_on_at_a_server_that_began_later(opened, shared_etcd):
+    settings = config(shared_etcd.url)
+    async with opened(settings) as elder:
+        for number in range(7):
+            labels = {"even": "yes"} if number % 2 == 0 else {}
+            made = config_map(f"a{number}")
+            made["metadata"]["labels"] = labels
+            await elder.post(CONFIG_MAPS, made)
+        everything = (await elder.get(f"{CONFIG_MAPS}?limit=3")).json["metadata"]
+        even = (await elder.get(f"{CONFIG_MAPS}?limit=1&labelSelector=even")).json["metadata"]
+        await elder.delete(f"{CONFIG_MAPS}/a4")
+        async with opened(settings) as younger:
+            rest = (await younger.get(f"{CONFIG_MAPS}?limit=2&continue={everything['continue']}")).json
+            assert rest["metadata"]["resourceVersion"] == everything["resourceVersion"]
+            assert rest["metadata"]["remainingItemCount"] == everything["remainingItemCount"] - 2
+            last = (await younger.get(f"{CONFIG_MAPS}?continue={rest['metadata']['continue']}")).json
+            names = [each["metadata"]["name"] for page in (rest, last) for each in page["items"]]
+            assert [name for name in names if name.startswith("a")] == ["a3", "a4", "a5", "a6"]
+            rest = (await younger.get(f"{CONFIG_MAPS}?labelSelector=even&continue={even['continue']}")).json
+            assert [each["metadata"]["name"] for each in rest["items"]] == ["a2", "a4", "a6"]
+            then = f"resourceVersionMatch=Exact&resourceVersion={everything['resourceVersion']}"
+            assert len((await younger.get(f"{CONFIG_MAPS}?{then}")).json["items"]) == 7
+
+
 async def test_a_namespace_is_there_for_both_as_soon_as_it_is_made(two):
     one, other = two
     for number in range(10):
@@ -191,7 +215,7 @@ async def test_what_a_service_has_stays_claimed_where_etcd_did_not_say_whether_i
 
     wish = {"clusterIP": "10.96.0.9", "ports": [{"port": 80, "nodePort": 30009}]}
     monkeypatch.setattr(store, "put", put_unseen)
-    assert (await one.post(SERVICES, service("a", **wish))).code == 504
+    assert (await one.post(SERVICES, service("a", **wish))).code == 503
     assert claimed(one) == ["10.96.0.9", "30009"]
     for api in two:
         assert (await api.post(SERVICES, service("b", **wish))).code == 422

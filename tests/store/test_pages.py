@@ -1,0 +1,102 @@
+"""Keys that are read from etcd page by page: all of them at the opening, and snapshots from before it."""
+
+import asyncio
+import base64
+
+import pytest
+
+from etcd.cluster import Cluster
+from etcd.pages import SMALLEST_PAGE
+from etcd.store import Away, Compacted, FutureRevision
+
+PODS = "/registry/pods/"
+
+
+async def test_more_keys_than_a_page_are_read_at_opening(opened, access, etcd, monkeypatch):
+    monkeypatch.setattr("etcd.pages.PAGE", 7)
+    store = await opened(etcd.url, access=access)
+    written = [await store.put(f"{PODS}{n:02}", b"%d" % n) for n in range(30)]
+    await store.close()
+    again = await opened(etcd.url, access=access)
+    assert list(again.range("").items) == written
+
+
+async def test_pages_that_do_not_come_in_time_are_asked_for_again_with_fewer_keys(opened, etcd, monkeypatch):
+    store = await opened(etcd.url)
+    written = [await store.put(f"{PODS}{n:02}", b"%d" % n) for n in range(50)]
+    await store.close()
+    real, asked = Cluster.read, []
+
+    async def read(cluster, method, request):
+        asked.append(request["limit"])
+        if request["limit"] > 2 * SMALLEST_PAGE:
+            raise Away("no answer")
+        return await real(cluster, method, request)
+
+    monkeypatch.setattr(Cluster, "read", read)
+    again = await opened(etcd.url)
+    assert list(again.range("").items) == written
+    assert max(asked[-3:]) <= 2 * SMALLEST_PAGE, "what was too much once is not tried again"
+
+
+async def test_a_compaction_between_two_pages_begins_the_reading_anew(opened, access, etcd, monkeypatch, caplog):
+    monkeypatch.setattr("etcd.pages.PAGE", 2)
+    other = await opened(etcd.url, access=access)
+    for number in range(6):
+        await other.put(f"{PODS}{number}", b"")
+    pages, real = [], asyncio.sleep
+
+    async def compacting(seconds):
+        if seconds == 0 and not pages:
+            pages.append(1)
+            kv = await other.put(PODS + "9", b"")
+            etcd.call("kv/compaction", revision=str(kv.mod_revision))
+        await real(seconds)
+
+    monkeypatch.setattr("etcd.pages.asyncio.sleep", compacting)
+    store = await opened(etcd.url, access=access)
+    assert pages
+    assert store.count(PODS) == 7
+
+
+async def test_a_snapshot_from_before_the_opening_is_recalled(opened, etcd, monkeypatch):
+    monkeypatch.setattr("etcd.pages.PAGE", 3)
+    elder = await opened(etcd.url, attach=lambda key, value: (key, value))
+    for name in ("a/1", "a/2", "a/3", "a/4", "a/5", "b/1", "b/2", "b/3"):
+        await elder.put(PODS + name, b"old")
+    etcd.call("kv/put", key=base64.b64encode(b"elsewhere").decode(), value="")
+    await elder.fresh()
+    then = elder.revision
+    await elder.delete(PODS + "a/2")
+    await elder.put(PODS + "a/3", b"new")
+    await elder.put(PODS + "b/4", b"new")
+    younger = await opened(etcd.url, attach=lambda key, value: (key, value))
+    with pytest.raises(Compacted):
+        younger.range(PODS, revision=then)
+    for prefix, start, limit in (
+        (PODS, "", 0),
+        (PODS, "", 2),
+        (PODS, PODS + "a/3", 4),
+        (PODS + "a/", "", 3),
+        (PODS + "a/", PODS + "a/4", 9),
+        (PODS + "c/", "", 0),
+    ):
+        told = await younger.recall(prefix, start=start, limit=limit, revision=then)
+        known = await elder.recall(prefix, start=start, limit=limit, revision=then)
+        assert told == known == elder.range(prefix, start=start, limit=limit, revision=then)
+    newest = younger.revision
+    assert await younger.recall(PODS, revision=newest) == younger.range(PODS)
+    with pytest.raises(FutureRevision):
+        await younger.recall(PODS, revision=newest + 1)
+
+
+async def test_a_snapshot_that_etcd_has_compacted_is_gone_for_who_began_later(opened, clusters, tmp_path):
+    with clusters.running(tmp_path / "own") as own:
+        elder = await opened(own.url)
+        kv = await elder.put(PODS + "a", b"1")
+        await elder.put(PODS + "a", b"2")
+        younger = await opened(own.url)
+        assert list((await younger.recall(PODS, revision=kv.mod_revision)).items) == [kv]
+        await elder.compact(elder.revision)
+        with pytest.raises(Compacted):
+            await younger.recall(PODS, revision=kv.mod_revision)
