@@ -37,6 +37,8 @@ log = logging.getLogger("etcd")
 
 CATCH_UP: Final = 5.0
 """Seconds that the watch may need for what the cluster has."""
+CLOSING: Final = 3.0
+"""Seconds that writes under way may need when the store is closed; whether later ones are done is unknown."""
 
 
 class GatewayStore(EmbeddedStore):
@@ -176,7 +178,7 @@ class GatewayStore(EmbeddedStore):
         raise Conflict(self._feed.key_value(key, found[0]) if found else None)
 
     async def _carried_out(self, work: Coroutine[Any, Any, Json]) -> Json:
-        """What a write comes to, which is waited for before the store closes, and goes on if nobody waits any more."""
+        """What a write comes to, which is waited for when the store closes, and goes on if nobody waits any more."""
         task = asyncio.create_task(work)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
@@ -208,13 +210,15 @@ class GatewayStore(EmbeddedStore):
             return
         await super().close()
         if self._under_way:
-            await asyncio.wait(self._under_way)
+            await asyncio.wait(self._under_way, timeout=CLOSING)
         if self._compactor is not None:
             self._compactor.cancel()
             await asyncio.wait([self._compactor])
         await self._feed.stop()
         await self._cluster.close()
         await self._reads.ended()  # which is soon, since they find no connection any more
+        if self._under_way:
+            await asyncio.wait(self._under_way)  # the same goes for them
 
 
 def _unchanged(key: str, expect: int | None) -> list[Json]:

@@ -6,6 +6,7 @@ a whole if the log has not begun anew meanwhile. The server notices nothing; a c
 """
 
 import os
+import secrets
 import shutil
 import sqlite3
 import time
@@ -13,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from etcd.sqlite import Row, SqliteLog, new_database, row
@@ -59,13 +59,16 @@ def image(path: Path, room: Path) -> Iterator[Image]:
         Unavailable: it cannot be read, or its server writes too fast.
         OSError: there is no room.
     """
-    with TemporaryDirectory(prefix=".mockube-", dir=room) as directory:
-        log = _copied(path, Path(directory) / path.name)
-        with closing(log):
+    directory = room / f".mockube-{secrets.token_hex(8)}"
+    try:  # before it is made: who is interrupted in the middle of TemporaryDirectory() leaves it behind
+        directory.mkdir(mode=0o700)
+        with closing(_copied(path, directory / path.name)) as log:
             try:
                 yield _survey(log)
             except sqlite3.Error as error:
                 raise Unavailable(f"The database {path} cannot be read: {error}.") from error
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _copied(path: Path, copy: Path) -> SqliteLog:

@@ -12,13 +12,12 @@ from typing import Any, Final
 
 from etcd.access import ALL, Access
 from etcd.cluster import Cluster, Json
+from etcd.pages import answers
 from etcd.store import Away, Compacted, StoreError, TooLarge
 from mockube.backup.archive import Archive, ArchiveError, Header, Record
 from mockube.backup.progress import Phase, Progress, counted
 from mockube.backup.wanted import Wanted
 
-PAGE: Final = 500
-"""Keys that are read at a time."""
 WRITERS: Final = 64
 """Writes that are under way at a time."""
 MOST_RAISED: Final = 3_000_000
@@ -89,20 +88,14 @@ class Prefix:
             ArchiveError: that revision is gone meanwhile.
             StoreError: the cluster does not tell, or a key is no text.
         """
-        start = self._first
-        while True:
-            asked = self._all | {"key": start, "limit": PAGE, "revision": str(revision)}
-            try:
-                answer = await self._cluster.read("/kv/range", asked)
-            except Compacted as error:
-                raise ArchiveError(
-                    f"{self.name}: revision {revision} was compacted before all was read: try again"
-                ) from error
-            for each in answer.get("kvs", ()):
-                yield self._record(each)
-            if not answer.get("more"):
-                return
-            start = b64encode(b64decode(answer["kvs"][-1]["key"]) + b"\0").decode()
+        try:
+            async for answer in answers(self._cluster, self._first, self._place.end(), revision=revision):
+                for each in answer.get("kvs", ()):
+                    yield self._record(each)
+        except Compacted as error:
+            raise ArchiveError(
+                f"{self.name}: revision {revision} was compacted before all was read: try again"
+            ) from error
 
     async def empty(self) -> int:
         """Delete all keys; says how many there were."""

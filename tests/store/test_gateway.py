@@ -262,6 +262,28 @@ async def test_closing_while_etcd_is_silent_ends_who_waits(opened, access, proxy
         await store.fresh()
 
 
+async def test_closing_waits_for_writes_that_are_slow_and_not_for_those_that_are_not_answered(
+    opened, access, etcd, proxy, monkeypatch
+):
+    monkeypatch.setattr("etcd.cluster.CONNECTIONS", 4)
+    store = await opened(proxy.url, access=access)
+    proxy.delay = 0.5
+    slow = asyncio.ensure_future(store.put(PODS + "slow", b""))
+    await asyncio.sleep(0.1)
+    await store.close()
+    assert await slow
+    store = await opened(proxy.url, access=access)
+    proxy.cut()
+    lost = [asyncio.ensure_future(store.put(f"{PODS}{number}", b"")) for number in range(9)]
+    await asyncio.sleep(0.1)
+    begin = time.monotonic()
+    await store.close()
+    assert 2 < time.monotonic() - begin < 4
+    found = await asyncio.gather(*lost, return_exceptions=True)
+    assert [type(each) for each in found] == [Away] * 4 + [Unavailable] * 5
+    assert all(each.unknown for each in found[:4])
+
+
 # -- a slow etcd
 
 

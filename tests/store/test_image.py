@@ -1,6 +1,7 @@
 """A copy of a database that somebody is writing to is one of its states, and does not disturb the writer."""
 
 import asyncio
+import os
 import shutil
 import sqlite3
 from collections.abc import Awaitable, Callable
@@ -80,6 +81,22 @@ async def test_a_copy_tells_whether_its_server_had_ended(opened: Opened, tmp_pat
     await store.close()
     with image(tmp_path / "data" / "store.db", room) as found:
         assert found.closed
+
+
+async def test_who_is_interrupted_as_soon_as_there_is_a_place_for_the_copy_leaves_none(
+    opened: Opened, tmp_path: Path, room: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await opened(f"sqlite://{tmp_path}/data")
+    mkdir = os.mkdir
+
+    def interrupted(*arguments: Any) -> None:
+        mkdir(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "mkdir", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        read(tmp_path / "data" / "store.db", room)
+    assert not left_in(room)
 
 
 async def test_a_log_that_begins_anew_too_often_is_given_up(
