@@ -324,7 +324,15 @@ def _pushed(server: Server) -> float:
 
 
 def _watching(server: Server, path: str, *flags: str) -> "subprocess.Popen[str]":
-    command = [str(HERE / "watchers.py"), f"{server.url}{path}", server.token, str(WATCHERS), str(CREATES), *flags]
+    command = [
+        str(HERE / "watchers.py"),
+        *flags,
+        "--",
+        f"{server.url}{path}",
+        server.token,
+        str(WATCHERS),
+        str(CREATES),
+    ]
     watchers = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
     assert watchers.stdout is not None
     if watchers.stdout.readline() != "watching\n":
@@ -341,7 +349,15 @@ def _deliveries(watchers: "subprocess.Popen[str]", began: float) -> float:
 
 def create(server: Server, letters: str, count: int, path: str = PODS) -> float:
     """Create exactly so many pods; the time at which that began."""
-    command = [str(HERE / "creators.py"), f"{server.url}{path}", server.token, letters, str(count), str(CONNECTIONS)]
+    command = [
+        str(HERE / "creators.py"),
+        "--",
+        f"{server.url}{path}",
+        server.token,
+        letters,
+        str(count),
+        str(CONNECTIONS),
+    ]
     told = subprocess.run([sys.executable, *command], stdout=subprocess.PIPE, check=True).stdout
     return float(json.loads(told)["began"])
 
