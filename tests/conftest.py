@@ -20,6 +20,9 @@ import yaml
 
 from controller_manager.runtime.clock import Clock
 
+# What tests import from shared says what differs where an assertion fails, as it does in a test.
+pytest.register_assert_rewrite(*(path.stem for path in Path(__file__).with_name("shared").glob("*.py")))
+
 # pytest-asyncio asks for the present loop before its first test, gets one made, and never closes it; told that there is
 # none, it makes none.
 asyncio.set_event_loop(None)

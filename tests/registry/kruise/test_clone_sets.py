@@ -3,32 +3,11 @@
 import copy
 
 import pytest
-
-CLONES, OLD_CLONES = ("CloneSet", "v1beta1"), ("CloneSet", "v1alpha1")
-LABELS = {"app": "web"}
-
-
-def pods(**spec):
-    containers = [{"name": "web", "image": "web:1"}]
-    return {"metadata": {"labels": dict(LABELS)}, "spec": {"containers": containers, **spec}}
-
-
-def made(**spec):
-    return copy.deepcopy({"replicas": 4, "selector": {"matchLabels": LABELS}, "template": pods()} | spec)
-
-
-def rolling(**fields):
-    return made(updateStrategy={"type": "RollingUpdate", "rollingUpdate": fields})
-
-
-def updated(**strategy):
-    return made(updateStrategy=strategy)
-
+from set_specs import CLONES, LABELS, OLD_CLONES, ORDER, made, rolling, updated
 
 # -- what is wrong with a CloneSet -------------------------------------------------------------------------------------
 
 NEITHER = "maxUnavailable and maxSurge should not both be less than 1"
-ORDER = {"orderPriority": [{"orderedKey": "rank"}]}
 WEIGHT = {"weight": 5, "matchSelector": {"matchLabels": LABELS}}
 NO_SHARE = "failed GetScaledValueFromIntOrPercent for {}: {}"
 

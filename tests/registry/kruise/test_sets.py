@@ -3,33 +3,12 @@
 import copy
 
 import pytest
+from set_specs import ALL, CLONES, GATED, LABELS, OLD_CLONES, OLD_STATEFUL, STATEFUL, made, pods, rolling, updated
 
 from apiserver.api.errors import ApiError
 
-CLONES, OLD_CLONES = ("CloneSet", "v1beta1"), ("CloneSet", "v1alpha1")
-STATEFUL, OLD_STATEFUL = ("StatefulSet", "v1beta1"), ("StatefulSet", "v1alpha1")
-ALL = (CLONES, OLD_CLONES, STATEFUL, OLD_STATEFUL)
 IDS = ("clones", "old-clones", "stateful", "old-stateful")
-LABELS = {"app": "web"}
 POLICIES = ("InPlaceIfPossible", "InPlaceOnly")
-
-
-def pods(**spec):
-    containers = [{"name": "web", "image": "web:1"}]
-    return {"metadata": {"labels": dict(LABELS)}, "spec": {"containers": containers, **spec}}
-
-
-def made(**spec):
-    return copy.deepcopy({"replicas": 4, "selector": {"matchLabels": LABELS}, "template": pods()} | spec)
-
-
-def rolling(**fields):
-    return made(updateStrategy={"type": "RollingUpdate", "rollingUpdate": fields})
-
-
-def updated(**strategy):
-    return made(updateStrategy=strategy)
-
 
 # -- defaults ----------------------------------------------------------------------------------------------------------
 
@@ -222,7 +201,6 @@ async def test_pods_of_clone_sets_are_looked_into_and_those_of_stateful_sets_are
     assert await admitted(CLONES, made(template=mounted, volumeClaimTemplates=[claim]))
 
 
-GATED = pods(readinessGates=[{"conditionType": "InPlaceUpdateReady"}])
 # -- what may not change -----------------------------------------------------------------------------------------------
 
 WIDER = {"matchLabels": LABELS, "matchExpressions": [{"key": "app", "operator": "Exists"}]}

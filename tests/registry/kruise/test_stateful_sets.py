@@ -3,33 +3,11 @@
 import copy
 
 import pytest
-
-STATEFUL = ("StatefulSet", "v1beta1")
-LABELS = {"app": "web"}
-ORDER = {"orderPriority": [{"orderedKey": "rank"}]}
-
-
-def pods(**spec):
-    containers = [{"name": "web", "image": "web:1"}]
-    return {"metadata": {"labels": dict(LABELS)}, "spec": {"containers": containers, **spec}}
-
-
-def made(**spec):
-    return copy.deepcopy({"replicas": 4, "selector": {"matchLabels": LABELS}, "template": pods()} | spec)
-
-
-def rolling(**fields):
-    return made(updateStrategy={"type": "RollingUpdate", "rollingUpdate": fields})
-
-
-def updated(**strategy):
-    return made(updateStrategy=strategy)
-
+from set_specs import GATED, ORDER, STATEFUL, made, rolling, updated
 
 # -- what is wrong with an Advanced StatefulSet ------------------------------------------------------------------------
 
 ROLLING = "spec.updateStrategy.rollingUpdate"
-GATED = pods(readinessGates=[{"conditionType": "InPlaceUpdateReady"}])
 ORDERED = "can only work with Parallel PodManagementPolicyType"
 
 

@@ -1,0 +1,37 @@
+"""What tests of the admission of OpenKruise's workloads share."""
+
+import copy
+
+import pytest
+
+from apiserver.api.errors import ApiError
+from apiserver.api.resources import Resource
+
+GROUP = "apps.kruise.io"
+
+
+def row(kind, version="v1beta1"):
+    """A kind in one of its versions, as its definition makes it known."""
+    singular = kind.lower()
+    return Resource(
+        group=GROUP,
+        version=version,
+        kind=kind,
+        plural=f"{singular}s",
+        singular=singular,
+        namespaced=True,
+        definition="",
+        storage_group=GROUP,
+        storage_version="v1beta1",
+        storage_prefix=f"{GROUP}/{singular}s",
+    )
+
+
+async def refusal(admission, old=None):
+    """The fields for which something is refused, with why; what is stored stays as it is."""
+    before = copy.deepcopy(old)
+    with pytest.raises(ApiError) as raised:
+        await admission
+    assert old == before
+    assert (raised.value.code, raised.value.reason) == (422, "Invalid")
+    return [(cause["field"], cause["message"]) for cause in raised.value.details["causes"]]
