@@ -184,12 +184,20 @@ def _is_host(bind: str) -> bool:
     return True
 
 
+class _Help(argparse.ArgumentDefaultsHelpFormatter):
+    """Tells the defaults that say something."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        says_nothing = action.default in (None, False, "")
+        return action.help if says_nothing else super()._get_help_string(action)
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line of `python -m apiserver`, with kube-apiserver's names."""
     flags = argparse.ArgumentParser(
         prog="python -m apiserver",
         description="mockube's API server: Kubernetes' REST and watch protocol over a versioned store.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=_Help,
     )
     add = flags.add_argument
     add(
@@ -199,13 +207,19 @@ def parser() -> argparse.ArgumentParser:
         help="memory://, sqlite:///DIRECTORY, or members of an etcd cluster: https://HOST:PORT,https://HOST:PORT",
     )
     _etcd_flags(flags)
-    add("--bind-address", default=DEFAULT.bind_address, help="the address to listen on")
-    add("--secure-port", type=int, default=DEFAULT.secure_port, help="the port to listen on, 0 for any free one")
+    add("--bind-address", default=DEFAULT.bind_address, metavar="ADDRESS", help="the address to listen on")
+    add(
+        "--secure-port",
+        type=int,
+        default=DEFAULT.secure_port,
+        metavar="PORT",
+        help="the port to listen on, 0 for any free one",
+    )
     add("--permit-port-sharing", action="store_true", help="let other servers listen on the same port (SO_REUSEPORT)")
-    add("--tls-cert-file", type=Path, help="the server's certificate; without it plain HTTP is served")
-    add("--tls-private-key-file", type=Path, help="the key of that certificate")
-    add("--client-ca-file", type=Path, help="who signs client certificates")
-    add("--token-auth-file", type=Path, help='lines of token,user,uid,"group1,group2"')
+    add("--tls-cert-file", type=Path, metavar="FILE", help="the server's certificate; without it plain HTTP is served")
+    add("--tls-private-key-file", type=Path, metavar="FILE", help="the key of that certificate")
+    add("--client-ca-file", type=Path, metavar="FILE", help="who signs client certificates")
+    add("--token-auth-file", type=Path, metavar="FILE", help='lines of token,user,uid,"group1,group2"')
     add("--authorization-mode", choices=sorted(MODES), default=DEFAULT.authorization_mode, help="who may do what")
     add(
         "--service-cluster-ip-range",
@@ -221,7 +235,12 @@ def parser() -> argparse.ArgumentParser:
         help="ports of NodePort Services",
     )
     add("--service-account-issuer", default=DEFAULT.service_account_issuer, metavar="URL", help="who signs tokens")
-    add("--service-account-signing-key-file", type=Path, help="the key that signs tokens; made anew where absent")
+    add(
+        "--service-account-signing-key-file",
+        type=Path,
+        metavar="FILE",
+        help="the key that signs tokens; made anew where absent",
+    )
     _limit_flags(flags)
     _kubelet_flags(flags)
     add("--kubernetes-version", default="", metavar="1.N", help="the release to serve; the newest known if not given")
@@ -257,12 +276,14 @@ def _limit_flags(flags: argparse.ArgumentParser) -> None:
         "--max-requests-inflight",
         type=int,
         default=limits.reading,
+        metavar="N",
         help="reading requests at a time, 0 for any number",
     )
     add(
         "--max-mutating-requests-inflight",
         type=int,
         default=limits.mutating,
+        metavar="N",
         help="writing requests at a time, 0 for any number",
     )
     add(
@@ -310,15 +331,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
     given = parser().parse_args(arguments)
     config = Config(
         store=given.etcd_servers,
-        etcd=EtcdAccess(
-            given.etcd_prefix,
-            given.etcd_cafile,
-            given.etcd_certfile,
-            given.etcd_keyfile,
-            given.etcd_user,
-            given.etcd_password_file,
-            given.etcd_compaction_interval,
-        ),
+        etcd=replace(etcd_of(given), compaction=given.etcd_compaction_interval),
         bind_address=given.bind_address,
         secure_port=given.secure_port,
         permit_port_sharing=given.permit_port_sharing,
@@ -345,6 +358,18 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
         until_stdin_ends=given.until_stdin_ends,
     )
     return check(config), given.v
+
+
+def etcd_of(given: argparse.Namespace) -> EtcdAccess:
+    """How flags want etcd to be used, of every command that has them."""
+    return EtcdAccess(
+        given.etcd_prefix,
+        given.etcd_cafile,
+        given.etcd_certfile,
+        given.etcd_keyfile,
+        given.etcd_user,
+        given.etcd_password_file,
+    )
 
 
 def _ports(text: str) -> tuple[int, int]:

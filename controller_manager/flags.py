@@ -93,12 +93,20 @@ def _text(path: Path | None) -> str:
         raise ConfigError(f"--root-ca-file: {path} cannot be read: {error}") from error
 
 
+class _Help(argparse.ArgumentDefaultsHelpFormatter):
+    """Tells the defaults that say something."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        says_nothing = action.default in (None, False, "")
+        return action.help if says_nothing else super()._get_help_string(action)
+
+
 def parser() -> argparse.ArgumentParser:
     """The flags, grouped as people look for them."""
     found = argparse.ArgumentParser(
         prog="python -m controller_manager",
         description="Run the controllers, the scheduler and the simulated nodes against any Kubernetes API server.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=_Help,
     )
     _server_flags(found.add_argument_group("the server"))
     _controller_flags(found.add_argument_group("controllers"))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from mockube.commands.places import default_data_dir
 
 if TYPE_CHECKING:
-    from apiserver.config import EtcdAccess
     from etcd.access import Access
 
 _PREFIX: Final = "/registry"
@@ -65,20 +64,6 @@ def declare_etcd(command: argparse.ArgumentParser) -> None:
     add("--etcd-password-file", type=Path, metavar="FILE", help="a file with that user's password")
 
 
-def etcd_of(given: argparse.Namespace) -> "EtcdAccess":
-    """How the flags want etcd to be used."""
-    from apiserver.config import EtcdAccess
-
-    return EtcdAccess(
-        given.etcd_prefix,
-        given.etcd_cafile,
-        given.etcd_certfile,
-        given.etcd_keyfile,
-        given.etcd_user,
-        given.etcd_password_file,
-    )
-
-
 def chosen(given: argparse.Namespace) -> Chosen:
     """The store that the flags name.
 
@@ -89,7 +74,7 @@ def chosen(given: argparse.Namespace) -> Chosen:
     from dataclasses import replace
 
     from apiserver.app import etcd_access
-    from apiserver.config import Config, ConfigError, check
+    from apiserver.config import Config, ConfigError, check, etcd_of
     from etcd.backends import database_of, endpoints_of
 
     data_dir = (given.data_dir or default_data_dir()).expanduser().absolute()

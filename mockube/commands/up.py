@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from mockube.commands.places import default_data_dir
-from mockube.commands.stores import declare_etcd, etcd_of
+from mockube.commands.stores import declare_etcd
 
 if TYPE_CHECKING:
     from apiserver.config import Config
@@ -127,7 +127,7 @@ class Stop:
 
 async def _up(given: argparse.Namespace, began: float, how: Stop) -> None:
     from apiserver.__main__ import set_up_logging, spare_collector, stop_signal
-    from apiserver.config import Config, check
+    from apiserver.config import Config, check, etcd_of
     from mockube.control_plane import control_plane
     from mockube.servers import check_shared
 
