@@ -1,4 +1,4 @@
-"""The loop under all controllers: what errors mean for a key and for others, pace, periods, and a key's own writes."""
+"""The loop under all controllers: what errors mean for a key and for others, pace, periods, and writes it waits for."""
 
 import asyncio
 import logging
@@ -8,7 +8,7 @@ import pytest
 
 from apiserver.api import errors
 from controller_manager.metrics import QueueTally
-from controller_manager.runtime.awaited import EXPIRES, SETTLES, Awaited
+from controller_manager.runtime.awaited import EXPIRES, SETTLES
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.contract import (
     Again,
@@ -16,11 +16,8 @@ from controller_manager.runtime.contract import (
     Create,
     Delayed,
     Delete,
-    Get,
     Later,
-    ListAll,
     Spec,
-    Update,
     Wake,
     Watch,
     itself,
@@ -255,64 +252,6 @@ async def test_what_is_not_there_is_not_planned(make_stage):
 # -- a key's own writes
 
 
-@pytest.fixture
-def caches():
-    found = Caches()
-    found.cache(POD).replace([pod("x")], 10)
-    return found
-
-
-@pytest.mark.parametrize("request_", [Create(POD, {}), Update(POD, {})])
-def test_a_key_waits_until_the_cache_has_seen_what_it_wrote(caches, request_):
-    awaited, woken = Awaited(caches), []
-    awaited.wrote("k", request_, pod("y", revision=12), now=0)
-    awaited.wrote("k", request_, pod("z", revision=14), now=0)
-    assert awaited.blocked("k", lambda: woken.append("k"), now=1) == EXPIRES - 1
-    caches[POD].put(pod("y", revision=12))
-    assert not woken
-    assert awaited.blocked("k", lambda: woken.append("k"), now=2)
-    caches[POD].put(pod("z", revision=14))
-    assert woken == ["k"]
-    assert not awaited.blocked("k", lambda: woken.append("k"), now=3)
-
-
-def test_other_keys_do_not_wait(caches):
-    awaited = Awaited(caches)
-    awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
-    assert not awaited.blocked("other", lambda: None, now=1)
-
-
-def test_what_the_cache_has_seen_before_the_answer_came_is_not_awaited(caches):
-    awaited = Awaited(caches)
-    awaited.wrote("k", Create(POD, {}), pod("x", revision=10), now=0)
-    assert not awaited.blocked("k", lambda: None, now=0)
-
-
-@pytest.mark.parametrize(
-    "seen",
-    [
-        lambda cache: cache.remove(pod("x", revision=11)),
-        lambda cache: cache.put(pod("x", revision=11, deletionTimestamp="2027-01-01T00:00:00Z")),
-        lambda cache: cache.put(pod("x", revision=11, uid="another")),
-    ],
-    ids=["gone", "going", "another of its name"],
-)
-def test_a_deletion_is_seen_when_the_object_is_gone_or_going(caches, seen):
-    awaited, woken = Awaited(caches), []
-    awaited.wrote("k", Delete(POD, "a/x"), {"kind": "Status", "details": {"uid": "uid-x"}}, now=0)
-    assert awaited.blocked("k", lambda: woken.append("k"), now=1)
-    seen(caches[POD])
-    assert woken == ["k"]
-    assert not awaited.blocked("k", lambda: None, now=1)
-
-
-def test_after_five_minutes_a_key_runs_whatever_it_has_seen(caches):
-    awaited = Awaited(caches)
-    awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
-    assert awaited.blocked("k", lambda: None, now=299)
-    assert not awaited.blocked("k", lambda: None, now=300)
-
-
 class Unheard:
     """A server of whose changes nobody hears."""
 
@@ -335,41 +274,6 @@ async def test_a_key_that_goes_on_unseen_is_counted_where_that_is_asked_for(make
         first, second = stage.times("a/x")
         assert second - first == EXPIRES
         assert [measure.labels for measure in stage.measured] == ([("a", "x")] if told else [])
-
-
-def test_a_kind_that_nobody_follows_is_not_awaited():
-    awaited = Awaited(Caches())
-    awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
-    assert not awaited.blocked("k", lambda: None, now=0)
-
-
-def test_what_may_have_been_stored_is_waited_for_until_the_cache_must_have_heard_of_it(caches):
-    awaited, woken, cache = Awaited(caches), [], caches[POD]
-    awaited.lost("k", Delete(POD, "a/x"), now=1)
-    assert awaited.blocked("k", lambda: woken.append("k"), now=1) == EXPIRES
-    cache.attach(5.0)
-    assert woken == ["k"]
-    assert awaited.blocked("k", lambda: None, now=5) == pytest.approx(SETTLES)
-    cache.detach()
-    assert awaited.blocked("k", lambda: woken.append("again"), now=5.2) > SETTLES
-    cache.attach(9.0)
-    assert woken == ["k", "again"]
-    assert not awaited.blocked("k", lambda: None, now=9 + SETTLES)
-
-
-def test_what_was_lost_while_the_cache_hears_of_everything_is_waited_for_briefly(caches):
-    awaited = Awaited(caches)
-    caches[POD].attach(0.0)
-    awaited.lost("k", Create(POD, {}), now=10)
-    assert awaited.blocked("k", lambda: None, now=10) == pytest.approx(SETTLES)
-    assert not awaited.blocked("k", lambda: None, now=10 + SETTLES)
-
-
-@pytest.mark.parametrize("request_", [Get(POD, "a/x"), ListAll(POD)])
-def test_a_question_without_an_answer_has_changed_nothing(caches, request_):
-    awaited = Awaited(caches)
-    awaited.lost("k", request_, now=0)
-    assert not awaited.blocked("k", lambda: None, now=0)
 
 
 class Deaf:

@@ -68,6 +68,13 @@ def etcd(shared_etcd: Cluster) -> Any:
     return shared_etcd.members[0]
 
 
+@pytest.fixture
+async def proxy(networks: ModuleType, etcd: Any) -> AsyncIterator[Any]:
+    """What stands between a store and etcd."""
+    async with networks.Proxy((etcd.host, etcd.client)) as standing:
+        yield standing
+
+
 @pytest.fixture(params=["memory", "sqlite", "etcd"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "etcd":
