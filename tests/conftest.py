@@ -1,13 +1,11 @@
 """What all tests share."""
 
 import asyncio
-import importlib.util
 import os
 import re
 import shlex
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,13 +13,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import etcd_clusters
 import pytest
 import yaml
 
 from controller_manager.runtime.clock import Clock
 
-# What tests import from shared says what differs where an assertion fails, as it does in a test.
-pytest.register_assert_rewrite(*(path.stem for path in Path(__file__).with_name("shared").glob("*.py")))
+# An assertion that fails there says what differs, as it does in a test.
+pytest.register_assert_rewrite("kruise_admission")
 
 # pytest-asyncio asks for the present loop before its first test, gets one made, and never closes it; told that there is
 # none, it makes none.
@@ -39,16 +38,10 @@ def kubectl_path() -> str:
 
 @pytest.fixture(scope="session")
 def clusters() -> ModuleType:
-    """What store/clusters.py has; a machine without etcd skips the test, unless it is the one that decides."""
+    """What etcd_clusters.py has; a machine without etcd skips the test, unless it is the one that decides."""
     if shutil.which("etcd") is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("etcd is not on PATH: install etcd-server")
-    spec = importlib.util.spec_from_file_location("clusters", Path(__file__).with_name("store") / "clusters.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["clusters"] = module  # dataclasses look there
-    spec.loader.exec_module(module)
-    return module
+    return etcd_clusters
 
 
 @pytest.fixture(scope="session")

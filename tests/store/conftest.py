@@ -1,7 +1,5 @@
 """Stores of every backend, opened, opened again, and closed; and the etcds that some of them are over."""
 
-import importlib.util
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -9,35 +7,14 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from etcd_networks import Proxy
 
 from etcd.access import Access, Place
 from etcd.backends import open_store
 from etcd.store import Store
 
 Cluster = Any
-"""Members of etcd that belong together: see clusters.py."""
-
-
-@pytest.fixture(scope="session")
-def beside() -> Callable[[str], ModuleType]:
-    """Loads a module of this folder, which is no package."""
-
-    def load(name: str) -> ModuleType:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-        assert spec
-        assert spec.loader
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module  # dataclasses look there
-        spec.loader.exec_module(module)
-        return module
-
-    return load
-
-
-@pytest.fixture(scope="session")
-def networks(beside: Callable[[str], ModuleType]) -> ModuleType:
-    """What networks.py has."""
-    return beside("networks")
+"""Members of etcd that belong together: see etcd_clusters.py."""
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +46,9 @@ def etcd(shared_etcd: Cluster) -> Any:
 
 
 @pytest.fixture
-async def proxy(networks: ModuleType, etcd: Any) -> AsyncIterator[Any]:
+async def proxy(etcd: Any) -> AsyncIterator[Proxy]:
     """What stands between a store and etcd."""
-    async with networks.Proxy((etcd.host, etcd.client)) as standing:
+    async with Proxy((etcd.host, etcd.client)) as standing:
         yield standing
 
 

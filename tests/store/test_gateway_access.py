@@ -14,6 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from etcd_networks import Proxy
 
 from etcd.access import Access, Credentials, Place
 from etcd.store import Away, Event, StoreError
@@ -258,11 +259,11 @@ async def test_a_token_that_ran_out_is_replaced(opened, guarded, monkeypatch):
     await store.delete(PODS + "1")
 
 
-async def test_a_watch_that_breaks_off_after_the_token_ran_out_goes_on(opened, networks, guarded, monkeypatch):
+async def test_a_watch_that_breaks_off_after_the_token_ran_out_goes_on(opened, guarded, monkeypatch):
     monkeypatch.setattr("etcd.feed.LOOK", 1000)
     member = guarded.members[0]
     other = await opened(guarded.url, access=ROOT)
-    async with networks.Proxy((member.host, member.client)) as proxy:
+    async with Proxy((member.host, member.client)) as proxy:
         store = await opened(proxy.url, access=ROOT)
         watcher = store.watch(PODS, after=store.revision)
         await forgotten(guarded, store)

@@ -6,6 +6,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
+from etcd_networks import cables
 
 from etcd.access import Access
 from etcd.store import Away, KeyValue, StoreError
@@ -221,9 +222,9 @@ async def refusal(work) -> str:
     return ""
 
 
-async def test_a_member_without_a_leader_is_left_for_those_that_have_one(opened, clusters, networks, tmp_path):
+async def test_a_member_without_a_leader_is_left_for_those_that_have_one(opened, clusters, tmp_path):
     """One of three is cut off from the other two, not from the store."""
-    with networks.cables(3) as net:
+    with cables(3) as net:
         if net is None:
             pytest.skip("no network namespaces can be made here")
         with clusters.running(tmp_path, 3, net=net) as cluster:

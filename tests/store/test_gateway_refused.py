@@ -4,6 +4,7 @@ import asyncio
 import logging
 
 import pytest
+from etcd_networks import Proxy
 from gateway_steps import PODS, seen, until
 
 from etcd.access import Access
@@ -100,10 +101,10 @@ async def test_history_that_somebody_else_compacted_is_kept_here(opened, access,
         store.watch(PODS, after=begin)
 
 
-async def test_an_etcd_with_less_than_was_seen_of_it_is_told_as_such(opened, clusters, networks, tmp_path, caplog):
+async def test_an_etcd_with_less_than_was_seen_of_it_is_told_as_such(opened, clusters, tmp_path, caplog):
     with clusters.running(tmp_path / "one") as one, clusters.running(tmp_path / "other") as other:
         member = one.members[0]
-        async with networks.Proxy((member.host, member.client)) as proxy:
+        async with Proxy((member.host, member.client)) as proxy:
             store = await opened(proxy.url, access=Access())
             for _ in range(5):
                 await store.put(PODS + "a", b"")

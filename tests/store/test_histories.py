@@ -1,11 +1,7 @@
 """The checker of histories finds what cannot have been, each way in which a store could be wrong."""
 
+import etcd_histories
 import pytest
-
-
-@pytest.fixture(scope="module")
-def histories(beside):
-    return beside("histories")
 
 
 def good() -> list[list]:
@@ -40,11 +36,11 @@ def good() -> list[list]:
 WRITTEN = [(1, "/r/a", "w1"), (2, "/r/a", "w2"), (3, "/r/a", None), (4, "/r/b", "w4"), (5, "/r/b", None)]
 
 
-def problems(histories, lines, written=WRITTEN) -> str:
-    history = histories.History()
+def problems(lines, written=WRITTEN) -> str:
+    history = etcd_histories.History()
     for line in lines:
         history.add(*line)
-    return "\n".join(histories.problems(history, [histories.Written(*each) for each in written]))
+    return "\n".join(etcd_histories.problems(history, [etcd_histories.Written(*each) for each in written]))
 
 
 def changed(old: list, new: list | None) -> list[list]:
@@ -55,9 +51,9 @@ def changed(old: list, new: list | None) -> list[list]:
     return lines
 
 
-def test_a_good_history_has_no_problems(histories):
-    assert problems(histories, good()) == ""
-    history = histories.History()
+def test_a_good_history_has_no_problems():
+    assert problems(good()) == ""
+    history = etcd_histories.History()
     for line in good():
         history.add(*line)
     assert (history.operations, history.refused) == (9, 1)
@@ -91,42 +87,40 @@ def test_a_good_history_has_no_problems(histories):
         (["s", "watch", "/r/", 0], ["s", "watch", "/r/", 1], "of nobody"),
     ],
 )
-def test_what_cannot_have_been_is_found(histories, old, new, words):
-    found = problems(histories, changed(old, new))
+def test_what_cannot_have_been_is_found(old, new, words):
+    found = problems(changed(old, new))
     assert words in found
     assert bool(words) == bool(found)
 
 
-def test_a_write_in_doubt_may_have_happened_once_or_not_and_never_twice(histories):
+def test_a_write_in_doubt_may_have_happened_once_or_not_and_never_twice():
     lines = [line for line in good() if line[0] not in "sepf"]
-    assert problems(histories, lines) == ""
-    assert problems(histories, lines, WRITTEN[:3]) == ""
-    assert "doubled" in problems(histories, lines, [*WRITTEN, (6, "/r/b", "w4")])
-    assert "nobody can have written" in problems(histories, lines, [*WRITTEN, (6, "/r/b", "w9")])
-    assert "nobody can have written" in problems(histories, lines, [*WRITTEN, (6, "/r/b", None)])
+    assert problems(lines) == ""
+    assert problems(lines, WRITTEN[:3]) == ""
+    assert "doubled" in problems(lines, [*WRITTEN, (6, "/r/b", "w4")])
+    assert "nobody can have written" in problems(lines, [*WRITTEN, (6, "/r/b", "w9")])
+    assert "nobody can have written" in problems(lines, [*WRITTEN, (6, "/r/b", None)])
 
 
-def test_a_write_that_is_older_than_what_was_seen_before_it_began_is_found(histories):
+def test_a_write_that_is_older_than_what_was_seen_before_it_began_is_found():
     lines = [["i", "w1", 1.0, "put", "/r/a", "w1", None], ["o", "w1", 2.0, "ok", 2]]
     lines += [["i", "w2", 3.0, "put", "/r/b", "w2", None], ["o", "w2", 4.0, "ok", 1]]
-    assert "is at 1, and 2 was seen before it began" in problems(
-        histories, lines, [(1, "/r/b", "w2"), (2, "/r/a", "w1")]
-    )
+    assert "is at 1, and 2 was seen before it began" in problems(lines, [(1, "/r/b", "w2"), (2, "/r/a", "w1")])
 
 
-def test_a_watch_of_a_server_that_was_killed_is_judged_by_what_it_gave(histories):
+def test_a_watch_of_a_server_that_was_killed_is_judged_by_what_it_gave():
     lines = good()
     lines.remove(["p", "watch", 20.0, 5])
-    assert problems(histories, lines) == ""
+    assert problems(lines) == ""
     lines.remove(["e", "watch", 5, "/r/b", None, 4])
-    assert problems(histories, lines) == ""
+    assert problems(lines) == ""
     lines.remove(["e", "watch", 3, "/r/a", None, 2])
-    assert "misses" in problems(histories, lines)
+    assert "misses" in problems(lines)
 
 
-def test_a_watch_that_does_not_come_to_what_everybody_saw_is_found(histories):
+def test_a_watch_that_does_not_come_to_what_everybody_saw_is_found():
     lines = [line for line in good() if line[:3] != ["e", "watch", 5] and line[:3] != ["e", "watch", 4]]
     lines = [["p", "watch", 20.0, 3] if line[0] == "p" else line for line in lines]
-    assert problems(histories, lines, WRITTEN[:3]) == ""
+    assert problems(lines, WRITTEN[:3]) == ""
     lines = [["p", "watch", 20.0, 2] if line[0] == "p" else line for line in lines if line[:3] != ["e", "watch", 3]]
-    assert "stands at 2, and 3 was seen" in problems(histories, lines, WRITTEN[:3])
+    assert "stands at 2, and 3 was seen" in problems(lines, WRITTEN[:3])

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from etcd_histories import History, Written, problems
+from etcd_networks import severable
 
 HERE = Path(__file__).parent
 OPERATIONS = int(os.environ.get("MOCKUBE_OPERATIONS", "50000"))
@@ -171,16 +173,16 @@ class Tally:
         return self.number
 
 
-def recorded(histories, folder: Path):
+def recorded(folder: Path) -> History:
     """All that servers have written down; the last line of one that was killed may be half a line."""
-    history = histories.History()
+    history = History()
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_bytes().split(b"\n")[:-1]:
             history.add(*json.loads(line))
     return history
 
 
-def everything_written(histories, member, begin: int, end: int) -> list:
+def everything_written(member, begin: int, end: int) -> list:
     """The history of the cluster as a client of its own watches it, from one revision to another."""
     request = {"create_request": {"key": "AA==", "range_end": "AA==", "start_revision": str(begin)}}
     asked = urllib.request.Request(f"{member.url}/v3/watch", json.dumps(request).encode())
@@ -191,26 +193,20 @@ def everything_written(histories, member, begin: int, end: int) -> list:
                 kv = event["kv"]
                 key = base64.b64decode(kv["key"]).decode().removeprefix(PLACE)
                 value = None if event.get("type") == "DELETE" else base64.b64decode(kv.get("value", "")).decode()
-                found.append(histories.Written(int(kv["mod_revision"]), key, value))
+                found.append(Written(int(kv["mod_revision"]), key, value))
             if found and found[-1].revision >= end:
                 return found
     return found
 
 
-@pytest.fixture
-def histories(beside):
-    """What histories.py has."""
-    return beside("histories")
-
-
 @pytest.mark.slow
-def test_no_read_is_stale_no_write_is_lost_and_no_watch_has_gaps(clusters, networks, histories, tmp_path, capfd):
+def test_no_read_is_stale_no_write_is_lost_and_no_watch_has_gaps(clusters, tmp_path, capfd):
     seed = os.environ.get("MOCKUBE_SEED") or str(random.SystemRandom().randrange(1 << 32))
     print(f"MOCKUBE_SEED={seed}")  # noqa: T201 - pytest shows it where the test fails
     folder = tmp_path / "logs"
     folder.mkdir()
     begin = time.monotonic()
-    with networks.severable(3) as net, clusters.running(tmp_path / "etcd", 3, net=net) as cluster:
+    with severable(3) as net, clusters.running(tmp_path / "etcd", 3, net=net) as cluster:
         revision = int(cluster.leader().call("kv/range", key="AA==")["header"]["revision"]) + 1
         servers = Servers([net.url(number) for number in range(3)], folder, seed)
         try:
@@ -221,8 +217,8 @@ def test_no_read_is_stale_no_write_is_lost_and_no_watch_has_gaps(clusters, netwo
             servers.kill()
         member = cluster.leader()
         last = int(member.call("kv/range", key="AA==")["header"]["revision"])
-        written = everything_written(histories, member, revision, last)
-    history = recorded(histories, folder)
+        written = everything_written(member, revision, last)
+    history = recorded(folder)
     outcomes = [write.outcome for write in history.writes.values()]
     told = {each: outcomes.count(each) for each in ("ok", "conflict", "unknown", "refused")}
     events = sum(len(watch.events) for watch in history.watches.values())
@@ -231,7 +227,7 @@ def test_no_read_is_stale_no_write_is_lost_and_no_watch_has_gaps(clusters, netwo
     summary += f"{events} events of {len(history.watches)} watches, {len(written)} revisions, {len(faults.done)} faults"
     with capfd.disabled():
         print(f"\nhistory of seed {seed}: {summary}")  # noqa: T201 - the figures are of interest when all is well
-    assert histories.problems(history, written)[:10] == [], f"seed {seed}: {summary}"
+    assert problems(history, written)[:10] == [], f"seed {seed}: {summary}"
     assert history.operations >= OPERATIONS
     assert "Traceback" not in servers.errors()
     assert told["conflict"] > 0, "nobody was in anybody's way"

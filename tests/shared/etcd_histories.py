@@ -47,7 +47,7 @@ class Watch:
 
 @dataclass
 class History:
-    """What all servers have written down: see history_server.py."""
+    """What all servers have written down: see store/history_server.py."""
 
     writes: dict[str, Write] = field(default_factory=dict)
     reads: list[tuple[float, float, int, str, str | None, int]] = field(default_factory=list)

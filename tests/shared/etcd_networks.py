@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import socket
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -10,14 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-LOOPBACK = "127.0.0.1"
-
-
-def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.socket() as found:
-        found.bind((LOOPBACK, 0))
-        return int(found.getsockname()[1])
+from etcd_clusters import LOOPBACK, free_port
 
 
 @dataclass
@@ -133,7 +125,7 @@ class Cables:
             _ip("-n", place, "link", "set", "lo", "up")
 
     def seat(self, number: int) -> dict[str, Any]:
-        """Where a member is, as clusters.Member wants to know it."""
+        """Where a member is, as etcd_clusters.Member wants to know it."""
         around = ("ip", "netns", "exec", self._place(number))
         return {"host": self._host(number), "client": 2379, "peer": 2380, "around": around}
 

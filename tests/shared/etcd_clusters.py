@@ -1,4 +1,4 @@
-"""Members of etcd that a test starts, kills and pauses; networks.py has what stands between them."""
+"""Members of etcd that a test starts, kills and pauses; etcd_networks.py has what stands between them."""
 
 import json
 import shutil
@@ -180,7 +180,7 @@ def running(
     trust: ssl.SSLContext | None = None,
     net: Any = None,
 ) -> Iterator[EtcdCluster]:
-    """A cluster on loopback, or on a network of networks.py."""
+    """A cluster on loopback, or on a network of etcd_networks.py."""
     for attempt in range(ATTEMPTS):
         cluster = _cluster(folder / str(attempt), size, net, flags=(*FAST, *flags), trust=trust)
         try:
