@@ -20,7 +20,7 @@ import yaml
 from controller_manager.runtime.clock import Clock
 
 # An assertion that fails there says what differs, as it does in a test.
-pytest.register_assert_rewrite("kruise_admission")
+pytest.register_assert_rewrite("fake_server", "kruise_admission")
 
 # pytest-asyncio asks for the present loop before its first test, gets one made, and never closes it; told that there is
 # none, it makes none.

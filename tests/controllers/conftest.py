@@ -14,6 +14,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from lagging_cluster import answers_to
 
 from apiserver.api.errors import ApiError
 from controller_manager.planning.profile import NEWEST
@@ -106,19 +107,6 @@ def rehearse(plan: Generator[Any, Any, None], answers: Answers = lambda _: None)
     return done
 
 
-def answers_to(batch: Batch, answer: Answers) -> list[Any]:
-    """Answers as the manager gives them: a slow start stops after the first round with an error."""
-    replies: list[Any] = []
-    size = 1 if batch.slow_start else len(batch.requests)
-    while len(replies) < len(batch.requests):
-        found = [answer(request) for request in batch.requests[len(replies) : len(replies) + size]]
-        replies += found
-        if batch.slow_start and any(isinstance(reply, ApiError) for reply in found):
-            break
-        size *= 2
-    return replies + [None] * (len(batch.requests) - len(replies))
-
-
 def _calm(request: Any, names: Iterable[int]) -> Any:
     match request:
         case Create(obj=obj):
@@ -141,12 +129,6 @@ def _calm(request: Any, names: Iterable[int]) -> Any:
 @pytest.fixture(name="rehearse")
 def _rehearse() -> Callable[..., Rehearsal]:
     return rehearse
-
-
-@pytest.fixture(name="answers_to")
-def _answers_to() -> Callable[[Batch, Answers], list[Any]]:
-    """answers_to(batch, answer): what the manager tells a plan of a Batch."""
-    return answers_to
 
 
 @pytest.fixture

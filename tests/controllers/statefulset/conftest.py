@@ -1,202 +1,76 @@
 """A cluster in memory: a server's store, caches that lag behind it, pods that tests bring to life, one controller."""
 
 import copy
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
 
 import pytest
+from fake_server import FakeServer
+from lagging_cluster import LaggingCluster, Ran
 
-from apiserver.api.errors import ApiError, already_exists, conflict, not_found
 from controller_manager.controllers.statefulset import SPEC
 from controller_manager.planning.profile import NEWEST
 from controller_manager.planning.times import stamp
-from controller_manager.runtime.contract import (
-    Batch,
-    Create,
-    Delayed,
-    Delete,
-    Emit,
-    Later,
-    Patch,
-    Update,
-    key_of,
-)
+from controller_manager.runtime.contract import Delayed, Delete
 from controller_manager.runtime.kinds import CLAIM, CONTROLLER_REVISION, POD, STATEFUL_SET
 
 KINDS = (STATEFUL_SET, POD, CLAIM, CONTROLLER_REVISION)
 
 
-@dataclass
-class Ran:
-    """What one run of the controller did."""
+class Server(FakeServer):
+    """A server whose pods are stopped by their kubelets if they run, and whose controllers say what they patch."""
 
-    requests: list[Any] = field(default_factory=list)
-    events: list[str] = field(default_factory=list)
-    types: list[str] = field(default_factory=list)
-    later: list[float] = field(default_factory=list)
-    error: ApiError | None = None
+    def lingers(self, kind, found):
+        return kind is POD and found["status"]["phase"] == "Running"
 
-    def _names(self, verb: type, kind: Any) -> list[str]:
-        found = [r for r in self.requests if isinstance(r, verb) and r.kind == kind]
-        return [(r.key if isinstance(r, Delete | Patch) else key_of(r.obj)).partition("/")[2] for r in found]
-
-    @property
-    def made(self) -> list[str]:
-        return self._names(Create, POD)
-
-    @property
-    def deleted(self) -> list[str]:
-        return self._names(Delete, POD)
-
-    @property
-    def updated(self) -> list[str]:
-        return self._names(Update, POD)
-
-    @property
-    def claimed(self) -> list[str]:
-        return self._names(Create, CLAIM)
-
-    @property
-    def quiet(self) -> bool:
-        return not self.requests and not self.events and self.error is None
+    def patch(self, request, found):
+        assert request.body["metadata"]["uid"] == found["metadata"]["uid"]
+        return super().patch(request, found)
 
 
-class Cluster:
+class Cluster(LaggingCluster):
     """The server's truth, what caches know of it, and the StatefulSet controller.
 
     Attributes:
-        refuse: asked before each request: an ApiError is the answer.
         queue: keys that triggers, or a wait, asked to be run.
     """
 
-    def __init__(self, world, now: float, answers_to: Callable[..., list[Any]]) -> None:
-        self.world, self.now, self._answers_to = world, now, answers_to
-        self.objects: dict[Any, dict[str, Any]] = {kind: {} for kind in KINDS}
-        self.log: dict[Any, list[Any]] = {kind: [] for kind in KINDS}
-        self.seen: dict[Any, int] = dict.fromkeys(KINDS, 0)
-        self.own: dict[Any, int] = dict.fromkeys(KINDS, 0)
-        self.refuse: Callable[[Any], ApiError | None] = lambda _: None
+    def __init__(self, world, now: float) -> None:
+        super().__init__(SPEC, world, Server(KINDS, now))
+        self.objects, self.log = self.server.objects, self.server.log
+        self.store, self.drop = self.server.store, self.server.drop
         self.queue: set[str] = set()
         self.timers: dict[str, float] = {}
-        self.counts: Counter[str] = Counter()
-        self._uids = 0
-        self._revision = 100
-        for watch in SPEC.watches:
-            if watch.trigger is not None:
-                world.cache(watch.kind).listen(self._listener(watch.trigger))
 
-    def _listener(self, trigger):
-        def listen(change):
-            for key in trigger(self.world, change):
-                assert not isinstance(key, Delayed)
-                self.queue.add(key)
+    def wake(self, keys):
+        assert not any(isinstance(key, Delayed) for key in keys)
+        self.queue |= keys
 
-        return listen
+    @property
+    def now(self):
+        return self.server.now
 
-    # -- the server
+    @now.setter
+    def now(self, seconds):
+        self.server.now = seconds
 
-    def store(self, kind, obj):
-        self._revision += 1
-        obj = {"apiVersion": kind.api_version, "kind": kind.kind} | copy.deepcopy(obj)
-        meta = obj["metadata"] = {"namespace": "ns"} | obj["metadata"]
-        meta["resourceVersion"] = str(self._revision)
-        if "uid" not in meta:
-            self._uids += 1
-            meta["uid"], meta["creationTimestamp"] = f"uid-{self._uids}", stamp(self.now)
-        self.objects[kind][key_of(obj)] = obj
-        self.log[kind].append((obj, True))
-        return copy.deepcopy(obj)
+    @property
+    def refuse(self):
+        """Asked before each request: an ApiError is the answer."""
+        return self.server.refuse
 
-    def drop(self, kind, key):
-        obj = self.objects[kind].pop(key)
-        self._revision += 1
-        meta = obj["metadata"] | {"resourceVersion": str(self._revision)}
-        self.log[kind].append((obj | {"metadata": meta}, False))
-
-    def perform(self, request):
-        refused = self.refuse(request)
-        if refused is not None:
-            return refused
-        answer = self._perform(request)
-        self.own[request.kind] = len(self.log[request.kind])
-        return answer
-
-    def _perform(self, request):
-        kind, stored = request.kind, self.objects[request.kind]
-        key = key_of(request.obj) if isinstance(request, Create | Update) else request.key
-        if isinstance(request, Create):
-            return self._create(request, taken=key in stored)
-        if key not in stored:
-            return not_found(kind.group, kind.plural, key.partition("/")[2])
-        found = stored[key]
-        match request:
-            case Update():
-                return self._update(request, found)
-            case Patch(body=body):
-                return self.store(kind, _with_owners(found, body["metadata"]))
-            case Delete(uid=uid):
-                return self._delete(kind, key, uid)
-            case _:
-                return copy.deepcopy(found)
-
-    def _create(self, request, *, taken):
-        kind, obj = request.kind, request.obj
-        if taken:
-            return already_exists(kind.group, kind.plural, obj["metadata"]["name"])
-        return self.store(kind, obj | ({"status": {"phase": "Pending"}} if kind is POD else {}))
-
-    def _update(self, request, found):
-        obj, kind = request.obj, request.kind
-        if obj["metadata"]["resourceVersion"] != found["metadata"]["resourceVersion"]:
-            return conflict(kind.group, kind.plural, name=key_of(obj), why="the object has been modified")
-        new = found | {"status": obj["status"]} if request.subresource else obj
-        return found if new == found else self.store(kind, new)
-
-    def _delete(self, kind, key, uid):
-        found = self.objects[kind][key]
-        if uid and uid != found["metadata"]["uid"]:
-            return conflict(kind.group, kind.plural, name=key, why="the UID in the precondition does not match")
-        if kind is POD and found["status"]["phase"] == "Running":
-            if not found["metadata"].get("deletionTimestamp"):
-                self.store(kind, found | {"metadata": found["metadata"] | {"deletionTimestamp": stamp(self.now + 30)}})
-        else:
-            self.drop(kind, key)
-        return {}
-
-    # -- the caches
-
-    def deliver(self, kind, upto: int | None = None):
-        """Let the caches see the log of a kind up to a position."""
-        upto = len(self.log[kind]) if upto is None else upto
-        while self.seen[kind] < upto:
-            obj, there = self.log[kind][self.seen[kind]]
-            self.seen[kind] += 1
-            cache = self.world.cache(kind)
-            (cache.put if there else cache.remove)(copy.deepcopy(obj))
+    @refuse.setter
+    def refuse(self, answer):
+        self.server.refuse = answer
 
     def relist(self, kind):
         """Lose the events of a kind that were not seen yet; only what is left of them is."""
         self.seen[kind] = len(self.log[kind])
-        self.world.cache(kind).replace(copy.deepcopy(list(self.objects[kind].values())), self._revision)
-
-    def deliver_all(self):
-        for kind in KINDS:
-            self.deliver(kind)
-
-    # -- the controller
+        self.world.cache(kind).replace(copy.deepcopy(list(self.objects[kind].values())), self.server.revision)
 
     def run(self, key="ns/web", *, fresh=True, actions: int | None = None) -> Ran:
         """Run a key as the manager would: once its own writes were seen; it may be killed after so many actions."""
-        for kind in KINDS:
-            self.deliver(kind, None if fresh else max(self.own[kind], self.seen[kind]))
+        self.catch_up(fresh=fresh)
         self.queue.discard(key)
-        ran = Ran()
-        seen = SPEC.observe(self.world, key)
-        if seen is not None:
-            self._carry_out(SPEC.plan(seen, self.now), ran, actions)
+        ran = self.carry_out(key, actions)
         if ran.later:
             self.timers[key] = self.now + min(ran.later)
         if ran.error:
@@ -204,36 +78,6 @@ class Cluster:
         if fresh:
             self.deliver_all()
         return ran
-
-    def _carry_out(self, plan, ran, actions):
-        reply: Any = None
-        try:
-            while actions is None or actions > 0:
-                action = plan.throw(reply) if isinstance(reply, ApiError) else plan.send(reply)
-                reply = self._do(action, ran)
-                actions = None if actions is None else actions - 1
-            plan.close()
-        except StopIteration:
-            pass
-        except ApiError as error:
-            ran.error = error
-
-    def _do(self, action, ran):
-        match action:
-            case Emit(reason=reason, message=message, type=type_):
-                ran.events.append(f"{reason}: {message}")
-                ran.types.append(type_)
-            case Later(seconds=seconds):
-                ran.later.append(seconds)
-            case Batch():
-                return self._answers_to(action, partial(self._asked, ran))
-            case _:
-                return self._asked(ran, action)
-        return None
-
-    def _asked(self, ran, request):
-        ran.requests.append(request)
-        return self.perform(request)
 
     # -- what a person and the nodes do
 
@@ -261,10 +105,6 @@ class Cluster:
     def status(self):
         return self.objects[STATEFUL_SET]["ns/web"]["status"]
 
-    @property
-    def revisions(self):
-        return sorted(self.objects[CONTROLLER_REVISION].values(), key=lambda r: r["revision"])
-
     def images(self):
         return {p["metadata"]["name"]: p["spec"]["containers"][0]["image"] for p in self.objects[POD].values()}
 
@@ -284,7 +124,7 @@ class Cluster:
     def terminate(self, *names):
         """Pods are asked to go, as kubectl delete does."""
         for name in names:
-            self._delete(POD, f"ns/{name}", "")
+            self.server.delete(Delete(POD, f"ns/{name}"), self.pod(name))
 
     def gone(self, *names):
         """Pods that were asked to go are gone."""
@@ -324,17 +164,6 @@ class Cluster:
         raise AssertionError("the controller does not come to rest")
 
 
-def _with_owners(found, meta):
-    """The object after an adoption or a release."""
-    owners = found["metadata"].get("ownerReferences") or []
-    assert meta["uid"] == found["metadata"]["uid"]
-    for reference in meta["ownerReferences"]:
-        owners = [owner for owner in owners if owner["uid"] != reference["uid"]]
-        if "$patch" not in reference:
-            owners.append(reference)
-    return found | {"metadata": found["metadata"] | {"ownerReferences": owners}}
-
-
 def a_template(image):
     return {
         "metadata": {"labels": {"app": "web"}},
@@ -348,11 +177,11 @@ def template():
 
 
 @pytest.fixture
-def make_cluster(make_world, now, answers_to):
+def make_cluster(make_world, now):
     """make_cluster(set?, profile=…): a cluster with a StatefulSet of that spec, or with none."""
 
     def make(*sets, profile=NEWEST):
-        cluster = Cluster(make_world(SPEC, profile=profile), now, answers_to)
+        cluster = Cluster(make_world(SPEC, profile=profile), now)
         for one in sets:
             cluster.add(one)
         return cluster

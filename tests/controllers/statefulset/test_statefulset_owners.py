@@ -43,7 +43,7 @@ def test_s22_an_orphan_of_the_right_name_is_adopted(cluster):
 
     ran = found.run()
 
-    assert (ran._names(Patch, POD), ran.made) == (["web-1"], [])
+    assert (ran.names(Patch, POD), ran.made) == (["web-1"], [])
     assert found.pod("web-1")["metadata"]["ownerReferences"][0]["name"] == "web"
 
 
@@ -57,7 +57,7 @@ def test_s22_an_orphan_is_not_adopted_by_a_set_that_is_gone_by_now(cluster):
 
     ran = found.run()
 
-    assert not ran._names(Patch, POD)
+    assert not ran.names(Patch, POD)
     assert ran.error is not None
 
 
@@ -70,7 +70,7 @@ def test_s23_a_pod_belongs_to_the_set_of_the_longest_name(make_cluster, stateful
 
     assert cluster.queue == {"ns/web-1"}
     assert cluster.run("ns/web").quiet
-    assert cluster.run("ns/web-1")._names(Patch, POD) == ["web-1-0"]
+    assert cluster.run("ns/web-1").names(Patch, POD) == ["web-1-0"]
 
 
 def test_orphaned_revisions_are_adopted(cluster):
@@ -80,7 +80,7 @@ def test_orphaned_revisions_are_adopted(cluster):
 
     ran = found.run()
 
-    assert ran._names(Patch, CONTROLLER_REVISION) == [revision["metadata"]["name"]]
+    assert ran.names(Patch, CONTROLLER_REVISION) == [revision["metadata"]["name"]]
     assert len(found.revisions) == 1
     assert found.run().quiet
 

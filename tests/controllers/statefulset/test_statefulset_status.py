@@ -103,7 +103,7 @@ def test_what_the_server_finds_invalid_is_a_condition_until_it_goes_well(make_cl
     assert cluster.run().error.code == 422
     [condition] = cluster.status["conditions"]
     assert (condition["type"], condition["reason"]) == ("ReplicaFailure", "FailedCreate")
-    assert cluster.run()._names(Update, STATEFUL_SET) == []
+    assert cluster.run().names(Update, STATEFUL_SET) == []
     cluster.refuse = lambda _: None
     cluster.settle()
     assert "conditions" not in cluster.status

@@ -3,9 +3,11 @@
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
+from lagging_cluster import answers_to
 
 from apiserver.api.errors import ApiError, already_exists, conflict, not_found
 from apiserver.api.patch.merge_patch import apply as merged
@@ -161,27 +163,17 @@ class Lab:
                 ran.events.append(f"{reason}: {message}")
             case Later(seconds=wait):
                 ran.later.append(wait)
-            case Batch(requests=requests, slow_start=slow):
-                return self._batch(requests, ran, slow=slow)
+            case Batch():
+                return answers_to(action, partial(self._ask, ran))
             case Create() | Update() | Patch() | Delete():
-                ran.requests.append(action)
-                return self.perform(action)
+                return self._ask(ran, action)
             case _:
                 return self.perform(action) if hasattr(action, "kind") else None
         return None
 
-    def _batch(self, requests, ran, *, slow):
-        replies: list[Any] = []
-        size = 1 if slow else len(requests)
-        while len(replies) < len(requests):
-            part = requests[len(replies) : len(replies) + size]
-            ran.requests += part
-            found = [self.perform(request) for request in part]
-            replies += found
-            if slow and any(isinstance(reply, ApiError) for reply in found):
-                break
-            size *= 2
-        return replies + [None] * (len(requests) - len(replies))
+    def _ask(self, ran, request):
+        ran.requests.append(request)
+        return self.perform(request)
 
     # -- what tests see and do
 

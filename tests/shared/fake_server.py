@@ -1,0 +1,128 @@
+"""What an API server does with objects of a few kinds, as far as controllers and kubelets can tell: in memory."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from apiserver.api.errors import ApiError, already_exists, conflict, not_found
+from controller_manager.planning.times import stamp
+from controller_manager.runtime.contract import Create, Delete, Get, Patch, Update, key_of
+from controller_manager.runtime.kinds import POD
+
+
+class FakeServer:
+    """Objects in the namespace "ns", and what became of them.
+
+    Attributes:
+        now: its clock.
+        objects: kind → key → object.
+        log: kind → each state of its objects, in order, and whether the object was still there.
+        refuse: asked before each request of a controller: an ApiError is the answer.
+        revision: of what was written last.
+    """
+
+    def __init__(self, kinds, now: float) -> None:
+        self.now = now
+        self.objects: dict[Any, dict[str, Any]] = {kind: {} for kind in kinds}
+        self.log: dict[Any, list[Any]] = {kind: [] for kind in kinds}
+        self.refuse: Callable[[Any], ApiError | None] = lambda _: None
+        self.revision = 100
+        self._uids = 0
+
+    def store(self, kind, obj):
+        """Keep an object, which is new if it has no UID."""
+        self.revision += 1
+        obj = {"apiVersion": kind.api_version, "kind": kind.kind} | copy.deepcopy(obj)
+        meta = obj["metadata"] = {"namespace": "ns"} | obj["metadata"]
+        meta["resourceVersion"] = str(self.revision)
+        if "uid" not in meta:
+            self._uids += 1
+            meta |= {"uid": f"uid-{self._uids}", "creationTimestamp": stamp(self.now), "generation": 1}
+        self.objects[kind][key_of(obj)] = obj
+        self.log[kind].append((obj, True))
+        return copy.deepcopy(obj)
+
+    def drop(self, kind, key):
+        """Forget an object, and what the garbage collector deletes because of that."""
+        obj = self.objects[kind].pop(key)
+        self.revision += 1
+        self.log[kind].append((obj | {"metadata": obj["metadata"] | {"resourceVersion": str(self.revision)}}, False))
+        if kind is POD:
+            self.collect()
+
+    def collect(self):
+        """Do what the garbage collector would do: nothing, unless a test is about that."""
+
+    def change(self, kind, found, new):
+        """Store what is made of an object, if it is another."""
+        if new == found:
+            return found
+        if new.get("spec") != found.get("spec"):
+            new = new | {"metadata": new["metadata"] | {"generation": found["metadata"].get("generation", 0) + 1}}
+        return self.store(kind, new)
+
+    def delete(self, request, found):
+        """Delete an object, which stays for a while if it lingers."""
+        kind, key, uid = request.kind, request.key, request.uid
+        if uid and uid != found["metadata"]["uid"]:
+            return conflict(kind.group, kind.plural, name=key, why="the UID in the precondition does not match")
+        if not self.lingers(kind, found):
+            self.drop(kind, key)
+        elif not found["metadata"].get("deletionTimestamp"):
+            grace = {"deletionTimestamp": stamp(self.now + 30), "deletionGracePeriodSeconds": 30}
+            self.store(kind, found | {"metadata": found["metadata"] | grace})
+        return {}
+
+    def lingers(self, kind, found) -> bool:
+        """Whether an object is only marked when it is deleted: a pod that a kubelet has to stop."""
+        return kind is POD and "nodeName" in found["spec"]
+
+    def perform(self, request):
+        """The answer to a controller: an object, or an ApiError."""
+        if (refused := self.refuse(request)) is not None:
+            return refused
+        kind, stored = request.kind, self.objects[request.kind]
+        key = key_of(request.obj) if isinstance(request, Create | Update) else request.key
+        if isinstance(request, Create):
+            if key in stored:
+                return already_exists(kind.group, kind.plural, request.obj["metadata"]["name"])
+            return self.store(kind, request.obj | ({"status": {"phase": "Pending"}} if kind is POD else {}))
+        if key not in stored:
+            return not_found(kind.group, kind.plural, key.partition("/")[2])
+        deeds = {Update: self._update, Patch: self.patch, Delete: self.delete, Get: lambda _, found: found}
+        answer = deeds[type(request)](request, stored[key])
+        return answer if isinstance(answer, ApiError) else copy.deepcopy(answer)
+
+    def _update(self, request, found):
+        obj, kind = request.obj, request.kind
+        if obj["metadata"]["resourceVersion"] != found["metadata"]["resourceVersion"]:
+            return conflict(kind.group, kind.plural, name=key_of(obj), why="the object has been modified")
+        if request.subresource:
+            return self.change(kind, found, found | {"status": obj["status"]})
+        return self.change(kind, found, obj | ({"status": found["status"]} if "status" in found else {}))
+
+    def patch(self, request, found):
+        """Merge metadata, and conditions of a status, into an object."""
+        kind, meta, told = request.kind, found["metadata"], request.body.get("metadata", {})
+        if told.get("uid", meta["uid"]) != meta["uid"]:
+            return conflict(kind.group, kind.plural, name=request.key, why="the UID in the precondition does not match")
+        assert "ownerReferences" not in told or not request.subresource, "a status keeps them (podStatusStrategy)"
+        new = found | {"metadata": meta | _merged(meta, told)}
+        if conditions := request.body.get("status", {}).get("conditions"):
+            assert request.subresource == "status"
+            known = {each["type"]: each for each in found["status"].get("conditions", ())}
+            for each in conditions:
+                both = known.get(each["type"], {}) | each
+                known[each["type"]] = {name: value for name, value in both.items() if value is not None}
+            new = new | {"status": found["status"] | {"conditions": list(known.values())}}
+        return self.change(kind, found, new)
+
+
+def _merged(meta, told):
+    """What a patch makes of labels and annotations, and of owners, which have a merge of their own."""
+    merged = {name: meta.get(name, {}) | told[name] for name in ("labels", "annotations") if name in told}
+    if "ownerReferences" in told:
+        named = {owner["uid"] for owner in told["ownerReferences"]}
+        kept = [owner for owner in meta.get("ownerReferences") or () if owner["uid"] not in named]
+        merged["ownerReferences"] = [*kept, *(owner for owner in told["ownerReferences"] if "$patch" not in owner)]
+    return merged

@@ -1,0 +1,162 @@
+"""A controller beside a fake server, with caches that lag behind it."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from apiserver.api.errors import ApiError
+from controller_manager.runtime.contract import Batch, Create, Delete, Emit, Later, Patch, Update, key_of
+from controller_manager.runtime.kinds import CLAIM, CONTROLLER_REVISION, POD
+from controller_manager.runtime.meters import Measure
+
+
+def answers_to(batch: Batch, answer: Callable[[Any], Any]) -> list[Any]:
+    """Answers as the manager gives them: a slow start stops after the first round with an error."""
+    replies: list[Any] = []
+    size = 1 if batch.slow_start else len(batch.requests)
+    while len(replies) < len(batch.requests):
+        found = [answer(request) for request in batch.requests[len(replies) : len(replies) + size]]
+        replies += found
+        if batch.slow_start and any(isinstance(reply, ApiError) for reply in found):
+            break
+        size *= 2
+    return replies + [None] * (len(batch.requests) - len(replies))
+
+
+@dataclass
+class Ran:
+    """What one run of a controller did.
+
+    Attributes:
+        events: as the cluster tells them.
+        types: whether they are "Normal" or a "Warning".
+    """
+
+    requests: list[Any] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+    types: list[str] = field(default_factory=list)
+    later: list[float] = field(default_factory=list)
+    error: ApiError | None = None
+
+    def names(self, verb: type, kind: Any = POD) -> list[str]:
+        found = [request for request in self.requests if isinstance(request, verb) and request.kind == kind]
+        return [(r.key if isinstance(r, Delete | Patch) else key_of(r.obj)).partition("/")[2] for r in found]
+
+    @property
+    def made(self) -> list[str]:
+        return self.names(Create)
+
+    @property
+    def deleted(self) -> list[str]:
+        return self.names(Delete)
+
+    @property
+    def updated(self) -> list[str]:
+        return self.names(Update)
+
+    @property
+    def claimed(self) -> list[str]:
+        return self.names(Create, CLAIM)
+
+    @property
+    def quiet(self) -> bool:
+        return not self.requests and not self.events and self.error is None
+
+
+class LaggingCluster:
+    """A server, what caches know of it, and a controller; who may run when is a subclass's matter.
+
+    Attributes:
+        seen: kind → how much of the server's log the caches have seen.
+        own: kind → how much of it they have to have seen before the controller runs again.
+    """
+
+    def __init__(self, spec, world, server) -> None:
+        self.spec, self.world, self.server = spec, world, server
+        self.seen: dict[Any, int] = dict.fromkeys(server.objects, 0)
+        self.own: dict[Any, int] = dict.fromkeys(server.objects, 0)
+        for watch in spec.watches:
+            if watch.trigger is not None:
+                world.cache(watch.kind).listen(partial(self._listen, watch.trigger))
+
+    def _listen(self, trigger, change):
+        self.wake(set(trigger(self.world, change)))
+
+    def wake(self, keys) -> None:
+        """A trigger asks for runs of these keys."""
+        raise NotImplementedError
+
+    def told(self, event: Emit) -> str:
+        """How a run tells of an event."""
+        return f"{event.reason}: {event.message}"
+
+    # -- the caches
+
+    def deliver(self, kind, upto: int | None = None):
+        """Let the caches see the log of a kind up to a position."""
+        log = self.server.log[kind]
+        upto = len(log) if upto is None else upto
+        while self.seen[kind] < upto:
+            obj, there = log[self.seen[kind]]
+            self.seen[kind] += 1
+            cache = self.world.cache(kind)
+            (cache.put if there else cache.remove)(copy.deepcopy(obj))
+
+    def deliver_all(self):
+        for kind in self.seen:
+            self.deliver(kind)
+
+    def catch_up(self, *, fresh: bool) -> None:
+        """Let the caches see everything, or what the controller itself has written."""
+        for kind in self.seen:
+            self.deliver(kind, None if fresh else max(self.own[kind], self.seen[kind]))
+
+    # -- the controller
+
+    def carry_out(self, key: str, actions: int | None = None) -> Ran:
+        """Plan a key by what the caches show, and do so many actions of the plan, or all."""
+        ran = Ran()
+        if (seen := self.spec.observe(self.world, key)) is None:
+            return ran
+        plan, reply = self.spec.plan(seen, self.server.now), None
+        try:
+            while actions is None or actions > 0:
+                action = plan.throw(reply) if isinstance(reply, ApiError) else plan.send(reply)
+                reply = self._do(action, ran)
+                actions = None if actions is None else actions - 1
+            plan.close()
+        except StopIteration:
+            pass
+        except ApiError as error:
+            ran.error = error
+        return ran
+
+    def _do(self, action, ran):
+        match action:
+            case Emit():
+                ran.events.append(self.told(action))
+                ran.types.append(action.type)
+            case Later(seconds=seconds):
+                ran.later.append(seconds)
+            case Measure():
+                pass
+            case Batch():
+                return answers_to(action, partial(self._ask, ran))
+            case _:
+                return self._ask(ran, action)
+        return None
+
+    def _ask(self, ran, request):
+        ran.requests.append(request)
+        answer = self.server.perform(request)
+        self.own[request.kind] = len(self.server.log[request.kind])
+        return answer
+
+    # -- what people see
+
+    @property
+    def revisions(self):
+        """The revisions, oldest first."""
+        return sorted(self.server.objects[CONTROLLER_REVISION].values(), key=lambda each: each["revision"])

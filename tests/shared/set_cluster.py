@@ -1,0 +1,132 @@
+"""A cluster of one set, whose pods run on nodes with real kubelets."""
+
+from typing import Any
+
+from lagging_cluster import LaggingCluster, Ran
+
+from controller_manager.planning.stages.look import Place
+from controller_manager.planning.stages.pods import advance
+from controller_manager.runtime.contract import Delete
+from controller_manager.runtime.kinds import POD
+
+KEY = "ns/web"
+
+
+class SetCluster(LaggingCluster):
+    """The server, what caches know of it, nodes that run pods, and the controller of the set "web".
+
+    Attributes:
+        kind: of the set.
+        most: how many turns controller and nodes may take until they come to rest.
+        queue: whether a trigger, or a wait, asked for a run.
+    """
+
+    most = 400
+
+    def __init__(self, kind, spec, world, server) -> None:
+        super().__init__(spec, world, server)
+        self.kind = kind
+        self.queue, self.timer, self.node = True, float("inf"), 0
+
+    def wake(self, keys) -> None:
+        self.queue = self.queue or KEY in keys
+
+    @property
+    def now(self) -> float:
+        return self.server.now
+
+    def run(self, *, fresh=True, actions: int | None = None) -> Ran:
+        """Run the set as the manager would, once its own writes were seen; it may be killed after so many actions."""
+        self.catch_up(fresh=fresh)
+        self.queue = False
+        ran = self.carry_out(KEY, actions)
+        self.timer = min([self.timer, *(self.now + seconds for seconds in ran.later)])
+        self.queue = self.queue or ran.error is not None
+        if fresh:
+            self.deliver_all()
+        return ran
+
+    # -- the nodes
+
+    def work(self, *names: str) -> bool:
+        """Let the scheduler and the kubelets look at pods, or at some of them; False where nothing was to be done."""
+        before = len(self.server.log[POD])
+        for key, pod in sorted(self.server.objects[POD].items()):
+            if names and pod["metadata"]["name"] not in names:
+                continue
+            if "nodeName" not in pod["spec"]:
+                self.node = self.node % 3 + 1
+                self.server.store(POD, pod | {"spec": pod["spec"] | {"nodeName": f"node-{self.node}"}})
+            else:
+                self._look(key, pod)
+        return len(self.server.log[POD]) > before
+
+    def _look(self, key, pod):
+        address = f"10.244.0.{pod['metadata']['uid'].removeprefix('uid-')}"
+        step = advance(pod, Place(pod["spec"]["nodeName"], "172.18.0.2", address), self.now)
+        if step.gone:
+            self.server.drop(POD, key)
+        elif step.status is not None:
+            self.server.store(POD, pod | {"status": step.status})
+
+    def settle(self) -> list[Ran]:
+        """Let controller and nodes work until nothing is left to do but to wait; gives all runs."""
+        runs = []
+        for _ in range(self.most):
+            self.tidy()
+            self.deliver_all()
+            if self.queue:
+                runs.append(self.run())
+            elif not self.work():
+                return runs
+        raise AssertionError("the cluster does not come to rest")
+
+    def tidy(self) -> None:
+        """What others do before each turn: nothing, unless a test is about that."""
+
+    def tick(self, seconds: float) -> None:
+        """Let time pass."""
+        self.server.now += seconds
+        if self.timer <= self.now:
+            self.queue, self.timer = True, float("inf")
+
+    # -- what people do
+
+    def edit(self, **spec):
+        """Change fields of the set's spec."""
+        self.server.change(self.kind, self.set, self.set | {"spec": self.set["spec"] | spec})
+
+    def rolling(self, **strategy):
+        """Change fields of its updateStrategy.rollingUpdate."""
+        found = self.set["spec"]["updateStrategy"]
+        self.edit(updateStrategy=found | {"rollingUpdate": found["rollingUpdate"] | strategy})
+
+    def mark(self, name, **told):
+        """Labels or annotations of a pod change; those that are None go."""
+        pod = self.server.objects[POD][f"ns/{name}"]
+        meta = pod["metadata"]
+        for part, given in told.items():
+            merged = meta.get(part, {}) | given
+            meta = meta | {part: {key: value for key, value in merged.items() if value is not None}}
+        self.server.store(POD, pod | {"metadata": meta})
+
+    def take_down(self, *names):
+        """Containers of pods stop being ready."""
+        for name in names:
+            self.mark(name, annotations={"mockube.io/ready-after": "9000h"})
+            self.work(name)
+
+    def terminate(self, *names):
+        """Pods are asked to go, as kubectl delete does."""
+        for name in names:
+            self.server.delete(Delete(POD, f"ns/{name}"), self.server.objects[POD][f"ns/{name}"])
+
+    # -- what they see
+
+    @property
+    def set(self) -> Any:
+        return self.server.objects[self.kind][KEY]
+
+    @property
+    def status(self) -> Any:
+        return self.set["status"]
