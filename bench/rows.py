@@ -5,7 +5,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -323,21 +323,18 @@ def _pushed(server: Server) -> float:
         return _deliveries(watchers, began)
 
 
-def _watching(server: Server, path: str, *flags: str) -> "subprocess.Popen[str]":
-    command = [
-        str(HERE / "watchers.py"),
-        *flags,
-        "--",
-        f"{server.url}{path}",
-        server.token,
-        str(WATCHERS),
-        str(CREATES),
-    ]
-    watchers = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
-    assert watchers.stdout is not None
-    if watchers.stdout.readline() != "watching\n":
-        raise RuntimeError("the watchers could not begin")
-    return watchers
+@contextmanager
+def _watching(server: Server, path: str, *flags: str) -> Iterator["subprocess.Popen[str]"]:
+    what = (f"{server.url}{path}", server.token, str(WATCHERS), str(CREATES))
+    command = [sys.executable, str(HERE / "watchers.py"), *flags, "--", *what]  # a token may begin with a dash
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watchers:
+        try:
+            assert watchers.stdout is not None
+            if watchers.stdout.readline() != "watching\n":
+                raise RuntimeError("the watchers could not begin")
+            yield watchers
+        finally:
+            watchers.kill()  # they would wait for what does not come if this ends early
 
 
 def _deliveries(watchers: "subprocess.Popen[str]", began: float) -> float:
@@ -351,7 +348,6 @@ def create(server: Server, letters: str, count: int, path: str = PODS) -> float:
     """Create exactly so many pods; the time at which that began."""
     command = [
         str(HERE / "creators.py"),
-        "--",
         f"{server.url}{path}",
         server.token,
         letters,
