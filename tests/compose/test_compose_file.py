@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import compose_stack
 import pytest
 import yaml
 from check_jsonschema.builtin_schemas import get_builtin_schema
@@ -37,9 +38,9 @@ def words(service: Any) -> list[str]:
     return [*service["command"], *service["healthcheck"].get("test", [])] if "command" in service else []
 
 
-def test_it_is_what_the_compose_specification_allows(stacks: Any) -> None:
+def test_it_is_what_the_compose_specification_allows() -> None:
     assert faults(FILE) == []
-    assert faults(stacks.interpolated(FILE, stacks.settings())) == []
+    assert faults(compose_stack.interpolated(FILE, compose_stack.settings())) == []
 
 
 @pytest.mark.parametrize(
@@ -49,10 +50,10 @@ def test_the_schema_sees_what_is_wrong(harm: Any) -> None:
     assert faults({"services": {"a": {"image": "a"} | harm}})
 
 
-def test_the_settings_are_those_that_are_asked_for_and_no_secrets(stacks: Any) -> None:
+def test_the_settings_are_those_that_are_asked_for_and_no_secrets() -> None:
     asked = set(re.findall(r"\$\{(\w+)", TEXT))
-    assert set(stacks.settings()) == asked
-    assert all(value.isdecimal() for value in stacks.settings().values())
+    assert set(compose_stack.settings()) == asked
+    assert all(value.isdecimal() for value in compose_stack.settings().values())
 
 
 @each_service
@@ -130,9 +131,9 @@ def test_images_of_others_have_a_version_and_ours_are_built_and_never_pulled() -
 
 
 @each_service
-def test_what_it_reads_and_writes_is_in_a_volume(name: str, stacks: Any) -> None:
+def test_what_it_reads_and_writes_is_in_a_volume(name: str) -> None:
     service = SERVICES[name]
-    places = [*stacks.mounts(service), *(each.split(":")[0] for each in service.get("tmpfs", [])), "/dev/null"]
+    places = [*compose_stack.mounts(service), *(each.split(":")[0] for each in service.get("tmpfs", [])), "/dev/null"]
     for word in words(service):
         if "//" not in word:
             for path in PATH.findall(word):
@@ -175,22 +176,22 @@ def test_prometheus_scrapes_what_listens_under_the_jobs_of_the_other_settings() 
     assert targets == {"apiserver:6443", "controller-manager:10252"} <= listening()
 
 
-def test_prometheus_may_read_the_certificates_that_it_is_told_of(stacks: Any) -> None:
+def test_prometheus_may_read_the_certificates_that_it_is_told_of() -> None:
     (tls,) = (job["tls_config"] for job in PROMETHEUS["scrape_configs"] if "tls_config" in job)
     assert all(path.startswith("/etc/mockube/pki/") for path in tls.values())
     assert "insecure_skip_verify" not in tls
-    assert stacks.mounts(SERVICES["prometheus"])["/etc/mockube"] == "certificates"
+    assert compose_stack.mounts(SERVICES["prometheus"])["/etc/mockube"] == "certificates"
     assert SERVICES["prometheus"]["user"].split(":")[0] == SERVICES["certificates"]["user"].split(":")[0]
 
 
-def test_grafana_finds_prometheus_and_the_dashboards(stacks: Any) -> None:
+def test_grafana_finds_prometheus_and_the_dashboards() -> None:
     provisioning = ROOT / "docs/containers/grafana"
     (source,) = yaml.safe_load((provisioning / "datasources/prometheus.yml").read_text())["datasources"]
     assert (source["type"], source["isDefault"]) == ("prometheus", True)
     assert source["url"].removeprefix("http://") in listening()
     assert source["jsonData"]["timeInterval"] == PROMETHEUS["global"]["scrape_interval"]
     (provider,) = yaml.safe_load((provisioning / "dashboards/mockube.yml").read_text())["providers"]
-    folder = ROOT / stacks.mounts(SERVICES["grafana"])[provider["options"]["path"]]
+    folder = ROOT / compose_stack.mounts(SERVICES["grafana"])[provider["options"]["path"]]
     boards = [json.loads(path.read_text()) for path in folder.glob("*.json")]
     assert [board["templating"]["list"][0]["query"] for board in boards] == ["prometheus"]
 
@@ -211,9 +212,9 @@ def page() -> str:
     return (ROOT / "docs/containers.md").read_text()
 
 
-def test_the_page_tells_of_every_setting_and_its_value(stacks: Any) -> None:
+def test_the_page_tells_of_every_setting_and_its_value() -> None:
     table = page().partition("## Settings")[2].partition("\n\nOther flags")[0]
-    assert dict(re.findall(r"`(\w+)=(\w+)`", table)) == stacks.settings()
+    assert dict(re.findall(r"`(\w+)=(\w+)`", table)) == compose_stack.settings()
 
 
 def test_the_page_tells_of_every_volume_and_every_service() -> None:
@@ -226,7 +227,7 @@ def test_the_page_tells_of_every_volume_and_every_service() -> None:
     assert named == SERVICES.keys()
 
 
-def test_paths_in_containers_that_the_page_names_are_made_by_the_service_of_certificates(stacks: Any) -> None:
+def test_paths_in_containers_that_the_page_names_are_made_by_the_service_of_certificates() -> None:
     named = set(re.findall(r"(?:apiserver:|cat )(/etc/mockube/\S+)", page()))
     made = " ".join(SERVICES["certificates"]["command"])
     assert named == {"/etc/mockube/kubeconfig"}

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import compose_stack
 import pytest
 import yaml
 
@@ -18,8 +19,8 @@ SERVICES = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
 
 
 @pytest.fixture(scope="module")
-def pod_spec(stacks: Any) -> Any:
-    return stacks.manifest()[-1]["spec"]["template"]["spec"]
+def pod_spec() -> Any:
+    return compose_stack.manifest()[-1]["spec"]["template"]["spec"]
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +39,8 @@ def test_a_cluster_takes_it_without_a_warning_and_runs_it(kubectl: Kubectl) -> N
 
 
 @pytest.mark.kubectl
-def test_its_containers_are_a_cluster(
-    stacks: Any, etcd_path: None, kubectl_at: Callable[..., Kubectl], tmp_path: Path
-) -> None:
-    with stacks.standing_pod(tmp_path) as stack:
+def test_its_containers_are_a_cluster(etcd_path: None, kubectl_at: Callable[..., Kubectl], tmp_path: Path) -> None:
+    with compose_stack.standing_pod(tmp_path) as stack:
         kubectl = kubectl_at(stack.volume("certificates") / "kubeconfig")
         kubectl.told("create deployment web --image=nginx --replicas=2")
         kubectl.says("wait deployment web --for=condition=Available --timeout=60s", ".*condition met")
@@ -72,10 +71,8 @@ def test_images_are_those_of_compose(containers: Any) -> None:
 
 
 @pytest.mark.parametrize("where", ["compose.yaml", "mockube.yaml"])
-def test_flags_of_the_servers_are_flags_that_they_have(
-    where: str, containers: Any, stacks: Any, tmp_path: Path
-) -> None:
-    found = containers if where == "mockube.yaml" else stacks.interpolated(SERVICES, stacks.settings())
+def test_flags_of_the_servers_are_flags_that_they_have(where: str, containers: Any, tmp_path: Path) -> None:
+    found = containers if where == "mockube.yaml" else compose_stack.interpolated(SERVICES, compose_stack.settings())
     given = parser().parse_args(found["apiserver"]["command"][3:])
     assert given.secure_port == 6443
     assert given.etcd_servers.startswith("https://")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import compose_stack
 import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
@@ -28,9 +29,9 @@ def test_a_deployment_becomes_available_by_the_kubeconfig_for_the_host(kubectl: 
     kubectl.says("rollout status deployment web", ".*successfully rolled out")
 
 
-def test_there_are_as_many_nodes_as_the_settings_say(kubectl: Kubectl, stacks: Any) -> None:
+def test_there_are_as_many_nodes_as_the_settings_say(kubectl: Kubectl) -> None:
     names = kubectl.told("get nodes -o name").split()
-    assert names == [f"node/node-{number}" for number in range(1, int(stacks.settings()["MOCKUBE_NODES"]) + 1)]
+    assert names == [f"node/node-{number}" for number in range(1, int(compose_stack.settings()["MOCKUBE_NODES"]) + 1)]
 
 
 def test_logs_and_exec_find_their_way_from_one_container_to_the_other(kubectl: Kubectl) -> None:
