@@ -268,6 +268,8 @@ def _parsed(status: int, content: bytes) -> Json:
     except orjson.JSONDecodeError as error:
         said = content[:100].decode(errors="replace").strip()
         raise CallError(_UNAVAILABLE, f"no etcd answers there, but HTTP {status} and no JSON: {said!r}") from error
+    if not isinstance(told, dict) or (status == 200 and "header" not in told):
+        raise CallError(_UNAVAILABLE, f"no etcd answers there, but HTTP {status} and other JSON: {content[:100]!r}")
     if status == 200:
         return told
     message = told.get("message") or told.get("error") or f"HTTP {status}"
@@ -300,13 +302,20 @@ def _refusal(error: CallError, endpoint: str) -> StoreError:
 
 def _words(error: Exception) -> str:
     """What went wrong with a connection; not every error has words."""
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return f"its certificate is not trusted: {error.certificate_error}"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        number = error.os_error.errno
-        return os.strerror(number) if number else str(error)
-    if isinstance(error, aiohttp.ServerDisconnectedError):
-        return "it closed the connection without an answer"
-    if isinstance(error, aiohttp.ClientPayloadError):
-        return "the connection was closed in the middle of an answer"
-    return str(error) or f"no answer in {PATIENCE:.0f} s"
+    match error:
+        case aiohttp.ClientConnectorCertificateError():
+            told = f"its certificate is not trusted: {error.certificate_error}"
+        case aiohttp.ClientConnectorDNSError():
+            told = f"there is no host {error.host}"
+        case aiohttp.ClientConnectorSSLError():
+            told = f"no TLS is spoken there, or another one ({error.os_error.strerror or error.os_error})"
+        case aiohttp.ClientConnectorError():
+            said = os.strerror(error.os_error.errno) if error.os_error.errno else str(error.os_error)
+            told = said or "it closed the connection at once, as it does where no TLS is spoken"
+        case aiohttp.ServerDisconnectedError():
+            told = "it closed the connection without an answer"
+        case aiohttp.ClientPayloadError():
+            told = "the connection was closed in the middle of an answer"
+        case _:
+            told = str(error) or f"no answer in {PATIENCE:.0f} s"
+    return told

@@ -17,7 +17,7 @@ from etcd.access import ALL, Place
 from etcd.cluster import Cluster, Json
 from etcd.mvcc import Engine
 from etcd.pages import Pages
-from etcd.store import UNREADABLE, Away, Compacted, Damaged, Event, KeyValue, Page, StoreError, Unavailable
+from etcd.store import UNFINISHED, UNREADABLE, Away, Compacted, Damaged, Event, KeyValue, Page, StoreError, Unavailable
 
 log = logging.getLogger("etcd")
 
@@ -151,6 +151,8 @@ class Feed:
             return self.attach(key, value)
         except UNREADABLE as error:
             where = self.place.outside + key.removeprefix(self.place.inside)
+            if value == UNFINISHED:
+                raise Damaged(f"etcd has {where!r}: {value.decode()}") from error
             raise Damaged(
                 f"etcd has something under {where!r} that is not of this server ({error}): "
                 "name another prefix of keys, or delete it"

@@ -18,6 +18,10 @@ UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
 """What a caller's `attach` raises for a value that is none of its own."""
 
 
+UNFINISHED = b"A restore into this prefix has not ended. Run mockube restore again, with --force."
+"""The value of a key that is there while a state is not whole: who can read objects alone refuses it, and says this."""
+
+
 class KeyValue(NamedTuple):
     """One version of a key. `attached` is what the caller keeps beside the value; the store never looks into it."""
 

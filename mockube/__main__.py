@@ -28,7 +28,11 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is 2 where it cannot be done as asked."""
     given = _parser().parse_args(arguments)
-    code: int = given.run(given)
+    try:
+        code: int = given.run(given)
+    except KeyboardInterrupt:  # before the command itself sees to that
+        print("mockube: it was interrupted before it had begun", file=sys.stderr)
+        return 130
     return code
 
 

@@ -80,8 +80,8 @@ def _api_error(error: StoreError) -> ApiError | None:
         case Compacted():
             return errors.expired("The resourceVersion for the provided list is too old.")
         case Away(unknown=True):
-            told = f"etcd gave no answer, the request may have been carried out or not: {error}"
-            return errors.unavailable(told, seconds=RETRY_AFTER)
+            # without Retry-After: clients send again whatever is refused with that, and it might be done twice
+            return errors.unavailable(f"etcd gave no answer, the request may have been carried out or not: {error}")
         case Away():
             return errors.unavailable(f"etcd does not answer: {error}", seconds=RETRY_AFTER)
         case Unavailable():

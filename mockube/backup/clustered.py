@@ -13,7 +13,7 @@ from typing import Any, Final
 from etcd.access import ALL, Access
 from etcd.cluster import Cluster, Json
 from etcd.pages import answers
-from etcd.store import Away, Compacted, StoreError, TooLarge
+from etcd.store import UNFINISHED, Away, Compacted, StoreError, TooLarge
 from mockube.backup.archive import Archive, ArchiveError, Header, Record
 from mockube.backup.progress import Phase, Progress, counted
 from mockube.backup.wanted import Wanted
@@ -24,8 +24,6 @@ MOST_RAISED: Final = 3_000_000
 """By how many revisions a cluster is taken on at the most: by so many it takes from ten minutes to half an hour."""
 
 _MARK: Final = "mockube-restore"
-_UNDER_WAY: Final = b"A restore into this prefix has not ended. Run mockube restore again, with --force."
-"""No object, so that servers refuse to start on what has been restored in part."""
 _FILLERS: Final = 8
 """Transactions with objects that are under way at a time."""
 _BATCH: Final = 64
@@ -174,7 +172,7 @@ class Prefix:
         return Record(key, int(told["create_revision"]), int(told["mod_revision"]), value)
 
     async def _touch(self) -> None:
-        await self._write("/kv/put", {"key": self._mark, "value": b64encode(_UNDER_WAY).decode()})
+        await self._write("/kv/put", {"key": self._mark, "value": b64encode(UNFINISHED).decode()})
 
     async def _write(self, method: str, request: Json) -> Json:
         """What may be done twice, done until it is answered; raises StoreError."""
@@ -248,14 +246,15 @@ async def back_up(access: Access, wanted: Wanted, progress: Progress) -> Header:
     return header
 
 
-async def restore(archive: Archive, access: Access, progress: Progress, *, above: int, force: bool) -> int:
+async def restore(archive: Archive, access: Access, progress: Progress, *, above: int, named: bool, force: bool) -> int:
     """Put what a backup holds under a prefix; says at which revision the cluster is then.
 
     Args:
         archive: the backup, which has been checked.
         access: where the keys go.
         progress: is told how far it is.
-        above: all revisions are above this one; that of a backup of this very cluster are anyway.
+        above: all revisions are above this one; those of the cluster that the backup is of are anyway.
+        named: whether somebody has named that one, so that it holds for that cluster as well.
         force: delete what is under the prefix.
 
     Raises:
@@ -265,7 +264,11 @@ async def restore(archive: Archive, access: Access, progress: Progress, *, above
     prefix = Prefix(access)
     try:
         found = await prefix.look()
-        missing = 0 if found.cluster == archive.header.cluster else above - found.revision
+        if not force:
+            await prefix.require_whole()
+        # one that was made anew by the same flags has the id of the old one, but not its revisions
+        goes_on = found.cluster == archive.header.cluster and found.revision >= archive.header.revision
+        missing = 0 if goes_on and not named else above - found.revision
         _require(found, prefix.name, missing, force=force)
         if found.count:
             progress.say(f"What {prefix.name} has, {counted(found.count, 'key')}, is deleted, as --force says")

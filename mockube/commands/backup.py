@@ -51,8 +51,10 @@ def _back_up(given: argparse.Namespace) -> None:
     from mockube.backup.wanted import Wanted
 
     store, path = chosen(given), given.file.expanduser().absolute()
-    if path.is_dir() or not path.parent.is_dir():
+    if path.name == "-" or path.is_dir() or not path.parent.is_dir():
         raise ArchiveError(f"{path} cannot be written: name a file in a directory that exists")
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise ArchiveError(f"{path} is no regular file, and would be replaced by one: name another")
     if not given.force:
         refuse_existing(path)
     wanted = Wanted(path, replace=given.force, files=read_pki(store.data_dir) if given.with_pki else {})

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from mockube.backup.archive import Archive
     from mockube.backup.progress import Progress
 
+_HIGHEST: Final = 2**62
+"""The highest resourceVersion to restore above: there is room for as many again."""
 _DESCRIPTION: Final = """\
 Put all objects of a backup into an empty store, which need not be of the kind that the backup is of. The file is
 checked before anything is written. All objects get new revisions, above those that clients may have seen of the old
@@ -75,24 +77,26 @@ def _restore(given: argparse.Namespace) -> None:
     with _own(store, with_pki=given.with_pki):
         if given.with_pki and not given.force:
             require_no_pki(store.data_dir)
-        revision = _fill(store, archive, progress, above=above, force=given.force)
+        revision = _fill(store, archive, progress, above=above, given=given)
         if given.with_pki:
             write_pki(store.data_dir, archive.files)
     if not given.quiet:
         print(f"{counted(archive.header.count, 'object')} restored into {store.name}, at revision {revision:,}.")
 
 
-def _fill(store: Chosen, archive: "Archive", progress: "Progress", *, above: int, force: bool) -> int:
+def _fill(store: Chosen, archive: "Archive", progress: "Progress", *, above: int, given: argparse.Namespace) -> int:
     if store.access is not None:
         import asyncio
 
         from mockube.backup import clustered
 
-        return asyncio.run(clustered.restore(archive, store.access, progress, above=above, force=force))
+        named = given.above is not None
+        work = clustered.restore(archive, store.access, progress, above=above, named=named, force=given.force)
+        return asyncio.run(work)
     from mockube.backup import embedded
 
     assert store.database is not None
-    return embedded.restore(archive, store.database, progress, above=above, force=force)
+    return embedded.restore(archive, store.database, progress, above=above, force=given.force)
 
 
 def _own(store: Chosen, *, with_pki: bool) -> contextlib.AbstractContextManager[None]:
@@ -106,6 +110,6 @@ def _own(store: Chosen, *, with_pki: bool) -> contextlib.AbstractContextManager[
 
 
 def _revision(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text} is no resourceVersion: give a number")
+    if not text.isdecimal() or int(text) > _HIGHEST:
+        raise argparse.ArgumentTypeError(f"{text} is no resourceVersion: give a number up to {_HIGHEST}")
     return int(text)

@@ -93,12 +93,13 @@ def chosen(given: argparse.Namespace) -> Chosen:
 
 def carried_out(work: Callable[[argparse.Namespace], None], given: argparse.Namespace) -> int:
     """Do what a command line asks for; the exit code, after a line that says why if it could not be done."""
+    before = signal.signal(signal.SIGTERM, _interrupt)  # before imports, which take a while
+
     from apiserver.config import ConfigError
     from etcd.store import StoreError
     from mockube.backup.archive import ArchiveError
     from mockube.files import InUseError
 
-    before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         work(given)
     except (ConfigError, StoreError, ArchiveError, InUseError) as error:
@@ -115,7 +116,9 @@ def carried_out(work: Callable[[argparse.Namespace], None], given: argparse.Name
 
 
 def _interrupt(*_: Any) -> None:
-    """End as by Ctrl-C, which cleans up."""
+    """End as by Ctrl-C, which cleans up; also where that is ignored, as in what a script runs in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     os.kill(os.getpid(), signal.SIGINT)
 
 

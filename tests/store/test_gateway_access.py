@@ -151,8 +151,25 @@ async def test_plain_http_to_an_etcd_with_tls_is_told(opened, secured):
 
 @failed_handshake
 async def test_tls_to_an_etcd_without_is_told(opened, shared_etcd):
-    with pytest.raises(Away, match=r"(?i)wrong.version|record layer|ssl"):
+    with pytest.raises(Away, match="no TLS is spoken"):
         await opened(shared_etcd.url.replace("http", "https"))
+
+
+async def test_a_host_that_there_is_not_is_named(opened):
+    with pytest.raises(Away, match=r"no\.such\.host\.invalid:2379: there is no host no\.such\.host\.invalid"):
+        await opened("http://no.such.host.invalid:2379")
+
+
+async def test_something_else_that_speaks_json_is_no_etcd(opened):
+    async def answer(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n{"ok":true}')
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(Away, match="no etcd answers there, but HTTP 200 and other JSON"):
+            await opened(f"http://127.0.0.1:{port}")
 
 
 @pytest.mark.parametrize("wrong", ["authority", "certificate", "key"])

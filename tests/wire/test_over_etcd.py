@@ -320,6 +320,21 @@ async def test_without_etcd_writes_are_refused_for_a_moment_and_watches_wait(ope
     assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "b")
 
 
+async def test_a_write_that_a_silent_etcd_may_have_carried_out_is_not_asked_for_again(opened, clusters, tmp_path):
+    with clusters.running(tmp_path / "etcd") as etcd:
+        async with opened(config(etcd.url)) as api:
+            (member,) = etcd.members
+            member.pause()
+            try:
+                unanswered = await api.post(CONFIG_MAPS, {"metadata": {"generateName": "a-"}})
+            finally:
+                member.resume()
+            assert unanswered.code == 503
+            assert "the request may have been carried out or not" in unanswered.message
+            assert "Retry-After" not in unanswered.headers, "client-go would make another one"
+            assert "retryAfterSeconds" not in unanswered.json.get("details", {})
+
+
 async def test_what_etcd_refuses_is_told_in_its_words(opened, clusters, tmp_path):
     with clusters.running(tmp_path / "etcd", flags=("--quota-backend-bytes", "2000000")) as etcd:
         async with opened(config(etcd.url)) as api:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,6 +87,30 @@ def test_a_cluster_goes_on_from_its_own_revisions(
     assert store.objects() == {"/registry/a/a": b"{}"}
 
 
+def test_a_cluster_made_anew_by_the_same_flags_has_the_same_id_and_comes_above_the_old_one(
+    clusters: Any, clustered: Any, done: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    with clusters.running(tmp_path / "etcd") as cluster:
+        (member,) = cluster.members
+        store = clustered(cluster.url)
+        for number in range(50):
+            store.fill({"/registry/a/a": str(number).encode()})
+        done("backup", file, *store.flags)
+        old = header(file)
+        member.kill()
+        shutil.rmtree(member.folder)
+        member.start()
+        member.wait()
+        done("restore", file, *store.flags, "--above", "60")
+        revision, versions = store.revisions()
+        assert (min(versions) > 60, revision > 60) == (True, True)
+        done("restore", file, *store.flags, "--force", "--above", "500")
+        assert min(store.revisions()[1]) > 500, "what is named holds in the same cluster, too"
+        done("backup", tmp_path / "again", *store.flags)
+        assert header(tmp_path / "again")["cluster"] == old["cluster"]
+
+
 @pytest.mark.parametrize("name", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_restore_leaves_an_empty_prefix(
     archive: Path, cluster: str, clustered: Any, started: Any, name: signal.Signals
@@ -127,8 +152,13 @@ def test_what_a_killed_restore_leaves_is_taken_for_no_store_until_it_is_done_aga
         check=False,
     )
     assert ended.returncode == 2
-    assert "/registry/mockube-restore" in ended.stderr
+    assert (
+        "'/registry/mockube-restore': A restore into this prefix has not ended. Run mockube restore again"
+        in ended.stderr
+    )
     assert "Traceback" not in ended.stderr
+    ended = run("restore", archive, *store.flags, "--above", "0")
+    assert (ended.returncode, ended.stderr.count("a restore has not ended there: run it again with --force")) == (2, 1)
     done("restore", archive, *store.flags, "--above", "0", "--force")
     assert store.objects() == OBJECTS
 

@@ -216,6 +216,48 @@ def test_a_full_disk_leaves_no_file_and_no_store(embedded: Any, run: Any, done: 
     assert store.objects() == before
 
 
+@pytest.mark.parametrize("made", [os.mkfifo, lambda path: path.symlink_to("elsewhere")], ids=["a pipe", "a link"])
+def test_what_is_no_regular_file_is_not_replaced_by_one(
+    embedded: Any, refused: Any, tmp_path: Path, made: Callable[[Path], None]
+) -> None:
+    file = tmp_path / "file"
+    made(file)
+    before = file.lstat()
+    assert "is no regular file, and would be replaced by one" in refused(
+        "backup", file, *embedded("old").flags, "--force"
+    )
+    assert file.lstat() == before
+
+
+def test_a_dash_is_no_file(embedded: Any, refused: Any) -> None:
+    assert "name a file in a directory that exists" in refused("backup", "-", *embedded("old").flags)
+
+
+def test_no_revision_is_higher_than_there_is_room_for(archive: Path, embedded: Any, refused: Any) -> None:
+    assert f"{2**63} is no resourceVersion" in refused(
+        "restore", archive, *embedded("new").flags, "--above", str(2**63)
+    )
+
+
+def test_who_is_told_to_end_does_so_though_interrupts_are_ignored(embedded: Any, started: Any, tmp_path: Path) -> None:
+    """As those of a script's jobs in the background are."""
+    store, file = embedded("old"), tmp_path / "files" / "all.backup"
+    file.parent.mkdir()
+    store.fill({f"/registry/a/{number}": number.to_bytes(4, "big") * 1000 for number in range(10_000)})
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process: subprocess.Popen[str] = started("backup", file, *store.flags)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert process.stderr
+    assert process.stderr.readline().startswith("Reading ")
+    process.terminate()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.endswith("mockube: it was interrupted, and nothing half done is left\n")
+    assert names(file.parent) == set()
+
+
 @pytest.mark.parametrize("name", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_backup_leaves_no_file(
     embedded: Any, started: Any, tmp_path: Path, name: signal.Signals
