@@ -136,8 +136,10 @@ class Attach:
                 self._rows[row.storage_prefix] = row
 
     def __call__(self, key: str, value: bytes) -> Attached:
-        """The labels and fields of the object under a key."""
+        """The labels and fields of the object under a key; raises one of UNREADABLE where there is none."""
         obj: Obj = orjson.loads(value)
+        if not obj["metadata"].get("name"):
+            raise ValueError("it has no metadata.name")
         resource = self._resource(key)
         if resource is not None:
             return attached(resource, obj)

@@ -19,6 +19,9 @@ Feed = Callable[[bytes], None]
 """Takes the bytes of a stream."""
 
 CONNECT_SECONDS = 30.0
+SILENCE_SECONDS = 90.0
+"""A stream of which nothing has come for so long is given up: its peer may hang, whose system keeps the connection. An
+API server tells the revision every 60 s (cacher's defaultBookmarkFrequency); client-go has HTTP/2's pings for it."""
 SWEEP_SECONDS = 1.0
 """How often it is looked for exchanges whose time is up."""
 _KEEP_ALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
@@ -89,9 +92,14 @@ class Connection(asyncio.Protocol):
 
     Args:
         freed: told when an exchange has ended, or the connection has.
+
+    Attributes:
+        heard: when something came last, on the loop's clock.
     """
 
     def __init__(self, freed: "Callable[[Connection], None]") -> None:
+        self._loop = asyncio.get_running_loop()
+        self.heard = self._loop.time()
         self._asked: Asked | None = None
         self._freed = freed
         self._transport: asyncio.Transport | None = None
@@ -134,6 +142,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Something came."""
         self._began = True
+        self.heard = self._loop.time()
         asked = self._asked
         if asked is None:
             self.abort()  # nobody asked
@@ -260,7 +269,7 @@ class Pool:
             seconds: after which the stream is broken off.
 
         Raises:
-            LostError: no connection could be had, it broke, time was up, or what came is no HTTP.
+            LostError: no connection could be had, it broke or fell silent, time was up, or what came is no HTTP.
         """
         connection = await self._connect(_nothing)
         asked = Asked(message, self._loop.create_future(), feed=feed)
@@ -269,10 +278,16 @@ class Pool:
         try:
             connection.begin(asked)
             async with asyncio.timeout(seconds):
-                return await asked.reply
+                while not asked.reply.done():
+                    left = connection.heard + SILENCE_SECONDS - self._loop.time()
+                    if left <= 0:
+                        raise LostError(f"nothing came for {SILENCE_SECONDS:g} s")
+                    await asyncio.wait([asked.reply], timeout=left)
+                return asked.reply.result()
         except TimeoutError as error:
             raise LostError(f"no answer within {seconds:g} s") from error
         finally:
+            asked.reply.cancel()
             self._streams -= 1
             self._open.discard(connection)
             connection.abort()

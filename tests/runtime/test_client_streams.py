@@ -47,3 +47,24 @@ async def test_a_stream_is_broken_off_by_what_its_feed_raises_and_when_its_time_
             await client.stream("/x", refuse, seconds=20)
         with pytest.raises(ApiError, match="no answer within"):
             await client.stream("/x", lambda _: None, seconds=0.01)
+
+
+async def test_a_stream_that_falls_silent_is_given_up_and_one_that_tells_something_now_and_then_is_not(
+    asked, serve, monkeypatch
+):
+    monkeypatch.setattr("controller_manager.runtime.connection.SILENCE_SECONDS", 0.3)
+    fed = []
+
+    async def handle(request):
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for _ in range(6):
+            await response.write(b"x")
+            await asyncio.sleep(0.1)
+        await asyncio.Event().wait()
+        return response
+
+    async with asked(await serve(handle)) as client:
+        with pytest.raises(ApiError, match=r"nothing came for 0\.3 s"):
+            await client.stream("/x?watch=true", fed.append, seconds=20)
+    assert b"".join(fed) == b"x" * 6

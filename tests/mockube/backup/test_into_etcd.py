@@ -153,7 +153,7 @@ def test_what_a_killed_restore_leaves_is_taken_for_no_store_until_it_is_done_aga
     )
     assert ended.returncode == 2
     assert (
-        "'/registry/mockube-restore': A restore into this prefix has not ended. Run mockube restore again"
+        "/registry/mockube-restore': A restore into this prefix has not ended. Run mockube restore again"
         in ended.stderr
     )
     assert "Traceback" not in ended.stderr
