@@ -298,7 +298,11 @@ def _limit_flags(flags: argparse.ArgumentParser) -> None:
         action="store_true",
         help="empty deleted namespaces, and hold volumes in use, by a controller manager instead of here",
     )
-    add("--until-stdin-ends", action="store_true", help="stop when standard input ends: for keepers that may die")
+    add(
+        "--until-stdin-ends",
+        action="store_true",
+        help="stop when standard input ends, and say what it says: for keepers",
+    )
     add("--install-kruise", action="store_true", help="make the definitions of OpenKruise's workloads (apps.kruise.io)")
 
 

@@ -89,8 +89,10 @@ def _stop_signal(*, with_input: bool) -> asyncio.Event:
 
 
 def _read_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    """Forget what standard input says; its end is the signal."""
-    if not os.read(0, 4096):
+    """Say what standard input says, by which keepers know that this process does not hang; its end is the signal."""
+    if said := os.read(0, 4096):
+        os.write(1, said)
+    else:
         loop.remove_reader(0)
         stop.set()
 

@@ -136,7 +136,11 @@ def _server_flags(group: "argparse._ArgumentGroup") -> None:
         metavar="HOST:PORT",
         help="where /metrics, /healthz and /readyz are; port 0 is any free one, 0 alone is nowhere",
     )
-    add("--until-stdin-ends", action="store_true", help="stop when standard input ends: for keepers that may die")
+    add(
+        "--until-stdin-ends",
+        action="store_true",
+        help="stop when standard input ends, and say what it says: for keepers",
+    )
     add("--metrics-any-port", action="store_true", help="take any free port where that of the metrics is taken")
     add(
         "-v",

@@ -1,4 +1,4 @@
-"""A process that is kept alive: started again with growing patience when it dies, and stopped with its keeper."""
+"""A process that is kept alive: started again with growing patience when it dies or hangs, stopped with its keeper."""
 
 import asyncio
 import contextlib
@@ -16,6 +16,10 @@ CALM = 60.0
 """Seconds of life after which the waits begin anew."""
 PATIENCE = 10.0
 """Seconds that a process may take to stop before it is killed."""
+PULSE = 5.0
+"""Seconds between two questions whether a process hangs."""
+HUNG = 30.0
+"""Seconds without an answer after which it does: it is killed, since clients would wait for it."""
 UNUSABLE = 2
 """The exit code of a program that cannot do what its arguments ask: starting it again would not help."""
 
@@ -74,9 +78,28 @@ async def _run(command: Sequence[str], ready: Callable[[str], None]) -> int:
     try:
         if line := await process.stdout.readline():
             ready(line.decode(errors="replace").strip())
+            await _feel_pulse(process, _name(command))
         return await process.wait()
     finally:
         await asyncio.shield(_stop(process))
+
+
+async def _feel_pulse(process: asyncio.subprocess.Process, name: str) -> None:
+    """Ask a process from time to time for a sign of life until it has ended; one that gives none is killed."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    while True:
+        with contextlib.suppress(ConnectionError):
+            process.stdin.write(b"\n")
+        try:
+            async with asyncio.timeout(HUNG):
+                if not await process.stdout.readline():
+                    return
+        except TimeoutError:
+            log.warning("%s has given no sign of life for %.0f s and is killed", name, HUNG)
+            process.kill()
+            return
+        await asyncio.sleep(PULSE)
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:

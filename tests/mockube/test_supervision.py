@@ -1,0 +1,71 @@
+"""Processes that are kept alive: those that hang are started again, those that answer are left alone."""
+
+import asyncio
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from mockube import supervision
+from mockube.supervision import Told, supervised
+
+ANSWERS = "import sys; print('ready', flush=True); [print(line, end='', flush=True) for line in sys.stdin]"
+HANGS = "import sys, time; print('ready', flush=True); time.sleep(600)"
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, seconds in {"PULSE": 0.05, "HUNG": 1.0, "FIRST_WAIT": 0.05}.items():
+        monkeypatch.setattr(supervision, name, seconds)
+
+
+async def starts(program: str, seconds: float) -> int:
+    """How often a program is started in so many seconds, or until it has been twice."""
+    lines: list[str] = []
+    twice = asyncio.Event()
+
+    def ready(line: str) -> None:
+        lines.append(line)
+        if len(lines) == 2:
+            twice.set()
+
+    async with supervised([sys.executable, "-c", program], Told(ready, lambda: None)):
+        try:
+            async with asyncio.timeout(seconds):
+                await twice.wait()
+        except TimeoutError:
+            pass
+    return len(lines)
+
+
+async def test_a_process_that_hangs_is_killed_and_started_again(caplog: pytest.LogCaptureFixture) -> None:
+    assert await starts(HANGS, 30) == 2
+    assert "has given no sign of life for 1 s and is killed" in caplog.text
+
+
+async def test_a_process_that_answers_is_left_alone() -> None:
+    assert await starts(ANSWERS, 2.5) == 1
+
+
+async def test_a_process_that_ends_is_started_again() -> None:
+    assert await starts("print('ready')", 30) == 2
+
+
+def says_what_it_is_told_and_ends_with_its_input(module: str, *flags: str) -> bool:
+    command = [sys.executable, "-m", module, *flags, "--until-stdin-ends"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stdout.readline().startswith("ready")
+        process.stdin.write("\n")
+        process.stdin.flush()
+        said = process.stdout.readline()
+        process.stdin.close()
+        return (said, process.wait(30)) == ("\n", 0)
+
+
+def test_both_servers_give_signs_of_life(up: Any) -> None:
+    assert says_what_it_is_told_and_ends_with_its_input("apiserver", "--secure-port=0")
+    flags = ("--kubeconfig", str(up().kubeconfig), "--controllers=namespace", "--metrics-bind-address=0")
+    assert says_what_it_is_told_and_ends_with_its_input("controller_manager", *flags)
