@@ -149,7 +149,9 @@ async def _open(config: Config, attach: Attach) -> Store:
     try:
         return await open_store(config.store, attach=attach, access=etcd_access(config.etcd))
     except Away as error:
-        raise ConfigError(f"{error}; start it, or name members that run") from error
+        raise ConfigError(
+            f"{error}; see that it runs there, and that --etcd-servers and the other --etcd flags say how it is reached"
+        ) from error
     except StoreError as error:
         raise ConfigError(str(error)) from error
 

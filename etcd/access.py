@@ -40,7 +40,8 @@ class Credentials:
                 context.load_cert_chain(self.certificate, self.key or None)
         except OSError as error:  # which errors of TLS are too
             files = ", ".join(filter(None, (self.authority, self.certificate, self.key)))
-            raise StoreError(f"the certificates for etcd ({files}) cannot be used: {error}") from error
+            why = str(error) if self.key or not self.certificate else "there is no key in it, and none is named"
+            raise StoreError(f"the certificates for etcd ({files}) cannot be used: {why}") from error
         return context
 
 

@@ -158,7 +158,7 @@ class Cluster:
             self._pass_by(at)
             if sent and not again:
                 raise Away(f"etcd may or may not have done it: {why[-1]}", unknown=True)
-        raise Away(f"no member of the etcd cluster answers ({'; '.join(why)})")
+        raise Away(f"no member of the etcd cluster answers ({'; '.join(dict.fromkeys(why))})")
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:

@@ -183,8 +183,9 @@ class Feed:
             try:
                 await self._follow_or_read()
             except StoreError as error:
+                is_new = str(error) != self.trouble
                 self.trouble = str(error)
-                log.warning("the watch of etcd broke off and begins anew: %s", error)
+                log.log(logging.WARNING if is_new else logging.DEBUG, "the watch of etcd begins anew: %s", error)
             except Exception as error:
                 self.trouble = f"the watch of etcd failed: {error!r}"
                 log.exception("the watch of etcd failed and begins anew")

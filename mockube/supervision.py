@@ -78,28 +78,34 @@ async def _run(command: Sequence[str], ready: Callable[[str], None]) -> int:
     try:
         if line := await process.stdout.readline():
             ready(line.decode(errors="replace").strip())
-            await _feel_pulse(process, _name(command))
-        return await process.wait()
+        ended = asyncio.ensure_future(process.wait())
+        while not await _has_ended(ended):
+            if not await _is_alive(process):
+                log.warning("%s has given no sign of life for %.0f s and is killed", _name(command), HUNG)
+                process.kill()
+        return await ended
     finally:
         await asyncio.shield(_stop(process))
 
 
-async def _feel_pulse(process: asyncio.subprocess.Process, name: str) -> None:
-    """Ask a process from time to time for a sign of life until it has ended; one that gives none is killed."""
+async def _has_ended(ended: "asyncio.Future[int]") -> bool:
+    done, _ = await asyncio.wait([ended], timeout=PULSE)
+    return bool(done)
+
+
+async def _is_alive(process: asyncio.subprocess.Process) -> bool:
+    """Whether a process says what it is told, or has ended, rather than to hang."""
     assert process.stdin is not None
     assert process.stdout is not None
-    while True:
-        with contextlib.suppress(ConnectionError):
-            process.stdin.write(b"\n")
-        try:
-            async with asyncio.timeout(HUNG):
-                if not await process.stdout.readline():
-                    return
-        except TimeoutError:
-            log.warning("%s has given no sign of life for %.0f s and is killed", name, HUNG)
-            process.kill()
-            return
-        await asyncio.sleep(PULSE)
+    if process.stdin.is_closing():
+        return True
+    process.stdin.write(b"\n")
+    try:
+        async with asyncio.timeout(HUNG):
+            await process.stdout.readline()
+    except TimeoutError:
+        return False
+    return True
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:

@@ -3,14 +3,17 @@
 import asyncio
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+import uvloop
 
 from mockube import supervision
 from mockube.supervision import Told, supervised
 
 ANSWERS = "import sys; print('ready', flush=True); [print(line, end='', flush=True) for line in sys.stdin]"
+ENDS = "import sys; print('ready', flush=True); [print(sys.stdin.readline(), end='', flush=True) for _ in range(3)]"
 HANGS = "import sys, time; print('ready', flush=True); time.sleep(600)"
 
 
@@ -39,17 +42,17 @@ async def starts(program: str, seconds: float) -> int:
     return len(lines)
 
 
-async def test_a_process_that_hangs_is_killed_and_started_again(caplog: pytest.LogCaptureFixture) -> None:
-    assert await starts(HANGS, 30) == 2
-    assert "has given no sign of life for 1 s and is killed" in caplog.text
-
-
-async def test_a_process_that_answers_is_left_alone() -> None:
-    assert await starts(ANSWERS, 2.5) == 1
-
-
-async def test_a_process_that_ends_is_started_again() -> None:
-    assert await starts("print('ready')", 30) == 2
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+@pytest.mark.parametrize(
+    ("program", "seconds", "times"),
+    [(HANGS, 30, 2), (ANSWERS, 2.5, 1), (ENDS, 30, 2), ("print('ready')", 30, 2)],
+    ids=["one that hangs", "one that answers", "one that ends while it answers", "one that ends"],
+)
+def test_who_hangs_or_ends_is_started_again_and_who_answers_is_left_alone(
+    run: Callable[[Any], int], program: str, seconds: float, times: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert run(starts(program, seconds)) == times
+    assert ("has given no sign of life for 1 s and is killed" in caplog.text) == (program == HANGS)
 
 
 def says_what_it_is_told_and_ends_with_its_input(module: str, *flags: str) -> bool:
