@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from apiserver.config import Config, ConfigError, EtcdAccess
+from apiserver.config import Config, EtcdAccess
 from apiserver.registry import service_claims
 from etcd.store import Away
 
@@ -54,27 +54,6 @@ async def test_keys_and_values_are_those_of_kube_apiserver(opened, shared_etcd):
     found = json.loads(b64decode(kv["value"]))
     assert (found["apiVersion"], found["kind"], found["data"]) == ("v1", "ConfigMap", {"key": "value"})
     assert found["metadata"]["uid"] == made.json["metadata"]["uid"]
-
-
-async def test_what_others_put_there_that_is_no_object_is_left_out(opened, shared_etcd):
-    settings = config(shared_etcd.url)
-    (member,) = shared_etcd.members
-    async with opened(settings) as api:
-        start = (await api.post(CONFIG_MAPS, config_map("a"))).version
-        async with api.watch(f"{CONFIG_MAPS}?watch=1&resourceVersion={start}") as watched:
-            for name, value in {"odd": b'{"metadata":{}}', "odder": b"k8s\x00\n", "oddest": b"[]"}.items():
-                key = b64encode(f"{settings.etcd.prefix}/configmaps/default/{name}".encode()).decode()
-                member.call("kv/put", key=key, value=b64encode(value).decode())
-            await api.post(CONFIG_MAPS, config_map("b"))
-            (event,) = await watched.take(1)
-        assert event["object"]["metadata"]["name"] == "b"
-        assert [each["metadata"]["name"] for each in (await api.get(CONFIG_MAPS)).json["items"]] == ["a", "b"]
-        assert (await api.delete(f"{CONFIG_MAPS}/odd")).code == 404
-    with pytest.raises(
-        ConfigError, match="/configmaps/default/odd' that is not of this server .it has no metadata.name"
-    ):
-        async with opened(settings):
-            raise AssertionError("it starts on what it cannot read")
 
 
 async def test_what_one_server_has_acknowledged_the_other_tells(two):
