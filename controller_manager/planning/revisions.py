@@ -32,10 +32,10 @@ def template_of(revision: Obj) -> Obj | None:
 
     The patch replaces the template as a whole, so nothing of the workload's own is needed to merge it with.
     """
-    template = ((revision.get("data") or {}).get("spec") or {}).get("template")
-    if not isinstance(template, dict):
-        return None
-    return {key: value for key, value in template.items() if key != "$patch"}
+    found = revision.get("data")
+    for name in ("spec", "template"):  # whoever writes a revision may put any JSON there
+        found = found.get(name) if isinstance(found, dict) else None
+    return {key: value for key, value in found.items() if key != "$patch"} if isinstance(found, dict) else None
 
 
 def data_bytes(data: Obj) -> bytes:

@@ -171,3 +171,9 @@ def test_live_revisions_never_go_and_no_more_than_the_limit_stay_idle(living, li
     assert not gone & live
     left = len(living) - len(live) - len(gone)
     assert left == (len(living) - len(live) if limit < 0 else min(limit, len(living) - len(live)))
+
+
+@pytest.mark.parametrize("data", ["x", 5, [1], {"spec": "x"}, {"spec": [{}]}, {"spec": {"template": "x"}}, {}, None])
+def test_a_revision_that_somebody_filled_with_anything_holds_no_template(data):
+    assert revisions.template_of({"data": data}) is None
+    assert revisions.equal_revision([{"data": data}], revisions.template_data({"spec": {}})) is None
