@@ -153,6 +153,17 @@ class Attack:
                 await self._move()
             await asyncio.gather(*(self._once() for _ in range(AT_ONCE)))
 
+    async def take_nodes_away(self) -> None:
+        """Delete the nodes of its making.
+
+        Pods whose template names a node with a NoExecute taint are made and evicted again and again, upstream too.
+        """
+        kind = KINDS["nodes"]
+        for name in self.known.get(kind["path"], ()):
+            node = Target("nodes", kind, kind["path"], name, "")
+            await self._free(node)
+            await self._ask("delete", "nodes", "DELETE", node.own)
+
     async def _move(self) -> None:
         """Have another namespace, and give up the one that there was longest, with whatever goes on in it."""
         name = f"odd-{next(self.numbers)}"
@@ -289,6 +300,7 @@ async def test_nothing_odd_stops_the_controllers(
     async with asking(server.kubeconfig) as session:
         attack = Attack(session, random.Random(SEED))
         await attack.go(WRITES)
+        await attack.take_nodes_away()
         made = {plural for what, plural, code in attack.answers if (what, code) == ("make", 201)}
         assert made == {*KINDS}, "of some kind the server takes nothing of what is made here"
         async with asyncio.timeout(20):
