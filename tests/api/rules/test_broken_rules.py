@@ -1,27 +1,10 @@
 """What is told of an object that does not obey the rules of its schema, and where."""
 
 import pytest
-
-TEXT, WHOLE, NUMBER, TRUTH = ({"type": kind} for kind in ("string", "integer", "number", "boolean"))
+from rule_schemas import NUMBER, TEXT, TRUTH, WHOLE, many, of, ruled, values
 
 NO_SIGNATURE = "call arguments did not match a supported operator, function or macro signature"
 NO_EXPRESSION = "rule compile error: compilation failed: ERROR: <input>:"
-
-
-def of(**properties):
-    return {"type": "object", "properties": properties}
-
-
-def many(items, **words):
-    return {"type": "array", "items": items} | words
-
-
-def values(schema):
-    return {"type": "object", "additionalProperties": schema}
-
-
-def ruled(schema, *rules):
-    return schema | {"x-kubernetes-validations": [{"rule": rule} if isinstance(rule, str) else rule for rule in rules]}
 
 
 @pytest.mark.parametrize(

@@ -3,33 +3,17 @@
 import time
 
 import pytest
+from rule_schemas import NUMBER, TEXT, WHOLE, many, of, ruled, values
 
 from apiserver.api.rules import Rules
 from apiserver.api.rules.compilation import Scope, compile_rule
 from apiserver.api.rules.declared import Declarations
 
-TEXT, WHOLE, NUMBER = ({"type": kind} for kind in ("string", "integer", "number"))
 ROOT = "s.properties[v].x-kubernetes-validations[0].rule"
 SIMPLIFY = (
     "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are"
     " declared)"
 )
-
-
-def of(**properties):
-    return {"type": "object", "properties": properties}
-
-
-def many(items, **words):
-    return {"type": "array", "items": items} | words
-
-
-def values(schema, **words):
-    return {"type": "object", "additionalProperties": schema} | words
-
-
-def ruled(schema, *rules):
-    return schema | {"x-kubernetes-validations": [{"rule": rule} if isinstance(rule, str) else rule for rule in rules]}
 
 
 def estimated(rule, schema):

@@ -3,27 +3,11 @@
 import json
 
 import pytest
+from rule_schemas import TEXT, WHOLE, many, of, ruled, values
 
-TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 HEAD = "s.x-kubernetes-validations[0]"
 REASONS = '"FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"'
 UNDECLARED = "ERROR: <input>:1:1: undeclared reference to 'x' (in container '')\n | x\n | ^"
-
-
-def of(**properties):
-    return {"type": "object", "properties": properties}
-
-
-def many(items, **words):
-    return {"type": "array", "items": items} | words
-
-
-def values(schema, **words):
-    return {"type": "object", "additionalProperties": schema} | words
-
-
-def ruled(schema, *rules):
-    return schema | {"x-kubernetes-validations": [{"rule": rule} if isinstance(rule, str) else rule for rule in rules]}
 
 
 @pytest.mark.parametrize(

@@ -1,30 +1,13 @@
 """Rules that compare an object with what it was, and rules that an update does not make worse."""
 
 import pytest
+from rule_schemas import TEXT, WHOLE, many, of, ruled, values
 
 from apiserver.api.rules import Rules
-
-TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
-
-
-def of(**properties):
-    return {"type": "object", "properties": properties}
-
-
-def many(items, **words):
-    return {"type": "array", "items": items} | words
 
 
 def keyed(items):
     return many(items, **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]})
-
-
-def values(schema):
-    return {"type": "object", "additionalProperties": schema}
-
-
-def ruled(schema, *rules):
-    return schema | {"x-kubernetes-validations": [{"rule": rule} if isinstance(rule, str) else rule for rule in rules]}
 
 
 FIXED = "self == oldSelf"

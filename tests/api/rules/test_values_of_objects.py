@@ -1,23 +1,11 @@
 """What rules see of an object, by the schema of each of its parts."""
 
 import pytest
+from rule_schemas import NUMBER, TEXT, TRUTH, WHOLE, many, of, values
 
-TEXT, WHOLE, NUMBER, TRUTH = ({"type": kind} for kind in ("string", "integer", "number", "boolean"))
 MOMENT, DAY, SPAN, BYTES = (TEXT | {"format": form} for form in ("date-time", "date", "duration", "byte"))
 EITHER = {"x-kubernetes-int-or-string": True}
 KEPT = {"x-kubernetes-preserve-unknown-fields": True}
-
-
-def of(**properties):
-    return {"type": "object", "properties": properties}
-
-
-def many(items, **words):
-    return {"type": "array", "items": items} | words
-
-
-def values(schema):
-    return {"type": "object", "additionalProperties": schema}
 
 
 @pytest.mark.parametrize(
