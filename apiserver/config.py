@@ -221,26 +221,7 @@ def parser() -> argparse.ArgumentParser:
     add("--client-ca-file", type=Path, metavar="FILE", help="who signs client certificates")
     add("--token-auth-file", type=Path, metavar="FILE", help='lines of token,user,uid,"group1,group2"')
     add("--authorization-mode", choices=sorted(MODES), default=DEFAULT.authorization_mode, help="who may do what")
-    add(
-        "--service-cluster-ip-range",
-        default=DEFAULT.service_cluster_ip_range,
-        metavar="CIDR",
-        help="where Services get addresses",
-    )
-    add(
-        "--service-node-port-range",
-        type=_ports,
-        default="{}-{}".format(*DEFAULT.service_node_port_range),
-        metavar="N-M",
-        help="ports of NodePort Services",
-    )
-    add("--service-account-issuer", default=DEFAULT.service_account_issuer, metavar="URL", help="who signs tokens")
-    add(
-        "--service-account-signing-key-file",
-        type=Path,
-        metavar="FILE",
-        help="the key that signs tokens; made anew where absent",
-    )
+    _service_flags(flags)
     _limit_flags(flags)
     _kubelet_flags(flags)
     add("--kubernetes-version", default="", metavar="1.N", help="the release to serve; the newest known if not given")
@@ -267,6 +248,30 @@ def _etcd_flags(flags: argparse.ArgumentParser) -> None:
         default=duration_text(int(etcd.compaction)),
         metavar="DURATION",
         help="how long etcd keeps history; 0 for ever",
+    )
+
+
+def _service_flags(flags: argparse.ArgumentParser) -> None:
+    add = flags.add_argument
+    add(
+        "--service-cluster-ip-range",
+        default=DEFAULT.service_cluster_ip_range,
+        metavar="CIDR",
+        help="where Services get addresses",
+    )
+    add(
+        "--service-node-port-range",
+        type=_ports,
+        default="{}-{}".format(*DEFAULT.service_node_port_range),
+        metavar="N-M",
+        help="ports of NodePort Services",
+    )
+    add("--service-account-issuer", default=DEFAULT.service_account_issuer, metavar="URL", help="who signs tokens")
+    add(
+        "--service-account-signing-key-file",
+        type=Path,
+        metavar="FILE",
+        help="the key that signs tokens; made anew where absent",
     )
 
 
