@@ -1,10 +1,9 @@
-import importlib.util
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from truth import Server
 
 from apiserver.app import serving
 from apiserver.config import Config, check
@@ -15,29 +14,37 @@ from mockube.threads import in_thread
 
 TOKEN = "truth"
 CONTROLLERS = ("*", "-scheduler", "-kubelet", "-storageclass")
-"""Those whose work the answers show: nothing was placed on a node, and there was no default storage class."""
+"""The controllers whose work the recorded answers show: no pod had a node, and there was no default storage class."""
 
 
 @pytest.fixture(scope="session")
 def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file by which TOKEN is an administrator's."""
+    """A token file that makes TOKEN an administrator's."""
     path = tmp_path_factory.mktemp("truth") / "tokens.csv"
     path.write_text(f'{TOKEN},admin,1,"system:masters"\n')
     return path
 
 
 @pytest.fixture(scope="module")
-def server_url(tokens: Path) -> Iterator[str]:
-    """A server without TLS and without controllers."""
+def newest_server(tokens: Path) -> Iterator[Server]:
+    """A server of the newest release, without TLS and without controllers."""
     with in_thread(serving(check(Config(secure_port=0, token_auth_file=tokens)))) as running:
-        yield running.url
+        yield Server(running.url, TOKEN)
 
 
 @pytest.fixture(scope="module")
-def controlled_url(tokens: Path) -> Iterator[str]:
-    """A server without TLS on which controllers are at work."""
+def server_of_1_36(tokens: Path) -> Iterator[Server]:
+    """A server of Kubernetes 1.36, without TLS and without controllers."""
+    config = Config(secure_port=0, token_auth_file=tokens, kubernetes_version="1.36")
+    with in_thread(serving(check(config))) as running:
+        yield Server(running.url, TOKEN)
+
+
+@pytest.fixture(scope="module")
+def controlled_server(tokens: Path) -> Iterator[Server]:
+    """A server of the newest release, without TLS, beside a controller manager."""
     with in_thread(_controlled(tokens)) as url:
-        yield url
+        yield Server(url, TOKEN)
 
 
 @asynccontextmanager
@@ -47,23 +54,3 @@ async def _controlled(tokens: Path) -> AsyncIterator[str]:
     async with serving(config) as running, managing(manager, Access(running.url, token=TOKEN)) as managed:
         await managed.until_ready()
         yield running.url
-
-
-@pytest.fixture(scope="session")
-def token() -> str:
-    return TOKEN
-
-
-@pytest.fixture(scope="session")
-def module_at():
-    """Loads a module by its path: neither the runner beside the repository nor scenarios.py is in a package."""
-
-    def load(path: Path) -> ModuleType:
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec
-        assert spec.loader
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    return load
