@@ -15,6 +15,7 @@ class ApiError(Exception):
         reason: metav1.StatusReason, such as "NotFound"; "" where upstream gives none.
         message: the sentence people grep for.
         list_metadata: the Status' own metadata, such as the token by which an expired list can go on.
+        warnings: what the client is warned of beside the error, such as fields of its object that are unknown.
         details: StatusDetails (name, group, kind, uid, causes, retryAfterSeconds), None where upstream gives none.
     """
 
@@ -25,10 +26,18 @@ class ApiError(Exception):
         self.message = message
         self.details = details
         self.list_metadata: Obj = {}
+        self.warnings: tuple[str, ...] = ()
 
     def worded(self, message: str) -> Self:
         """The same error in other words."""
-        return type(self)(self.code, self.reason, message, details=self.details)
+        error = type(self)(self.code, self.reason, message, details=self.details)
+        error.warnings = self.warnings
+        return error
+
+    def warned_before(self, warnings: tuple[str, ...]) -> Self:
+        """Return this error with warnings that were given before its own."""
+        self.warnings = (*warnings, *self.warnings)
+        return self
 
     def status(self) -> Obj:
         """The metav1.Status that tells this error."""

@@ -103,7 +103,7 @@ def status_response(error: ApiError, request: web.BaseRequest, *, audit_id: str 
     media = error_media(headers.get("Accept", ""))
     pretty = is_pretty(parse_query(request.raw_path.partition("?")[2]), headers.get("User-Agent", ""))
     body = shaped(orjson.dumps(error.status()), media, pretty=pretty)
-    answer = response(body, code=error.code, media=media, audit_id=audit_id)
+    answer = response(body, code=error.code, media=media, warnings=error.warnings, audit_id=audit_id)
     seconds = (error.details or {}).get("retryAfterSeconds")
     if seconds:
         answer.headers.append(("Retry-After", str(seconds)))

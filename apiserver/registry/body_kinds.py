@@ -10,6 +10,8 @@ from apiserver.api.resources import Resource, ResourceTable
 
 SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 """Where upstream's kinds are registered, as its messages tell."""
+_DEFINITIONS_SCHEME = "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"
+"""Where the kinds of upstream's extension server are registered, which serves definitions (1.33 to 1.36)."""
 
 
 def check_kind(table: ResourceTable, resource: Resource, given: Obj, raw: bytes = b"") -> str:
@@ -87,7 +89,8 @@ def _mismatch(table: ResourceTable, resource: Resource, *, kind: object, version
         return errors.bad_request(f"{unrecognized}unexpected GroupVersion string: {version}")
     short = version.rpartition("/")[2]
     if not any((row.api_version, row.kind) == (version, kind) for row in table):
-        why = f'no kind "{kind}" is registered for version "{version}" in scheme "{SCHEME}"'
+        scheme = _DEFINITIONS_SCHEME if resource.group == "apiextensions.k8s.io" else SCHEME
+        why = f'no kind "{kind}" is registered for version "{version}" in scheme "{scheme}"'
     elif kind == resource.kind:
         return _other_version(resource, version)
     else:

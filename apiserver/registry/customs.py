@@ -8,12 +8,11 @@ import orjson
 
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
-from apiserver.api.field import FieldError
 from apiserver.api.field_kinds import Struct
 from apiserver.api.field_schema import FieldSchema
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource, ResourceTable
-from apiserver.api.rules.rules import Rules, has_rules
+from apiserver.api.rules.rules import Rules, Verdict, has_rules
 from apiserver.api.scale_paths import ScalePaths, scale_paths
 from apiserver.api.schema import Decoded, DecodeError, Schema, may_repeat_fields, repeated_fields
 from apiserver.api.structural import Structural
@@ -214,8 +213,10 @@ class CustomKind:
             raise ApiError(500, "", f"conversion webhook for {group}/{source}, Kind={kind} failed: {_NO_WEBHOOKS}")
         return convert(obj)
 
-    def problems(self, obj: Obj, old: Obj | None = None, *, of_status: bool = False) -> list[FieldError]:
+    def judge(self, obj: Obj, old: Obj | None = None, *, of_status: bool = False) -> Verdict:
         """What is wrong with an object beside its metadata (customresource/strategy.go and validator.go).
+
+        What its rules say of parts that an update leaves as they were is a warning.
 
         Args:
             obj: the object, with defaults.
@@ -233,10 +234,11 @@ class CustomKind:
             found += validate_embedded(path, resource)
         found += schema.list_errors(obj, old)
         if self.rules is None:
-            return found
+            return Verdict(found)
         if any(error.reason in _BLOCKING for error in found):
-            return [*found, field.invalid("<nil>", None, _UNCHECKED)]
-        return found + self.rules.check(obj, old)
+            return Verdict([*found, field.invalid("<nil>", None, _UNCHECKED)])
+        verdict = self.rules.judge(obj, old)
+        return Verdict(found + verdict.errors, verdict.warnings)
 
 
 class Customs:

@@ -32,6 +32,7 @@ from apiserver.registry.validation import (
 )
 from etcd.store import Conflict, KeyValue
 
+_TAKEN = 409
 NAME_ATTEMPTS = 8
 """How often a generated name is drawn anew when it is taken (store.go's maxNameGenerationCreateAttempts)."""
 
@@ -44,9 +45,13 @@ async def create(registry: Registry, target: Target, body: Body, options: WriteO
     """
     decoded = decode(registry, target.resource, body, validation=options.validation)
     check_place(target, decoded.obj)
-    warnings = decoded.warnings + deduplicate_owners(decoded.obj["metadata"])
-    warnings += warnings_of(target.resource, decoded.obj, None, registry.schema.version)
-    written = await insert(registry, target, decoded, options)
+    of_body = decoded.warnings + deduplicate_owners(decoded.obj["metadata"])
+    warnings = of_body + warnings_of(target.resource, decoded.obj, None, registry.schema.version)
+    try:
+        written = await insert(registry, target, decoded, options)
+    except ApiError as error:
+        # only a valid object gets the warnings of its kind
+        raise error.warned_before(warnings if error.code == _TAKEN else of_body) from error.__cause__
     return Written(written.kv, created=True, warnings=warnings) if warnings else written
 
 
@@ -78,7 +83,7 @@ async def _insert_named(registry: Registry, target: Target, obj: Obj, options: W
         if generated:
             meta["name"] = meta["generateName"][:MAX_GENERATED] + registry.ids.suffix()
         wrong = validate_create(resource, obj, registry.schema.version)
-        _refuse_invalid(target, obj, wrong + _custom_problems(registry, target, obj))
+        _warned_of_rules(registry, target, obj, wrong)
         strategy.canonicalize(obj)
         try:
             return await _insert_once(registry, target, obj, options)
@@ -172,13 +177,13 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
         written = await modify(registry, target, change, options, seen=seen)
     except ApiError as error:
         if error.code != 404:
-            raise
+            raise error.warned_before(warnings) from error.__cause__
         check_uid(target, obj, {"metadata": {}})
         if target.subresource or not target.resource.create_on_update:
             raise
         obj["metadata"].pop("resourceVersion", None)
         written = await insert(registry, target, decoded, options)
-    return Written(written.kv, created=written.created, warnings=warnings + told)
+    return written._replace(warnings=warnings + written.warnings + told)
 
 
 def _warnings(registry: Registry, target: Target, new: Obj, old: Obj) -> tuple[str, ...]:
@@ -219,10 +224,10 @@ async def modify(
         prepare(new, old)
         own_fields(registry, target, old, new, options)
         async with allocated(registry, target, options, new=new, old=old) as whole:
-            found = check(target.resource, whole, old) + _custom_problems(registry, target, whole, old)
-            _refuse_invalid(target, whole, found)
+            warnings = _warned_of_rules(registry, target, whole, check(target.resource, whole, old), old)
             strategy.canonicalize(whole)
-            return await _replace(registry, target, Seen(kv, old), whole, options)
+            written = await _replace(registry, target, Seen(kv, old), whole, options)
+            return written._replace(warnings=warnings) if warnings else written
 
     return await _changed(registry, target, attempt, options)
 
@@ -318,15 +323,29 @@ def admit(
     return registry.admission.admit(Attributes(operation, target, options.user, obj, old, options.dry_run))
 
 
-def _custom_problems(registry: Registry, target: Target, obj: Obj, old: Obj | None = None) -> list[FieldError]:
-    custom = registry.customs.find(target.resource)
-    return custom.problems(obj, old, of_status=target.subresource == "status") if custom else []
+def _warned_of_rules(
+    registry: Registry, target: Target, obj: Obj, found: list[FieldError], old: Obj | None = None
+) -> tuple[str, ...]:
+    """Refuse an invalid object, and return what the rules of its schema warn of.
 
+    Args:
+        registry: the server's collaborators.
+        target: what is written.
+        obj: the object.
+        found: what is wrong with it already.
+        old: what it replaces.
 
-def _refuse_invalid(target: Target, obj: Obj, found: list[FieldError]) -> None:
+    Raises:
+        ApiError: 422, with the warnings.
+    """
+    warnings: tuple[str, ...] = ()
+    if (custom := registry.customs.find(target.resource)) is not None:
+        verdict = custom.judge(obj, old, of_status=target.subresource == "status")
+        found, warnings = found + verdict.errors, tuple(verdict.warnings)
     if found:
-        resource = target.resource
-        raise errors.invalid(resource.group, resource.kind, name=obj["metadata"].get("name") or "", errors=found)
+        resource, name = target.resource, obj["metadata"].get("name") or ""
+        raise errors.invalid(resource.group, resource.kind, name=name, errors=found).warned_before(warnings)
+    return warnings
 
 
 async def patch(registry: Registry, target: Target, patch: Patch, options: WriteOptions) -> Written:
@@ -335,15 +354,19 @@ async def patch(registry: Registry, target: Target, patch: Patch, options: Write
     Raises:
         ApiError: 400, 404, 409, 422.
     """
-    warnings: tuple[str, ...] = ()
+    of_body: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
 
     def change(old: Obj) -> Obj:
-        nonlocal warnings
+        nonlocal of_body, told
         decoded = decode_patched(registry, target, patch, patch.apply(old), old=old, validation=options.validation)
         check_name(target, decoded.obj)
         check_place(target, decoded.obj)
-        warnings = decoded.warnings + _warnings(registry, target, decoded.obj, old)
+        of_body, told = decoded.warnings, _warnings(registry, target, decoded.obj, old)
         return decoded.obj
 
-    written = await modify(registry, target, change, options)
-    return Written(written.kv, warnings=warnings)
+    try:
+        written = await modify(registry, target, change, options)
+    except ApiError as error:
+        raise error.warned_before(of_body) from error.__cause__
+    return written._replace(warnings=of_body + written.warnings + told)

@@ -31,10 +31,11 @@ def test_formats_that_no_value_is_held_to_are_told():
     assert warned(fields) == [f'unrecognized format "{name}"' for name in ("strange", "double", "date")]
 
 
-def test_formats_come_with_releases():
-    fields = {"a": {"type": "string", "format": "k8s-short-name"}}
-    assert warned(fields) == []
-    assert warned(fields, minor=33) == ['unrecognized format "k8s-short-name"']
+def test_releases_warn_of_formats_since_34_and_of_sets_since_37():
+    fields = {"a": {"type": "string", "format": "strange"}, "b": SET | {"items": {"type": "array"}}}
+    assert warned(fields, minor=33) == []
+    assert warned(fields, minor=36) == ['unrecognized format "strange"']
+    assert warned(fields, minor=37) == ['unrecognized format "strange"', NO_SET.format("array")]
 
 
 def test_what_stands_in_several_versions_is_told_once():

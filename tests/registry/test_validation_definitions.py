@@ -101,6 +101,17 @@ def test_the_first_version_is_the_version_of_upstreams_internal_type_too():
     ]
 
 
+def test_a_version_without_a_name_is_told_once():
+    assert created(versions=[V1 | {"name": ""}]) == [f'spec.versions[0].name: Invalid value: "": {LABEL}']
+
+
+@pytest.mark.parametrize(("versions", "printed"), [([], "[]"), (None, "null")])
+def test_no_versions_are_printed_as_they_were_given(versions, printed):
+    assert created(versions=versions)[0] == (
+        f"spec.versions: Invalid value: {printed}: must have exactly one version marked as storage version"
+    )
+
+
 def test_one_version_is_stored_and_no_two_have_one_name():
     later = V1 | {"name": "v2", "storage": False}
     assert created(versions=[V1, later]) == []
@@ -254,6 +265,15 @@ URL_FORM = "desired format: https://host[/path]"
             [
                 (f"webhookClientConfig.url: Invalid value: \"\": 'https' is the only allowed URL scheme; {URL_FORM}"),
                 f'webhookClientConfig.url: Invalid value: "": host must be specified; {URL_FORM}',
+            ],
+        ),
+        (
+            webhook(clientConfig={"url": "://"}),
+            [
+                (
+                    'webhookClientConfig.url: Required value: url must be a valid URL: parse "://": '
+                    f"missing protocol scheme; {URL_FORM}"
+                )
             ],
         ),
         (

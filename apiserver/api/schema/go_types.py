@@ -11,7 +11,8 @@ GoTypes = dict[str, dict[str, str]]
 """Definition → field → facts, for the fields that differ from the rule of `go_field`.
 
 The facts are "*" for a pointer, the type's name where OpenAPI does not tell it, and "!" for a field without omitempty
-or "~" for one with omitzero. They are those of k8s.io/api, apimachinery, apiextensions-apiserver and kube-aggregator of
+or "~" for one with omitzero; "^!" is a list without omitempty that the store keeps as JSON, where an empty one does not
+become null. They are those of k8s.io/api, apimachinery, apiextensions-apiserver and kube-aggregator of
 Kubernetes 1.37; versions that were retired before have those of the nearest version that is left.
 """
 
@@ -27,12 +28,14 @@ class GoField:
         pointer: a zero value is told; only null and absence are nothing.
         always: no omitempty: the field is told even when it is empty.
         omitzero: left out when zero, though it is a struct.
+        keeps_empty: an empty list stays an empty list.
     """
 
     type: str
     pointer: bool = False
     always: bool = False
     omitzero: bool = False
+    keeps_empty: bool = False
 
 
 def load_go_types() -> GoTypes:
@@ -54,10 +57,11 @@ def go_field(definition: Obj, name: str, facts: dict[str, str]) -> GoField:
         required = name in definition.get("required", ())
         return GoField(derived, pointer=_is_pointer(definition, name) and not required, always=required)
     return GoField(
-        fact.strip("*!~") or derived,
+        fact.strip("*!~^") or derived,
         pointer=fact.startswith("*"),
         always=fact.endswith("!"),
         omitzero=fact.endswith("~"),
+        keeps_empty=fact.startswith("^"),
     )
 
 

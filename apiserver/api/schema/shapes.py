@@ -241,7 +241,7 @@ def _absent(shape: Shape, go: GoField) -> Callable[[], Any]:
 
 
 def _is_kept(shape: Shape, go: GoField) -> bool:
-    if go.pointer:
+    if go.pointer or go.keeps_empty:
         return True
     if not shape.omissible:
         return not go.omitzero

@@ -30,10 +30,9 @@ def _note_stored_version(definition: Obj) -> None:
     """A version that objects are stored in stays among the stored ones until somebody has migrated them all."""
     status = definition.get("status") or {}
     stored = status.get("storedVersions") or []
-    current = next(
-        (version["name"] for version in definition["spec"].get("versions") or () if version.get("storage")), ""
-    )
-    if current and current not in stored:
+    versions = definition["spec"].get("versions") or ()
+    current = next((version["name"] for version in versions if version.get("storage")), None)
+    if current is not None and current not in stored:
         definition["status"] = status | {"storedVersions": [*stored, current]}
 
 

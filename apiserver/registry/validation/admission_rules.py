@@ -4,10 +4,10 @@ Expressions are looked at for presence only: nothing here compiles CEL.
 """
 
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 from apiserver.api import field
 from apiserver.api.field import FieldError
+from apiserver.api.go_urls import UrlError, parse_url
 from apiserver.api.meta import Obj
 from apiserver.registry.validation import checks, names
 from apiserver.registry.validation.contract import Errors, same_on_update
@@ -138,17 +138,16 @@ def _client(client: Obj) -> Errors:
 def webhook_url(url: str) -> Iterator[FieldError]:
     """The URL that a webhook is called at (pkg/util/webhook.ValidateWebhookURL)."""
     try:
-        parsed = urlsplit(url)
-    except ValueError as error:
+        parsed = parse_url(url)
+    except UrlError as error:
         yield field.required("url", f"url must be a valid URL: {error}{_URL_FORM}")
         return
     if parsed.scheme != "https":
         yield field.invalid("url", parsed.scheme, f"'https' is the only allowed URL scheme{_URL_FORM}")
-    user, at, host = parsed.netloc.rpartition("@")
-    if not host:
+    if not parsed.host:
         yield field.invalid("url", "", f"host must be specified{_URL_FORM}")
-    if at:
-        yield field.invalid("url", user, "user information is not permitted in the URL")
+    if parsed.user is not None:
+        yield field.invalid("url", parsed.user, "user information is not permitted in the URL")
     if parsed.fragment:
         yield field.invalid("url", parsed.fragment, "fragments are not permitted in the URL")
     if parsed.query:

@@ -39,7 +39,20 @@ def test_moments_and_durations_are_computed_with(value, text):
     ("text", "error"),
     [
         ("duration(['1x'][0]) == duration('1s')", "type conversion error from 'string' to 'google.protobuf.Duration'"),
-        ("timestamp(['now'][0]) == timestamp(0)", "type conversion error from 'string' to 'google.protobuf.Timestamp'"),
+        ("timestamp(['now'][0]) == timestamp(0)", 'invalid RFC 3339 timestamp "now"'),
+        (
+            "timestamp(['2025-01-17T01:00:00,5Z'][0]) == timestamp(0)",
+            'invalid RFC 3339 timestamp "2025-01-17T01:00:00,5Z"',
+        ),
+        ("timestamp(['2025-01-17T1:00:00Z'][0]) == timestamp(0)", 'invalid RFC 3339 timestamp "2025-01-17T1:00:00Z"'),
+        (
+            "timestamp(['2025-02-30T01:00:00Z'][0]) == timestamp(0)",
+            "type conversion error from 'string' to 'google.protobuf.Timestamp'",
+        ),
+        (
+            "timestamp(['2025-02-03t01:00:00z'][0]) == timestamp(0)",
+            "type conversion error from 'string' to 'google.protobuf.Timestamp'",
+        ),
         ("timestamp('9999-12-31T23:59:59Z') + duration('1s') == timestamp(0)", "timestamp overflow"),
         ("timestamp(0).getHours('Mars/Olympus') == 0", "unknown time zone Mars/Olympus"),
     ],

@@ -30,6 +30,10 @@ def causes(reply):
     return [(each["field"], each["message"]) for each in reply.json["details"]["causes"]]
 
 
+def warnings_of(reply):
+    return reply.headers.getall("Warning", [])
+
+
 async def test_an_object_that_breaks_a_rule_is_refused_with_its_message(api, customs):
     await customs.define(version=version(SPEC))
     refused = await api.post(HERE, widget(least=2, size=1))
@@ -71,3 +75,25 @@ async def test_a_rule_that_comes_later_lets_what_it_finds_stay_as_it_is(api, cus
     while (refused := await api.patch(f"{HERE}/a", {"spec": {"size": 0}})).code == 200:
         await api.patch(f"{HERE}/a", {"spec": {"size": 1}})  # the rule has not come yet
     assert causes(refused) == [("spec", "Invalid value: it is too small")]
+
+
+async def test_what_a_rule_lets_stay_is_warned_of_also_where_the_update_is_refused(api, customs, definition):
+    await customs.define(version=version({**SPEC, "x-kubernetes-validations": []}))
+    await api.post(HERE, widget(least=2, size=1, colour="red"))
+    changed = definition(version=version(SPEC))["spec"]
+    assert (await api.patch(f"{CRDS}/widgets.example.com", {"spec": {"versions": changed["versions"]}})).code == 200
+    while not warnings_of(labelled := await api.patch(f"{HERE}/a", {"metadata": {"labels": {"a": "b"}}})):
+        assert labelled.code == 200  # the rule has not come yet
+    warning = '299 - "spec: Invalid value: it is too small"'
+    assert (labelled.code, warnings_of(labelled)) == (200, [warning])
+    status = await api.patch(f"{HERE}/a/status", {"status": {"size": 1}})
+    assert (status.code, warnings_of(status)) == (200, [warning])
+    unknown = await api.patch(f"{HERE}/a", {"odd": 1, "spec": {"colour": "blue"}})
+    assert causes(unknown)[-1] == ("spec.colour", 'Invalid value: "blue": it stays')
+    assert warnings_of(unknown) == ['299 - "unknown field \\"odd\\""']
+
+
+async def test_a_new_object_that_is_refused_brings_the_warnings_of_its_body(api, customs):
+    await customs.define(version=version(SPEC))
+    refused = await api.post(HERE, widget(least=1, size=0, odd=1))
+    assert (refused.code, warnings_of(refused)) == (422, ['299 - "unknown field \\"spec.odd\\""'])

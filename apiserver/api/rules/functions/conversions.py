@@ -10,13 +10,12 @@ from apiserver.api.rules.functions.durations import (
     duration_text,
     of_seconds,
     parse_duration,
-    parse_timestamp,
+    strict_timestamp,
     timestamp_text,
 )
 from apiserver.api.rules.language.values import (
     Duration,
     EvaluationError,
-    Timestamp,
     TypeValue,
     Uint,
     go_float,
@@ -75,13 +74,6 @@ def _string_to_duration(text: str) -> Duration:
     if duration is None:
         raise _refused("google.protobuf.Duration")
     return duration
-
-
-def _string_to_timestamp(text: str) -> Timestamp:
-    moment = parse_timestamp(text)
-    if moment is None:
-        raise _refused("google.protobuf.Timestamp")
-    return moment
 
 
 def _double_to_int(number: float) -> int:
@@ -144,7 +136,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "uint64_to_string": lambda value: str(int(value)),
     "timestamp_to_string": timestamp_text,
     "int64_to_timestamp": of_seconds,
-    "string_to_timestamp": _string_to_timestamp,
+    "string_to_timestamp": strict_timestamp,
     "double_to_uint64": _double_to_uint,
     "int64_to_uint64": _int_to_uint,
     "string_to_uint64": _string_to_uint,

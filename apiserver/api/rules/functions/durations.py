@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from apiserver.api.go_numbers import parse_int
 from apiserver.api.rules.language.values import Duration, EvaluationError, Timestamp, is_int64
+from apiserver.api.schema import quoted
 
 SECOND = 10**9
 _UNITS = {
@@ -21,6 +22,12 @@ _UNITS = {
 }
 _PART = re.compile(r"(\d{0,30})(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _MOMENT = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII)
+_STRICT_MOMENT = re.compile(
+    r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?"
+    r"(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)",
+    re.ASCII,
+).fullmatch
+"""What may be a moment, before it is known whether its month has that day (cel-go's isStrictRFC3339)."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST, _LAST = -62135596800 * SECOND, 253402300800 * SECOND
 """From the year 1 to the year 9999: the moments that there are."""
@@ -74,6 +81,20 @@ def parse_timestamp(text: str) -> Timestamp | None:
     days = (datetime(year or 4, month, day, tzinfo=UTC) - _EPOCH).days - (0 if year else 1461)
     seconds = days * 86400 + hour * 3600 + minute * 60 + second - offset
     return _in_range(seconds * SECOND + _fraction(found[7] or ""), offset)
+
+
+def strict_timestamp(text: str) -> Timestamp:
+    """Return the moment that a text of RFC 3339 says; unlike Go, cel-go takes no text that only looks like one.
+
+    Raises:
+        EvaluationError: it says none, or one before the year 1 or after the year 9999.
+    """
+    if not _STRICT_MOMENT(text):
+        raise EvaluationError(f"invalid RFC 3339 timestamp {quoted(text)}")
+    moment = parse_timestamp(text)
+    if moment is None:
+        raise EvaluationError("type conversion error from 'string' to 'google.protobuf.Timestamp'")
+    return moment
 
 
 def _in_range(nanos: int, offset: int = 0) -> Timestamp:

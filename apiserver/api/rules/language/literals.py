@@ -6,7 +6,7 @@ The checks that Kubernetes adds to every checked expression (cel-go's cel/valida
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from apiserver.api.rules.functions.durations import of_seconds, parse_duration, parse_timestamp
+from apiserver.api.rules.functions.durations import of_seconds, parse_duration, strict_timestamp
 from apiserver.api.rules.language.celtypes import CelType, unwrapped
 from apiserver.api.rules.language.checker import Checked
 from apiserver.api.rules.language.format_literals import format_issues
@@ -27,7 +27,7 @@ def _is_timestamp(value: Any) -> bool:
     try:
         if type(value) is int:
             return of_seconds(value).nanos is not None
-        return not isinstance(value, str) or parse_timestamp(value) is not None
+        return not isinstance(value, str) or strict_timestamp(value) is not None
     except EvaluationError:
         return False
 

@@ -77,9 +77,9 @@ def _spec(spec: Obj, strict: Strictness) -> Iterator[FieldError]:
     yield from _schemas_needed(spec, strict)
     for index, version in enumerate(versions):
         yield from _version(version, f"spec.versions[{index}]", spec, strict)
-    yield from _versions(versions)
-    if versions:
-        yield from _joined("spec.version", versions[0].get("name") or "", names.dns1035_label)
+    yield from _versions(spec.get("versions"))
+    if versions and versions[0].get("name"):
+        yield from _joined("spec.version", versions[0]["name"], names.dns1035_label)
     yield from checks.within("spec.names", _names(spec.get("names") or {}, needed=_NEEDED_NAMES))
     status = any(_has_status(each) for each in (spec, *versions))
     first = spec.get("version") or ""
@@ -152,14 +152,15 @@ def _has_status(holder: Obj) -> bool:
     return (holder.get("subresources") or {}).get("status") is not None
 
 
-def _versions(versions: list[Obj]) -> Iterator[FieldError]:
+def _versions(given: list[Obj] | None) -> Iterator[FieldError]:
     """Versions have names of their own, and one is that of storage."""
+    versions = given or []
     called = [version.get("name") for version in versions]
     if len({*called}) != len(called):
-        yield field.invalid("spec.versions", printed_versions(versions), "must contain unique version names")
+        yield field.invalid("spec.versions", printed_versions(given), "must contain unique version names")
     if sum(bool(version.get("storage")) for version in versions) != 1:
         words = "must have exactly one version marked as storage version"
-        yield field.invalid("spec.versions", printed_versions(versions), words)
+        yield field.invalid("spec.versions", printed_versions(given), words)
 
 
 def _names(given: Obj, *, needed: tuple[str, ...] = ()) -> Iterator[FieldError]:

@@ -31,9 +31,9 @@ def internal(spec: Obj) -> Obj:
     return spec | shared | {"version": versions[0].get("name") or "", "versions": own}
 
 
-def printed_versions(versions: list[Obj]) -> list[Obj] | None:
-    """Versions of an internal spec as an error prints them."""
-    return [_struct(_VERSION)(version) for version in versions] or None
+def printed_versions(versions: list[Obj] | None) -> list[Obj] | None:
+    """Return the versions of an internal spec as an error prints them; an absent list is null, an empty one is not."""
+    return None if versions is None else [_struct(_VERSION)(version) for version in versions]
 
 
 def printed_schema(schema: Obj) -> Obj:

@@ -12,6 +12,9 @@ _NO_SET = (
     'x-kubernetes-list-type: set for items of type "%s" is not supported by server-side apply or CEL validation rules'
 )
 
+FORMATS_SINCE, SETS_SINCE = 34, 37
+"""The releases that began to warn of formats that nothing knows, and of sets of what is no scalar."""
+
 
 def definition_warnings(new: Obj, old: Obj | None, minor: int) -> tuple[str, ...]:
     """What to warn of when a definition is made, or when it says something new.
@@ -27,7 +30,10 @@ def definition_warnings(new: Obj, old: Obj | None, minor: int) -> tuple[str, ...
 
 def _told(definition: Obj, minor: int) -> list[str]:
     parts = [part for schema in schemas_of(definition.get("spec") or {}) for part in each_schema(schema)]
-    return [*_formats(parts, minor), *_sets(parts)]
+    return [
+        *(_formats(parts, minor) if minor >= FORMATS_SINCE else ()),
+        *(_sets(parts) if minor >= SETS_SINCE else ()),
+    ]
 
 
 def _formats(parts: list[Obj], minor: int) -> list[str]:
