@@ -1,0 +1,92 @@
+"""A log of the durable store whose commits a test holds up, lets through one at a time, and fails."""
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from etcd.sqlite import Row, SqliteLog
+
+PATIENCE = 60
+"""Seconds after which a thread that has not come to a gate is taken to hang."""
+
+
+class Gate:
+    """A place in a thread's way that is open unless it has been closed."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._is_closed = False
+        self._passes = 0
+        self._arrived = 0
+
+    def close(self) -> None:
+        """Stop whoever comes from now on."""
+        with self._condition:
+            self._is_closed, self._passes = True, 0
+
+    def open(self) -> None:
+        """Let everybody pass."""
+        with self._condition:
+            self._is_closed = False
+            self._condition.notify_all()
+
+    def let_one_pass(self) -> None:
+        """Let the next one pass, or the one who waits."""
+        with self._condition:
+            self._passes += 1
+            self._condition.notify_all()
+
+    def wait_for_arrival(self) -> None:
+        """Block until somebody stands before the gate."""
+        with self._condition:
+            assert self._condition.wait_for(lambda: self._arrived, PATIENCE), "nobody comes to the gate"
+
+    def walk_through(self) -> None:
+        """Block until the gate lets the caller pass."""
+        with self._condition:
+            self._arrived += 1
+            self._condition.notify_all()
+            assert self._condition.wait_for(lambda: not self._is_closed or self._passes, PATIENCE), "nobody opens"
+            self._arrived -= 1
+            self._passes = max(0, self._passes - 1)
+
+
+class GatedLog(SqliteLog):
+    """A log whose writer passes a gate before each commit and another one after it.
+
+    Attributes:
+        before: the gate before a commit.
+        after: the gate between a commit and its acknowledgement.
+        batch: what the newest commit writes.
+        fault: called once instead of the next commit, with its rows; None for no fault.
+        sizes: how many rows each commit so far had.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.before = Gate()
+        self.after = Gate()
+        self.batch: Sequence[Row] = ()
+        self.fault: Callable[[Sequence[Row]], None] | None = None
+        self.sizes: list[int] = []
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Write rows once the gates let them pass."""
+        self.batch = rows
+        self.before.walk_through()
+        fault, self.fault = self.fault, None
+        if fault is None:
+            super().append(rows)
+            self.sizes.append(len(rows))
+        else:
+            fault(rows)
+        self.after.walk_through()
+
+    def append_to_full_disk(self, rows: Sequence[Row]) -> None:
+        """Write rows as far as a disk that is full takes them; as a fault, it raises Unavailable for large ones."""
+        (limit,) = self._execute("PRAGMA max_page_count").fetchone()
+        self._execute("PRAGMA max_page_count = 1")  # SQLite takes the present size instead
+        try:
+            super().append(rows)
+        finally:
+            self._execute(f"PRAGMA max_page_count = {limit}")
