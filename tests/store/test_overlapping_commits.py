@@ -71,7 +71,7 @@ async def test_the_next_batch_collects_while_one_is_committed(store, log):
 async def test_an_expectation_is_judged_by_the_newest_write_under_way_whichever_batch_has_it(
     store, log, is_deleted, verb, expect
 ):
-    """Batch 1 has revision 1 of a key and batch 2 has revision 2, whose commit has not ended when a third write comes."""
+    """Batch 1 has revision 1 of a key; batch 2 has revision 2 and is being committed when a third write comes."""
     key = POD + "x"
     log.before.close()
     first = await begun(store.put(key, b"1"))
