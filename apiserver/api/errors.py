@@ -82,6 +82,13 @@ def already_exists(group: str, resource: str, name: str) -> ApiError:
     return ApiError(409, "AlreadyExists", message, details=_details(group, resource, name))
 
 
+def generate_name_conflict(group: str, resource: str, name: str) -> ApiError:
+    """409: create found the name taken and the object has a generateName, so the client may try again at once."""
+    why = "already exists, the server was not able to generate a unique name for the object"
+    message = f'{qualified(group, resource)} "{name}" {why}'
+    return ApiError(409, "AlreadyExists", message, details=_details(group, resource, name, retryAfterSeconds=1))
+
+
 def conflict(group: str, resource: str, *, name: str, why: str) -> ApiError:
     """409: the object is not in the state that the request needs."""
     message = f'Operation cannot be fulfilled on {qualified(group, resource)} "{name}": {why}'

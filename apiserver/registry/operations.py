@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+import orjson
+
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.field import FieldError
@@ -34,7 +36,7 @@ from etcd.store import Conflict, KeyValue
 
 _TAKEN = 409
 NAME_ATTEMPTS = 8
-"""How often a generated name is drawn anew when it is taken (store.go's maxNameGenerationCreateAttempts)."""
+"""How many generated names are tried before the client is told to try again (maxNameGenerationCreateAttempts)."""
 
 
 async def create(registry: Registry, target: Target, body: Body, options: WriteOptions) -> Written:
@@ -70,27 +72,62 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
     own_new_fields(registry, target, decoded, options)
     await admit(registry, "CREATE", target, options, obj=obj)
     _fill_system_fields(registry, meta)
+    attempts, unnamed = 1, b""
+    if meta.get("generateName") and not meta.get("name"):
+        attempts, unnamed = NAME_ATTEMPTS, orjson.dumps(obj) if strategy.uses_name else b""
+        _generate_name(registry, meta)
     strategy.prepare_create(obj)
     async with allocated(registry, target, options, new=obj) as whole:
-        return await _insert_named(registry, target, whole, options)
+        return await _try_names(registry, target, whole, options, attempts=attempts, unnamed=unnamed)
+
+
+async def _try_names(
+    registry: Registry, target: Target, obj: Obj, options: WriteOptions, *, attempts: int, unnamed: bytes
+) -> Written:
+    """Store a new object that has a name, under another generated name each time that one is taken.
+
+    Args:
+        registry: the server's collaborators.
+        target: where it is stored.
+        obj: the object with its first name.
+        options: who writes and how.
+        attempts: how many names are tried; 1 for a name that the client chose.
+        unnamed: the object as it was before it had any name, if its strategy writes that into it; else b"".
+    """
+    for attempt in range(attempts):
+        if attempt:
+            obj = _renamed(registry, strategy_of(target.resource), obj, unnamed)
+        try:
+            return await _insert_named(registry, target, obj, options)
+        except Conflict as conflict:
+            if attempt == attempts - 1:
+                raise _taken(target, obj, conflict) from conflict
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _generate_name(registry: Registry, meta: Obj) -> None:
+    meta["name"] = meta["generateName"][:MAX_GENERATED] + registry.ids.suffix()
+
+
+def _renamed(registry: Registry, strategy: Strategy, obj: Obj, unnamed: bytes) -> Obj:
+    """Return a new object under the next generated name."""
+    renamed: Obj = orjson.loads(unnamed) if unnamed else obj
+    _generate_name(registry, renamed["metadata"])
+    if unnamed:
+        strategy.prepare_create(renamed)
+    return renamed
 
 
 async def _insert_named(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> Written:
-    """Store a new object, under a name that is made anew while it is taken if the client left it to the server."""
-    resource, meta, strategy = target.resource, obj["metadata"], strategy_of(target.resource)
-    generated = meta.get("generateName") and not meta.get("name")
-    for attempt in range(NAME_ATTEMPTS):
-        if generated:
-            meta["name"] = meta["generateName"][:MAX_GENERATED] + registry.ids.suffix()
-        wrong = validate_create(resource, obj, registry.schema.version)
-        _warned_of_rules(registry, target, obj, wrong)
-        strategy.canonicalize(obj)
-        try:
-            return await _insert_once(registry, target, obj, options)
-        except Conflict as conflict:
-            if not generated or attempt == NAME_ATTEMPTS - 1:
-                raise _taken(target, obj, conflict) from conflict
-    raise AssertionError("the last attempt returns or raises")
+    """Validate a new object that has its name, and store it.
+
+    Raises:
+        Conflict: the name is taken.
+    """
+    wrong = validate_create(target.resource, obj, registry.schema.version)
+    _warned_of_rules(registry, target, obj, wrong)
+    strategy_of(target.resource).canonicalize(obj)
+    return await _insert_once(registry, target, obj, options)
 
 
 def _names_version(text: str) -> bool:
@@ -134,7 +171,10 @@ async def _insert_once(registry: Registry, target: Target, obj: Obj, options: Wr
 
 
 def _taken(target: Target, obj: Obj, conflict: Conflict) -> ApiError:
-    error = errors.already_exists(target.resource.group, target.resource.plural, obj["metadata"]["name"])
+    """Return the refusal of a name that another object has (rest.CheckGeneratedNameError)."""
+    meta = obj["metadata"]
+    refusal = errors.generate_name_conflict if meta.get("generateName") else errors.already_exists
+    error = refusal(target.resource.group, target.resource.plural, meta["name"])
     current = conflict.current
     if current is not None and b'"deletionTimestamp":"' in current.value:
         error.message = f"object is being deleted: {error.message}"

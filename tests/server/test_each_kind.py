@@ -71,6 +71,21 @@ def test_a_kind_is_made_read_watched_changed_and_deleted(
     assert wire.expect(404, "GET", f"{path}/{name}")["details"]["name"] == name
 
 
+NAMED_BY_RULE = {"apiservices", "customresourcedefinitions", "ipaddresses"}
+"""Kinds whose names follow from what they hold, so that a server cannot make them up."""
+
+
+@pytest.mark.parametrize(("release", "row"), [each for each in STORED if each.values[0] == RELEASES[0]])
+def test_a_kind_is_made_under_a_name_that_the_server_makes_up(
+    wires: Callable[[str], Any], minimal: Callable[[Resource], Obj], release: str, row: Resource
+) -> None:
+    wire, body = wires(release), minimal(row)
+    refused = row.plural in NAMED_BY_RULE
+    unnamed = body | {"metadata": {"generateName": "generated-"}}
+    answer = wire.expect(422 if refused else 201, "POST", f"{collection(row)}?dryRun=All", unnamed)
+    assert refused or answer["metadata"]["name"].startswith("generated-")
+
+
 def without_metadata(obj: Obj) -> Obj:
     return {key: value for key, value in obj.items() if key != "metadata"}
 

@@ -36,6 +36,7 @@ class Strategy:
         default_propagation: what becomes of dependents when a deletion does not say.
         graceful: deletion gives the object time to end.
         canonicalize: what a write adds once the object is valid and has its name, generated or not.
+        uses_name: prepare_create writes the object's name into it, so each generated name needs an object of its own.
     """
 
     prepare_create: Create
@@ -46,6 +47,7 @@ class Strategy:
     default_propagation: str = "Background"
     graceful: bool = False
     canonicalize: Create = nothing
+    uses_name: bool = False
 
 
 def creation(*, status: Callable[[], Obj] | None = None, generation: bool = True) -> Create:

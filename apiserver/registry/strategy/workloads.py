@@ -85,7 +85,9 @@ AUTOSCALER = Strategy(_create_autoscaler, updating(), status_updating(), has_sta
 CRON_JOB = Strategy(creation(status=dict), updating("spec"), status_updating(), has_status=True)
 DAEMON_SET = Strategy(_create_daemon_set, _update_daemon_set, _update_daemon_set_status, has_status=True)
 DEPLOYMENT = Strategy(creation(status=dict), _update_deployment, status_updating("labels"), has_status=True)
-JOB = Strategy(_create_job, updating("spec"), status_updating(), has_status=True, default_propagation="Orphan")
+JOB = Strategy(
+    _create_job, updating("spec"), status_updating(), has_status=True, default_propagation="Orphan", uses_name=True
+)
 REPLICA_SET = Strategy(creation(status=lambda: {"replicas": 0}), updating("spec"), status_updating(), has_status=True)
 REPLICATION_CONTROLLER = Strategy(
     creation(status=lambda: {"replicas": 0}),

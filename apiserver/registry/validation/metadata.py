@@ -20,6 +20,7 @@ NAME_RULES: Mapping[tuple[str, str], Check] = {
     ("apiregistration.k8s.io", "APIService"): names.path_segment,
     ("certificates.k8s.io", "CertificateSigningRequest"): names.path_segment,
     ("certificates.k8s.io", "ClusterTrustBundle"): names.path_segment,
+    ("networking.k8s.io", "IPAddress"): names.canonical_ip,
     ("rbac.authorization.k8s.io", "ClusterRole"): names.path_segment,
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): names.path_segment,
     ("rbac.authorization.k8s.io", "Role"): names.path_segment,
