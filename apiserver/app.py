@@ -120,7 +120,7 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
         for part in (server, watches, renderer):
             registry.customs.listen(part.invalidate)
         ended = (watches.stop, kubelets.stop)
-        async with housekeeping(config, registry, registrar.run), listening(config, server, ended=ended) as port:
+        async with housekeeping(config, registry, registrar.run), listening(config, server.handle, ended=ended) as port:
             scheme = "https" if config.tls_cert_file else "http"
             yield Running(config.bind_address, port, scheme, registry)
     finally:

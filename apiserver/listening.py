@@ -12,8 +12,7 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from apiserver.config import Config, ConfigError
-from apiserver.endpoints.protocol import Listener
-from apiserver.endpoints.server import Server
+from apiserver.endpoints.protocol import Handle, Listener
 
 Stop = Callable[[], Awaitable[None]]
 """Ends what would last as long as its client wants."""
@@ -43,10 +42,10 @@ def _tls(config: Config) -> ssl.SSLContext | None:
 
 
 @asynccontextmanager
-async def listening(config: Config, server: Server, *, ended: Sequence[Stop]) -> AsyncIterator[int]:
+async def listening(config: Config, handle: Handle, *, ended: Sequence[Stop]) -> AsyncIterator[int]:
     """A socket that is served; at the end what lasts is ended first, then requests under way are finished."""
     listener = Listener(
-        server.handle,
+        handle,
         handler_cancellation=True,
         access_log=None,
         keepalive_timeout=KEEP_ALIVE,

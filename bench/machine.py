@@ -12,6 +12,7 @@ from pathlib import Path
 
 import wrk
 
+RESULTS = "bench/results"
 _LIBRARIES = ("aiohttp", "uvloop", "orjson")
 
 
@@ -29,7 +30,7 @@ def facts(directory: Path) -> dict[str, object]:
         "openssl": ssl.OPENSSL_VERSION,
         "libraries": {name: version(name) for name in _LIBRARIES},
         "wrk": wrk.version(),
-        "commit": _commit(),
+        "commit": commit(),
         "fsync_ms": round(_fsync_seconds(directory) * 1000, 3),
         "load_before": round(os.getloadavg()[0], 2),
     }
@@ -41,10 +42,24 @@ def _processor() -> str:
     return names[0] if names else platform.processor()
 
 
-def _commit() -> str:
-    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+def commit() -> str:
+    """Return the full id of the commit that is checked out, "" outside a checkout."""
+    return _git("rev-parse", "HEAD").strip()
+
+
+def unnamed() -> str:
+    """Return why no commit names what is measured, "" where one does. Results may differ: nothing reads them."""
+    if not commit():
+        return "this is no git checkout, so that the results could not name a commit"
+    changes = _git("status", "--porcelain", "--", ":/", f":(exclude,top){RESULTS}")
+    return f"these files are not as in the commit that the results would name:\n{changes}" if changes else ""
+
+
+def _git(*arguments: str) -> str:
+    """Return what git prints, "" where there is no git, or no checkout."""
+    command = ["git", "-C", str(Path(__file__).parent), *arguments]
     try:
-        return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return ""
 

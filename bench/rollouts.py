@@ -3,8 +3,9 @@
 import json
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 
 import pods
@@ -12,6 +13,7 @@ import wrk
 from rows import CONNECTIONS, Bench, Row
 from rows import PODS as POST_PATH
 from servers import Ask, Server, managed, ours
+from templates import TEMPLATES, Template, service
 
 DEPLOYMENTS, REPLICAS = 10, 500
 PODS = DEPLOYMENTS * REPLICAS
@@ -87,7 +89,7 @@ def _round(directory: Path, posts: float, bench: Bench) -> Round:
         managed(directory.with_name(f"{directory.name}scale"), nodes=NODES, pods=NODE_PODS) as server,
         server.asking() as ask,
     ):
-        ask("POST", PATH, json.dumps(_deployment("one", 0)).encode(), JSON)
+        ask("POST", PATH, json.dumps(_deployment("one", 0, service())).encode(), JSON)
         _until_ready(ask, ["one"], time.monotonic())
         began = time.monotonic()
         ask("PATCH", f"{PATH}/one", json.dumps({"spec": {"replicas": PODS}}).encode(), MERGE)
@@ -96,11 +98,11 @@ def _round(directory: Path, posts: float, bench: Bench) -> Round:
     return Round(posts, created, updated, scaled, memory, quiet)
 
 
-def create_deployments(ask: Ask, sizes: dict[str, int]) -> float:
-    """Seconds from the creation of Deployments of these names and sizes until all their pods are Ready."""
+def create_deployments(ask: Ask, sizes: dict[str, int], templates: Sequence[Template] = TEMPLATES) -> float:
+    """Return the seconds from creating Deployments of these names and sizes until all pods are Ready."""
     began = time.monotonic()
-    for name, size in sizes.items():
-        ask("POST", PATH, json.dumps(_deployment(name, size)).encode(), JSON)
+    for (name, size), template in zip(sizes.items(), cycle(templates), strict=False):
+        ask("POST", PATH, json.dumps(_deployment(name, size, template())).encode(), JSON)
     return _until_ready(ask, list(sizes), began)
 
 
@@ -112,22 +114,15 @@ def _quiet(server: Server) -> float:
     return (server.processor_seconds() - before) / QUIET
 
 
-def _deployment(name: str, replicas: int) -> dict[str, object]:
+def _deployment(name: str, replicas: int, pod: dict[str, object]) -> dict[str, object]:
     labels = {"app": name}
-    spec = {"replicas": replicas, "selector": {"matchLabels": labels}}
-    template = {"metadata": {"labels": labels}, "spec": {"containers": [container()]}}
+    template = {"metadata": {"labels": labels}, "spec": pod}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": name},
-        "spec": spec | {"template": template},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
     }
-
-
-def container() -> dict[str, object]:
-    """The only container of a pod."""
-    requests = {"cpu": "100m", "memory": "64Mi"}
-    return {"name": "web", "image": "nginx:1.27", "resources": {"requests": requests}, "ports": [{"containerPort": 80}]}
 
 
 def _template(version: str) -> dict[str, object]:

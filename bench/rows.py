@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pods
 import wrk
+from bare import write_answers
 from servers import HERE, Server, bare, import_seconds, ours
 from wrk import Load, Measured
 
@@ -20,7 +21,11 @@ STORED = 20_000
 WATCHERS, CREATES = 200, 2_000
 PODS = "/api/v1/namespaces/default/pods"
 PAGE, ALL = f"{PODS}?limit=500", PODS
-ONE = f"{PODS}/{pods.name('all', 0)}"
+LETTERS = "all"
+"""What the names of the stored pods have in common."""
+ONE = f"{PODS}/{pods.name(LETTERS, 0)}"
+EACH = f"{PODS}/{pods.NAME}"
+"""The path of each stored pod, with the place of its name."""
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 """What kubectl asks for."""
 Say = Callable[[str], None]
@@ -126,7 +131,13 @@ def measure(bench: Bench, wanted: frozenset[str]) -> Iterator[Row]:
         _prepare_answers(bench, ready)
         beside = stack.enter_context(bare(bench.certificates, bench.answers))
         pair = Pair(bench, ready, beside)
-        for name, row in (("get", get), ("list", list_page), ("list-all", list_all), ("table", table)):
+        for name, row in (
+            ("get", get),
+            ("get-each", get_each),
+            ("list", list_page),
+            ("list-all", list_all),
+            ("table", table),
+        ):
             if name in wanted:
                 bench.say(name)
                 yield row(pair)
@@ -163,10 +174,10 @@ class Pair:
         seconds, other = self.bench.effort.seconds, second or self.bare
         found = Loads([], [])
         for server, what in ((self.ours, load), (other, beside or load)):
-            wrk.run(server.url, server.token, what, seconds=1)
+            wrk.run(server.url, server.token, what, seconds=1, letters=LETTERS)
         for _ in range(self.bench.effort.rounds):
-            found.ours.append(wrk.run(self.ours.url, self.ours.token, load, seconds=seconds))
-            found.beside.append(wrk.run(other.url, other.token, beside or load, seconds=seconds))
+            found.ours.append(wrk.run(self.ours.url, self.ours.token, load, seconds=seconds, letters=LETTERS))
+            found.beside.append(wrk.run(other.url, other.token, beside or load, seconds=seconds, letters=LETTERS))
         return found
 
 
@@ -199,6 +210,12 @@ def _rate(samples: list[float]) -> str:
 def get(pair: Pair) -> Row:
     """GET of one pod."""
     return pair.loads(Load(ONE, CONNECTIONS)).row("GET one pod", 0.70)
+
+
+def get_each(pair: Pair) -> Row:
+    """GET of all pods that are stored, one after the other."""
+    load = Load(EACH, CONNECTIONS, names=STORED)
+    return pair.loads(load).row(f"GET {STORED:,} pods in turn", 0.70)
 
 
 def list_page(pair: Pair) -> Row:
@@ -234,7 +251,7 @@ def post(pair: Pair) -> Iterator[Row]:
         at_most=True,
         samples={"ratio": slowness, "max ms": [each.max for each in found.ours]},
     )
-    yield _posts(pair, varied=True).row("POST pods, no two specs alike", None)
+    yield _posts(pair, varied=True).row("POST pods, no two specs alike", 0.17)
 
 
 def _posts(pair: Pair, *, varied: bool) -> Loads:
@@ -255,7 +272,7 @@ def memory(bench: Bench) -> Iterator[Row]:
     """What a server needs that is empty, and what each pod adds."""
     with ours(bench.directory / "full") as server:
         idle = server.memory()
-        create(server, "all", STORED)
+        create(server, LETTERS, STORED)
         full = server.memory()
     each = (full - idle) / STORED
     yield Row("memory, idle", f"{idle / 2**20:.0f} MiB", "", idle / 2**20, 100.0, at_most=True, unit=" MiB")
@@ -284,14 +301,14 @@ def starts(bench: Bench) -> Iterator[Row]:
 
 
 def watch(bench: Bench) -> Iterator[Row]:
-    """Deliveries to many watchers; first a round that is checked, not timed, whose frames the bare server repeats."""
+    """Deliveries to many watchers; first a round that is checked, not timed, whose frames the bare server sends."""
     with ours(bench.directory / "full") as server:
         _watched(server, _namespace(server, "check"), "chk", "--check", "--record", str(bench.answers / "frames"))
         with bare(bench.certificates, bench.answers) as beside:
             mine, other = [], []
             for number in range(bench.effort.rounds):
                 mine.append(_watched(server, _namespace(server, f"watch{number}"), f"w{number:02}"))
-                other.append(_pushed(beside))
+                other.append(_watched(beside, PODS, f"w{number:02}"))
     ratios = [a / b for a, b in zip(mine, other, strict=True)]
     yield Row(
         f"watch: {WATCHERS} watchers, {CREATES:,} creates",
@@ -314,12 +331,6 @@ def _watched(server: Server, path: str, letters: str, *flags: str) -> float:
     """Deliveries a second: from the first create until the last watcher has its last event."""
     with _watching(server, f"{path}?watch=1", *flags) as watchers:
         began = create(server, letters, CREATES, path)
-        return _deliveries(watchers, began)
-
-
-def _pushed(server: Server) -> float:
-    with _watching(server, "/?watch=1") as watchers:
-        began = create(server, "xxx", 1, "/push")
         return _deliveries(watchers, began)
 
 
@@ -361,7 +372,6 @@ def create(server: Server, letters: str, count: int, path: str = PODS) -> float:
 def _prepare_answers(bench: Bench, server: Server) -> None:
     """Ask our server for what the bare one is to answer."""
     bench.answers.mkdir()
-    names = {ONE: "one", PAGE: "page", ALL: "all"}
-    for path, name in names.items():
-        (bench.answers / name).write_bytes(server.request("GET", path))
-    (bench.answers / "answers.json").write_text(json.dumps(names))
+    paths = [PAGE, ALL, *(f"{PODS}/{pods.name(LETTERS, number)}" for number in range(STORED))]
+    with server.asking() as ask:
+        write_answers(bench.answers, ((path, ask("GET", path)) for path in paths))

@@ -16,7 +16,7 @@ from pathlib import Path
 import wrk
 from clusters import clusters
 from kinds import kinds
-from machine import facts
+from machine import facts, unnamed
 from rollouts import rollouts
 from rows import Bench, Effort, Row, measure
 from united import united
@@ -26,6 +26,7 @@ NAMES = (
     "start",
     "cluster",
     "get",
+    "get-each",
     "list",
     "list-all",
     "table",
@@ -39,12 +40,16 @@ NAMES = (
 APART = {"kinds": kinds, "rollouts": rollouts, "united": united, "etcd": clusters}
 """Rows with servers of their own: of custom kinds, of the controllers, and over etcd."""
 RESULTS = Path(__file__).with_name("results") / "latest.json"
+REMEDY = "Commit or undo the changes, or leave --json out: then the table is printed and nothing is written."
 QUICK = Effort(rounds=1, seconds=2.0, starts=2)
 
 
 def main() -> int:
-    """Measure, print the table, write it; the exit code is 1 if a target is missed."""
+    """Measure, print the table, write it; the exit code is 1 if a target is missed, 2 if nothing can be measured."""
     given = _parser().parse_args()
+    if given.json and (reason := unnamed()):
+        print(f"bench: {reason}\n{REMEDY}", file=sys.stderr)
+        return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception, so that no server is left behind
     if not wrk.is_installed():
         print(wrk.MISSING, file=sys.stderr)
@@ -59,12 +64,21 @@ def main() -> int:
             rows.append(row)
             print(_line(row), flush=True)
     seconds = time.monotonic() - began
-    given.json.parent.mkdir(exist_ok=True)
-    given.json.write_text(json.dumps(_result(rows, before, seconds), indent=1) + "\n")
+    written = _write(given.json, _result(rows, before, seconds))
     asked = [row for row in rows if row.target is not None]
     short = [row.work for row in asked if not row.passed]
-    print(f"\n{len(asked) - len(short)} of {len(asked)} targets reached in {seconds:.0f} s; written to {given.json}")
+    print(f"\n{len(asked) - len(short)} of {len(asked)} targets reached in {seconds:.0f} s; {written}")
     return 1 if short else 0
+
+
+def _write(file: Path | None, result: dict[str, object]) -> str:
+    """Write the results if a commit names what was measured; return what has been done."""
+    if reason := unnamed():
+        return f"not written: {reason}"
+    file = file or RESULTS
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(result, indent=1) + "\n")
+    return f"written to {file}"
 
 
 def _measured(bench: Bench, wanted: frozenset[str]) -> Iterator[Row]:
@@ -78,7 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bench/run.py", description="Measure the server beside a bare one.")
     parser.add_argument("--quick", action="store_true", help="short and rough: for a look while working")
     parser.add_argument("--only", type=_names, default=NAMES, metavar="NAME,...", help=f"of {', '.join(NAMES)}")
-    parser.add_argument("--json", type=Path, default=RESULTS, metavar="FILE", help="where to write the results")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help=f"where to write the results, {RESULTS.name} if not said"
+    )
     parser.add_argument("--directory", type=Path, default=Path("/var/tmp"), help="a directory on the disk to measure")
     return parser
 

@@ -165,10 +165,9 @@ def _processor_seconds(process: int) -> float:
 
 @contextmanager
 def bare(certificates: Path, answers: Path) -> Iterator[Server]:
-    """The bare server, with the certificate of ours."""
-    files = ["--cert", certificates / "apiserver.crt", "--key", certificates / "apiserver.key", "--answers", answers]
-    command = [sys.executable, "-W", "ignore", str(HERE / "bare.py"), *map(str, files)]
-    with _process(command, None) as process:
+    """The bare server, with the certificates of ours."""
+    command = [sys.executable, str(HERE / "bare.py"), "--pki", str(certificates), "--answers", str(answers)]
+    with (answers.parent / "bare.log").open("ab") as log, _process(command, log) as process:
         assert process.stdout is not None
         yield Server(process.pid, int(process.stdout.readline()), "none")
 

@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from rollouts import JSON, NODE_PODS, NODES, PATIENCE, container, create_deployments
+from rollouts import JSON, NODE_PODS, NODES, PATIENCE, create_deployments
 from rows import Bench, Row
 from servers import Ask, managed
+from templates import plain
 
 PODS = 2000
 SUBSETS = ("a", "b", "c")
@@ -45,7 +46,7 @@ def _seconds(directory: Path, kind: str) -> float:
     with managed(directory, nodes=NODES, pods=NODE_PODS) as server, server.asking() as ask:
         if not kind:
             sizes = [PODS // len(SUBSETS) + (index < PODS % len(SUBSETS)) for index in range(len(SUBSETS))]
-            return create_deployments(ask, dict(zip(SUBSETS, sizes, strict=True)))
+            return create_deployments(ask, dict(zip(SUBSETS, sizes, strict=True)), (plain,))
         began = time.monotonic()
         ask("POST", PATH, json.dumps(_united(kind)).encode(), JSON)
         return _until_ready(ask, began)
@@ -64,7 +65,7 @@ def _united(kind: str) -> dict[str, object]:
     template, more = KINDS[kind]
     labels = {"app": "ud"}
     selector = {"matchLabels": labels}
-    pod = {"metadata": {"labels": labels}, "spec": {"containers": [container()]}}
+    pod = {"metadata": {"labels": labels}, "spec": plain()}
     child = {"metadata": {"labels": labels}, "spec": {"selector": selector, "template": pod} | more}
     topology = {"subsets": [{"name": name} for name in SUBSETS]}
     spec = {"replicas": PODS, "selector": selector, "template": {template: child}, "topology": topology}

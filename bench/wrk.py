@@ -20,16 +20,18 @@ class Load:
     """What to ask for.
 
     Attributes:
-        path: of the URL.
+        path: of the URL; for GETs of many pods with pods.NAME in place of the name.
         connections: how many ask at once, each again as soon as it has its answer.
         accept: the form that is asked for.
         post: the file of the pod to POST; None for GET.
+        names: how many pods the GETs are spread over; 0 where the path has no name to replace.
     """
 
     path: str
     connections: int
     accept: str = "application/json"
     post: Path | None = None
+    names: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def run(url: str, token: str, load: Load, *, seconds: float, letters: str = "aaa
         token: who asks.
         load: what to ask for.
         seconds: how long.
-        letters: three that make the names of this run's pods its own.
+        letters: three that the names of this run's pods have in common, and no others.
 
     Raises:
         RuntimeError: an answer was not 2xx or did not come.
@@ -71,6 +73,8 @@ def run(url: str, token: str, load: Load, *, seconds: float, letters: str = "aaa
     environment = os.environ | {"BENCH_RUN": letters, "BENCH_NAME": pods.NAME}
     if load.post is not None:
         environment["BENCH_POST"] = str(load.post)
+    if load.names:
+        environment["BENCH_NAMES"] = str(load.names)
     done = subprocess.run(
         _command(url, token, load, seconds), env=environment, capture_output=True, text=True, check=False
     )

@@ -1,0 +1,68 @@
+"""The pod templates that Deployments of the bench share out among themselves; each asks a node for as much."""
+
+from collections.abc import Callable
+from typing import Any
+
+Template = Callable[[], dict[str, Any]]
+"""Makes the spec of a pod."""
+_PORT = [{"containerPort": 80}]
+
+
+def _requests(cpu: str, memory: str) -> dict[str, Any]:
+    return {"requests": {"cpu": cpu, "memory": memory}}
+
+
+def plain() -> dict[str, Any]:
+    """Return a container and nothing more, as `kubectl create deployment` has it with requests."""
+    web = {"name": "web", "image": "nginx:1.27", "resources": _requests("100m", "64Mi"), "ports": _PORT}
+    return {"containers": [web]}
+
+
+def service() -> dict[str, Any]:
+    """Return a service of a web shop: environment, probes, volumes, limits, a security context."""
+    web = {
+        "name": "web",
+        "image": "registry.example.com/shop/web:1.27.3",
+        "args": ["--listen=:8080", "--log-format=json"],
+        "ports": [{"name": "http", "containerPort": 8080}, {"name": "metrics", "containerPort": 9090}],
+        "env": [
+            {"name": "CACHE", "value": "redis://cache.shop.svc:6379/0"},
+            {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+        ],
+        "resources": _requests("100m", "64Mi") | {"limits": {"cpu": "500m", "memory": "256Mi"}},
+        "readinessProbe": {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 5},
+        "livenessProbe": {"httpGet": {"path": "/livez", "port": "http"}, "initialDelaySeconds": 10},
+        "securityContext": {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True},
+        "volumeMounts": [{"name": "cache", "mountPath": "/var/cache/web"}],
+    }
+    return {
+        "terminationGracePeriodSeconds": 45,
+        "securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "fsGroup": 1000},
+        "containers": [web],
+        "volumes": [{"name": "cache", "emptyDir": {"sizeLimit": "64Mi"}}],
+    }
+
+
+def with_sidecar() -> dict[str, Any]:
+    """Return a worker beside a proxy, with a node selector and a toleration."""
+    worker = {
+        "name": "worker",
+        "image": "registry.example.com/shop/worker:4.2",
+        "command": ["worker", "--queue=orders"],
+        "resources": _requests("75m", "48Mi"),
+    }
+    proxy = {
+        "name": "proxy",
+        "image": "registry.example.com/mesh/proxy:1.9",
+        "resources": _requests("25m", "16Mi"),
+        "ports": [{"name": "proxy", "containerPort": 15001}],
+    }
+    return {
+        "containers": [worker, proxy],
+        "tolerations": [{"key": "example.com/spot", "operator": "Exists", "effect": "NoSchedule"}],
+        "nodeSelector": {"kubernetes.io/os": "linux"},
+    }
+
+
+TEMPLATES: tuple[Template, ...] = (plain, service, with_sidecar)
+"""What Deployments take in turn: the first one the first, the fourth one the first again."""
