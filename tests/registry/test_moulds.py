@@ -10,7 +10,7 @@ from apiserver.api.user import User
 from apiserver.app import serving
 from apiserver.config import Config
 from apiserver.registry.decoding import Body
-from apiserver.registry.moulds import Moulds
+from apiserver.registry.moulds import KEPT, LARGEST, Mould, Moulds
 from apiserver.registry.operations import create, update
 from apiserver.registry.options import Target, WriteOptions
 
@@ -116,6 +116,51 @@ async def test_a_status_of_a_pod_of_a_mould_has_its_defaults():
         sent = {"metadata": {"name": "c"}, "spec": {"containers": [CONTAINER]}, "status": {"podIP": "10.0.0.1"}}
         written = await update(registry, target, Body(sent), WriteOptions(User("u")))
     assert orjson.loads(written.kv.value)["status"]["podIPs"] == [{"ip": "10.0.0.1"}]
+
+
+def spec_named(name):
+    return {"containers": [{"name": str(name)}]}
+
+
+def keeping(moulds, spec):
+    """Send a spec twice, and keep a mould of it the second time."""
+    moulds.find(spec)
+    key, _ = moulds.find(spec)
+    moulds.keep(key, Mould.of(orjson.dumps(spec), key, {}))
+
+
+def test_a_spec_gets_a_mould_when_it_comes_for_the_second_time():
+    moulds, spec = Moulds(), spec_named("a")
+    assert moulds.find(spec) == (b"", None)
+    key, mould = moulds.find(spec)
+    assert (key, mould) == (orjson.dumps(spec), None)
+    moulds.keep(key, made := Mould.of(key, key, {}))
+    assert moulds.find(spec) == (b"", made)
+    assert moulds.find(spec_named("b")) == (b"", None)
+
+
+def test_of_too_many_specs_the_oldest_are_forgotten():
+    moulds = Moulds()
+    for name in range(KEPT + 2):
+        keeping(moulds, spec_named(name))
+    kept = [name for name in range(KEPT + 2) if moulds.find(spec_named(name))[1]]
+    assert kept == list(range(2, KEPT + 2))
+
+
+def test_a_spec_that_came_once_is_forgotten_after_as_many_others_as_are_kept():
+    moulds = Moulds()
+    for name in range(KEPT + 1):
+        moulds.find(spec_named(name))
+    assert moulds.find(spec_named(1)) == (orjson.dumps(spec_named(1)), None)
+    assert moulds.find(spec_named(0)) == (b"", None)
+
+
+@pytest.mark.parametrize(("beyond", "kept"), [(0, True), (1, False)])
+def test_a_large_spec_is_not_kept(beyond, kept):
+    moulds = Moulds()
+    spec = spec_named("x" * (LARGEST - len(orjson.dumps(spec_named(""))) + beyond))
+    moulds.find(spec)
+    assert bool(moulds.find(spec)[0]) == kept
 
 
 def _entries(pod):
