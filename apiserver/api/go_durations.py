@@ -4,7 +4,11 @@ import re
 from collections.abc import Mapping
 
 UNITS: Mapping[str, float] = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_GO_UNITS: Mapping[str, float] = {**UNITS, "μs": 1e-6}
+"""With both letters that look like a micro sign."""
 
+_GO_PART = re.compile(r"(\d*)(?:\.(\d*))?([^\d.]*)", re.ASCII)
+_MOST_NANOSECONDS = 1 << 63
 _PART = re.compile(r"(\d+\.?\d*|\.\d+)([^\d.]+)", re.ASCII)
 
 
@@ -24,6 +28,39 @@ def parse_duration(text: str, units: Mapping[str, float] = UNITS) -> float:
     if not parts or "".join(map("".join, parts)) != text or any(unit not in units for _, unit in parts):
         raise ValueError(f'"{text}" is no duration: give one such as 30s, 5m or 1h30m')
     return sum(float(number) * units[unit] for number, unit in parts)
+
+
+def go_duration(text: str) -> float:
+    """Return the seconds that a text says, which may have a sign (time.ParseDuration).
+
+    Raises:
+        ValueError: the text is no length of time; the message is Go's.
+    """
+    unsigned = text[1:] if text[:1] in ("-", "+") else text
+    if unsigned == "0":
+        return 0.0
+    seconds, at, shown = 0.0, 0, _go_quoted(text)
+    while at < len(unsigned) or not unsigned:
+        part = _GO_PART.match(unsigned, at)
+        if part is None or not (part[1] or part[2]):
+            raise ValueError(f"time: invalid duration {shown}")
+        if not part[3]:
+            raise ValueError(f"time: missing unit in duration {shown}")
+        unit = _GO_UNITS.get(part[3])
+        if unit is None:
+            raise ValueError(f"time: unknown unit {_go_quoted(part[3])} in duration {shown}")
+        seconds += float(f"{part[1] or 0}.{part[2] or 0}") * unit
+        if seconds * 1e9 >= _MOST_NANOSECONDS:
+            raise ValueError(f"time: invalid duration {shown}")
+        at = part.end()
+    return -seconds if text.startswith("-") else seconds
+
+
+def _go_quoted(text: str) -> str:
+    """Return a text in quotes as Go's package time has it, which knows no letters beyond ASCII."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    shown = (c if " " <= c < "\x80" else "".join(f"\\x{b:02x}" for b in c.encode(errors="replace")) for c in escaped)
+    return f'"{"".join(shown)}"'
 
 
 def duration_text(seconds: int) -> str:

@@ -1,10 +1,12 @@
 """Acting as somebody else: the Impersonate-* headers of those who may (apiserver's filters/impersonation.go)."""
 
+from collections.abc import Mapping
 from urllib.parse import unquote
 
 from multidict import CIMultiDictProxy
 
 from apiserver.api import errors
+from apiserver.api.schema import quoted
 from apiserver.api.user import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
 from apiserver.auth.authorization import Authorizer, Request, is_anonymous
 from apiserver.auth.tokens import GROUP, PREFIX
@@ -13,8 +15,13 @@ USER, GROUPS, UID = "Impersonate-User", "Impersonate-Group", "Impersonate-Uid"
 EXTRA = "impersonate-extra-"
 
 
+def asks_to_impersonate(headers: CIMultiDictProxy[str]) -> bool:
+    """Whether any header may be one of those by which a request acts as somebody else."""
+    return "impersonate-" in "\n".join(headers).lower()
+
+
 def impersonated(user: User, headers: CIMultiDictProxy[str], authorizer: Authorizer) -> User:
-    """Who a request counts as, whose header names a user to act as.
+    """Who a request counts as, whose headers may name a user to act as.
 
     Args:
         user: who sends it.
@@ -22,16 +29,21 @@ def impersonated(user: User, headers: CIMultiDictProxy[str], authorizer: Authori
         authorizer: decides whether the sender may.
 
     Raises:
-        ApiError: 401, the sender is nobody known; 403, the sender may not.
+        ApiError: 400, no user is named, but something else of one; 401, the sender is nobody known; 403, the sender
+            may not.
     """
+    name, uid, extra = _text(headers.get(USER, "")), _text(headers.get(UID, "")), _extra(headers)
+    groups = tuple(map(_text, headers.getall(GROUPS, ())))
+    if not (name or uid or groups or extra):  # an empty header names nobody
+        return user
     if is_anonymous(user):
         raise errors.unauthorized()
-    name = _text(headers[USER])
-    if not name:  # an empty header names nobody
-        return user
+    if not name:
+        told = (
+            f"&user.DefaultInfo{{Name:{quoted('')}, UID:{quoted(uid)}, Groups:{_go(groups)}, Extra:{_go_map(extra)}}}"
+        )
+        raise errors.bad_request(f"requested {told} without impersonating a user name")
     account = _account(name)
-    groups = tuple(map(_text, headers.getall(GROUPS, ())))
-    uid, extra = _text(headers.get(UID, "")), _extra(headers)
     wanted = [Request(user, "impersonate", "", "", *account)]
     wanted += [Request(user, "impersonate", "", "", "groups", "", "", group) for group in groups]
     about = "authentication.k8s.io"
@@ -67,6 +79,18 @@ def _extra(headers: CIMultiDictProxy[str]) -> dict[str, tuple[str, ...]]:
             key = unquote(name.lower().removeprefix(EXTRA))
             found[key] = (*found.get(key, ()), _text(value))
     return found
+
+
+def _go(texts: tuple[str, ...]) -> str:
+    """Return texts as Go's %#v prints a slice of them."""
+    return f"[]string{{{', '.join(map(quoted, texts))}}}" if texts else "[]string(nil)"
+
+
+def _go_map(values: Mapping[str, tuple[str, ...]]) -> str:
+    """Return lists of texts by name as Go's %#v prints them."""
+    if not values:
+        return "map[string][]string(nil)"
+    return f"map[string][]string{{{', '.join(f'{quoted(key)}:{_go(values[key])}' for key in sorted(values))}}}"
 
 
 def _text(value: str) -> str:

@@ -101,7 +101,7 @@ class Kubelets:
         url = f"https://{location.authority}{location.path}"
         try:
             found = await self._client().get(URL(url, encoded=True), ssl=self._tls_for(location))
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:  # ValueError: no name of a host
             raise ApiError(500, "", f'Get "{url}": {_dial_words(error, location)}') from error
         async with found:
             if not 200 <= found.status <= 206:
@@ -160,7 +160,7 @@ class Kubelets:
                 _, backend = await loop.create_connection(
                     Backend, location.host, location.port, ssl=self._tls_for(location)
                 )
-        except (OSError, TimeoutError) as error:
+        except (OSError, TimeoutError, ValueError) as error:
             raise ApiError(500, "", f"error dialing backend: {_dial_words(error, location)}") from error
         return backend
 
@@ -245,7 +245,7 @@ def _dial_words(error: BaseException, location: Location) -> str:
             why = f"tls: failed to verify certificate: x509: {words}"
         case ssl.SSLError():
             why = f"tls: {error.reason or error}"
-        case socket.gaierror():
+        case socket.gaierror() | ValueError():
             why = f"dial tcp: lookup {location.host}: no such host"
         case TimeoutError():
             why = f"dial tcp {location.authority}: i/o timeout"

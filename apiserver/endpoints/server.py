@@ -14,8 +14,9 @@ from apiserver.api.parameters import Parameters
 from apiserver.api.user import User
 from apiserver.auth.authentication import Authentication
 from apiserver.auth.authorization import Authorizer, Request, is_anonymous, is_public
-from apiserver.auth.impersonation import USER, impersonated
+from apiserver.auth.impersonation import asks_to_impersonate, impersonated
 from apiserver.endpoints.answers import Answer, Reply
+from apiserver.endpoints.deadlines import requested_seconds, within
 from apiserver.endpoints.handlers import Action, Asked, Handlers, action_of
 from apiserver.endpoints.negotiation import answer_form
 from apiserver.endpoints.pages import BAD_REQUEST, Page, Pages
@@ -155,7 +156,9 @@ class Server:
         audit_id = request.headers.get("Audit-Id") or self._audit_ids.next()
         outcome = Outcome()
         try:
-            answer = await self._answer(request, audit_id, outcome)
+            allowed = self._allowed_seconds(request) if "timeout=" in request.raw_path else None
+            answering = self._answer(request, audit_id, outcome)
+            answer = await (answering if allowed is None else within(allowed, answering))
         except ApiError as error:
             answer = status_response(error, request, audit_id=audit_id)
         except (ConnectionError, TimeoutError) as error:
@@ -211,11 +214,28 @@ class Server:
             return await action.handle(self._handlers, asked)
         return await self._limited(asked, action, outcome)
 
+    def _allowed_seconds(self, request: web.BaseRequest) -> float | None:
+        """Return the seconds that a request may take by its query, None if it goes on as long as its client wants.
+
+        Raises:
+            ApiError: 400, the parameter is no length of time.
+        """
+        path, _, search = request.raw_path.partition("?")
+        query = parse_query(search)
+        if "%" not in path or well_escaped(path):
+            try:
+                bound = self._dispatch.bound(request.method, path)
+            except ApiError:
+                bound = None
+            if bound is not None and _is_long_running(bound, query):
+                return None
+        return requested_seconds(query)
+
     def _user_of(self, request: web.BaseRequest) -> User:
         transport = request.transport
         certificate = transport.get_extra_info("peercert") if transport is not None else None
         user = self._authentication.user_of(request.headers.get("Authorization"), certificate)
-        return impersonated(user, request.headers, self._authorizer) if USER in request.headers else user
+        return impersonated(user, request.headers, self._authorizer) if asks_to_impersonate(request.headers) else user
 
     def _authorize(self, asked: Asked, verb: str, path: str) -> None:
         target = asked.target
@@ -289,6 +309,12 @@ class Server:
         if found.cache:
             answer.cache = found.cache
         return answer
+
+
+def _is_long_running(bound: Bound, query: Parameters) -> bool:
+    if bound.route.target.subresource in CONNECTIONS:
+        return True
+    return bound.route.watch or (bound.action.verb == "list" and query.is_true("watch"))
 
 
 def _sent(page: Page, audit_id: str) -> Answer:

@@ -303,6 +303,19 @@ async def test_a_node_without_addresses_is_told_of(client):
     await refused(client, LOG, 500, "no preferred addresses found; known addresses: []")
 
 
+@pytest.mark.parametrize(
+    "host", ["a" * 300, "x y", "ü" * 70, "a..b", "a\nb", "a\x00b", "[fe80::1%nowhere", "a/b?c#d@e", "%zz", "\u202e"]
+)
+async def test_a_host_that_is_none_is_told_of(client, host, caplog):
+    await node(client, annotations={"mockube.io/kubelet-endpoint": f"{host}:10250"})
+    for path, headers in ((LOG, {}), (f"{EXEC}?command=ls", UPGRADE)):
+        async with client.get(path, headers=headers) as answer:
+            told = await answer.json()
+        assert (answer.status, told["kind"], told["code"]) == (500, "Status", 500)
+        assert "dial tcp" in told["message"]
+    assert "Traceback" not in caplog.text
+
+
 async def test_a_port_that_is_closed_is_told_as_go_does(client, unused_tcp_port):
     await node(client, annotations={"mockube.io/kubelet-endpoint": f"127.0.0.1:{unused_tcp_port}"})
     why = f"dial tcp 127.0.0.1:{unused_tcp_port}: connect: connection refused"

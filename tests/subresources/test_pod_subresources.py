@@ -153,3 +153,29 @@ async def test_a_resize_changes_resources_within_the_quality_of_service(client, 
     status, answer = await client.ask(f"PUT {namespace}/pods/p/resize", resized)
     assert status == 422
     assert "resource requests cannot be removed" in answer["message"]
+
+
+SERVICE = {"metadata": {"name": "s"}, "spec": {"ports": [{"name": "web", "port": 80}]}}
+ADDRESSES = [{"addresses": [{"ip": "10.0.0.1"}], "ports": [{"name": "web", "port": 8080}]}]
+
+
+@pytest.mark.parametrize(
+    ("subsets", "name", "code", "message"),
+    [
+        (None, "s", 503, 'no endpoints available for service "s"'),
+        ([], "s:web", 503, 'no endpoints available for service "s"'),
+        (ADDRESSES, "s:81", 503, 'no service port 81 found for service "s"'),
+        (ADDRESSES, "s:admin", 503, 'no endpoints available for service "s:admin"'),
+        ([{"notReadyAddresses": [{"ip": "10.0.0.1"}]}], "s:web", 503, 'no endpoints available for service "s:web"'),
+        (ADDRESSES, "s:80", 501, "services/proxy is not implemented by this server yet"),
+        (ADDRESSES, "https:s:web", 501, "services/proxy is not implemented by this server yet"),
+    ],
+)
+async def test_the_proxy_of_a_service_that_leads_somewhere_is_not_built(
+    client, running_pod, subsets, name, code, message
+):
+    await client.do(f"POST {running_pod}/services", SERVICE)
+    if subsets is not None:
+        await client.do(f"POST {running_pod}/endpoints", {"metadata": {"name": "s"}, "subsets": subsets})
+    status, answer = await client.ask(f"GET {running_pod}/services/{name}/proxy")
+    assert (status, answer["message"]) == (code, message)

@@ -256,3 +256,25 @@ def test_a_name_to_act_as_that_is_no_utf_8_can_be_told() -> None:
 async def test_nobody_known_acts_as_nobody_else(api) -> None:
     status, _, _ = await ask(api, "/api/v1/pods", **{"Impersonate-User": "kubernetes-admin"})
     assert status == 401
+
+
+@pytest.mark.parametrize(
+    ("headers", "about"),
+    [
+        ({"Impersonate-Group": "g"}, 'UID:"", Groups:[]string{"g"}, Extra:map[string][]string(nil)'),
+        ({"Impersonate-Uid": "u"}, 'UID:"u", Groups:[]string(nil), Extra:map[string][]string(nil)'),
+        (
+            {"Impersonate-User": "", "Impersonate-Extra-B%2Fc": "d", "impersonate-extra-a": "e"},
+            'UID:"", Groups:[]string(nil), Extra:map[string][]string{"a":[]string{"e"}, "b/c":[]string{"d"}}',
+        ),
+    ],
+)
+async def test_whoever_acts_as_somebody_names_a_user(cluster, headers: dict[str, str], about: str) -> None:
+    context, token = trusting(cluster), {"Authorization": f"Bearer {cluster.token}"}
+    async with (
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session,
+        session.get(f"{cluster.url}/api/v1/pods", headers=token | headers) as response,
+    ):
+        told = await response.json()
+    message = f'requested &user.DefaultInfo{{Name:"", {about}}} without impersonating a user name'
+    assert (told["code"], told["reason"], told["message"]) == (400, "BadRequest", message)

@@ -9,7 +9,7 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.parameters import Parameters, integer
 from apiserver.api.schema.times import canonical_time
-from apiserver.registry.subresources.call import Call, Location, read
+from apiserver.registry.subresources.call import Call, Location, core, read
 from apiserver.registry.subresources.kubelet_location import kubelet_location
 
 NUMBERS = ("sinceSeconds", "limitBytes", "tailLines")
@@ -77,14 +77,55 @@ async def proxy(call: Call) -> Obj:
     Raises:
         ApiError: 400, 404, 503; 501 where there is something to reach.
     """
-    owner = await read(_without_port(call))
+    named = _without_port(call)
+    owner = await read(named)
     match call.target.resource.plural:
         case "pods" if not (owner.get("status") or {}).get("podIP"):
             raise errors.bad_request("address not allowed")
         case "services":
-            raise errors.unavailable(f'no endpoints available for service "{call.target.name}"')
+            await _check_endpoints(named, owner, call.target.name)
     what = f"{call.target.resource.plural}/{call.target.subresource}"
     raise ApiError(501, "NotImplemented", f"{what} is not implemented by this server yet")
+
+
+async def _check_endpoints(call: Call, service: Obj, name: str) -> None:
+    """Check that a Service leads somewhere (core/service's ResourceLocation).
+
+    Args:
+        call: the call, with the Service's own name.
+        service: the Service.
+        name: the name in the path, which may have a scheme and a port.
+
+    Raises:
+        ApiError: 503, it has no such port, or no address for it.
+    """
+    own, port = call.target.name, _port_of(name)
+    if port.isascii() and port.isdecimal():
+        ports = (service.get("spec") or {}).get("ports") or ()
+        names = [each.get("name", "") for each in ports if each["port"] == int(port)]
+        if not names:
+            raise errors.unavailable(f'no service port {int(port)} found for service "{own}"')
+        port = names[0]
+    row = core(call.registry, "endpoints")
+    try:
+        kv = await call.registry.storage.get(row, call.target.namespace, own)
+    except ApiError as error:
+        if error.code != 404:
+            raise
+        subsets: list[Obj] = []
+    else:
+        subsets = call.registry.codecs.of(row).decode(kv).get("subsets") or []
+    if not subsets:
+        raise errors.unavailable(f'no endpoints available for service "{own}"')
+    ready = (each.get("ports") or () for each in subsets if each.get("addresses"))
+    if not any(each.get("name", "") == port for ports in ready for each in ports):
+        raise errors.unavailable(f'no endpoints available for service "{name}"')
+
+
+def _port_of(name: str) -> str:
+    """Return the port of a proxy's name, "" if it has none."""
+    parts = name.split(":")
+    return parts[-1] if len(parts) > 1 else ""
 
 
 def _without_port(call: Call) -> Call:

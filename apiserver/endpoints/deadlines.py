@@ -1,0 +1,47 @@
+"""How long a request may take: its parameter `timeout` (apiserver's request_deadline.go and timeout.go)."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from apiserver.api import errors
+from apiserver.api.go_durations import go_duration
+from apiserver.api.parameters import Parameters
+
+MOST = 60.0
+"""Seconds that a request may have at most (kube-apiserver's --request-timeout)."""
+_LATE = "Timeout: request did not complete within the allotted timeout"
+
+T = TypeVar("T")
+
+
+def requested_seconds(query: Parameters) -> float:
+    """Return the seconds that a client gives a request; none, zero or too many stand for the most there are.
+
+    Raises:
+        ApiError: 400, the text is no length of time.
+    """
+    text = query.get("timeout")
+    if not text:
+        return MOST
+    try:
+        seconds = go_duration(text)
+    except ValueError as error:
+        raise errors.bad_request(f"invalid timeout specified in the request URL - {error}") from None
+    return seconds if 0 < seconds < MOST else MOST
+
+
+async def within(seconds: float, answer: Awaitable[T]) -> T:
+    """Wait for an answer for so many seconds.
+
+    Raises:
+        ApiError: 504, it has not come.
+    """
+    deadline = asyncio.timeout(seconds)
+    try:
+        async with deadline:
+            return await answer
+    except TimeoutError:
+        if not deadline.expired():
+            raise
+        raise errors.timeout(_LATE) from None
