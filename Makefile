@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up test check bench clean
+.PHONY: help up test check mutants bench clean
 
 # The first Python that is new enough; `make up PYTHON=/path/to/python` names another.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -26,6 +26,9 @@ check: .venv/.installed-check ## lint, formatting, types, who imports whom
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+mutants: .venv/.installed-test ## change the sources a little and see whether tests notice; ARGS="etcd/durable.py", ARGS=--help
+	PYTHONPATH=tests/mutants $(BIN)/python -m mutation $(ARGS)
 
 bench: .venv/.installed-test ## measure the server beside a bare one; ARGS are bench/run.py's
 	$(BIN)/python bench/run.py $(ARGS)

@@ -1,0 +1,309 @@
+"""The processes that run mutants: slots that run one at a time, each in a fork, with limits.
+
+A slot has imported what others wrote and nothing of ours. A fork of it has collected the tests; each mutant inside
+of a function runs in a fork of that fork, where the function's code is swapped. A mutant that is carried out at import
+runs in a fork of the slot, which imports everything with the changed module. Both kinds of runner lead a group of
+processes, which is killed when the mutant is done.
+"""
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from mutation.coverage_map import Recorder, Test
+from mutation.install import SwapError, functions_under, hand_down, hook, swap
+from mutation.mutants import Mutant
+from mutation.pytest_run import (
+    BROKEN,
+    FAILED,
+    PASSED,
+    START,
+    UNCOLLECTED,
+    Failures,
+    Send,
+    arguments,
+    leave,
+    quiet,
+    report_to,
+    run_fresh,
+    run_items,
+    settle_hypothesis,
+)
+
+_PRELOADED = [
+    "aiohttp.web",
+    "cel_expr_python",
+    "cryptography.x509",
+    "etcd3",
+    "hypothesis.stateful",
+    "kubernetes_validate",
+    "looptime",
+    "orjson",
+    "prometheus_client",
+    "pytest_asyncio.plugin",
+    "pytest_aiohttp.plugin",
+    "sortedcontainers",
+    "uvloop",
+    "yaml",
+    "yarl",
+]
+
+KILLED, SURVIVED, TIMEOUT, ERROR = "killed", "survived", "timeout", "error"
+_FRESH = "fresh"
+"""A verdict of the fork that has collected the tests: this mutant has to be imported."""
+
+_IMPORTING = 90.0
+"""Seconds that a fork may take until its first test starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a mutant, and by which test or error."""
+
+    status: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A mutant and the tests that may notice it."""
+
+    mutant: Mutant
+    tests: Sequence[Test]
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long a test may take: so many seconds, and so many times what it took without the mutant."""
+
+    seconds: float = 5.0
+    times: float = 8.0
+
+    def of(self, test: Test) -> float:
+        """Return the seconds that a test may take."""
+        return self.seconds + self.times * test.seconds
+
+
+def preload() -> None:
+    """Import what others wrote, once for all forks."""
+    for name in _PRELOADED:
+        with suppress(ImportError):
+            import_module(name)
+
+
+def forked(work: Callable[[Send], None]) -> tuple[int, Connection]:
+    """Start a fork that leads a group of processes; return its id and what it says."""
+    ours, its = Pipe(duplex=False)
+    sys.stdout.flush()
+    process = os.fork()
+    if process == 0:
+        os.setsid()
+        ours.close()
+        quiet()
+        send = report_to(its)
+        leave(send, lambda: work(send))
+    its.close()
+    return process, ours
+
+
+def end(process: int) -> int:
+    """Kill a fork and all that it started; return its exit status."""
+    with suppress(ProcessLookupError):
+        os.killpg(process, signal.SIGKILL)
+    return os.waitpid(process, 0)[1]
+
+
+def judge(process: int, said: Connection, tests: Sequence[Test], limits: Limits) -> Verdict:
+    """Follow a fork until it has a verdict or a test takes too long."""
+    by_id = {test.id: test for test in tests}
+    current, deadline = "", monotonic() + _IMPORTING
+    try:
+        while said.poll(max(0.0, deadline - monotonic())):
+            word, detail = said.recv()
+            if word == START:
+                current, deadline = detail, monotonic() + limits.of(by_id[detail])
+            else:
+                return Verdict({PASSED: SURVIVED, FAILED: KILLED, BROKEN: ERROR}.get(word, word), detail)
+    except EOFError:
+        return Verdict(ERROR, f"the runner died in {current or 'its beginning'}")
+    finally:
+        end(process)
+        said.close()
+    return Verdict(TIMEOUT, current)
+
+
+class Slot:
+    """Runs mutants one after the other; lives in a process of its own."""
+
+    def __init__(self, root: Path, test_files: Sequence[str], limits: Limits) -> None:
+        """Take the test files of all jobs."""
+        self._root = root
+        self._test_files = test_files
+        self._limits = limits
+        self._temp = Path(tempfile.mkdtemp(prefix="mutants-"))
+        self._collected: Connection | None = None
+
+    def run(self, job: Job) -> Verdict:
+        """Return what becomes of a mutant."""
+        if not job.fresh:
+            verdict = self._swapped(job)
+            if verdict.status != _FRESH:
+                return verdict
+        return self._imported(job)
+
+    def close(self) -> None:
+        """Remove what the tests left behind."""
+        shutil.rmtree(self._temp, ignore_errors=True)
+
+    def _imported(self, job: Job) -> Verdict:
+        def work(send: Send) -> None:
+            code = job.mutant.code(self._root)
+            hook(module_of(job.mutant.file), code)
+            hand_down(module_of(job.mutant.file), code, self._temp / "mutant")
+            run_fresh([test.id for test in job.tests], self._temp / "run", send)
+
+        verdict = judge(*forked(work), job.tests, self._limits)
+        if verdict.status == UNCOLLECTED:
+            return self._uncollected(job, verdict)
+        return verdict
+
+    def _uncollected(self, job: Job, verdict: Verdict) -> Verdict:
+        """Tests that cannot be had are a kill if they can be had without the mutant."""
+
+        def work(send: Send) -> None:
+            code = pytest.main(["--collect-only", *arguments({test.file for test in job.tests}, self._temp / "run")])
+            send(PASSED if code == 0 else BROKEN, verdict.by)
+
+        without = judge(*forked(work), (), self._limits)
+        return Verdict(KILLED, "importing it") if without.status == SURVIVED else Verdict(ERROR, verdict.by)
+
+    def _swapped(self, job: Job) -> Verdict:
+        if self._collected is None:
+            self._collected = self._collect()
+        self._collected.send(job)
+        try:
+            verdict: Verdict = self._collected.recv()
+        except EOFError:
+            self._collected = None
+            return Verdict(ERROR, "the process that has collected the tests died")
+        return verdict
+
+    def _collect(self) -> Connection:
+        """Start the fork that collects the tests and then runs one mutant after the other."""
+        ours, its = Pipe()
+        if os.fork() == 0:
+            ours.close()
+            quiet()
+            leave(lambda *_: None, lambda: self._serve(its))
+        its.close()
+        return ours
+
+    def _serve(self, jobs: Connection) -> None:
+        settle_hypothesis()
+        pytest.main(
+            arguments(self._test_files, self._temp / "collected"), plugins=[_Server(self._root, jobs, self._limits)]
+        )
+
+
+class _Server:
+    """A plug-in that takes the place of pytest's loop: runs one mutant after the other, each in a fork."""
+
+    def __init__(self, root: Path, jobs: Connection, limits: Limits) -> None:
+        self._root = root
+        self._jobs = jobs
+        self._limits = limits
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        failures = Failures()
+        session.config.pluginmanager.register(failures)
+        functions = functions_under(self._root)
+        basetemp = Path(tempfile.gettempdir()) / f"mutants-run-{os.getpid()}"
+        with suppress(EOFError):
+            while True:
+                job: Job = self._jobs.recv()
+
+                def work(send: Send, job: Job = job) -> None:
+                    module, code = module_of(job.mutant.file), job.mutant.code(self._root)
+                    try:
+                        swapped = swap(functions, code)
+                    except SwapError:
+                        swapped = 0
+                    if not swapped and module in sys.modules:
+                        send(_FRESH, "")
+                        return
+                    hook(module, code)
+                    hand_down(module, code, basetemp.with_suffix(".mutant"))
+                    factory = session.config._tmp_path_factory  # type: ignore[attr-defined]
+                    shutil.rmtree(basetemp, ignore_errors=True)
+                    basetemp.mkdir()
+                    factory._basetemp = basetemp
+                    run_items(session, [test.id for test in job.tests], failures, send)
+
+                self._jobs.send(judge(*forked(work), job.tests, self._limits))
+        shutil.rmtree(basetemp, ignore_errors=True)
+        basetemp.with_suffix(".mutant").unlink(missing_ok=True)
+        return True
+
+
+def start_slot(root: Path, test_files: Sequence[str], limits: Limits, others: Sequence[Connection] = ()) -> Connection:
+    """Start a slot; it takes jobs and gives verdicts until the connection is closed."""
+    ours, its = Pipe()
+    sys.stdout.flush()
+    if os.fork() == 0:
+        for each in (ours, *others):
+            each.close()
+        leave(lambda *_: None, lambda: _run_slot(Slot(root, test_files, limits), its))
+    its.close()
+    return ours
+
+
+def _run_slot(slot: Slot, jobs: Connection) -> None:
+    try:
+        with suppress(EOFError, KeyboardInterrupt):
+            while True:
+                jobs.send(slot.run(jobs.recv()))
+    finally:
+        slot.close()
+
+
+def record(root: Path, test_files: Sequence[str]) -> tuple[int, Connection]:
+    """Start a fork that runs test files and puts their coverage into the cache."""
+
+    def work(send: Send) -> None:
+        with tempfile.TemporaryDirectory(prefix="mutants-") as temp:
+            settle_hypothesis()
+            recorder = Recorder(root, Path(temp) / "coverage")
+            code = pytest.main(arguments(test_files, Path(temp) / "run"), plugins=[recorder])
+            recorder.save(test_files)
+            send(PASSED if code in {0, 1, 5} else BROKEN, f"pytest ended with {code!r}")
+
+    return forked(work)
+
+
+def judge_recording(process: int, said: Connection) -> Verdict:
+    """Return what a fork that records coverage came to, once it has said so or died."""
+    try:
+        word, detail = said.recv()
+    except EOFError:
+        word, detail = BROKEN, "its process died"
+    end(process)
+    said.close()
+    return Verdict(SURVIVED if word == PASSED else ERROR, detail)
+
+
+def module_of(file: str) -> str:
+    """Return the name by which a file is imported."""
+    return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

@@ -1,0 +1,139 @@
+"""Run chosen tests in this process with a mutant in it, and say what came of it over a pipe."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import NoReturn
+
+import hypothesis
+import pytest
+
+START, FAILED, PASSED, BROKEN, UNCOLLECTED = "start", "failed", "passed", "broken", "uncollected"
+"""What a runner says: a test starts; one has failed; all have passed; the runner is broken; the tests cannot be had."""
+
+Send = Callable[[str, str], None]
+
+
+def arguments(test_files: Iterable[str], basetemp: Path) -> list[str]:
+    """Return the arguments of a pytest whose runs leave nothing behind."""
+    quiet = [
+        "-q",
+        "--no-header",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-W",
+        "ignore::pytest.PytestAssertRewriteWarning",
+        "--basetemp",
+        str(basetemp),
+    ]
+    return [*quiet, *sorted(test_files)]
+
+
+def settle_hypothesis() -> None:
+    """Have it try the same examples each time, keep none, and not look for the smallest that fails."""
+    phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+    hypothesis.settings.register_profile(
+        "mutants",
+        database=None,
+        derandomize=True,
+        deadline=None,
+        phases=phases,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    hypothesis.settings.load_profile("mutants")
+
+
+def quiet() -> None:
+    """Let this process and those that it starts write nowhere."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+
+
+def report_to(connection: Connection) -> Send:
+    """Return what sends a word and its detail."""
+    return lambda word, detail: connection.send((word, detail))
+
+
+class Failures:
+    """A plug-in that keeps the first test that fails."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.first = ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a failure of any phase."""
+        if report.failed and not self.first:
+            self.first = report.nodeid
+
+
+def run_items(session: pytest.Session, chosen: Sequence[str], failures: Failures, send: Send) -> None:
+    """Run tests in this order until one fails."""
+    by_id = {item.nodeid: item for item in session.items}
+    missing = [name for name in chosen if name not in by_id]
+    if missing:
+        send(BROKEN, f"pytest does not collect {missing[0]}")
+        return
+    items = [by_id[name] for name in chosen]
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        send(START, item.nodeid)
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+        if failures.first:
+            send(FAILED, failures.first)
+            return
+    send(PASSED, "")
+
+
+class Chosen:
+    """A plug-in for a pytest of its own: runs the chosen tests alone, in their order."""
+
+    def __init__(self, chosen: Sequence[str], send: Send) -> None:
+        """Take the node ids."""
+        self._chosen = chosen
+        self._send = send
+        self._failures = Failures()
+        self.looped = False
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Have failures noted."""
+        config.pluginmanager.register(self._failures)
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Take the place of pytest's own loop."""
+        if session.testsfailed:
+            return True
+        self.looped = True
+        run_items(session, self._chosen, self._failures, self._send)
+        return True
+
+
+def run_fresh(chosen: Sequence[str], basetemp: Path, send: Send) -> None:
+    """Run a pytest of its own in this process, which imports everything as it is now."""
+    plugin = Chosen(chosen, send)
+    settle_hypothesis()
+    problem = "pytest ended before the tests began"
+    try:
+        pytest.main(arguments({name.partition("::")[0] for name in chosen}, basetemp), plugins=[plugin])
+    except Exception as error:  # noqa: BLE001 - of a plug-in that imports the mutant
+        problem = repr(error)
+    if not plugin.looped:
+        send(UNCOLLECTED, problem)
+
+
+def leave(send: Send, work: Callable[[], None]) -> NoReturn:
+    """Do this process's work and end it, whatever happens, without what Python does at its end."""
+    try:
+        work()
+    except BaseException as error:  # noqa: BLE001 - it must not go on as a copy of its parent
+        with suppress(Exception):
+            send(BROKEN, repr(error))
+    finally:
+        with suppress(Exception):
+            sys.stdout.flush()
+        os._exit(0)
