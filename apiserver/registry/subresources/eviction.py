@@ -29,6 +29,8 @@ EVICTION = Resource(
 )
 MAX_DISRUPTED = 2000
 """How many evictions may wait for the disruption controller to notice them."""
+LOOKS = 20
+"""How often a pod that changes meanwhile is looked at (EvictionsRetry)."""
 REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
 ENDED = frozenset(("Succeeded", "Failed"))
 
@@ -40,12 +42,8 @@ async def eviction(call: Call) -> Obj:
         ApiError: 400, 404, 409, 429 (the budget is used up), 500 (several budgets).
     """
     options = _options(call)
-    pod = await read(call)
-    phase, gone = (pod.get("status") or {}).get("phase"), pod["metadata"].get("deletionTimestamp")
-    if phase in ENDED or phase == "Pending" or gone:
-        if phase == "Pending" and not gone:
-            options = _pinned(options, pod)
-        await _delete(call, options)
+    pod = await _unless_deleted(call, options)
+    if pod is None:
         return SUCCESS
     budget = await _budget(call, pod)
     guarded = budget is not None and not await _spend(call, pod, budget, dry_run=options.dry_run)
@@ -56,6 +54,26 @@ async def eviction(call: Call) -> Obj:
             raise _busy(budget) from error
         raise
     return SUCCESS
+
+
+async def _unless_deleted(call: Call, options: DeleteOptions) -> Obj | None:
+    """Delete the pod if no budget protects it; return it if one may.
+
+    A Pending pod that changes meanwhile may be ready now, so it is looked at again.
+    """
+    for attempt in range(LOOKS):
+        pod = await read(call)
+        phase, gone = (pod.get("status") or {}).get("phase"), pod["metadata"].get("deletionTimestamp")
+        if not gone and phase not in ENDED and phase != "Pending":
+            return pod
+        try:
+            await _delete(call, _pinned(options, pod) if phase == "Pending" and not gone else options)
+        except ApiError as error:
+            if error.code != 409 or options.resource_version or attempt == LOOKS - 1:
+                raise
+        else:
+            return None
+    raise AssertionError("the last look returns or raises")
 
 
 def _options(call: Call) -> DeleteOptions:
