@@ -59,6 +59,7 @@ def changed(source: str, tmp_path: Path) -> set[tuple[str, str]]:
         ("return None", set()),
         ("'''A docstring.'''", set()),
         ("assert a == 1, 'text'", set()),
+        ("log = logging.getLogger('word')", set()),
         ("log.warning('word', a == b)", set()),
         ("self._log.info('word')", set()),
         ("x: Literal['spec'] = a", set()),
@@ -111,6 +112,11 @@ def test_ids_stay_when_lines_move_and_others_come() -> None:
         "a.py:f:arithmetic:1",
         "a.py:f:number:1",
     ]
+
+
+def test_constants_are_told_apart_by_their_names() -> None:
+    source = "A = 1\nclass C:\n  B: int = 2\n"
+    assert [each.id for each in mutants_of("a.py", source)] == ["a.py:A:number:1", "a.py:C.B:number:1"]
 
 
 def test_a_mutant_differs_in_one_function_alone(tmp_path: Path) -> None:

@@ -80,8 +80,8 @@ def test_what_is_carried_out_at_import_is_changed_before_it_is_imported(mutate: 
     )
     ran = mutate(source, tests)
     assert ran.verdicts["double:arithmetic:1"] == "killed"
-    assert ran.verdicts["<module>:number:1"] == "killed"
-    assert ran.verdicts["<module>:number:3"] == "survived"
+    assert ran.verdicts["TABLE:number:1"] == "killed"
+    assert ran.verdicts["LIMIT:number:1"] == "survived"
     assert "error" not in ran.verdicts.values()
 
 
@@ -89,7 +89,7 @@ def test_a_module_that_cannot_be_imported_any_more_is_a_kill(mutate: Mutate) -> 
     source = "TABLE = {'a': 1}\nFIRST = TABLE['a']\n"
     tests = "from planted import code\n\ndef test_first():\n    assert code.FIRST == 1\n"
     ran = mutate(source, tests)
-    assert ran.verdicts["<module>:text:2"] == "killed"
+    assert ran.verdicts["FIRST:text:1"] == "killed"
     assert "error" not in ran.verdicts.values()
 
 

@@ -13,6 +13,7 @@ from mutation.operators import Change, Position, changes, put
 _LOG_METHODS = {"debug", "info", "warning", "error", "exception", "critical", "log"}
 _UNTOUCHED_NAMES = {"__all__", "__slots__"}
 _UNTOUCHED_CALLS = {"dataclass", "TypeVar", "NewType"}
+_LOGGER = "getLogger"
 _ANNOTATIONS = {"annotation", "returns"}
 
 Path_ = tuple[tuple[str, int | None], ...]
@@ -24,7 +25,7 @@ class Mutant:
     """One change of one file.
 
     Attributes:
-        id: module path, function, operator and ordinal; lines that move leave it as it is.
+        id: file, function or constant, operator and ordinal; lines that move leave it as it is.
         file: relative to the root of the repository.
         line: the line that a test has to run to notice.
         last: the last line of the statement that is changed.
@@ -140,7 +141,8 @@ class _Finder:
             return
         if isinstance(node, ast.stmt):
             interest = context.interest if context.running else self._interest(node, context)
-            context = _Context(context.scope, context.running, context.message, node, interest)
+            scope = context.scope if context.running else (*context.scope, *_assigned(node))
+            context = _Context(scope, context.running, context.message, node, interest)
         for change in changes(node, position):
             if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr) and not context.running):
                 yield self._mutant(node, change, path, context)
@@ -194,6 +196,14 @@ class _Finder:
         )
 
 
+def _assigned(node: ast.stmt) -> list[str]:
+    """Return the name that a statement binds, which tells constants apart."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+    return []
+
+
 def _line(node: ast.AST) -> int:
     match node:
         case ast.If() | ast.IfExp() | ast.While():
@@ -225,7 +235,7 @@ def _untouched(node: ast.AST) -> bool:
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=base, attr=method))):
             return method in _LOG_METHODS and _last_name(base).lstrip("_") in {"log", "logger", "logging"}
         case ast.Call(func=called):
-            return _is(called, _UNTOUCHED_CALLS)
+            return _is(called, _UNTOUCHED_CALLS) or _last_name(called) == _LOGGER
         case ast.ClassDef(bases=bases):
             return any(_last_name(base) == "Protocol" for base in bases)
     return _is_text(node)
