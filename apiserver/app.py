@@ -30,7 +30,7 @@ from apiserver.endpoints.watch import Watches
 from apiserver.housekeeping import housekeeping
 from apiserver.listening import listening, reachable
 from apiserver.metrics import Metrics
-from apiserver.registry import allocating
+from apiserver.registry import allocating, unsupported
 from apiserver.registry.admission.certificate_requester import CertificateRequester
 from apiserver.registry.admission.chain import Chain, Plugin
 from apiserver.registry.admission.default_storage_class import DefaultStorageClass
@@ -92,7 +92,7 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
     """
     clock, ids = clock or SystemClock(), ids or RandomIds()
     release = load_release(config.version)
-    table = ResourceTable(release.rows)
+    table = ResourceTable(unsupported.bound(release.rows) if config.warn_unsupported else release.rows)
     customs = Customs(table)
     store = await _open(config, Attach(table, customs))
     try:

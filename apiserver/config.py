@@ -67,6 +67,7 @@ class Config:
         limits: how many requests may be under way.
         kubelets: how the nodes' kubelets are reached.
         kruise: whether the definitions of OpenKruise's workloads are made where they are missing.
+        warn_unsupported: whether writers of objects that are stored and not carried out are warned.
         until_stdin_ends: stop when standard input does, as it does when a keeper dies.
     """
 
@@ -90,6 +91,7 @@ class Config:
     empties_namespaces: bool = True
     kubelets: KubeletAccess = field(default_factory=KubeletAccess)
     kruise: bool = False
+    warn_unsupported: bool = True
     until_stdin_ends: bool = False
 
     @property
@@ -309,6 +311,15 @@ def _limit_flags(flags: argparse.ArgumentParser) -> None:
         help="stop when standard input ends, and say what it says: for keepers",
     )
     add("--install-kruise", action="store_true", help="make the definitions of OpenKruise's workloads (apps.kruise.io)")
+    add(
+        "--warn-unsupported",
+        type=_boolean,
+        nargs="?",
+        const=True,
+        default="true",
+        metavar="BOOL",
+        help="warn clients that write what is stored and not carried out",
+    )
 
 
 def _kubelet_flags(flags: argparse.ArgumentParser) -> None:
@@ -363,6 +374,7 @@ def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]
             given.kubelet_timeout,
         ),
         kruise=given.install_kruise,
+        warn_unsupported=given.warn_unsupported,
         empties_namespaces=not given.leave_to_controllers,
         until_stdin_ends=given.until_stdin_ends,
     )
@@ -386,6 +398,13 @@ def _ports(text: str) -> tuple[int, int]:
     if not (first.isdigit() and last.isdigit() and 0 < int(first) <= int(last) < 65536):
         raise argparse.ArgumentTypeError(f"{text} is no range of ports such as 30000-32767")
     return int(first), int(last)
+
+
+def _boolean(text: str) -> bool:
+    """Return the value of a flag that is true or false, as Go writes it."""
+    if text not in ("true", "false"):
+        raise argparse.ArgumentTypeError(f"{text} is neither true nor false")
+    return text == "true"
 
 
 def _duration(text: str) -> float:

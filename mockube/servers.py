@@ -80,6 +80,7 @@ def arguments(running: Running, config: Config) -> list[str]:
         f"--kubernetes-version={config.version}",
         *(["--install-kruise"] if config.kruise else []),
         *([] if config.empties_namespaces else ["--leave-to-controllers"]),
+        *([] if config.warn_unsupported else ["--warn-unsupported=false"]),
     ]
 
 

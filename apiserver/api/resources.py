@@ -1,9 +1,9 @@
 """Resources: one row per served kind and version, and the table that paths, discovery and storage are computed from."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from apiserver.api.meta import api_version
+from apiserver.api.meta import Obj, api_version
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
@@ -38,6 +38,8 @@ class Resource:
         kept_fields: the fields that are kept of its objects for selectors, where these are more: those of all versions.
         create_on_update: PUT of an absent name creates it.
         deprecation: what its users are warned of, "" for nothing.
+        notices: returns the warnings for whoever writes an object (new, old or None for a new object); None if its
+            objects are carried out.
         custom: whether a definition made it, and not the release.
         list_kind: the kind of its lists, such as "PodList"; made of the kind where it is not given.
     """
@@ -59,6 +61,7 @@ class Resource:
     kept_fields: tuple[str, ...] = ()
     create_on_update: bool = False
     deprecation: str = ""
+    notices: Callable[[Obj, Obj | None], tuple[str, ...]] | None = None
     custom: bool = False
     list_kind: str = ""
     subresources: dict[str, Subresource] = field(default_factory=dict)

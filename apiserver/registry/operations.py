@@ -54,6 +54,7 @@ async def create(registry: Registry, target: Target, body: Body, options: WriteO
     except ApiError as error:
         # only a valid object gets the warnings of its kind
         raise error.warned_before(warnings if error.code == _TAKEN else of_body) from error.__cause__
+    warnings += _notices(target, decoded.obj, None)
     return Written(written.kv, created=True, warnings=warnings) if warnings else written
 
 
@@ -222,13 +223,22 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
         if target.subresource or not target.resource.create_on_update:
             raise
         obj["metadata"].pop("resourceVersion", None)
+        told = _notices(target, obj, None)
         written = await insert(registry, target, decoded, options)
     return written._replace(warnings=warnings + written.warnings + told)
 
 
 def _warnings(registry: Registry, target: Target, new: Obj, old: Obj) -> tuple[str, ...]:
     """What the writer of a whole object is warned of; those of its parts are not."""
-    return () if target.subresource else warnings_of(target.resource, new, old, registry.schema.version)
+    if target.subresource:
+        return ()
+    return warnings_of(target.resource, new, old, registry.schema.version) + _notices(target, new, old)
+
+
+def _notices(target: Target, new: Obj, old: Obj | None) -> tuple[str, ...]:
+    """Return the warnings for the writer of a whole object that is stored and not carried out."""
+    resource = target.resource
+    return resource.notices(new, old) if resource.notices else ()
 
 
 def _seen(registry: Registry, target: Target) -> Seen | None:

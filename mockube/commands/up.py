@@ -59,6 +59,11 @@ def declare(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     add("--kubeconfig", type=Path, metavar="FILE", help="add the cluster to this file (default: DIR/kubeconfig)")
     add("--kubernetes-version", default="", metavar="1.N", help="the release to be (default: the newest known)")
+    add(
+        "--no-unsupported-warnings",
+        action="store_true",
+        help="do not warn clients that write what is stored and not carried out",
+    )
     add("-v", "--verbose", action="count", default=0, help="log every request to stderr")
     _declare_manager(command.add_argument_group("controllers and nodes"))
     declare_etcd(command)
@@ -143,6 +148,7 @@ async def _up(given: argparse.Namespace, began: float, how: Stop) -> None:
         kubernetes_version=given.kubernetes_version.removeprefix("v"),
         empties_namespaces=given.api_only,
         kruise=not (given.api_only or given.no_kruise),
+        warn_unsupported=not given.no_unsupported_warnings,
     )
     config = replace(check(config), permit_port_sharing=given.apiservers > 1)
     check_shared(config, given.apiservers)

@@ -31,6 +31,7 @@ class Answer:
     code: int
     media: str
     body: bytes
+    warnings: tuple[str, ...] = ()
 
     @property
     def obj(self) -> Any:
@@ -51,7 +52,8 @@ class Wire:
         sent = {"Authorization": f"Bearer {TOKEN}"} | {k.replace("_", "-"): v for k, v in headers.items()}
         self.connection.request(method, path, body, sent)
         response = self.connection.getresponse()
-        return Answer(response.status, response.headers.get("Content-Type", ""), response.read())
+        warnings = tuple(response.headers.get_all("Warning") or ())
+        return Answer(response.status, response.headers.get("Content-Type", ""), response.read(), warnings)
 
     def get(self, path: str, **headers: str) -> Any:
         return self.expect(200, "GET", path, **headers)

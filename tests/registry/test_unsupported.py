@@ -1,0 +1,150 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from apiserver.api.builtin import KINDS
+from apiserver.registry.kruise_conversion import GROUP
+from apiserver.registry.unsupported import NOTICES, bound
+from apiserver.release import load_release
+
+ROWS = {(row.group, row.kind): row for row in bound(load_release("1.37").rows)}
+ALL = {(group, kind.name) for group, kinds in KINDS.items() for kind in kinds}
+CARRIED_OUT = {
+    *(("", kind) for kind in ("Binding", "ComponentStatus", "ConfigMap", "Endpoints", "Event", "Node")),
+    *(("", kind) for kind in ("PersistentVolume", "PodTemplate", "ReplicationController", "Service", "ServiceAccount")),
+    *(("apps", kind) for kind in ("ControllerRevision", "Deployment", "ReplicaSet", "StatefulSet")),
+    *(("authentication.k8s.io", kind) for kind in ("SelfSubjectReview", "TokenReview")),
+    *(("authorization.k8s.io", kind) for kind in ("LocalSubjectAccessReview", "SelfSubjectAccessReview")),
+    *(("authorization.k8s.io", kind) for kind in ("SelfSubjectRulesReview", "SubjectAccessReview")),
+    ("coordination.k8s.io", "Lease"),
+    ("discovery.k8s.io", "EndpointSlice"),
+    ("events.k8s.io", "Event"),
+    ("policy", "PodDisruptionBudget"),
+    ("scheduling.k8s.io", "PriorityClass"),
+    ("storage.k8s.io", "StorageClass"),
+}
+"""Kinds that the server, the manager or the simulated nodes carry out, or that are data for clients alone."""
+
+
+def texts(group, kind, new, old=None):
+    notices = ROWS[group, kind].notices
+    return notices(new, old) if notices else ()
+
+
+def test_notices_are_of_kinds_that_there_are():
+    assert NOTICES.keys() <= ALL
+
+
+def test_a_notice_is_one_line_that_a_header_can_hold():
+    for notices in NOTICES.values():
+        for notice in notices:
+            assert re.fullmatch(r"mockube [a-z][ -~]{20,190}[^.]", notice.text)
+            assert not {'"', "\\"} & set(notice.text)
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "concerned", "unconcerned"),
+    [
+        (
+            "",
+            "Namespace",
+            {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}},
+            {"metadata": {"labels": {"kubernetes.io/metadata.name": "a"}}},
+        ),
+        ("", "Secret", {"type": "kubernetes.io/service-account-token"}, {"type": "Opaque"}),
+        ("", "Pod", {"spec": {"resourceClaims": [{"name": "gpu"}]}}, {"spec": {"containers": []}}),
+        ("", "Pod", {"spec": {"runtimeClassName": "gvisor"}}, {"spec": {"schedulerName": "mine"}}),
+        ("", "Pod", {"spec": {"schedulingGroup": {"podGroupName": "a"}}}, {"spec": {}}),
+        ("apiregistration.k8s.io", "APIService", {"spec": {"service": {"name": "a"}}}, {"spec": {"group": "a"}}),
+        (
+            "certificates.k8s.io",
+            "CertificateSigningRequest",
+            {"spec": {"signerName": "kubernetes.io/kubelet-serving"}},
+            {"spec": {"signerName": "example.com/mine"}},
+        ),
+        ("node.k8s.io", "RuntimeClass", {"handler": "a", "overhead": {"podFixed": {"cpu": "1"}}}, {"handler": "a"}),
+        ("node.k8s.io", "RuntimeClass", {"handler": "a", "scheduling": {"nodeSelector": {"a": "b"}}}, {"handler": "a"}),
+        (
+            "storage.k8s.io",
+            "CSINode",
+            {"spec": {"drivers": [{"name": "a", "allocatable": {"count": 3}}]}},
+            {"spec": {"drivers": [{"name": "a"}]}},
+        ),
+    ],
+)
+def test_a_notice_concerns_only_what_it_is_about(group, kind, concerned, unconcerned):
+    (text,) = texts(group, kind, concerned)
+    assert text in [notice.text for notice in NOTICES[group, kind]]
+    assert texts(group, kind, unconcerned) == ()
+
+
+def definition(strategy="Webhook", versions=("v1", "v2"), group="example.com", kind="Widget"):
+    return {
+        "spec": {
+            "group": group,
+            "names": {"kind": kind},
+            "conversion": {"strategy": strategy},
+            "versions": [{"name": name, "storage": name == versions[-1]} for name in versions],
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("obj", "concerned"),
+    [
+        (definition(), True),
+        (definition(strategy="None"), False),
+        ({"spec": {}}, False),
+        (definition(versions=("v1",)), False),
+        (definition(group=GROUP, kind="CloneSet", versions=("v1alpha1", "v1beta1")), False),
+        (definition(group=GROUP, kind="CloneSet", versions=("v1", "v1alpha1", "v1beta1")), True),
+        (definition(group=GROUP, kind="SidecarSet", versions=("v1alpha1", "v1beta1")), True),
+    ],
+)
+def test_a_definition_is_told_of_where_only_a_webhook_could_convert(obj, concerned):
+    assert bool(texts("apiextensions.k8s.io", "CustomResourceDefinition", obj)) is concerned
+
+
+def test_rows_without_notices_are_the_same_objects():
+    rows = load_release("1.37").rows
+    for row, other in zip(rows, bound(rows), strict=True):
+        assert (row is other) is ((row.group, row.kind) not in NOTICES)
+
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "compatibility.md").read_text()
+README = (Path(__file__).parents[2] / "README.md").read_text()
+
+
+def section(title):
+    return DOCUMENT.partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
+def cells(text):
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [tuple(cell.strip() for cell in line.strip("|").split(" | ")) for line in lines[2:]]
+
+
+def test_the_document_lists_every_notice():
+    documented = cells(section("Stored, and not carried out"))
+    assert documented == [
+        (f"{kind} ({group or 'core'})", notice.when or "always", notice.text)
+        for (group, kind), notices in sorted(NOTICES.items())
+        for notice in notices
+    ]
+
+
+def test_every_kind_is_carried_out_or_listed():
+    add_ons = {
+        (group, kind) for kind, group in re.findall(r"(\w+) \(([\w.]+)\)", section("Stored for others to carry out"))
+    }
+    assert add_ons
+    assert not add_ons & NOTICES.keys()
+    assert add_ons | NOTICES.keys() | CARRIED_OUT == ALL
+    assert not CARRIED_OUT & (add_ons | NOTICES.keys())
+
+
+def test_the_readme_names_every_kind_of_them():
+    listed = README.partition("\n## What does not work yet\n")[2].partition("\n## ")[0]
+    kinds = set(re.findall(r"\b[A-Z]\w+", listed))
+    assert [kind for _, kind in NOTICES if kind not in kinds] == []
