@@ -1,6 +1,7 @@
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from truth import Server
@@ -25,18 +26,22 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def config(tokens: Path, **settings: Any) -> Config:
+    """Return the settings of a server that sends the warnings of real servers alone."""
+    return Config(secure_port=0, token_auth_file=tokens, warn_unsupported=False, **settings)
+
+
 @pytest.fixture(scope="module")
 def newest_server(tokens: Path) -> Iterator[Server]:
     """A server of the newest release, without TLS and without controllers."""
-    with in_thread(serving(check(Config(secure_port=0, token_auth_file=tokens)))) as running:
+    with in_thread(serving(check(config(tokens)))) as running:
         yield Server(running.url, TOKEN)
 
 
 @pytest.fixture(scope="module")
 def server_of_1_36(tokens: Path) -> Iterator[Server]:
     """A server of Kubernetes 1.36, without TLS and without controllers."""
-    config = Config(secure_port=0, token_auth_file=tokens, kubernetes_version="1.36")
-    with in_thread(serving(check(config))) as running:
+    with in_thread(serving(check(config(tokens, kubernetes_version="1.36")))) as running:
         yield Server(running.url, TOKEN)
 
 
@@ -49,8 +54,8 @@ def controlled_server(tokens: Path) -> Iterator[Server]:
 
 @asynccontextmanager
 async def _controlled(tokens: Path) -> AsyncIterator[str]:
-    config = check(Config(secure_port=0, token_auth_file=tokens, empties_namespaces=False))
     manager = ManagerConfig(controllers=CONTROLLERS, metrics_port=None, election=None)
-    async with serving(config) as running, managing(manager, Access(running.url, token=TOKEN)) as managed:
+    settings = check(config(tokens, empties_namespaces=False))
+    async with serving(settings) as running, managing(manager, Access(running.url, token=TOKEN)) as managed:
         await managed.until_ready()
         yield running.url
