@@ -27,13 +27,20 @@ class Cluster:
         nodes: how many nodes to simulate; without any no controller runs either, and it is up in no time.
         controllers: which run where there are nodes, as `mockube up --controllers` takes them.
         kruise: whether there are OpenKruise's workloads (apps.kruise.io); where nothing is said, if there are nodes.
+        warn_unsupported: whether clients are warned that write what is stored and not carried out.
 
     Raises:
         ConfigError: the release, or a controller, is not known.
     """
 
     def __init__(
-        self, *, kubernetes_version: str = "", nodes: int = 0, controllers: str = "*", kruise: bool | None = None
+        self,
+        *,
+        kubernetes_version: str = "",
+        nodes: int = 0,
+        controllers: str = "*",
+        kruise: bool | None = None,
+        warn_unsupported: bool = True,
     ) -> None:
         version = kubernetes_version.removeprefix("v")
         self._config = check(
@@ -42,6 +49,7 @@ class Cluster:
                 kubernetes_version=version,
                 empties_namespaces=not nodes,
                 kruise=bool(nodes) if kruise is None else kruise,
+                warn_unsupported=warn_unsupported,
             )
         )
         self._wanted = _wanted(nodes, controllers) if nodes else None

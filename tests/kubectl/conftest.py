@@ -1,7 +1,7 @@
 import json
 import ssl
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -26,15 +26,22 @@ Make = Callable[..., Kubectl]
 
 
 @pytest.fixture(scope="session")
-def kubectl_in(kubectl_path: str, kube_cluster_session: Cluster, kubectl_at: Make) -> Make:
+def quiet_cluster() -> Iterator[Cluster]:
+    """A cluster for the whole run that sends no warnings of its own: kubectl prints what it prints on real clusters."""
+    with Cluster(warn_unsupported=False) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def kubectl_in(kubectl_path: str, quiet_cluster: Cluster, kubectl_at: Make) -> Make:
     """Makes a kubectl of a binary (that of the PATH if none is named) in a fresh namespace of the shared cluster."""
     numbers = count(1)
-    trust = ssl.create_default_context(cafile=str(kube_cluster_session.ca_file))
+    trust = ssl.create_default_context(cafile=str(quiet_cluster.ca_file))
 
     def make(binary: str = kubectl_path) -> Kubectl:
         namespace = f"test-{next(numbers)}"
-        _create_namespace(kube_cluster_session, trust, namespace)
-        return kubectl_at(kube_cluster_session.kubeconfig, namespace=namespace, binary=binary)
+        _create_namespace(quiet_cluster, trust, namespace)
+        return kubectl_at(quiet_cluster.kubeconfig, namespace=namespace, binary=binary)
 
     return make
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mockube import authority
+from mockube import Cluster, authority
 
 CREATED: list[tuple[str, str]] = [
     (
@@ -128,6 +128,19 @@ def test_a_deployment_is_exposed_and_scaled_by_itself(kubectl: Any) -> None:
     )
     kubectl.says("get svc web", r"NAME .*\nweb +NodePort +10\.\d+\.\d+\.\d+ +<none> +80:3\d{4}/TCP +\d+s")
     kubectl.says("get hpa web", r"NAME .*\nweb +Deployment/web +cpu: <unknown>/50% +1 +3 +0 +\d+s")
+
+
+def test_what_nothing_acts_on_is_created_with_a_warning(
+    kubectl_at: Any, kubectl_path: str, kube_cluster: Cluster
+) -> None:
+    kubectl = kubectl_at(kube_cluster.kubeconfig, namespace="default", binary=kubectl_path)
+
+    kubectl.says(
+        "create role r --verb=get --resource=pods",
+        "role.rbac.authorization.k8s.io/r created\n"
+        "Warning: mockube has no RBAC authorizer: this Role is stored, but grants nothing",
+    )
+    kubectl.says("create deployment web --image=nginx", "deployment.apps/web created")
 
 
 def test_an_address_is_given_once(kubectl: Any) -> None:

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 DIFFERENCES = tomllib.loads((HERE / "differences.toml").read_text())
 RECORDED = {"kube-apiserver-1.20.2": 72, "apiextensions-1.36.4": 39}
 """Suites that a real server answered, with the number of their scenarios."""
-SUITES = (*RECORDED, "mockube")
+SUITES = (*RECORDED, "own")
 NOT_BUILT = "not-built"
 """The reason of differences that are out of scope until a feature is built."""
 CONTROLLED = frozenset(("read-table-apps", "write-generation", "write-propagation", "write-scale", "write-status"))
@@ -96,4 +96,4 @@ def test_every_listed_difference_is_a_step(suite):
 
 
 def test_the_projects_own_answers_have_no_differences():
-    assert not listed("mockube")
+    assert not listed("own")
