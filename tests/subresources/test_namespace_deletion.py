@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 SECRETS = "/api/v1/namespaces/n/secrets"
@@ -32,6 +34,25 @@ async def test_a_namespace_says_what_it_waits_for(client, namespace):
     }
     await client.patch(f"{SECRETS}/s", {"metadata": {"finalizers": None}})
     await client.until_gone(namespace)
+
+
+def definition(number):
+    plural = f"widgets{number}"
+    versions = [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}]
+    names = {"plural": plural, "kind": f"Widget{number}"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions}
+    return {"metadata": {"name": f"{plural}.example.com"}, "spec": spec}
+
+
+async def test_a_namespace_is_emptied_while_custom_kinds_come(client, namespace, caplog):
+    for plural in ("configmaps", "secrets", "serviceaccounts", "limitranges", "resourcequotas"):
+        for number in range(20):
+            await client.do(f"POST {namespace}/{plural}", {"metadata": {"name": f"n{number}"}})
+    definitions = "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    comings = [client.do(definitions, definition(number)) for number in range(30)]
+    await asyncio.gather(client.do(f"DELETE {namespace}"), *comings)
+    await client.until_gone(namespace)
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 @pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
