@@ -93,7 +93,7 @@ class ResourceTable:
         return self._by_path.get((group, version, plural))
 
     def __iter__(self) -> Iterator[Resource]:
-        return iter(self._by_path.values())
+        return iter(tuple(self._by_path.values()))  # rows of custom kinds come and go meanwhile
 
     def groups(self) -> dict[str, list[str]]:
         """Group → its versions, most preferred first, groups in the order of their first row."""

@@ -122,3 +122,12 @@ def test_versions_rank_as_in_upstream():
 @pytest.mark.parametrize("version", ["v", "vbeta", "v1beta", "beta1", "x1beta1", "v1gamma1", "1", ""])
 def test_a_version_of_another_form_ranks_below_all(version):
     assert version_rank(version) < version_rank("v0alpha0")
+
+
+def test_rows_may_come_and_go_while_the_table_is_read():
+    first, *others = rows_of(37).values()
+    table = ResourceTable([first, others[0]])
+    for row in table:
+        table.remove(row)
+        table.add(others[1])
+    assert [*table] == [others[1]]
