@@ -43,6 +43,20 @@ async def test_several_checks_may_be_left_out(api) -> None:
     )
 
 
+async def test_component_statuses_tell_the_state_of_the_store(opened, tmp_path: Path) -> None:
+    path = "/api/v1/componentstatuses"
+    table = "application/json;as=Table;g=meta.k8s.io;v=v1"
+    async with opened(Config(store=f"sqlite://{tmp_path / 'store'}")) as api:
+        healthy = {"type": "Healthy", "status": "True", "message": "ok"}
+        assert (await api.get(f"{path}/etcd-0")).json["conditions"] == [healthy]
+        await api.running.registry.storage.store.close()
+        unhealthy = {"type": "Healthy", "status": "False", "error": "the store is closed"}
+        assert (await api.get(f"{path}/etcd-0")).json["conditions"] == [unhealthy]
+        assert [item["conditions"] for item in (await api.get(path)).json["items"]] == [[unhealthy]]
+        rows = (await api.get(path, Accept=table)).json["rows"]
+        assert [row["cells"] for row in rows] == [["etcd-0", "Unhealthy", "", "the store is closed"]]
+
+
 async def test_a_closed_store_fails_the_checks_and_writes_and_leaves_reads(opened, tmp_path: Path) -> None:
     async with opened(Config(store=f"sqlite://{tmp_path / 'store'}")) as api:
         await api.make("a")

@@ -1,6 +1,8 @@
-"""ComponentStatuses: deprecated since 1.19 and still asked for; of the components here only the store answers."""
+"""ComponentStatuses: deprecated since 1.19 and still asked for.
 
-from collections.abc import Iterator
+The store alone is listed, as etcd-0, whichever it is. Whether a controller manager and a scheduler run is not known:
+upstream asks ports of its own machine, where this server's manager need not be.
+"""
 
 import orjson
 
@@ -12,8 +14,6 @@ from apiserver.registry.storage import Selected
 from apiserver.registry.subresources.call import Call
 from etcd.store import KeyValue
 
-HEALTHY = {"type": "Healthy", "status": "True", "message": "ok"}
-
 
 async def component_statuses(call: Call) -> Written | Selected:
     """One component, or all of them.
@@ -21,16 +21,19 @@ async def component_statuses(call: Call) -> Written | Selected:
     Raises:
         ApiError: 404.
     """
-    found = list(_components())
+    store = call.registry.storage.store
+    components = [_component("etcd-0", store.trouble)]
     if call.verb == "list":
-        return Selected(found, call.registry.storage.store.revision)
-    for kv in found:
+        return Selected(components, store.revision)
+    for kv in components:
         if kv.attached.fields["metadata.name"] == call.target.name:
             return Written(kv)
     raise errors.not_found("", "componentstatuses", call.target.name)
 
 
-def _components() -> Iterator[KeyValue]:
-    for name in ("etcd-0",):
-        obj: Obj = {"kind": "ComponentStatus", "apiVersion": "v1", "metadata": {"name": name}, "conditions": [HEALTHY]}
-        yield KeyValue(name, orjson.dumps(obj), 0, 0, Attached({}, {"metadata.name": name}))
+def _component(name: str, error: str) -> KeyValue:
+    """Return the status of a component that fails with an error, or works if that is empty."""
+    state = {"status": "False", "error": error} if error else {"status": "True", "message": "ok"}
+    conditions = [{"type": "Healthy"} | state]
+    obj: Obj = {"kind": "ComponentStatus", "apiVersion": "v1", "metadata": {"name": name}, "conditions": conditions}
+    return KeyValue(name, orjson.dumps(obj), 0, 0, Attached({}, {"metadata.name": name}))
