@@ -18,6 +18,15 @@ async def test_clients_find_what_they_rely_on(client):
     assert {"exempt", "catch-all"} <= {level["metadata"]["name"] for level in levels["items"]}
     ranges = await client.do("GET /apis/networking.k8s.io/v1/servicecidrs/kubernetes")
     assert ranges["spec"]["cidrs"] == ["10.96.0.0/12"]
+    assert ranges["metadata"]["finalizers"] == ["networking.k8s.io/service-cidr-finalizer"]
+    (ready,) = ranges["status"]["conditions"]
+    assert ready.pop("lastTransitionTime") == ranges["metadata"]["creationTimestamp"]
+    assert ready == {
+        "type": "Ready",
+        "status": "True",
+        "reason": "",
+        "message": "Kubernetes default Service CIDR is ready",
+    }
     node = await client.do("GET /apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical")
     assert node["value"] == 2000001000
 

@@ -39,7 +39,8 @@ async def bootstrap(registry: Registry, place: Place, *, kruise: bool = False) -
     store = registry.storage.store
     empty = not store.count("/registry/")
     await _make(registry, namespaces())
-    await _make(registry, [*cluster(place, registry.table), *_everywhere(), *(_workloads() if kruise else ())])
+    here = cluster(place, registry.table, now=registry.timestamps.now())
+    await _make(registry, [*here, *_everywhere(), *(_workloads() if kruise else ())])
     if empty and not store.is_shared:  # others may have a use for the history of a cluster
         await store.compact(store.revision)
 

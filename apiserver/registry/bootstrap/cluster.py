@@ -76,8 +76,8 @@ def namespaces() -> Iterator[Obj]:
         yield _object("v1", "Namespace", name)
 
 
-def cluster(place: Place, table: ResourceTable) -> Iterator[Obj]:
-    """What else is in the cluster."""
+def cluster(place: Place, table: ResourceTable, *, now: str) -> Iterator[Obj]:
+    """What else is in the cluster, from `now` on."""
     for namespace in NAMESPACES:
         yield _object("v1", "ServiceAccount", "default", namespace=namespace)
         if place.ca:
@@ -85,8 +85,7 @@ def cluster(place: Place, table: ResourceTable) -> Iterator[Obj]:
             config["metadata"]["annotations"] = {"kubernetes.io/description": CA_DESCRIPTION}
             yield config
     yield from _server(place)
-    cidrs = {"cidrs": place.services.split(",")}
-    yield _object("networking.k8s.io/v1", "ServiceCIDR", "kubernetes", spec=cidrs)
+    yield _service_cidr(place, now)
     for name, (value, description) in PRIORITY_CLASSES.items():
         yield _object("scheduling.k8s.io/v1", "PriorityClass", name, value=value, description=description)
     yield from _api_services(table.groups())
@@ -126,6 +125,26 @@ def _server(place: Place) -> Iterator[Obj]:
         endpoints=[{"addresses": [place.address], "conditions": {"ready": True}}],
         ports=ports,
     )
+
+
+def _service_cidr(place: Place, now: str) -> Obj:
+    """Return the ServiceCIDR of --service-cluster-ip-range, with its finalizer, as clusters have it."""
+    ready = {
+        "type": "Ready",
+        "status": "True",
+        "reason": "",
+        "message": "Kubernetes default Service CIDR is ready",
+        "lastTransitionTime": now,
+    }
+    obj = _object(
+        "networking.k8s.io/v1",
+        "ServiceCIDR",
+        "kubernetes",
+        spec={"cidrs": place.services.split(",")},
+        status={"conditions": [ready]},
+    )
+    obj["metadata"]["finalizers"] = ["networking.k8s.io/service-cidr-finalizer"]
+    return obj
 
 
 def _api_services(groups: Mapping[str, Iterable[str]]) -> Iterator[Obj]:
