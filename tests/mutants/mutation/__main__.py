@@ -3,12 +3,12 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from time import monotonic
 
-from mutation.config import groups, survivors
+from mutation.config import groups, sample, survivors
 from mutation.coverage_map import CoverageMap, FileCoverage, load
 from mutation.mutants import Mutant, mutants_of
 from mutation.processes import (
@@ -32,6 +32,9 @@ ROOT = Path.cwd()
 _CHUNK = 6
 """Test files whose coverage one process records."""
 
+_SAMPLE, _SAMPLE_SECONDS, _SAMPLE_BUDGET = 160, 90.0, 5.0
+"""Mutants of the sample; after how many seconds none is started; what the tests of one usually take at most."""
+
 _DESCRIPTION = """\
 Change the sources a little, one change at a time, and run the tests that cover the changed line. A change that no test
 notices survives: a test for the rule behind it is missing. The first run records which tests cover which lines; what it
@@ -41,6 +44,7 @@ _EPILOG = """\
 exit code: 0 if every survivor is named in tests/mutants/survivors.toml, 1 if one is not, 2 if a runner broke.
 examples: make mutants ARGS="etcd/durable.py"              all mutants of a file
           make mutants ARGS="apiserver/registry --max 150" 150 of a folder, always the same
+          make mutants ARGS=--sample                       the sample of .ci/run
           make mutants ARGS="--id etcd/durable.py:DurableStore._flush:if-true:1"
 """
 
@@ -48,6 +52,7 @@ examples: make mutants ARGS="etcd/durable.py"              all mutants of a file
 def main() -> int:
     """Run the command; return its exit code."""
     args = _arguments().parse_args()
+    _settle_sample(args)
     mutants = _chosen(args)
     if args.list:
         print("\n".join(f"{each.file}:{each.line}: {each.id}" for each in mutants))
@@ -58,15 +63,12 @@ def main() -> int:
     preload()
     report = Report(ROOT, survivors(ROOT), groups(ROOT))
     end = monotonic() + args.seconds if args.seconds else float("inf")
-    for group in groups(ROOT):
-        of_group = [each for each in mutants if group.has(each.file)]
-        if of_group:
-            covered = _coverage(args.tests or group.test_files(ROOT), args.jobs)
-            _Run(args, report, covered, end).all(of_group)
+    for batch, test_files in _batches(args, mutants):
+        _Run(args, report, _coverage(args.tests or test_files, args.jobs), end).all(batch)
     details = report.details()
     print(f"\n{details}\n\n{report.table()}" if details else f"\n{report.table()}")
     if len(report.results) < len(mutants):
-        print(f"{len(report.results)} of {len(mutants)} mutants ran in {args.seconds} seconds")
+        print(f"{len(report.results)} of {len(mutants)} mutants ran in {args.seconds:g} seconds")
     return 2 if report.errors() else 1 if report.unnamed() else 0
 
 
@@ -80,6 +82,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("paths", nargs="*", help="source files or folders; without any, all that groups.toml names")
     parser.add_argument("--max", type=int, default=0, metavar="N", help="run N mutants, chosen by the seed")
     parser.add_argument("--seed", type=int, default=1, help="another seed chooses other mutants (default 1)")
+    parser.add_argument("--sample", action="store_true", help="run the sample that .ci/run runs, within two minutes")
     parser.add_argument("--id", action="append", help="run this mutant; may be given several times")
     parser.add_argument("--list", action="store_true", help="list the mutants and run none")
     parser.add_argument(
@@ -102,6 +105,28 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=0, help="start no mutants after so many seconds")
     parser.add_argument("--tests", nargs="+", metavar="FILE", help="test files, instead of all of the group")
     return parser
+
+
+def _settle_sample(args: argparse.Namespace) -> None:
+    """Give the sample its files and bounds; what the command line says besides goes first."""
+    if args.sample:
+        args.paths = args.paths or sorted(sample(ROOT))
+        args.max = args.max or _SAMPLE
+        args.seconds = args.seconds or _SAMPLE_SECONDS
+        args.budget = min(args.budget, _SAMPLE_BUDGET)
+
+
+def _batches(args: argparse.Namespace, mutants: list[Mutant]) -> Iterator[tuple[list[Mutant], list[str]]]:
+    """Yield mutants with the test files that they are tried with."""
+    if args.sample:
+        files = {mutant.file for mutant in mutants}
+        tests = {test for source, tests in sample(ROOT).items() if source in files for test in tests}
+        yield sampled(mutants, len(mutants), args.seed), sorted(tests)
+        return
+    for group in groups(ROOT):
+        of_group = [each for each in mutants if group.has(each.file)]
+        if of_group:
+            yield of_group, group.test_files(ROOT)
 
 
 def _chosen(args: argparse.Namespace) -> list[Mutant]:

@@ -49,6 +49,12 @@ def groups(root: Path) -> list[Group]:
     return [Group(**each) for each in tomllib.loads((root / TABLES / "groups.toml").read_text())["group"]]
 
 
+def sample(root: Path) -> dict[str, list[str]]:
+    """Read the source files of the sample, and the test files that try their mutants."""
+    table: dict[str, list[str]] = tomllib.loads((root / TABLES / "groups.toml").read_text()).get("sample", {})
+    return {source: [f"tests/{test}" for test in tests] for source, tests in table.items()}
+
+
 def packages(root: Path) -> list[str]:
     """Return the packages that hold the sources of the groups."""
     return sorted({source.partition("/")[0] for group in groups(root) for source in group.sources})

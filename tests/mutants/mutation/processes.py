@@ -6,6 +6,7 @@ runs in a fork of the slot, which imports everything with the changed module. Bo
 processes, which is killed when the mutant is done.
 """
 
+import ctypes
 import os
 import shutil
 import signal
@@ -64,6 +65,8 @@ KILLED, SURVIVED, TIMEOUT, ERROR = "killed", "survived", "timeout", "error"
 _FRESH = "fresh"
 """A verdict of the fork that has collected the tests: this mutant has to be imported."""
 
+_PR_SET_PDEATHSIG = 1
+
 _IMPORTING = 90.0
 """Seconds that a fork may take until its first test starts."""
 
@@ -104,6 +107,12 @@ def preload() -> None:
             import_module(name)
 
 
+def die_with_parent() -> None:
+    """Have the kernel kill this process when its parent ends, so that a killed command leaves nothing running."""
+    with suppress(OSError, AttributeError):  # Linux has it
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def forked(work: Callable[[Send], None]) -> tuple[int, Connection]:
     """Start a fork that leads a group of processes; return its id and what it says."""
     ours, its = Pipe(duplex=False)
@@ -111,6 +120,7 @@ def forked(work: Callable[[Send], None]) -> tuple[int, Connection]:
     process = os.fork()
     if process == 0:
         os.setsid()
+        die_with_parent()
         ours.close()
         quiet()
         send = report_to(its)
@@ -205,6 +215,7 @@ class Slot:
         """Start the fork that collects the tests and then runs one mutant after the other."""
         ours, its = Pipe()
         if os.fork() == 0:
+            die_with_parent()
             ours.close()
             quiet()
             leave(lambda *_: None, lambda: self._serve(its))
@@ -263,6 +274,7 @@ def start_slot(root: Path, test_files: Sequence[str], limits: Limits, others: Se
     ours, its = Pipe()
     sys.stdout.flush()
     if os.fork() == 0:
+        die_with_parent()
         for each in (ours, *others):
             each.close()
         leave(lambda *_: None, lambda: _run_slot(Slot(root, test_files, limits), its))
