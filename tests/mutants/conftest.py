@@ -19,6 +19,13 @@ tests = ["."]
 goal = 90
 """
 
+AS_INSTALLED = {
+    "planted.egg-info/PKG-INFO": "Metadata-Version: 2.1\nName: planted\nVersion: 1\n",
+    "planted.egg-info/SOURCES.txt": "planted/__init__.py\nplanted/code.py\n",
+    "planted.egg-info/entry_points.txt": "[pytest11]\nplanted = planted\n",
+}
+"""The project brings a plug-in of pytest, as mockube does: pytest would import its modules in a way of its own."""
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -46,6 +53,7 @@ def mutate(tmp_path: Path) -> Callable[..., Ran]:
             "tests/test_code.py": tests,
             "tests/mutants/groups.toml": GROUPS,
             "tests/mutants/survivors.toml": survivors,
+            **AS_INSTALLED,
             "pytest.ini": "[pytest]\naddopts = --import-mode=importlib\n",
         }
         for name, text in files.items():

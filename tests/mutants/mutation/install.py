@@ -109,6 +109,12 @@ def hook(module: str, code: CodeType) -> None:
     sys.meta_path.insert(0, _Finder(module, code))
 
 
+def is_hooked(module: str) -> bool:
+    """Whether a module is imported with its changed code, or not yet at all."""
+    imported = sys.modules.get(module)
+    return imported is None or isinstance(getattr(imported.__spec__, "loader", None), _Loader)
+
+
 def hook_from_environment() -> None:
     """Do so in a sub-process of a test."""
     module, _, file = os.environ[VARIABLE].partition(":")

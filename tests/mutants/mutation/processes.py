@@ -183,7 +183,7 @@ class Slot:
             code = job.mutant.code(self._root)
             hook(module_of(job.mutant.file), code)
             hand_down(module_of(job.mutant.file), code, self._temp / "mutant")
-            run_fresh([test.id for test in job.tests], self._temp / "run", send)
+            run_fresh(module_of(job.mutant.file), [test.id for test in job.tests], self._temp / "run", send)
 
         verdict = judge(*forked(work), job.tests, self._limits)
         if verdict.status == UNCOLLECTED:

@@ -11,6 +11,8 @@ from typing import NoReturn
 import hypothesis
 import pytest
 
+from mutation.install import is_hooked
+
 START, FAILED, PASSED, BROKEN, UNCOLLECTED = "start", "failed", "passed", "broken", "uncollected"
 """What a runner says: a test starts; one has failed; all have passed; the runner is broken; the tests cannot be had."""
 
@@ -19,19 +21,9 @@ Send = Callable[[str, str], None]
 
 def arguments(test_files: Iterable[str], basetemp: Path) -> list[str]:
     """Return the arguments of a pytest whose runs leave nothing behind."""
-    quiet = [
-        "-q",
-        "--no-header",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-        "-W",
-        "ignore::pytest.PytestAssertRewriteWarning",
-        "--basetemp",
-        str(basetemp),
-    ]
-    return [*quiet, *sorted(test_files)]
+    quiet = ["-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "--basetemp", str(basetemp)]
+    plain = ["--assert=plain", "-Wignore::pytest.PytestAssertRewriteWarning"]  # pytest imports nothing in its own way
+    return [*quiet, *plain, *sorted(test_files)]
 
 
 def settle_hypothesis() -> None:
@@ -93,8 +85,9 @@ def run_items(session: pytest.Session, chosen: Sequence[str], failures: Failures
 class Chosen:
     """A plug-in for a pytest of its own: runs the chosen tests alone, in their order."""
 
-    def __init__(self, chosen: Sequence[str], send: Send) -> None:
-        """Take the node ids."""
+    def __init__(self, module: str, chosen: Sequence[str], send: Send) -> None:
+        """Take the module that is changed, and the node ids."""
+        self._module = module
         self._chosen = chosen
         self._send = send
         self._failures = Failures()
@@ -109,13 +102,16 @@ class Chosen:
         if session.testsfailed:
             return True
         self.looped = True
+        if not is_hooked(self._module):
+            self._send(BROKEN, f"{self._module} was imported without the mutant")
+            return True
         run_items(session, self._chosen, self._failures, self._send)
         return True
 
 
-def run_fresh(chosen: Sequence[str], basetemp: Path, send: Send) -> None:
-    """Run a pytest of its own in this process, which imports everything as it is now."""
-    plugin = Chosen(chosen, send)
+def run_fresh(module: str, chosen: Sequence[str], basetemp: Path, send: Send) -> None:
+    """Run a pytest of its own in this process, which imports the changed module with all others."""
+    plugin = Chosen(module, chosen, send)
     settle_hypothesis()
     problem = "pytest ended before the tests began"
     try:
