@@ -126,6 +126,17 @@ def test_an_older_release_can_be_chosen(up: Any) -> None:
     assert Client(server.kubeconfig).ask("GET", "/version")["gitVersion"] == "v1.30.0"
 
 
+@pytest.mark.kubectl
+@pytest.mark.parametrize(("flags", "printed"), [([], 1), (["--no-unsupported-warnings"], 0)])
+def test_who_stores_what_nothing_acts_on_is_warned_unless_that_is_not_wanted(
+    up: Any, kubectl_at: Any, flags: list[str], printed: int
+) -> None:
+    kubectl = kubectl_at(Path(up(*flags).kubeconfig))
+    done = kubectl.run("create quota q --hard=pods=1")
+    assert done.out == "resourcequota/q created\n"
+    assert done.err.count("Warning: mockube has no ResourceQuota admission plug-in") == printed
+
+
 def test_the_cluster_is_added_to_a_kubeconfig_that_is_named(up: Any, tmp_path: Path) -> None:
     config = tmp_path / "my config"
     config.write_text("apiVersion: v1\nkind: Config\ncontexts: [{name: prod, context: {cluster: prod}}]\n")
