@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from apiserver.api.builtin import KINDS
+from apiserver.registry import admission
 from apiserver.registry.kruise_conversion import GROUP
 from apiserver.registry.unsupported import NOTICES, bound
 from apiserver.release import load_release
@@ -142,6 +143,15 @@ def test_every_kind_is_carried_out_or_listed():
     assert not add_ons & NOTICES.keys()
     assert add_ons | NOTICES.keys() | CARRIED_OUT == ALL
     assert not CARRIED_OUT & (add_ons | NOTICES.keys())
+
+
+def test_the_document_names_the_admission_plugins_that_are_at_work():
+    sources = [path.read_text() for path in Path(admission.__file__).parent.glob("*.py")]
+    names = {name for text in sources for name in re.findall(r'^    name = "(\w+)"$', text, re.MULTILINE)}
+    own = {"CertificateRequester", "KruiseSets", "UnitedDeployment"}
+    listed = re.search(r"Of upstream's admission plug-ins (.*?) are at work", DOCUMENT, re.DOTALL)
+    assert listed
+    assert {*re.findall(r"[A-Z]\w+", listed[1])} == names - own
 
 
 def test_the_readme_names_every_kind_of_them():

@@ -119,6 +119,17 @@ def test_only_a_claim_that_grows_is_told_that_volumes_do_not(wires: Callable[[st
     ]
 
 
+def test_what_a_pod_names_need_not_exist_and_nothing_is_filled_in(wires: Callable[[str], Any]) -> None:
+    spec = {"containers": [{"name": "a", "image": "a"}], "serviceAccountName": "nobody", "runtimeClassName": "nothing"}
+    path = "/api/v1/namespaces/default/pods?dryRun=All"
+    named = wires("1.37").expect(201, "POST", path, {"metadata": {"name": "a"}, "spec": spec})["spec"]
+    assert named["serviceAccountName"] == "nobody"
+    unnamed = wires("1.37").expect(
+        201, "POST", path, {"metadata": {"name": "a"}, "spec": {"containers": spec["containers"]}}
+    )["spec"]
+    assert not {"serviceAccountName", "volumes", "tolerations"} & unnamed.keys()
+
+
 def test_a_server_can_be_told_not_to_say_it(tokens: Any, connect: Any) -> None:
     config = check(Config(secure_port=0, token_auth_file=tokens, warn_unsupported=False))
     with in_thread(serving(config)) as running, connect(running.url) as wire:
