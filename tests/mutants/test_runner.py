@@ -122,3 +122,14 @@ def test_coroutines_closures_and_methods_are_changed_as_well(mutate: Mutate) -> 
         "    assert counter.n == 2\n    assert PLUS_TWO(3) == 5\n"
     )
     assert set(mutate(source, tests).verdicts.values()) == {"killed"}
+
+
+def test_a_test_that_fails_for_another_reason_kills_nothing(mutate: Mutate) -> None:
+    tests = (
+        ONE_SIDE + "\nimport os\nfrom pathlib import Path\n\n"
+        "def test_it_runs_once():\n    adult(1)\n    marker = Path('ran')\n"
+        "    assert not marker.exists()\n    marker.touch()\n"
+    )
+    ran = mutate(AGE, tests)
+    assert ran.verdicts["adult:boundary:1"] == "survived"
+    assert "left out, since it fails in a fork without a mutant: tests/test_code.py::test_it_runs_once" in ran.err

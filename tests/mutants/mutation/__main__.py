@@ -3,7 +3,8 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from time import monotonic
@@ -15,6 +16,7 @@ from mutation.processes import (
     ERROR,
     KILLED,
     SURVIVED,
+    UNSOUND,
     Job,
     Limits,
     Verdict,
@@ -182,16 +184,16 @@ class _Run:
         self._selection = Selection(ROOT, covered, args.budget)
         self._end = end
         self._busy: dict[Connection, Job] = {}
-        self._done = 0
+        self._waiting: deque[Mutant] = deque()
 
     def all(self, mutants: Sequence[Mutant]) -> None:
         test_files = sorted({test.file for mutant in mutants for test in self._selection.covering(mutant)})
         slots: list[Connection] = []
         for _ in range(min(self._args.jobs, len(mutants))):
             slots.append(start_slot(ROOT, test_files, Limits(self._args.limit), slots))
-        waiting = iter(mutants)
+        self._waiting = deque(mutants)
         for slot in slots:
-            self._next(slot, waiting)
+            self._next(slot)
         while self._busy:
             for ready in wait(list(self._busy)):
                 assert isinstance(ready, Connection)
@@ -201,17 +203,24 @@ class _Run:
                 except EOFError:
                     self._note(Result(job.mutant, Verdict(ERROR, "the slot died"), len(job.tests)))
                     continue
-                if verdict.status == KILLED:
-                    self._selection.killed(job.mutant, verdict.by)
-                self._note(Result(job.mutant, verdict, len(job.tests)))
-                self._next(ready, waiting)
+                self._take(job, verdict)
+                self._next(ready)
         for slot in slots:
             slot.close()
 
-    def _next(self, slot: Connection, waiting: Iterable[Mutant]) -> None:
-        for mutant in waiting:
-            if monotonic() > self._end:
-                return
+    def _take(self, job: Job, verdict: Verdict) -> None:
+        if verdict.status == UNSOUND:
+            if self._selection.leave_out(verdict.by):
+                print(f"left out, since it fails in a fork without a mutant: {verdict.by}", file=sys.stderr)
+            self._waiting.appendleft(job.mutant)
+            return
+        if verdict.status == KILLED:
+            self._selection.killed(job.mutant, verdict.by)
+        self._note(Result(job.mutant, verdict, len(job.tests)))
+
+    def _next(self, slot: Connection) -> None:
+        while self._waiting and monotonic() <= self._end:
+            mutant = self._waiting.popleft()
             job = self._selection.job(mutant)
             if job is not None:
                 slot.send(job)

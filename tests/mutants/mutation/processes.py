@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -24,7 +25,7 @@ from time import monotonic
 import pytest
 
 from mutation.coverage_map import Recorder, Test
-from mutation.install import SwapError, functions_under, hand_down, hook, swap
+from mutation.install import Functions, SwapError, functions_under, hand_down, hook, swap
 from mutation.mutants import Mutant
 from mutation.pytest_run import (
     BROKEN,
@@ -62,6 +63,9 @@ _PRELOADED = [
 ]
 
 KILLED, SURVIVED, TIMEOUT, ERROR = "killed", "survived", "timeout", "error"
+UNSOUND = "unsound"
+"""A verdict: the test that failed fails without the mutant as well, so it says nothing."""
+
 _FRESH = "fresh"
 """A verdict of the fork that has collected the tests: this mutant has to be imported."""
 
@@ -81,11 +85,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A mutant and the tests that may notice it."""
+    """A mutant and the tests that may notice it; without the mutant it is a control."""
 
     mutant: Mutant
     tests: Sequence[Test]
     fresh: bool
+    control: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +170,24 @@ class Slot:
         self._limits = limits
         self._temp = Path(tempfile.mkdtemp(prefix="mutants-"))
         self._collected: Connection | None = None
+        self._sound: dict[tuple[str, bool], bool] = {}
 
     def run(self, job: Job) -> Verdict:
         """Return what becomes of a mutant."""
+        verdict = self._tried(job)
+        failed = [test for test in job.tests if test.id == verdict.by]
+        if verdict.status in {KILLED, TIMEOUT} and failed and not self._is_sound(failed[0], fresh=job.fresh, job=job):
+            return Verdict(UNSOUND, verdict.by)
+        return verdict
+
+    def _is_sound(self, test: Test, *, fresh: bool, job: Job) -> bool:
+        """Whether a test passes in such a fork without a mutant; each is asked once."""
+        if (test.id, fresh) not in self._sound:
+            verdict = self._tried(Job(job.mutant, [test], fresh, control=True))
+            self._sound[test.id, fresh] = verdict.status == SURVIVED
+        return self._sound[test.id, fresh]
+
+    def _tried(self, job: Job) -> Verdict:
         if not job.fresh:
             verdict = self._swapped(job)
             if verdict.status != _FRESH:
@@ -180,10 +200,13 @@ class Slot:
 
     def _imported(self, job: Job) -> Verdict:
         def work(send: Send) -> None:
-            code = job.mutant.code(self._root)
-            hook(module_of(job.mutant.file), code)
-            hand_down(module_of(job.mutant.file), code, self._temp / "mutant")
-            run_fresh(module_of(job.mutant.file), [test.id for test in job.tests], self._temp / "run", send)
+            module = module_of(job.mutant.file)
+            if not job.control:
+                code = job.mutant.code(self._root)
+                hook(module, code)
+                hand_down(module, code, self._temp / "mutant")
+            tests = [test.id for test in job.tests]
+            run_fresh("" if job.control else module, tests, self._temp / "run", send)
 
         verdict = judge(*forked(work), job.tests, self._limits)
         if verdict.status == UNCOLLECTED:
@@ -225,47 +248,52 @@ class Slot:
     def _serve(self, jobs: Connection) -> None:
         settle_hypothesis()
         pytest.main(
-            arguments(self._test_files, self._temp / "collected"), plugins=[_Server(self._root, jobs, self._limits)]
+            arguments(self._test_files, self._temp / "collected"),
+            plugins=[_Server(self._root, jobs, self._limits, self._temp)],
         )
 
 
 class _Server:
     """A plug-in that takes the place of pytest's loop: runs one mutant after the other, each in a fork."""
 
-    def __init__(self, root: Path, jobs: Connection, limits: Limits) -> None:
+    def __init__(self, root: Path, jobs: Connection, limits: Limits, temp: Path) -> None:
         self._root = root
         self._jobs = jobs
         self._limits = limits
+        self._temp = temp
+        self._failures = Failures()
+        self._functions: Functions = {}
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        failures = Failures()
-        session.config.pluginmanager.register(failures)
-        functions = functions_under(self._root)
-        basetemp = Path(tempfile.gettempdir()) / f"mutants-run-{os.getpid()}"
+        session.config.pluginmanager.register(self._failures)
+        self._functions = functions_under(self._root)
         with suppress(EOFError):
             while True:
                 job: Job = self._jobs.recv()
+                self._jobs.send(judge(*forked(partial(self._work, session, job)), job.tests, self._limits))
+        return True
 
-                def work(send: Send, job: Job = job) -> None:
-                    module, code = module_of(job.mutant.file), job.mutant.code(self._root)
-                    try:
-                        swapped = swap(functions, code)
-                    except SwapError:
-                        swapped = 0
-                    if not swapped and module in sys.modules:
-                        send(_FRESH, "")
-                        return
-                    hook(module, code)
-                    hand_down(module, code, basetemp.with_suffix(".mutant"))
-                    factory = session.config._tmp_path_factory  # type: ignore[attr-defined]
-                    shutil.rmtree(basetemp, ignore_errors=True)
-                    basetemp.mkdir()
-                    factory._basetemp = basetemp
-                    run_items(session, [test.id for test in job.tests], failures, send)
-
-                self._jobs.send(judge(*forked(work), job.tests, self._limits))
+    def _work(self, session: pytest.Session, job: Job, send: Send) -> None:
+        if not job.control and not self._install(job.mutant):
+            send(_FRESH, "")
+            return
+        basetemp = self._temp / "swapped"
         shutil.rmtree(basetemp, ignore_errors=True)
-        basetemp.with_suffix(".mutant").unlink(missing_ok=True)
+        basetemp.mkdir()
+        session.config._tmp_path_factory._basetemp = basetemp  # type: ignore[attr-defined]
+        run_items(session, [test.id for test in job.tests], self._failures, send)
+
+    def _install(self, mutant: Mutant) -> bool:
+        """Give the changed code to the functions that are there; return False if it has to be imported."""
+        module, code = module_of(mutant.file), mutant.code(self._root)
+        try:
+            swapped = swap(self._functions, code)
+        except SwapError:
+            return False
+        if not swapped and module in sys.modules:
+            return False
+        hook(module, code)
+        hand_down(module, code, self._temp / "mutant")
         return True
 
 

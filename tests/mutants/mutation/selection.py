@@ -30,12 +30,13 @@ class Selection:
         self._root = root
         self._covered = covered
         self._budget = budget
+        self._left_out: set[str] = set()
         self._kills: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def job(self, mutant: Mutant) -> Job | None:
         """Return a mutant with its tests, or None if no test runs it."""
         fresh = mutant.at_import or self._covered.runs_at_import(mutant.file, mutant.line)
-        tests = self.covering(mutant)
+        tests = [test for test in self.covering(mutant) if test.id not in self._left_out]
         kills = self._kills[mutant.file]
         return Job(mutant, arranged(within(tests, self._budget, kills), kills), fresh) if tests else None
 
@@ -47,6 +48,12 @@ class Selection:
             if tests or not covered.runs_at_import(file, mutant.line):
                 return tests
         return covered.covering(file, mutant.interest) or covered.using(file) or self._of_importers(file)
+
+    def leave_out(self, test: str) -> bool:
+        """Use a test no more; return whether it was used until now."""
+        known = test in self._left_out
+        self._left_out.add(test)
+        return not known
 
     def killed(self, mutant: Mutant, test: str) -> None:
         """Note which test has killed a mutant."""
