@@ -61,12 +61,8 @@ def _has(*names: str) -> Applies:
 
 def _specifies(*names: str) -> Applies:
     """Return a test for objects that have one of these fields in their spec."""
-
-    def applies(new: Obj, _old: Obj | None) -> bool:
-        spec = _spec(new)
-        return any(name in spec for name in names)
-
-    return applies
+    fields = frozenset(names)
+    return lambda new, _old: not _spec(new).keys().isdisjoint(fields)
 
 
 _POD_SECURITY = "pod-security.kubernetes.io/"
