@@ -3,10 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from apiserver.api.builtin import KINDS
+from apiserver.api.builtin import KINDS, plural_of
 from apiserver.registry import admission
 from apiserver.registry.kruise_conversion import GROUP
+from apiserver.registry.subresources import VIRTUAL
 from apiserver.registry.unsupported import NOTICES, bound
+from apiserver.registry.validation import VALIDATORS
 from apiserver.release import load_release
 
 ROWS = {(row.group, row.kind): row for row in bound(load_release("1.37").rows)}
@@ -152,6 +154,13 @@ def test_the_document_names_the_admission_plugins_that_are_at_work():
     listed = re.search(r"Of upstream's admission plug-ins (.*?) are at work", DOCUMENT, re.DOTALL)
     assert listed
     assert {*re.findall(r"[A-Z]\w+", listed[1])} == names - own
+
+
+def test_the_document_lists_the_kinds_that_only_their_schema_validates():
+    stored = {(group, kind) for group, kind in ALL if (group, plural_of(kind)) not in VIRTUAL}
+    unvalidated = stored - VALIDATORS.keys() - {("", "ServiceAccount")}  # upstream validates its metadata alone
+    listed = section("Validated by schema alone").partition("for them: ")[2]
+    assert sorted(re.findall(r"\w+", listed)) == sorted(kind for _, kind in unvalidated)
 
 
 def test_the_readme_names_every_kind_of_them():
