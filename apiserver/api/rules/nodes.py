@@ -11,7 +11,7 @@ from apiserver.api.rules.compilation import Compiled, RuleError, Scope, compile_
 from apiserver.api.rules.declared import Declarations, Declared
 from apiserver.api.rules.escaping import escape
 from apiserver.api.rules.field_paths import FieldPathError, normal_path
-from apiserver.api.rules.rules import has_rules
+from apiserver.api.rules.rules import has_rules_within
 from apiserver.api.rules.scalars import Read
 from apiserver.api.rules.stored import Readers
 from apiserver.api.structural.words import EMBEDDED, RULES, items, properties, values
@@ -90,7 +90,7 @@ class Compiler:
             schema: what has the types.
             is_root: whether it is of a resource.
         """
-        if not has_rules(rules):
+        if not has_rules_within(rules):
             return None
         declared = self._declarations.of(schema, is_root=is_root)
         return Node(

@@ -75,11 +75,22 @@ class Rules:
 
 
 def has_rules(schema: Any) -> bool:
+    """Whether objects are checked by rules at all.
+
+    Rules within allOf count once there are others: where there are none, upstream makes no validator
+    (schema/cel/validation.go's hasXValidations).
+    """
+    if not isinstance(schema, dict):
+        return False
+    return bool(schema.get(RULES)) or any(map(has_rules, (*properties(schema).values(), items(schema), values(schema))))
+
+
+def has_rules_within(schema: Any) -> bool:
     """Whether a schema, or anything within it that objects are checked by, has rules."""
     if not isinstance(schema, dict):
         return False
     below = (*properties(schema).values(), items(schema), values(schema), *(schema.get("allOf") or ()))
-    return bool(schema.get(RULES)) or any(map(has_rules, below))
+    return bool(schema.get(RULES)) or any(map(has_rules_within, below))
 
 
 def rule_errors(

@@ -157,9 +157,10 @@ class _Trial:
 
     def _judge(self, node: Node, rule: Rule, part: _Part, variables: tuple[Any, Any]) -> None:
         assert rule.compiled is not None
+        of_rule = variables
         if rule.takes_no_old:
-            variables = variables[0], NONE if variables[1] is None else Optional(variables[1])
-        outcome = rule.compiled.program.evaluate(variables, MOST_OF_CALL)
+            of_rule = variables[0], NONE if variables[1] is None else Optional(variables[1])
+        outcome = rule.compiled.program.evaluate(of_rule, MOST_OF_CALL)
         self._applications += 1
         if outcome.cost > self._budget or self._applications > _MOST_APPLICATIONS:
             self._end(node, part, f"validation failed due to {_OUT_OF_BUDGET}")

@@ -137,7 +137,7 @@ def test_a_value_that_is_not_what_its_schema_says_is_told(checked, schema, obj, 
 
 
 def test_rules_of_schemas_within_all_of_are_applied(checked):
-    schema = of(a=TEXT, b=many(TEXT), c=values(TEXT)) | {
+    schema = of(a=TEXT, b=many(TEXT), c=values(TEXT), d=ruled(TEXT, "true")) | {
         "allOf": [
             ruled({}, {"rule": "self.a != 'x'", "message": "not x"}),
             {"properties": {"a": ruled({}, "self != 'x'"), "b": {"items": ruled({}, "self.size() > 1")}}},
@@ -150,6 +150,13 @@ def test_rules_of_schemas_within_all_of_are_applied(checked):
         'b[0]: Invalid value: "y": failed rule: self.size() > 1',
         """c[k]: Invalid value: "v": failed rule: self == 'z'""",
     ]
+
+
+def test_rules_within_all_of_alone_are_not_looked_at(checked):
+    """Upstream makes no validator of a schema that has rules nowhere else (hasXValidations)."""
+    schema = of(a=TEXT) | {"allOf": [ruled({}, "self.a != 'x'")]}
+    assert checked(schema, {"a": "x"}) == []
+    assert checked(schema | {"properties": {"a": ruled(TEXT, "true")}}, {"a": "x"}) != []
 
 
 @pytest.mark.parametrize("word", ["anyOf", "oneOf"])

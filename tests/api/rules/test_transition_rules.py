@@ -65,6 +65,30 @@ def test_a_rule_may_ask_whether_there_was_anything_before(checked, rule, obj, ol
         assert (checked(schema, {"a": obj}) == []) is holds
 
 
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        ("'was ' + oldSelf.value()", "be x"),
+        ("oldSelf.hasValue() ? 'one' : 'other'", "be x"),
+        ("oldSelf.optMap(old, old).orValue('none')", "be x"),
+        ("'was ' + string(dyn(oldSelf))", "was y"),
+    ],
+)
+@pytest.mark.parametrize("old", [{"a": "y"}, {}])
+def test_a_message_sees_what_was_there_before_as_it_was_though_it_is_typed_optional(checked, expression, told, old):
+    """Upstream gives it the variables of rules whose oldSelf is not optional, and its own message where that fails."""
+    rule = {"rule": "oldSelf.orValue('') == 'x'", "optionalOldSelf": True, "message": "be x"}
+    schema = of(a=ruled(TEXT, rule | {"messageExpression": expression}))
+    assert checked(schema, {"a": "z"}, old) == [f'a: Invalid value: "z": {told if old else "be x"}']
+
+
+def test_a_message_sees_what_was_there_before_only_where_a_rule_does(checked):
+    message = {"message": "be x", "messageExpression": "'was ' + oldSelf"}
+    rules = [{"rule": "self == 'x'"} | message, {"rule": "self != '' || oldSelf != ''"}]
+    assert checked(of(a=ruled(TEXT, rules[0])), {"a": "z"}, {"a": "y"}) == ['a: Invalid value: "z": be x']
+    assert checked(of(a=ruled(TEXT, *rules)), {"a": "z"}, {"a": "y"}) == ['a: Invalid value: "z": was y']
+
+
 def test_fields_of_what_was_there_before_are_optional_too(checked):
     rule = {"rule": "oldSelf.?b.orValue('none') != self.b", "optionalOldSelf": True}
     schema = of(a=ruled(of(b=TEXT), rule))
@@ -112,7 +136,12 @@ ODD = {"rule": "self % 2 == 1", "message": "be odd"}
         (of(kind=ruled(TEXT, "self == 'x'")), {"kind": "y"}, {"kind": "y"}, False),
         (of(a=of(kind=ruled(TEXT, "self == 'x'"))), {"a": {"kind": "y"}}, {"a": {"kind": "y"}}, True),
         (of(a=ruled(TEXT, "oldSelf != 'y' && self == 'x'")), {"a": "y"}, {"a": "y"}, False),
-        (of(a=WHOLE) | {"allOf": [{"properties": {"a": ruled({}, ODD)}}]}, {"a": 2}, {"a": 2}, False),
+        (
+            of(a=WHOLE, b=ruled(TEXT, "true")) | {"allOf": [{"properties": {"a": ruled({}, ODD)}}]},
+            {"a": 2},
+            {"a": 2},
+            False,
+        ),
     ],
 )
 def test_an_update_is_warned_of_what_it_left_as_wrong_as_it_was(schema, obj, old, passing):

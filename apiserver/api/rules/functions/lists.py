@@ -170,9 +170,17 @@ def dereferenced(optional: Optional) -> Any:
     Raises:
         EvaluationError: it has none.
     """
+    if type(optional) is not Optional:
+        raise no_such_overload()
     if optional is NONE:
         raise EvaluationError("optional.none() dereference")
     return optional.value
+
+
+def _has_value(optional: Any) -> bool:
+    if type(optional) is not Optional:
+        raise no_such_overload()
+    return optional is not NONE
 
 
 def _unwrapped(values: Any) -> list[Any]:
@@ -215,7 +223,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "optional_unwrap": _unwrapped,
     "optional_unwrapOpt": _unwrapped,
     "optional_value": dereferenced,
-    "optional_hasValue": lambda optional: optional is not NONE,
+    "optional_hasValue": _has_value,
     "list_first": _ends(0),
     "list_last": _ends(-1),
 }
