@@ -55,6 +55,9 @@ def test_moments_and_durations_are_computed_with(value, text):
         ),
         ("timestamp('9999-12-31T23:59:59Z') + duration('1s') == timestamp(0)", "timestamp overflow"),
         ("timestamp(0).getHours('Mars/Olympus') == 0", "unknown time zone Mars/Olympus"),
+        ("timestamp(0).getHours('../UTC') == 0", "time: invalid location name"),
+        ("timestamp(0).getHours('-24:60') == 0", "timezone offset hours out of range [-23, 23]: -24:60"),
+        ("timestamp(0).getHours('23:60') == 0", "timezone offset minutes out of range [0, 59]: 23:60"),
     ],
 )
 def test_what_is_no_time_is_told(value, text, error):

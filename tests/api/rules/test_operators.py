@@ -53,7 +53,7 @@ def test_operators_compute_as_cel_has_it(value, text):
         ("{'a': 1}['b'] == 1", "no such key: b"),
         ("{1: 1}[2] == 1", "no such key: 2"),
         ("dyn(1) + dyn('a') == dyn(1)", "no such overload"),
-        ("0.0 / 0.0 < 1.0", "NaN values cannot be ordered"),
+        ("[1.0, 0.0 / 0.0].max() > 0.0", "NaN values cannot be ordered"),
         ("dyn('a') < dyn(1)", "no such overload"),
         ("!dyn(1)", "no such overload"),
         ("dyn(1) && true", "no such overload"),
@@ -64,6 +64,13 @@ def test_operators_compute_as_cel_has_it(value, text):
 )
 def test_what_cannot_be_computed_is_told(value, text, error):
     assert value(text) == f"error: {error}"
+
+
+@pytest.mark.parametrize("sign", ["<", "<=", ">", ">="])
+@pytest.mark.parametrize("other", ["1.0", "1", "1u", "0.0 / 0.0"])
+def test_no_order_holds_for_what_is_no_number(value, sign, other):
+    assert value(f"0.0 / 0.0 {sign} {other}") is False
+    assert value(f"{other} {sign} 0.0 / 0.0") is False
 
 
 @pytest.mark.parametrize(

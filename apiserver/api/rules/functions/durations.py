@@ -142,17 +142,19 @@ def _zone(name: str) -> tzinfo:
     hours, colon, minutes = name.partition(":")
     try:
         if not colon:
-            return UTC if name == "UTC" else ZoneInfo(name)
+            if ".." in name or name.startswith(("/", "\\")):
+                raise EvaluationError("time: invalid location name")
+            return UTC if name in ("UTC", "Local") else ZoneInfo(name)  # a server's own zone is UTC
         hour, minute = parse_int(hours), parse_int(minutes)
     except ValueError as error:
         told = str(error).replace("ParseInt", "Atoi") if colon else f"unknown time zone {name}"
         raise EvaluationError(told) from None
     except (OSError, LookupError):
         raise EvaluationError(f"unknown time zone {name}") from None
+    if not -24 < hour < 24:
+        raise EvaluationError(f"timezone offset hours out of range [-23, 23]: {name}")
     if not 0 <= minute <= 59:
         raise EvaluationError(f"timezone offset minutes out of range [0, 59]: {name}")
-    if not -24 < hour < 24:
-        raise EvaluationError(f"unknown time zone {name}")
     return timezone(timedelta(minutes=hour * 60 + (-minute if name[0] == "-" else minute)))
 
 

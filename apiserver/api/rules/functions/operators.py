@@ -96,7 +96,12 @@ def _comparisons() -> dict[str, _Function]:
 
 
 def _ordered(test: Callable[[int], bool]) -> _Function:
-    return lambda one, two: test(compare(one, two))
+    """Return an operator; none holds for what is no number, which is an error only where something sorts."""
+    return lambda one, two: not (_is_nan(one) or _is_nan(two)) and test(compare(one, two))
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def logical_not(value: Any) -> bool:
