@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 from apiserver.api.field import FieldError
+from apiserver.api.go_strings import quoted
 from apiserver.api.meta import Obj
 
 
@@ -67,7 +68,7 @@ def _causes(errors: Iterable[FieldError]) -> list[Obj]:
 
 def not_found(group: str, resource: str, name: str) -> ApiError:
     """404: no such object."""
-    message = f'{qualified(group, resource)} "{name}" not found'
+    message = f'{qualified(group, resource)} {quoted(name)} not found'
     return ApiError(404, "NotFound", message, details=_details(group, resource, name))
 
 
@@ -78,7 +79,7 @@ def unknown_path() -> ApiError:
 
 def already_exists(group: str, resource: str, name: str) -> ApiError:
     """409: create found the name taken."""
-    message = f'{qualified(group, resource)} "{name}" already exists'
+    message = f'{qualified(group, resource)} {quoted(name)} already exists'
     return ApiError(409, "AlreadyExists", message, details=_details(group, resource, name))
 
 
@@ -91,7 +92,7 @@ def generate_name_conflict(group: str, resource: str, name: str) -> ApiError:
 
 def conflict(group: str, resource: str, *, name: str, why: str) -> ApiError:
     """409: the object is not in the state that the request needs."""
-    message = f'Operation cannot be fulfilled on {qualified(group, resource)} "{name}": {why}'
+    message = f'Operation cannot be fulfilled on {qualified(group, resource)} {quoted(name)}: {why}'
     return ApiError(409, "Conflict", message, details=_details(group, resource, name))
 
 
@@ -103,7 +104,7 @@ def invalid(group: str, kind: str, *, name: str, errors: Sequence[FieldError]) -
     """422: fields are wrong; each is a cause. Several are told as a list, in the order found, doubles once."""
     unique = list(dict.fromkeys(str(e) for e in errors))
     told = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
-    message = f'{qualified(group, kind)} "{name}" is invalid: {told}'
+    message = f'{qualified(group, kind)} {quoted(name)} is invalid: {told}'
     return ApiError(422, "Invalid", message, details=_details(group, kind, name, causes=_causes(errors)))
 
 
@@ -119,7 +120,7 @@ def unauthorized() -> ApiError:
 
 def forbidden(group: str, resource: str, *, name: str, why: str, causes: Iterable[Obj] = ()) -> ApiError:
     """403: the request is understood and refused."""
-    who = f'{qualified(group, resource)} "{name}" is ' if name else f"{qualified(group, resource)} is "
+    who = f'{qualified(group, resource)} {quoted(name)} is ' if name else f"{qualified(group, resource)} is "
     message = f"{who if resource else ''}forbidden: {why}"
     told = list(causes)
     return ApiError(
@@ -129,7 +130,7 @@ def forbidden(group: str, resource: str, *, name: str, why: str, causes: Iterabl
 
 def method_not_supported(group: str, resource: str, verb: str) -> ApiError:
     """405: the resource is served, this verb on it is not."""
-    message = f"{verb} is not supported on resources of kind {_quoted(qualified(group, resource))}"
+    message = f"{verb} is not supported on resources of kind {quoted(qualified(group, resource))}"
     return ApiError(405, "MethodNotAllowed", message, details=_details(group, resource))
 
 
@@ -180,7 +181,3 @@ def internal(why: str) -> ApiError:
 def unavailable(message: str, *, seconds: int = 0) -> ApiError:
     """503: the server cannot serve this now, but perhaps after some seconds."""
     return ApiError(503, "ServiceUnavailable", message, details={"retryAfterSeconds": seconds} if seconds else {})
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"'

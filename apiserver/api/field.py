@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from apiserver.api.go_numbers import format_float
+from apiserver.api.go_strings import quoted
 
 _REASONS = {  # field.ErrorType → (the words before the value, does the value stand behind them)
     "FieldValueRequired": ("Required value", False),
@@ -47,7 +48,7 @@ def show(value: Any) -> str:
         case None:
             return "null"
         case str():
-            return orjson.dumps(value).decode() if value.isprintable() is False else f'"{_escaped(value)}"'
+            return quoted(value)
         case bool():
             return "true" if value else "false"
         case int():
@@ -56,10 +57,6 @@ def show(value: Any) -> str:
             return format_float(value)
         case _:
             return orjson.dumps(value, default=str).decode()
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _error(reason: str, path: str, value: Any, detail: str) -> FieldError:
@@ -96,7 +93,7 @@ def not_found(path: str, value: Any) -> FieldError:
 def not_supported(path: str, value: Any, supported: Iterable[str]) -> FieldError:
     """The value is none of a closed set. A sequence is told as it stands, a set sorted (as upstream's sets.List)."""
     told = sorted(supported) if isinstance(supported, AbstractSet) else supported
-    allowed = ", ".join(f'"{_escaped(v)}"' for v in told)
+    allowed = ", ".join(map(quoted, told))
     return _error("FieldValueNotSupported", path, value, f"supported values: {allowed}" if allowed else "")
 
 

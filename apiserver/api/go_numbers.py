@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-import orjson
+from apiserver.api.go_strings import quoted
 
 _DIGITS = 20
 """More digits than these no number of 64 bits has."""
@@ -52,4 +52,4 @@ def _in_range(function: str, text: str, digits: str, *, most: int) -> int:
 
 
 def _refused(function: str, text: str, why: str) -> ValueError:
-    return ValueError(f"strconv.{function}: parsing {orjson.dumps(text).decode()}: {why}")
+    return ValueError(f"strconv.{function}: parsing {quoted(text)}: {why}")

@@ -3,11 +3,10 @@
 import asyncio
 from typing import Any
 
-import orjson
 from aiohttp import web
 from aiohttp.web_protocol import RequestPayloadError
 
-from apiserver.api import errors, json_syntax
+from apiserver.api import errors, json_input, json_syntax
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.protobuf import MalformedError, read_object
@@ -90,7 +89,8 @@ def parse(raw: bytes, content_type: str, kind: str) -> Body:
     """
     media = body_media(content_type)
     if media == JSON:
-        return Body(_object(_json(raw, kind), raw, kind), raw)
+        value, text = _json(raw, kind)
+        return Body(_object(value, raw, kind), text)
     if media == YAML:
         text = _yaml(raw, kind)
         return Body(_object(text.value, raw, kind), repeated=text.repeated)
@@ -106,12 +106,11 @@ def _protobuf(raw: bytes, kind: str) -> Obj:
         raise errors.bad_request(str(error)) from error
 
 
-def _json(raw: bytes, kind: str) -> Any:
+def _json(raw: bytes, kind: str) -> tuple[Any, bytes]:
     try:
-        return orjson.loads(raw)
+        return json_input.loads(raw)
     except ValueError as error:
-        why = json_syntax.problem(raw.decode(errors="replace")) or str(error)
-        raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {why}", raw) from error
+        raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {error}", raw) from error
 
 
 def _object(value: Any, raw: bytes, kind: str) -> dict[str, Any]:

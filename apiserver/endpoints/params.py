@@ -158,7 +158,7 @@ def write_options(query: Parameters, *, user: User, agent: str, kind: str) -> Wr
             *_dry_run_errors(dry_run),
         ]
         if validation not in ("Strict", "Warn", "Ignore"):
-            found.append(field.not_supported("fieldValidation", validation, ("Ignore", "Warn", "Strict", "")))
+            found.append(field.not_supported("fieldValidation", validation, ("", "Ignore", "Strict", "Warn")))
         if found:
             raise errors.invalid("meta.k8s.io", kind, name="", errors=found)
     return WriteOptions(user, dry_run=bool(dry_run), manager=manager_name(manager, agent), validation=validation)

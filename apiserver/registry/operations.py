@@ -63,7 +63,8 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
     obj = decoded.obj
     resource, meta = target.resource, obj["metadata"]
     _check_kind_stays(registry, target, obj)
-    if _names_version(meta.pop("resourceVersion", "")):
+    version = meta.pop("resourceVersion", "")
+    if _names_version(version) and not options.dry_run:
         raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
     if resource.namespaced:
         meta["namespace"] = target.namespace
@@ -79,7 +80,10 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
         _generate_name(registry, meta)
     strategy.prepare_create(obj)
     async with allocated(registry, target, options, new=obj) as whole:
-        return await _try_names(registry, target, whole, options, attempts=attempts, unnamed=unnamed)
+        written = await _try_names(registry, target, whole, options, attempts=attempts, unnamed=unnamed)
+    if options.dry_run and _names_version(version):  # only what is stored loses the version that the client named
+        return written._replace(kv=written.kv._replace(mod_revision=int(version)))
+    return written
 
 
 async def _try_names(
@@ -409,7 +413,7 @@ async def patch(registry: Registry, target: Target, patch: Patch, options: Write
 
     def change(old: Obj) -> Obj:
         nonlocal of_body, told
-        decoded = decode_patched(registry, target, patch, patch.apply(old), old=old, validation=options.validation)
+        decoded = decode_patched(registry, target, patch, old=old, validation=options.validation)
         check_name(target, decoded.obj)
         check_place(target, decoded.obj)
         of_body, told = decoded.warnings, _warnings(registry, target, decoded.obj, old)

@@ -14,22 +14,21 @@ from apiserver.registry.owner_references import deduplicate_owners
 from apiserver.registry.patching import Patch
 
 
-def decode_patched(
-    registry: Registry, target: Target, patch: Patch, patched: Obj, *, old: Obj, validation: str
-) -> Decoded:
+def decode_patched(registry: Registry, target: Target, patch: Patch, *, old: Obj, validation: str) -> Decoded:
     """The object that a patch makes of another, with defaults.
 
     Args:
         registry: the server's collaborators.
         target: what is patched.
         patch: the patch.
-        patched: its outcome.
         old: what was patched; parts that the patch does not speak of are those of this object.
         validation: "Strict", "Warn" or "Ignore" for unknown and repeated fields, of the patch and of its outcome.
 
     Raises:
-        ApiError: 422, the outcome is no such object.
+        ApiError: 400, the patch is malformed; 422, it does not apply, or its outcome is no such object.
     """
+    odd = () if validation == "Ignore" else patch.oddities()
+    patched = patch.apply(old)
     lenient = "Ignore" if validation == "Ignore" else "Warn"
     try:
         if not isinstance(patched, dict):
@@ -44,7 +43,7 @@ def decode_patched(
         if error.code == 422:
             raise
         raise patch.refused(patched, error.message.rpartition(f"as a {target.resource.kind}: ")[2]) from error
-    odd = () if validation == "Ignore" else (*patch.oddities(), *decoded.warnings)
+    odd = () if validation == "Ignore" else (*odd, *decoded.warnings)
     if odd and validation == "Strict":
         raise patch.refused(patched, strict_message(odd))
     return decoded._replace(warnings=(*odd, *deduplicate_owners(decoded.obj["metadata"], patched=True)))

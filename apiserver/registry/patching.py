@@ -6,19 +6,18 @@ from typing import Any
 
 import orjson
 
-from apiserver.api import errors, field, json_syntax
+from apiserver.api import errors, field, json_input
 from apiserver.api.errors import ApiError
 from apiserver.api.go_values import go_text
 from apiserver.api.meta import Obj
 from apiserver.api.patch import json_patch, merge_patch, strategic_merge
 from apiserver.api.patch.merge_schema import MergeKind
-from apiserver.api.schema import may_repeat_fields, quoted, repeated_fields
+from apiserver.api.patch.operation_schema import decoding_errors
+from apiserver.api.schema import DecodeError, may_repeat_fields, repeated_fields
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
-OPERATION = frozenset(("op", "path", "from", "value"))
-"""The fields of an operation of a JSON patch."""
 APPLY_PATCH = "application/apply-patch+yaml"
 CUSTOM_PATCHES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 """What custom resources can be patched by: their Go types have no merge keys."""
@@ -33,8 +32,7 @@ class Patch(ABC):
         Raises:
             ApiError: 400, it is no JSON.
         """
-        self.body = _parsed(raw)
-        self.raw = raw
+        self.body, self.raw = _parsed(raw)
 
     @abstractmethod
     def apply(self, obj: Obj) -> Any:
@@ -68,14 +66,16 @@ class JsonPatch(Patch):
         return json_patch.apply(obj, self.body)
 
     def oddities(self) -> tuple[str, ...]:
-        """The same, told of the list of operations."""
-        unknown = [
-            f"unknown field {quoted(f'[{i}].{name}')}"
-            for i, operation in enumerate(self.body or ())
-            for name in operation or ()
-            if name not in OPERATION
-        ]
-        return tuple(f"json patch {odd}" for odd in (*unknown, *super().oddities()))
+        """Return the unknown and the repeated fields of the operations, in the order of the body.
+
+        Raises:
+            ApiError: 400, the body is no list of operations.
+        """
+        try:
+            errors_found = decoding_errors(self.raw, self.body)
+        except DecodeError as error:
+            raise errors.bad_request(f"error decoding patch: {error}") from error
+        return tuple(f"json patch {each}" for each in errors_found)
 
 
 class MergePatch(Patch):
@@ -113,9 +113,8 @@ PATCHES: Mapping[str, Make] = {
 """Content type → what makes a patch of a body and of what the schema says of the object's kind."""
 
 
-def _parsed(raw: bytes) -> Any:
+def _parsed(raw: bytes) -> tuple[Any, bytes]:
     try:
-        return orjson.loads(raw)
+        return json_input.loads(raw)
     except ValueError as error:
-        why = json_syntax.problem(raw.decode(errors="replace")) or str(error)
-        raise errors.bad_request(f"error decoding patch: {why}") from error
+        raise errors.bad_request(f"error decoding patch: {error}") from error

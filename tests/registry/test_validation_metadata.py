@@ -74,8 +74,25 @@ def told(errors: Any) -> list[str]:
         (
             {"ownerReferences": [{}]},
             [
-                f"metadata.ownerReferences[0].{name}: Required value: must not be empty"
-                for name in ("apiVersion", "kind", "name", "uid")
+                'metadata.ownerReferences.apiVersion: Invalid value: "": version must not be empty',
+                *(
+                    f'metadata.ownerReferences.{name}: Invalid value: "": must not be empty'
+                    for name in ("kind", "name", "uid")
+                ),
+            ],
+        ),
+        (
+            {"ownerReferences": [OWNER | {"apiVersion": "a/b/c"}]},
+            ['metadata.ownerReferences.apiVersion: Invalid value: "a/b/c": version must not be empty'],
+        ),
+        (
+            {"ownerReferences": [OWNER, OWNER | {"apiVersion": "v1", "kind": "Event"}]},
+            [
+                (
+                    "metadata.ownerReferences: Invalid value: "
+                    '{"apiVersion":"v1","kind":"Event","name":"r","uid":"u"}: '
+                    "/v1, Kind=Event is disallowed from being an owner"
+                )
             ],
         ),
         (

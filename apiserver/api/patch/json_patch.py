@@ -118,8 +118,8 @@ def _number(part: str, length: int) -> int:
 
 
 def get(container: Any, part: str) -> Any:
-    """The child at a part of a pointer."""
-    return container[_index(container, part)]
+    """Return the child at a part of a pointer; a missing field of an object reads as null (partialDoc.get)."""
+    return container.get(part) if isinstance(container, dict) else container[_index(container, part)]
 
 
 def _pointer(operation: Obj, name: str) -> str:
@@ -156,7 +156,10 @@ def _replace(document: _Document, operation: Obj) -> None:
     pointer, value = _pointer(operation, "path"), operation.get("value")
     if pointer:
         container, part = document.container(pointer, change=True)
-        container[_index(container, part)] = value
+        if isinstance(container, dict):  # a missing field is added: only items of lists have to exist
+            container[part] = value
+        else:
+            container[_index(container, part)] = value
     elif isinstance(value, dict | list):
         document.root = value
     else:
@@ -172,7 +175,7 @@ def _copy(document: _Document, operation: Obj) -> None:
     container, part = document.container(_pointer(operation, "from"), change=False)
     value = get(container, part)
     frozen = orjson.dumps(value)  # both places may be changed later on, each by itself
-    document.copied_bytes += len(frozen)
+    document.copied_bytes += 0 if value is None else len(frozen)
     if document.copied_bytes > MAX_COPIED_BYTES:
         raise _DoesNotApply
     _insert(document, _pointer(operation, "path"), orjson.loads(frozen))

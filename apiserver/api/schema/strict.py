@@ -7,9 +7,12 @@ import json
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from apiserver.api.go_strings import quoted
 from apiserver.api.schema.shapes import Choice, List, Map, Scalar, Shape, Struct
-from apiserver.api.schema.values import IllegibleError, MalformedError, UnfitError
+from apiserver.api.schema.values import IllegibleError, MalformedError, UnfitError, read_anything
 
+ANYTHING = Scalar("interface {}", read_anything, None)
+"""A value of any type; the fields that are repeated in it are told."""
 MAX_STRICT_ERRORS = 100
 """More unknown and repeated fields than this are not told (sigs.k8s.io/json saveStrictError)."""
 
@@ -136,6 +139,8 @@ class _Walk:
         match shape:
             case _ if value is None:
                 return
+            case Scalar() if shape is ANYTHING:
+                self.visit_anything(value, place)
             case Scalar():
                 self._scalar(shape, value, place)
             case Choice():
@@ -233,29 +238,3 @@ def _described(value: Any, *, quoted: bool = False) -> str:
         case _Fields():
             return "object"
     return "array"
-
-
-_ESCAPES = {
-    '"': '\\"',
-    "\\": "\\\\",
-    "\n": "\\n",
-    "\t": "\\t",
-    "\r": "\\r",
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\v": "\\v",
-}
-
-
-def quoted(text: str) -> str:
-    """A text as Go's strconv.Quote writes it."""
-    if text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    return '"' + "".join(_ESCAPES.get(c) or (c if c.isprintable() else _escaped(ord(c))) for c in text) + '"'
-
-
-def _escaped(code: int) -> str:
-    if code < 0x20 or code == 0x7F:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x1_0000 else f"\\U{code:08x}"

@@ -7,7 +7,7 @@ built-in kinds are refused where those of custom ones are warned of.
 from collections.abc import Iterator
 
 from apiserver.api.meta import Obj, metadata
-from apiserver.api.schema.strict import quoted
+from apiserver.api.go_strings import quoted
 from apiserver.registry.validation.names import qualified_name
 
 SINCE, PATHS_SINCE = 29, 32

@@ -28,6 +28,7 @@ NAME_RULES: Mapping[tuple[str, str], Check] = {
 }
 """(group, kind) → the rule of its names, where it is not a DNS subdomain."""
 
+_OWNERS = "metadata.ownerReferences"
 _PLAIN = frozenset({"apps/v1", "batch/v1", "v1"})
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
@@ -139,14 +140,15 @@ def _is_plain(owner: Obj) -> bool:
 
 
 def _owners(owners: list[Obj]) -> Iterator[FieldError]:
+    """Yield what is wrong with owner references; the field that is named has no index (ValidateOwnerReferences)."""
     controller = ""
-    for index, owner in enumerate(owners):
-        yield from checks.within(f"metadata.ownerReferences[{index}]", _owner(owner))
+    for owner in owners:
+        yield from checks.within(_OWNERS, _owner(owner))
         if owner.get("controller"):
             name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
                 yield field.invalid(
-                    "metadata.ownerReferences",
+                    _OWNERS,
                     owners,
                     "Only one reference can have Controller set to true. "
                     f'Found "true" in references for {controller} and {name}',
@@ -156,13 +158,11 @@ def _owners(owners: list[Obj]) -> Iterator[FieldError]:
 
 def _owner(owner: Obj) -> Iterator[FieldError]:
     api_version = owner.get("apiVersion") or ""
-    if not api_version:
-        yield field.required("apiVersion", "must not be empty")
-    elif api_version.count("/") > 1 or not group_version(api_version)[1]:
-        yield field.invalid("apiVersion", api_version, "must be <group>/<version> or <version>")
+    if api_version.count("/") > 1 or not group_version(api_version)[1]:
+        yield field.invalid("apiVersion", api_version, "version must not be empty")
     for name in ("kind", "name", "uid"):
         if not owner.get(name):
-            yield field.required(name, "must not be empty")
+            yield field.invalid(name, "", "must not be empty")
     if (api_version, owner.get("kind")) == ("v1", "Event"):
         yield field.invalid("", owner, "/v1, Kind=Event is disallowed from being an owner")
 

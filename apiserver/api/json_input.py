@@ -1,0 +1,70 @@
+"""JSON that Go's encoding/json reads and orjson refuses: broken UTF-8, lone surrogates, numbers beyond a float64."""
+
+import json
+import re
+from typing import Any
+
+import orjson
+
+from apiserver.api import json_syntax
+
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a pair of surrogates
+    rb"|(u[dD][89a-fA-F][0-9a-fA-F]{2})"  # a lone one
+    rb"|.)",
+    re.DOTALL,
+)
+_BROKEN = re.compile("[\udc80-\udcff]")
+
+
+def loads(raw: bytes) -> tuple[Any, bytes]:
+    """Return the value of a JSON text, and the text as orjson reads it.
+
+    Each byte that is no UTF-8 and each lone surrogate is U+FFFD. A number that no float64 holds is an infinity.
+
+    Raises:
+        ValueError: the text is no JSON; the message is Go's.
+    """
+    try:
+        return orjson.loads(raw), raw
+    except ValueError as error:
+        text = _repaired(raw)
+        try:
+            return (orjson.loads(text), text) if text != raw else (_with_infinities(text, error), text)
+        except ValueError as second:
+            if "infinity" in str(second) and text != raw:
+                return _with_infinities(text, second), text
+            raise ValueError(json_syntax.problem(raw.decode(errors="replace")) or str(error)) from error
+
+
+def first_overflow(text: bytes) -> str:
+    """Return the first number of a JSON text that no float64 holds, as it is written there; "" if there is none."""
+    overflows: list[str] = []
+
+    def read(number: str) -> float:
+        value = float(number)
+        if value in _INFINITIES:
+            overflows.append(number)
+        return value
+
+    json.loads(text, parse_float=read, parse_int=len)
+    return overflows[0] if overflows else ""
+
+
+_INFINITIES = (float("inf"), float("-inf"))
+
+
+def _with_infinities(text: bytes, error: ValueError) -> Any:
+    """Return the value of a text that orjson refuses for the size of a number, or raise the error again."""
+    if "infinity" not in str(error):
+        raise error
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise error from None
+
+
+def _repaired(raw: bytes) -> bytes:
+    """Return the text with U+FFFD in place of each byte that is no UTF-8 and of each lone surrogate."""
+    text = _BROKEN.sub("\ufffd", raw.decode(errors="surrogateescape")).encode()
+    return _ESCAPE.sub(lambda match: rb"\ufffd" if match[1] else match[0], text)

@@ -1,0 +1,38 @@
+"""The Go type of a JSON patch's operations, by which upstream finds unknown and repeated fields (jsonPatchOp of patch.go)."""
+
+from typing import Any
+
+from apiserver.api.schema import may_repeat_fields
+from apiserver.api.schema.shapes import List, Scalar, Struct
+from apiserver.api.schema.strict import ANYTHING, explain
+from apiserver.api.schema.values import read_anything, read_string
+
+_TEXTS = frozenset(("op", "path", "from"))
+_FIELDS = _TEXTS | {"value"}
+
+
+def decoding_errors(raw: bytes, body: Any) -> list[str]:
+    """Return the unknown and the repeated fields of the operations of a JSON patch, in the order of the body.
+
+    Args:
+        raw: the body.
+        body: what it was parsed to.
+
+    Raises:
+        DecodeError: the body is no list of operations.
+    """
+    if _is_plain(body) and not may_repeat_fields(raw, body):
+        return []
+    text = Scalar("string", read_string, "")
+    operation = Struct("handlers.jsonPatchOp", {**dict.fromkeys(_TEXTS, text), "value": ANYTHING})
+    return explain(List("[]handlers.jsonPatchOp", operation, read_anything), raw)
+
+
+def _is_plain(body: Any) -> bool:
+    """Return whether each operation has known fields of the right types alone."""
+    return isinstance(body, list) and all(
+        isinstance(operation, dict)
+        and operation.keys() <= _FIELDS
+        and all(isinstance(operation.get(name, ""), str) for name in _TEXTS)
+        for operation in body
+    )
