@@ -68,7 +68,7 @@ def _causes(errors: Iterable[FieldError]) -> list[Obj]:
 
 def not_found(group: str, resource: str, name: str) -> ApiError:
     """404: no such object."""
-    message = f'{qualified(group, resource)} {quoted(name)} not found'
+    message = f"{qualified(group, resource)} {quoted(name)} not found"
     return ApiError(404, "NotFound", message, details=_details(group, resource, name))
 
 
@@ -79,7 +79,7 @@ def unknown_path() -> ApiError:
 
 def already_exists(group: str, resource: str, name: str) -> ApiError:
     """409: create found the name taken."""
-    message = f'{qualified(group, resource)} {quoted(name)} already exists'
+    message = f"{qualified(group, resource)} {quoted(name)} already exists"
     return ApiError(409, "AlreadyExists", message, details=_details(group, resource, name))
 
 
@@ -92,7 +92,7 @@ def generate_name_conflict(group: str, resource: str, name: str) -> ApiError:
 
 def conflict(group: str, resource: str, *, name: str, why: str) -> ApiError:
     """409: the object is not in the state that the request needs."""
-    message = f'Operation cannot be fulfilled on {qualified(group, resource)} {quoted(name)}: {why}'
+    message = f"Operation cannot be fulfilled on {qualified(group, resource)} {quoted(name)}: {why}"
     return ApiError(409, "Conflict", message, details=_details(group, resource, name))
 
 
@@ -104,7 +104,7 @@ def invalid(group: str, kind: str, *, name: str, errors: Sequence[FieldError]) -
     """422: fields are wrong; each is a cause. Several are told as a list, in the order found, doubles once."""
     unique = list(dict.fromkeys(str(e) for e in errors))
     told = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
-    message = f'{qualified(group, kind)} {quoted(name)} is invalid: {told}'
+    message = f"{qualified(group, kind)} {quoted(name)} is invalid: {told}"
     return ApiError(422, "Invalid", message, details=_details(group, kind, name, causes=_causes(errors)))
 
 
@@ -120,7 +120,7 @@ def unauthorized() -> ApiError:
 
 def forbidden(group: str, resource: str, *, name: str, why: str, causes: Iterable[Obj] = ()) -> ApiError:
     """403: the request is understood and refused."""
-    who = f'{qualified(group, resource)} {quoted(name)} is ' if name else f"{qualified(group, resource)} is "
+    who = f"{qualified(group, resource)} {quoted(name)} is " if name else f"{qualified(group, resource)} is "
     message = f"{who if resource else ''}forbidden: {why}"
     told = list(causes)
     return ApiError(

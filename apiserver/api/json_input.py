@@ -30,10 +30,8 @@ def loads(raw: bytes) -> tuple[Any, bytes]:
     except ValueError as error:
         text = _repaired(raw)
         try:
-            return (orjson.loads(text), text) if text != raw else (_with_infinities(text, error), text)
-        except ValueError as second:
-            if "infinity" in str(second) and text != raw:
-                return _with_infinities(text, second), text
+            return _loads(text), text
+        except ValueError:
             raise ValueError(json_syntax.problem(raw.decode(errors="replace")) or str(error)) from error
 
 
@@ -54,14 +52,20 @@ def first_overflow(text: bytes) -> str:
 _INFINITIES = (float("inf"), float("-inf"))
 
 
-def _with_infinities(text: bytes, error: ValueError) -> Any:
-    """Return the value of a text that orjson refuses for the size of a number, or raise the error again."""
-    if "infinity" not in str(error):
-        raise error
+def _loads(text: bytes) -> Any:
     try:
-        return json.loads(text)
-    except RecursionError:
-        raise error from None
+        return orjson.loads(text)
+    except ValueError as error:
+        if "infinity" not in str(error):
+            raise
+        try:
+            return json.loads(text, parse_constant=_refuse)
+        except RecursionError:
+            raise error from None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
 
 
 def _repaired(raw: bytes) -> bytes:

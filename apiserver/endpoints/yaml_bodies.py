@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Mapping
+from math import inf, isinf
 from typing import Any, NamedTuple
 
 import orjson
 import yaml
 
+from apiserver.api.go_numbers import format_float
+from apiserver.api.json_syntax import type_name
 from apiserver.api.schema import quoted
 
 MAX_NODES = 1_000_000
@@ -14,6 +17,10 @@ MAX_NODES = 1_000_000
 MAX_DEPTH = 1_000
 """How deep a document may be nested: its loader recurses in C, where too deep is the end of the process."""
 _EXCESSIVE = "document contains excessive aliasing"
+
+
+_INFINITE = {inf: ".inf", -inf: "-.inf"}
+"""Keys that no text of a number in JSON names."""
 
 
 class YamlText(NamedTuple):
@@ -44,7 +51,7 @@ class _Loader(yaml.CSafeLoader):
             raise yaml.constructor.ConstructorError(problem=_EXCESSIVE)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
-        """An object, after a look for keys that it has twice."""
+        """Return an object; keys of other types are texts as JSON has them, and those that it has twice are noted."""
         seen: set[str] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
@@ -52,7 +59,36 @@ class _Loader(yaml.CSafeLoader):
                     line = key.start_mark.line + 1
                     self.repeated.append((line, f"line {line}: key {quoted(key.value)} already set in map"))
                 seen.add(key.value)
-        return super().construct_mapping(node, deep)
+        self.flatten_mapping(node)
+        return {
+            self._key(key): self.construct_object(value, deep=deep)  # type: ignore[no-untyped-call]
+            for key, value in node.value
+        }
+
+    def construct_go_int(self, node: yaml.ScalarNode) -> int | float:
+        """Return a whole number, which is a float64 where it has more than 64 bits."""
+        digits = node.value.replace("_", "")
+        value = int(digits, 8) if "o" in digits else int(self.construct_yaml_int(node))  # type: ignore[no-untyped-call]
+        return value if -(1 << 63) <= value < 1 << 64 else float(value)
+
+    def construct_go_float(self, node: yaml.ScalarNode) -> float | str:
+        """Return a float64, or the text of a number that none holds."""
+        value = float(self.construct_yaml_float(node))  # type: ignore[no-untyped-call]
+        return node.value if isinf(value) and node.value[-1].isdigit() else value
+
+    def _key(self, node: yaml.Node) -> str:
+        """Return a key as a text (sigs.k8s.io/yaml's convertToJSONableObject)."""
+        key = self.construct_object(node, deep=True)  # type: ignore[no-untyped-call]
+        match key:
+            case str():
+                return key
+            case bool():
+                return "true" if key else "false"
+            case int():
+                return str(key)
+            case float():
+                return _INFINITE.get(key) or format_float(key)
+        raise yaml.constructor.ConstructorError(problem=f"unsupported map key of type: {type_name(key)}")
 
 
 _TEXTS = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:value")
@@ -61,13 +97,22 @@ _Loader.yaml_implicit_resolvers = {
     for first, found in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
 _OWN = (
+    (
+        "-+.0123456789",
+        "tag:yaml.org,2002:float",
+        re.compile(r"^[-+]?(?:(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+|0[0-9]*[89][0-9]*)$"),
+    ),
+    ("-+0", "tag:yaml.org,2002:int", re.compile(r"^[-+]?0o[0-7_]+$")),
     ("yYnN", "tag:yaml.org,2002:bool", re.compile(r"^(?:y|Y|n|N)$")),
     ("+-0123456789", "tag:yaml.org,2002:str", re.compile(r"^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$")),
 )
-"""What a plain scalar is besides, by its first letter: a boolean, or text where YAML 1.1 has a number to base 60."""
+"""What a plain scalar is besides, by its first letter: a number, since exponents need neither point nor sign, 0o17 is
+octal and 089 is not; a boolean; or text where YAML 1.1 has a number to base 60."""
 for _letters, _tag, _pattern in _OWN:
     for _letter in _letters:
         _Loader.yaml_implicit_resolvers.setdefault(_letter, []).insert(0, (_tag, _pattern))
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_go_int)
+_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_go_float)
 _Loader.bool_values = yaml.CSafeLoader.bool_values | {"y": True, "n": False}
 
 

@@ -4,18 +4,23 @@ What is stored is the object's JSON without a resourceVersion, since that is kno
 (`{"kind":…,"apiVersion":…,"metadata":{`) has a fixed length for each kind, so stamping is two slices and no parsing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import orjson
 
 from apiserver.api.errors import bad_request
+from apiserver.api.go_numbers import as_go_writes
 from apiserver.api.meta import Obj, api_version
 from apiserver.api.resources import Resource
 from apiserver.registry.conversion import Conversion
 from etcd.store import KeyValue
 
 Buffer = bytes | memoryview
+
+
+_DEFINITIONS = "apiextensions.k8s.io"
+"""The only group with numbers in its built-in kinds that are no integers."""
 
 
 class Edition:
@@ -62,6 +67,8 @@ class Codec:
         self._head = _head(resource.kind, resource.api_version)
         self._stored_head = _head(resource.kind, self._stored_api_version)
         self._cut = len(self._stored_head)
+        has_floats = resource.custom or resource.group == _DEFINITIONS
+        self._dumps: Callable[[Obj], bytes] = _dumps_as_go if has_floats else orjson.dumps
 
     def encode(self, obj: Obj) -> bytes:
         """The bytes to store of an object of this version, which this call may change; its metadata is not empty.
@@ -75,7 +82,7 @@ class Codec:
         obj["metadata"].pop("resourceVersion", None)
         try:
             # what orjson returns keeps the buffer it was written into, up to twice as large: a copy lets go of that
-            return memoryview(orjson.dumps(self._order | obj)).tobytes()
+            return memoryview(self._dumps(self._order | obj)).tobytes()
         except orjson.JSONEncodeError as error:  # parts without a schema can be nested deeper than can be written
             raise bad_request(f"the object cannot be stored: {error}") from error
 
@@ -126,7 +133,7 @@ class Codec:
     def _stamped(self, head: bytes, kv: KeyValue) -> bytes:
         if self._convert is not None and not self._is_current(kv):
             obj = self._convert(orjson.loads(kv.value)) | {"apiVersion": self.resource.api_version}
-            value = orjson.dumps(self._order | obj)
+            value = self._dumps(self._order | obj)
             if value == kv.value:
                 kv.attached.edition = self.edition
             return _join(head, kv.mod_revision, value[len(self._head) :])
@@ -135,7 +142,7 @@ class Codec:
 
     def _reheaded(self, value: bytes) -> bytes:
         """What another release stored, in another version, with the head that is cut off here."""
-        return orjson.dumps(self._order | orjson.loads(value) | {"apiVersion": self._stored_api_version})
+        return self._dumps(self._order | orjson.loads(value) | {"apiVersion": self._stored_api_version})
 
     def _is_current(self, kv: KeyValue) -> bool:
         """Needs it no conversion?"""
@@ -150,3 +157,7 @@ def _join(head: bytes, revision: int, rest: bytes) -> bytes:
 
 def _head(kind: str, version: str) -> bytes:
     return b'{"kind":"%b","apiVersion":"%b","metadata":{' % (kind.encode(), version.encode())
+
+
+def _dumps_as_go(obj: Obj) -> bytes:
+    return as_go_writes(orjson.dumps(obj))

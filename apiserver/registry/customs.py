@@ -10,6 +10,8 @@ from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
 from apiserver.api.field_kinds import Struct
 from apiserver.api.field_schema import FieldSchema
+from apiserver.api.go_numbers import floats_as_go_reads
+from apiserver.api.json_input import first_overflow
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource, ResourceTable
 from apiserver.api.rules.rules import Rules, Verdict, has_rules
@@ -155,6 +157,13 @@ class CustomKind:
             DecodeError: its metadata is none, or it is nested too deeply.
         """
         obj = _copied(given) if _is_deep(body) else dict(given)
+        try:
+            for key, value in obj.items():
+                if key != "metadata" and isinstance(value, dict | list):
+                    floats_as_go_reads(value)
+        except OverflowError as error:
+            number = first_overflow(body)
+            raise DecodeError(f"json: cannot unmarshal number {number} into Go value of type float64") from error
         repeated = tuple(repeated_fields(body)) if strict and body and may_repeat_fields(body, given) else ()
         unknown = self.structural.coerce(obj)
         self.structural.default(obj)

@@ -3,6 +3,7 @@
 from base64 import b64encode
 from binascii import a2b_base64
 from collections.abc import Callable
+from math import isinf
 from typing import Any
 
 from apiserver.api.quantity import canonical
@@ -55,9 +56,11 @@ def read_int64(value: Any) -> int:
 def read_float64(value: Any) -> float:
     """A float64, which Go writes without a point where it is whole."""
     if type(value) is int:
-        return value
+        return value if abs(value) < 1 << 63 else float(value)
     if type(value) is float:
-        return int(value) if value.is_integer() and abs(value) < 1e21 else value
+        if isinf(value):
+            raise UnfitError
+        return int(value) if value.is_integer() and abs(value) < 1 << 63 else value
     raise UnfitError
 
 
