@@ -8,6 +8,8 @@ from typing import Any
 
 import orjson
 
+from apiserver.api.go_numbers import as_go_writes
+
 MOST_INT = (1 << 63) - 1
 _LEAST_INT = -1 << 63
 
@@ -64,6 +66,11 @@ def go_json(value: Any) -> str:
             return "true" if value else "false"
         case _:
             return _float_text(float(value), _JSON_POINTS, 1) if _is_float(value) else str(value)
+
+
+def json_as_written(value: Any) -> str:
+    """Return the value as json.Marshal writes a struct: the same, but with keys in the order that they have."""
+    return as_go_writes(orjson.dumps(value)).decode().translate(_HTML)
 
 
 def _is_float(value: Any) -> bool:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 _END = "unexpected end of JSON input"
+_HEX = frozenset("0123456789abcdefABCDEF")
 _LITERALS = {"t": "true", "f": "false", "n": "null"}
 _PLACES = (  # how Python's message begins → where Go says the character stands
     ("Expecting property name", "looking for beginning of object key string"),
@@ -44,6 +45,10 @@ def problem(text: str) -> str:
 
 def _told(text: str, error: json.JSONDecodeError) -> str:
     at = error.pos + (1 if error.msg.startswith("Invalid \\escape") else 0)
+    if error.msg.startswith("Invalid \\uXXXX"):  # the first character that is no hexadecimal digit
+        at += 1
+        while text[at : at + 1] in _HEX:
+            at += 1
     while at < len(text) and text[at] in " \t\r\n" and "control" not in error.msg:
         at += 1
     if at >= len(text) or error.msg.startswith("Unterminated"):

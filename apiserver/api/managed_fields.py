@@ -4,7 +4,7 @@ An entry belongs to a manager, an operation, an apiVersion and a subresource. A 
 all others and gives it to its manager; what it removes nobody owns any longer.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -194,6 +194,44 @@ def updated(old: Obj, new: Obj, kind: Struct, *, owner: Owner, time: str, ignore
         return stored
     changes.changed, changes.removed = without(changes.changed, ignored), without(changes.removed, ignored)
     return encode(_taken(theirs or _stored(stored), changes, owner=owner, time=time))
+
+
+def scaled(stored: list[Obj], replicas: FieldSet, *, gone: bool, owner: Owner, time: str) -> list[Obj]:
+    """Return the managedFields of an object of a built-in kind after a write of its scale (managedfields.ScaleHandler).
+
+    Args:
+        stored: its managedFields before.
+        replicas: the set of the one field that was written.
+        gone: whether that is 0 now, which a Scale leaves out, so that nobody owns it.
+        owner: who writes.
+        time: now, RFC 3339 in UTC, whole seconds.
+    """
+    if not stored:
+        return []
+    changes = Changes()
+    if gone:
+        changes.removed = replicas
+    else:
+        changes.changed = replicas
+    return encode(_taken(_stored(stored), changes, owner=owner, time=time))
+
+
+def disowned(stored: list[Obj], replicas: Mapping[str, FieldSet | None]) -> list[Obj]:
+    """Return the managedFields of a custom object after its scale was written: nobody owns the replicas any longer.
+
+    The manager of custom objects cannot convert a Scale, so that upstream gives it no owner (UpdateNoErrors).
+
+    Args:
+        stored: its managedFields before.
+        replicas: of each apiVersion of its kind, the set of the field that a Scale tells of, None if there is none.
+    """
+    kept: list[Obj] = []
+    for entry in stored:
+        if entry["apiVersion"] in replicas:
+            taken = replicas[entry["apiVersion"]]
+            fields = difference(entry["fieldsV1"], taken) if taken else entry["fieldsV1"]
+            kept += [entry | {"fieldsV1": fields}] if fields else []
+    return kept
 
 
 def _stored(entries: Iterable[Obj]) -> Managed:

@@ -92,8 +92,8 @@ def parse(raw: bytes, content_type: str, kind: str) -> Body:
         value, text = _json(raw, kind)
         return Body(_object(value, raw, kind), text)
     if media == YAML:
-        text = _yaml(raw, kind)
-        return Body(_object(text.value, raw, kind), repeated=text.repeated)
+        document = _yaml(raw, kind)
+        return Body(_object(document.value, raw, kind), repeated=document.repeated)
     if media == PROTOBUF:
         return Body(_protobuf(raw, kind))
     raise unknown_format()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import orjson
 
 from apiserver.api import errors
+from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.parameters import Parameters
 from apiserver.api.resources import Resource
@@ -81,16 +82,24 @@ class Renderer:
             case "PartialObjectMetadata":
                 return self._metadata_only(codec, kv, shape)
             case transform:
-                raise errors.not_acceptable(
-                    f"you requested {transform}, but the requested object is not a list "
-                    f"(*{_go_package(codec.resource)}.{codec.resource.kind})"
-                )
+                raise _no_list(transform, _go_package(codec.resource), codec.resource.kind)
 
     def computed(self, resource: Resource, obj: Obj, shape: Shape) -> bytes:
-        """An object that is stored nowhere, such as the Scale of a resource: as it is, or as the row of a Table."""
-        if shape.form.transform != "Table":
-            return orjson.dumps(obj)
+        """Return an object that is stored nowhere, such as the Scale of a resource: as it is, a Table, or metadata.
+
+        Raises:
+            ApiError: 406, a list was asked for.
+        """
         version, metadata = f"meta.k8s.io/{shape.form.version}", obj.get("metadata", {})
+        match shape.form.transform:
+            case "":
+                return orjson.dumps(obj)
+            case "PartialObjectMetadata":
+                return _partial(shape.form.version, orjson.dumps(metadata))
+            case "Table":
+                pass
+            case transform:
+                raise _no_list(transform, obj["apiVersion"].partition("/")[0], obj["kind"])
         printer = self._tables.computed(resource, obj)
         shown = {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": metadata}
         included = {"None": None, "Object": obj}.get(shape.include, shown)
@@ -217,6 +226,11 @@ def _list_metadata(selected: Selected) -> Obj:
     if selected.remaining is not None:
         metadata["remainingItemCount"] = selected.remaining
     return metadata
+
+
+def _no_list(transform: str, package: str, kind: str) -> ApiError:
+    why = f"you requested {transform}, but the requested object is not a list (*{package}.{kind})"
+    return errors.not_acceptable(why)
 
 
 def _go_package(resource: Resource) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 import yaml
 
-from apiserver.api.go_numbers import format_float
+from apiserver.api.go_numbers import as_go_writes, format_float
 from apiserver.api.json_syntax import type_name
 from apiserver.api.schema import quoted
 
@@ -60,25 +60,22 @@ class _Loader(yaml.CSafeLoader):
                     self.repeated.append((line, f"line {line}: key {quoted(key.value)} already set in map"))
                 seen.add(key.value)
         self.flatten_mapping(node)
-        return {
-            self._key(key): self.construct_object(value, deep=deep)  # type: ignore[no-untyped-call]
-            for key, value in node.value
-        }
+        return {self._key(key): self.construct_object(value, deep=deep) for key, value in node.value}
 
     def construct_go_int(self, node: yaml.ScalarNode) -> int | float:
         """Return a whole number, which is a float64 where it has more than 64 bits."""
         digits = node.value.replace("_", "")
-        value = int(digits, 8) if "o" in digits else int(self.construct_yaml_int(node))  # type: ignore[no-untyped-call]
+        value = int(digits, 8) if "o" in digits else int(self.construct_yaml_int(node))
         return value if -(1 << 63) <= value < 1 << 64 else float(value)
 
     def construct_go_float(self, node: yaml.ScalarNode) -> float | str:
         """Return a float64, or the text of a number that none holds."""
-        value = float(self.construct_yaml_float(node))  # type: ignore[no-untyped-call]
+        value = float(self.construct_yaml_float(node))
         return node.value if isinf(value) and node.value[-1].isdigit() else value
 
     def _key(self, node: yaml.Node) -> str:
         """Return a key as a text (sigs.k8s.io/yaml's convertToJSONableObject)."""
-        key = self.construct_object(node, deep=True)  # type: ignore[no-untyped-call]
+        key = self.construct_object(node, deep=True)
         match key:
             case str():
                 return key
@@ -134,7 +131,7 @@ def load_yaml(raw: bytes) -> YamlText:
         raise ValueError(f"yaml: {problem}") from error
     _count(value, MAX_NODES)
     try:
-        plain = orjson.loads(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
+        plain = orjson.loads(as_go_writes(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)))  # 1.0 comes as 1
     except (TypeError, ValueError) as error:
         raise ValueError(f"error converting YAML to JSON: {error}") from error
     return YamlText(plain, tuple(told for _, told in sorted(loader.repeated)))

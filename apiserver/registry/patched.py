@@ -1,9 +1,8 @@
 """What comes out of a patch: an object of the kind again, or an error that is told of the patch."""
 
-import orjson
-
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
+from apiserver.api.go_values import go_json
 from apiserver.api.meta import Obj
 from apiserver.api.schema import strict_message
 from apiserver.registry.body_kinds import missing_kind, other_type
@@ -34,7 +33,7 @@ def decode_patched(registry: Registry, target: Target, patch: Patch, *, old: Obj
         if not isinstance(patched, dict):
             raise errors.bad_request("json: cannot unmarshal a value that is no object")
         if target.resource.custom and not patched.get("kind"):
-            raise errors.bad_request(missing_kind(orjson.dumps(patched).decode()))
+            raise errors.bad_request(missing_kind(go_json(patched)))
         if target.resource.custom and _is_of_another_type(target, patched):
             raise other_type(target.resource, patched)
         body, kept = _without_kept(registry, target, patched, old)
@@ -42,10 +41,11 @@ def decode_patched(registry: Registry, target: Target, patch: Patch, *, old: Obj
     except ApiError as error:
         if error.code == 422:
             raise
-        raise patch.refused(patched, error.message.rpartition(f"as a {target.resource.kind}: ")[2]) from error
+        why = error.message.rpartition(f"as a {target.resource.kind}: ")[2]
+        raise patch.refused(patched, why, custom=target.resource.custom) from error
     odd = () if validation == "Ignore" else (*odd, *decoded.warnings)
     if odd and validation == "Strict":
-        raise patch.refused(patched, strict_message(odd))
+        raise patch.refused(patched, strict_message(odd), custom=target.resource.custom)
     return decoded._replace(warnings=(*odd, *deduplicate_owners(decoded.obj["metadata"], patched=True)))
 
 

@@ -4,11 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import orjson
-
 from apiserver.api import errors, field, json_input
 from apiserver.api.errors import ApiError
-from apiserver.api.go_values import go_text
+from apiserver.api.go_values import go_json, go_text, json_as_written
 from apiserver.api.meta import Obj
 from apiserver.api.patch import json_patch, merge_patch, strategic_merge
 from apiserver.api.patch.merge_schema import MergeKind
@@ -46,13 +44,24 @@ class Patch(ABC):
         """The unknown and the repeated fields of the patch itself."""
         return tuple(repeated_fields(self.raw)) if may_repeat_fields(self.raw, self.body) else ()
 
-    def shown(self, patched: Any) -> str:
-        """What an error shows of a patch whose outcome is no such object."""
-        return orjson.dumps(patched).decode()
+    def touched(self) -> Obj:
+        """Return the keys of the objects and lists that the patch reaches into, as nested dicts."""
+        return {}
 
-    def refused(self, patched: Any, why: str) -> ApiError:
+    def shown(self, patched: Any, *, custom: bool) -> str:
+        """Return what an error shows of a patch whose outcome is no such object.
+
+        Objects without a Go type have their keys sorted all through, others where the patch reaches into them.
+
+        Args:
+            patched: the outcome.
+            custom: whether it is of a custom kind.
+        """
+        return go_json(patched) if custom else json_as_written(_sorted_where(patched, self.touched()))
+
+    def refused(self, patched: Any, why: str, *, custom: bool) -> ApiError:
         """422: what comes out of the patch is no object of the kind."""
-        wrong = [field.invalid("patch", self.shown(patched), why)]
+        wrong = [field.invalid("patch", self.shown(patched, custom=custom), why)]
         error = errors.invalid("", "", name="", errors=wrong)
         error.details = {"causes": (error.details or {}).get("causes", [])}
         return error
@@ -64,6 +73,16 @@ class JsonPatch(Patch):
     def apply(self, obj: Obj) -> Any:
         """The changed object."""
         return json_patch.apply(obj, self.body)
+
+    def touched(self) -> Obj:
+        """Return the same, on the ways to what the operations name."""
+        touched: Obj = {}
+        for operation in self.body:
+            for pointer in (operation.get("path"), operation.get("from")):
+                here = touched
+                for key in json_patch.keys_of(pointer)[:-1] if isinstance(pointer, str) else ():
+                    here = here.setdefault(key, {})
+        return touched
 
     def oddities(self) -> tuple[str, ...]:
         """Return the unknown and the repeated fields of the operations, in the order of the body.
@@ -85,6 +104,10 @@ class MergePatch(Patch):
         """The changed object."""
         return merge_patch.apply(obj, self.body)
 
+    def touched(self) -> Obj:
+        """Return the patch itself, which has the form of an object."""
+        return self.body if isinstance(self.body, dict) else {}
+
 
 class StrategicMergePatch(Patch):
     """A merge that knows by which key the items of a list are told apart."""
@@ -97,9 +120,9 @@ class StrategicMergePatch(Patch):
         """The changed object."""
         return strategic_merge.apply(obj, self.body, self._kind)
 
-    def shown(self, patched: Any) -> str:
+    def shown(self, patched: Any, *, custom: bool) -> str:
         """The patch itself, as Go prints a map."""
-        del patched
+        del patched, custom
         return go_text(self.body)
 
 
@@ -111,6 +134,19 @@ PATCHES: Mapping[str, Make] = {
     STRATEGIC_MERGE_PATCH: lambda raw, kind: StrategicMergePatch(raw, kind()),
 }
 """Content type → what makes a patch of a body and of what the schema says of the object's kind."""
+
+
+def _sorted_where(value: Any, touched: Obj) -> Any:
+    """Return a value with the keys of objects sorted, the outermost and those below keys that were reached into."""
+    if isinstance(value, dict):
+        return {key: _sorted_at(value[key], touched.get(key)) for key in sorted(value)}
+    if isinstance(value, list):
+        return [_sorted_at(item, touched.get(str(index))) for index, item in enumerate(value)]
+    return value
+
+
+def _sorted_at(value: Any, touched: Any) -> Any:
+    return _sorted_where(value, touched) if isinstance(touched, dict) else value
 
 
 def _parsed(raw: bytes) -> tuple[Any, bytes]:

@@ -1,6 +1,9 @@
+import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from apiserver.api.go_numbers import format_float, parse_int, parse_uint
+from apiserver.api.go_numbers import as_go_writes, floats_as_go_reads, format_float, parse_int, parse_uint
 
 
 @pytest.mark.parametrize(
@@ -61,3 +64,50 @@ def test_what_is_no_number_is_refused_in_words_of_go(parse, text, why):
 )
 def test_a_float_is_printed(number, text):
     assert format_float(number) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.0, "1"),
+        (-0.0, "-0"),
+        (1.5, "1.5"),
+        (-2.0, "-2"),
+        (1e16, "10000000000000000"),
+        (9.223372036854776e18, "9223372036854776000"),
+        (1e20, "100000000000000000000"),
+        (1.2345e20, "123450000000000000000"),
+        (1e21, "1e+21"),
+        (1.5e300, "1.5e+300"),
+        (0.00001, "0.00001"),
+        (1e-6, "0.000001"),
+        (1.5e-6, "0.0000015"),
+        (9.5e-7, "9.5e-7"),
+        (1e-10, "1e-10"),
+        (1e-60, "1e-60"),
+        ("1.0, 1e+20", '"1.0, 1e+20"'),
+        ('a": 1.0, "', '"a\\": 1.0, \\""'),
+    ],
+)
+def test_json_has_numbers_as_go_writes_them(value, text):
+    for around in ('{"a":%s}', "[1e+22,%s]", '{"b":"v1.0,","a":[%s,0]}'):
+        written = orjson.dumps(orjson.loads(around % orjson.dumps(value).decode()))
+        assert as_go_writes(written).decode() == around % text
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_that_is_written_as_go_does_is_the_same_number(value):
+    assert float(as_go_writes(orjson.dumps([value])).decode()[1:-1]) == value
+
+
+def test_whole_numbers_beyond_an_int64_are_floats():
+    least, most = -(1 << 63), (1 << 63) - 1
+    value = {"a": [most, most + 1, {"b": least, "c": (1 << 64) - 1}], "d": True, "e": "x"}
+    floats_as_go_reads(value)
+    assert value == {"a": [most, float(most + 1), {"b": least, "c": 1.8446744073709552e19}], "d": True, "e": "x"}
+    assert [type(each) for each in value["a"][:2]] == [int, float]
+
+
+def test_infinite_numbers_are_refused():
+    with pytest.raises(OverflowError):
+        floats_as_go_reads({"a": [{"b": float("-inf")}]})

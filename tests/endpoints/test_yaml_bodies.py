@@ -61,3 +61,28 @@ def test_a_document_that_merges_blow_up_is_refused_at_once():
 def test_merges_that_stay_small_are_followed():
     text = b"a: &a {x: 1}\nb: &b {<<: *a, z: 2}\nc: {<<: [*b, *a], x: 3}"
     assert load_yaml(text).value == {"a": {"x": 1}, "b": {"x": 1, "z": 2}, "c": {"x": 3, "z": 2}}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b"{1: a, true: b, 1.5: c}", {"1": "a", "true": "b", "1.5": "c"}),
+        (b"{0x10: a, y: b, 1e7: c, .inf: d, '1': e}", {"16": "a", "true": "b", "1e+07": "c", ".inf": "d", "1": "e"}),
+        (b"a: 1.0", {"a": 1}),
+        (b"{a: 1e3, b: 1.5e3, c: 2.5E-1, d: .5e1}", {"a": 1000, "b": 1500, "c": 0.25, "d": 5}),
+        (b"{a: 0o17, b: -0o7, c: 017, d: 089, e: 1_000}", {"a": 15, "b": -7, "c": 15, "d": 89, "e": 1000}),
+        (
+            b"{a: 18446744073709551616, b: 1e400, c: 1.0e+400}",
+            {"a": 1.8446744073709552e19, "b": "1e400", "c": "1.0e+400"},
+        ),
+    ],
+)
+def test_keys_and_numbers_are_what_go_makes_of_them(text, value):
+    read = load_yaml(text).value
+    assert read == value
+    assert list(map(type, read.values())) == list(map(type, value.values()))
+
+
+def test_a_key_that_is_null_is_refused():
+    with pytest.raises(ValueError, match="unsupported map key of type: null"):
+        load_yaml(b"{null: a}")

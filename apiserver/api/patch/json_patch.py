@@ -65,6 +65,11 @@ def _undecodable(value: Any, target: str) -> ApiError:
     return bad_request(f"json: cannot unmarshal {_GO_NAMES[type(value)]} into Go value of type {target}")
 
 
+def keys_of(pointer: str) -> list[str]:
+    """Return the keys and indices that a pointer names."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
 class _Document:
     """A document that copies a container before it first changes it, so that the original stays as it was."""
 
@@ -82,7 +87,7 @@ class _Document:
 
     def container(self, pointer: str, *, change: bool) -> tuple[Any, str]:
         """The container that the pointer's last part lies in, and that part; made changeable on request."""
-        parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+        parts = keys_of(pointer)
         if not parts or not isinstance(self.root, dict | list):
             raise _DoesNotApply
         if change:

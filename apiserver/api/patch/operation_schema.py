@@ -1,4 +1,4 @@
-"""The Go type of a JSON patch's operations, by which upstream finds unknown and repeated fields (jsonPatchOp of patch.go)."""
+"""The Go type of a JSON patch's operations, which tells unknown and repeated fields (jsonPatchOp of patch.go)."""
 
 from typing import Any
 

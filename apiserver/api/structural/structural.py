@@ -99,6 +99,13 @@ class Structural:
         pair = None if old is None else Pair(self.schema, obj, old)
         return explain(self.schema, obj, minor=self._minor, pair=pair).errors("")
 
+    def fits_types(self, obj: Obj) -> bool:
+        """Return whether each value of an object is of the type that the schema says."""
+        if self._is_good(obj):
+            return True
+        problems = explain(self.schema, obj, minor=self._minor).errors("")
+        return not any(problem.reason == "FieldValueTypeInvalid" for problem in problems)
+
     def validate_status(self, obj: Obj, old: Obj) -> list[FieldError]:
         """What is wrong with an object's status, and that alone, where the rest of it stays.
 

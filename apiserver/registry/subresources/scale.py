@@ -9,6 +9,9 @@ from apiserver.api.selectors import label_selector_of
 from apiserver.registry.context import Change
 from apiserver.registry.decoding import Body, decode
 from apiserver.registry.operations import modify
+from apiserver.registry.options import Target
+from apiserver.registry.patched import decode_patched
+from apiserver.registry.patching import Patch
 from apiserver.registry.preconditions import check_name, check_uid
 from apiserver.registry.subresources.call import Call, read
 from apiserver.registry.subresources.custom_scale import custom_scaling
@@ -50,7 +53,8 @@ async def _read(call: Call, scaling: Scaling) -> Obj:
 def _change(call: Call, scaling: Scaling) -> Change:
     patch = call.patch
     if patch is not None:
-        return lambda old: scaling.scaled(old, _sent(call, Body(patch.apply(scaling.before(old)))))
+        return lambda old: scaling.scaled(old, _patched(call, patch, scaling.before(old)))
+    _check_kind(call, call.sent.obj)
     wanted = _sent(call, call.sent)
 
     def replaced(old: Obj) -> Obj:
@@ -70,6 +74,38 @@ def _sent(call: Call, body: Body) -> Obj:
     obj = decode(call.registry, SCALE, body, validation=call.options.validation).obj
     check_name(call.target, obj)
     return obj
+
+
+def _patched(call: Call, patch: Patch, scale: Obj) -> Obj:
+    """Return the Scale that a patch makes of another.
+
+    Raises:
+        ApiError: 400, it is of another object; 422, it is none.
+    """
+    target = Target(SCALE, call.target.namespace, call.target.name)
+
+    obj = decode_patched(call.registry, target, patch, old=scale, validation=call.options.validation).obj
+    check_name(call.target, obj)
+    return obj
+
+
+UNREGISTERED = (
+    'no kind is registered for the type v1.Scale in scheme "k8s.io/apiextensions-apiserver/pkg/apiserver/'
+    'customresource_handler.go:781"'
+)
+"""What the server of custom resources says of any other kind where it expects a Scale."""
+
+
+def _check_kind(call: Call, sent: Obj) -> None:
+    """Refuse what is no Scale where the scale of a custom object is written; of built-in kinds decoding does so.
+
+    Raises:
+        ApiError: 400.
+    """
+    named = (sent.get("apiVersion") or SCALE.api_version, sent.get("kind") or SCALE.kind)
+    is_text = all(isinstance(each, str) for each in named)
+    if call.target.resource.custom and is_text and named != (SCALE.api_version, SCALE.kind):
+        raise errors.bad_request(UNREGISTERED)
 
 
 def scale_of(obj: Obj) -> Obj:

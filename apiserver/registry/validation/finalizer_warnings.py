@@ -6,8 +6,8 @@ built-in kinds are refused where those of custom ones are warned of.
 
 from collections.abc import Iterator
 
-from apiserver.api.meta import Obj, metadata
 from apiserver.api.go_strings import quoted
+from apiserver.api.meta import Obj, metadata
 from apiserver.registry.validation.names import qualified_name
 
 SINCE, PATHS_SINCE = 29, 32

@@ -1,0 +1,73 @@
+"""Patches before they are applied: what is unknown or repeated in them, and how what comes out of them is shown."""
+
+import pytest
+
+from apiserver.api.errors import ApiError
+from apiserver.registry.patching import JsonPatch, MergePatch
+
+DEPLOYMENT = {
+    "kind": "Deployment",
+    "apiVersion": "apps/v1",
+    "metadata": {"name": "a", "annotations": {"b": "<1>", "a": ""}},
+    "spec": {"template": {"spec": {}, "metadata": {}}, "replicas": 1, "list": [{"b": 1, "a": 2}, {"d": 1, "c": 2}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("raw", "odd"),
+    [
+        (b'[{"op": "add", "path": "/a", "value": {"x": 1}}]', ()),
+        (b"[]", ()),
+        (b"null", ()),
+        (b'[{"op": "a", "op": "b", "foo": 1}]', ('duplicate field "[0].op"', 'unknown field "[0].foo"')),
+        (b'[{"foo": 1, "op": "a", "op": "b"}]', ('unknown field "[0].foo"', 'duplicate field "[0].op"')),
+        (b'[{}, {"Op": "a", "value": {"x": [{"y": 1, "y": 2}]}}]',
+         ('unknown field "[1].Op"', 'duplicate field "[1].value.x[0].y"')),
+        (b'[null, {"foo": 1, "foo": 2}]', ('unknown field "[1].foo"',)),
+    ],
+)  # fmt: skip
+def test_unknown_and_repeated_fields_of_operations_are_told_in_their_order(raw, odd):
+    assert JsonPatch(raw).oddities() == tuple(f"json patch {each}" for each in odd)
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (b'"x"', "string into Go value of type []handlers.jsonPatchOp"),
+        (b"{}", "object into Go value of type []handlers.jsonPatchOp"),
+        (b"[1]", "number into Go value of type handlers.jsonPatchOp"),
+        (b'[{"op": 1}]', "number into Go struct field jsonPatchOp.op of type string"),
+        (b'[{"op": "add", "path": ["a"]}]', "array into Go struct field jsonPatchOp.path of type string"),
+    ],
+)
+def test_what_is_no_list_of_operations_is_refused(raw, why):
+    with pytest.raises(ApiError) as refused:
+        JsonPatch(raw).oddities()
+    assert (refused.value.code, refused.value.message) == (400, f"error decoding patch: json: cannot unmarshal {why}")
+
+
+def test_custom_objects_are_shown_with_sorted_keys_all_through():
+    shown = MergePatch(b"{}").shown(DEPLOYMENT | {"spec": {"b": {"d": 1.0, "c": 1e20}, "a": 1}}, custom=True)
+    assert shown == (
+        '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"annotations":{"a":"","b":"\\u003c1\\u003e"},'
+        '"name":"a"},"spec":{"a":1,"b":{"c":100000000000000000000,"d":1}}}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("patch", "spec"),
+    [
+        (MergePatch(b'{"x": 1}'),
+         '{"template":{"spec":{},"metadata":{}},"replicas":1,"list":[{"b":1,"a":2},{"d":1,"c":2}]}'),
+        (MergePatch(b'{"spec": {"template": {"x": 1}}}'),
+         '{"list":[{"b":1,"a":2},{"d":1,"c":2}],"replicas":1,"template":{"metadata":{},"spec":{}}}'),
+        (JsonPatch(b'[{"op": "test", "path": "/spec/list/1/c", "value": 2}]'),
+         '{"list":[{"b":1,"a":2},{"c":2,"d":1}],"replicas":1,"template":{"spec":{},"metadata":{}}}'),
+        (JsonPatch(b'[{"op": "copy", "path": "/x", "from": "/spec/template/spec"}]'),
+         '{"list":[{"b":1,"a":2},{"d":1,"c":2}],"replicas":1,"template":{"metadata":{},"spec":{}}}'),
+    ],
+)  # fmt: skip
+def test_built_in_objects_are_shown_with_sorted_keys_where_the_patch_reaches_into_them(patch, spec):
+    head = '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a","annotations":'
+    annotations = r'{"b":"\u003c1\u003e","a":""}'
+    assert patch.shown(DEPLOYMENT, custom=False) == f'{head}{annotations}}},"spec":{spec}}}'
