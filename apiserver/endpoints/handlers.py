@@ -25,7 +25,7 @@ from apiserver.registry.options import Target
 from apiserver.registry.patching import APPLY_PATCH, CUSTOM_PATCHES, PATCHES, Patch
 from apiserver.registry.storage import Selected
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
-from apiserver.registry.subresources import CONNECTIONS, SUBRESOURCES, VIRTUAL, Call, Location, Part
+from apiserver.registry.subresources import CONNECTIONS, SUBRESOURCES, VIRTUAL, Call, Location, Part, Warned
 from etcd.store import KeyValue
 
 DELETE_OPTIONS = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
@@ -166,8 +166,9 @@ class Handlers:
             return self._written(asked, shape, answer)
         if isinstance(answer, Selected):
             return self._listed(asked, shape, answer)
-        shown = self._renderer.computed(target.resource, answer, shape)
-        return self._finished(asked, shape, shown, code=201 if verb == "create" else 200)
+        obj, warnings = answer if isinstance(answer, Warned) else (answer, ())
+        shown = self._renderer.computed(target.resource, obj, shape)
+        return self._finished(asked, shape, shown, code=201 if verb == "create" else 200, warnings=warnings)
 
     async def _body(self, asked: Asked, kind: str = "") -> Body:
         raw = await bodies.read(asked.request)

@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 
 from apiserver.registry.subresources.binding import binding, bindings
-from apiserver.registry.subresources.call import Answer, Call, Location, Part
+from apiserver.registry.subresources.call import Answer, Call, Location, Part, Warned
 from apiserver.registry.subresources.component_statuses import component_statuses
 from apiserver.registry.subresources.connect import log, proxy, stream
 from apiserver.registry.subresources.eviction import eviction
@@ -21,7 +21,7 @@ from apiserver.registry.subresources.reviews import (
 from apiserver.registry.subresources.scale import scale
 from apiserver.registry.subresources.token import token
 
-__all__ = ["CONNECTIONS", "SUBRESOURCES", "VIRTUAL", "Answer", "Call", "Location", "Part"]
+__all__ = ["CONNECTIONS", "SUBRESOURCES", "VIRTUAL", "Answer", "Call", "Location", "Part", "Warned"]
 
 SUBRESOURCES: Mapping[str, Part] = {
     "attach": stream,

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from apiserver.api.meta import Obj
 from apiserver.api.parameters import Parameters
@@ -61,7 +62,19 @@ class Call:
         return self.body
 
 
-Answer = Written | Selected | Location | Obj | None
+class Warned(NamedTuple):
+    """An object of another kind, with what its writer is warned of.
+
+    Attributes:
+        obj: the object, such as a Scale.
+        warnings: the texts.
+    """
+
+    obj: Obj
+    warnings: tuple[str, ...]
+
+
+Answer = Written | Selected | Location | Warned | Obj | None
 """The parent object as it was written, a list, who answers instead, an object of another kind, or nothing (204)."""
 
 Part = Callable[[Call], Awaitable[Answer]]

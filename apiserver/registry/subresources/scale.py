@@ -13,12 +13,12 @@ from apiserver.registry.options import Target
 from apiserver.registry.patched import decode_patched
 from apiserver.registry.patching import Patch
 from apiserver.registry.preconditions import check_name, check_uid
-from apiserver.registry.subresources.call import Call, read
+from apiserver.registry.subresources.call import Call, Warned, read
 from apiserver.registry.subresources.custom_scale import custom_scaling
 from apiserver.registry.subresources.scaling import SCALE, Scaling, scale_with, wanted_replicas
 
 
-async def scale(call: Call) -> Obj:
+async def scale(call: Call) -> Warned | Obj:
     """Read or write the replicas of an object.
 
     Raises:
@@ -28,7 +28,8 @@ async def scale(call: Call) -> Obj:
     if call.verb == "get":
         return await _read(call, scaling)
     written = await modify(call.registry, call.target, _change(call, scaling), call.options)
-    return scaling.after(call.registry.codecs.of(call.target.resource).decode(written.kv))
+    scaled = scaling.after(call.registry.codecs.of(call.target.resource).decode(written.kv))
+    return Warned(scaled, written.warnings) if written.warnings else scaled
 
 
 def _scaling(call: Call) -> Scaling:

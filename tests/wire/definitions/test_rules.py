@@ -93,6 +93,22 @@ async def test_what_a_rule_lets_stay_is_warned_of_also_where_the_update_is_refus
     assert warnings_of(unknown) == ['299 - "unknown field \\"odd\\""']
 
 
+async def test_who_scales_an_object_is_warned_of_what_its_rules_let_stay(api, customs, definition):
+    scale = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}
+    least = {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 2", "message": "be more"}]}
+    spec = {"type": "object", "properties": {"least": {"type": "integer"}, "size": {"type": "integer"}}}
+    before = version(spec) | {"subresources": {"scale": scale}}
+    await customs.define(version=before)
+    await api.post(HERE, widget(least=2, size=1))
+    after = version(spec | {"properties": spec["properties"] | {"least": least}}) | {"subresources": {"scale": scale}}
+    changed = definition(version=after)["spec"]
+    assert (await api.patch(f"{CRDS}/widgets.example.com", {"spec": {"versions": changed["versions"]}})).code == 200
+    warning, replicas = '299 - "spec.least: Invalid value: 2: be more"', 2
+    while not warnings_of(scaled := await api.patch(f"{HERE}/a/scale", {"spec": {"replicas": replicas}})):
+        replicas += 1  # the rule has not come yet
+    assert (scaled.code, scaled.json["kind"], warnings_of(scaled)) == (200, "Scale", [warning])
+
+
 async def test_a_new_object_that_is_refused_brings_the_warnings_of_its_body(api, customs):
     await customs.define(version=version(SPEC))
     refused = await api.post(HERE, widget(least=1, size=0, odd=1))
