@@ -107,6 +107,7 @@ class SqliteLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._has_remains = False
         try:
             has_wal = self._find()
             self._connection = _connect(path)
@@ -154,8 +155,14 @@ class SqliteLog:
     def close(self) -> None:
         """Note that all is well, if the disk has room for that, and let go of the file: what it has, it keeps."""
         with suppress(sqlite3.Error), closing(self._connection):
-            self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            self._execute("UPDATE meta SET number = 0 WHERE name = 'open'")
+            try:
+                self._note_closed()
+            except sqlite3.OperationalError:  # an empty log makes room; who is killed now is taken to have lost it
+                self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._note_closed()
+
+    def _note_closed(self) -> None:
+        self._execute("UPDATE meta SET number = 0 WHERE name = 'open'")
 
     def _execute(self, statement: str, parameters: tuple[object, ...] = ()) -> sqlite3.Cursor:
         return self._connection.execute(statement, parameters)
@@ -273,9 +280,18 @@ class SqliteLog:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
+        """Turn errors into Unavailable, having rolled back.
+
+        A commit that cannot be synced leaves its frames in the log, behind the end of those that hold. The next commit
+        may be shorter, and `wal` would take the rest for damage: so the log begins again first, with other salts.
+        """
         try:
+            if self._has_remains:
+                self._execute("PRAGMA wal_checkpoint(RESTART)")
+                self._has_remains = False
             yield
         except sqlite3.Error as error:
+            self._has_remains |= getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_IOERR
             with suppress(sqlite3.Error):
                 if self._connection.in_transaction:
                     self._connection.rollback()
