@@ -15,8 +15,8 @@ from apiserver.api.user import User
 from apiserver.endpoints import bodies, params
 from apiserver.endpoints.answers import Answer, Reply
 from apiserver.endpoints.forms import Renderer, Shape, shape_of
-from apiserver.endpoints.negotiation import answer_form, body_media
-from apiserver.endpoints.responses import is_pretty, response, shaped, success
+from apiserver.endpoints.negotiation import EVENT_STREAMS, answer_form, body_media, routed_form
+from apiserver.endpoints.responses import is_pretty, line_end, response, shaped, success
 from apiserver.endpoints.routes import Route
 from apiserver.registry import deletion, operations
 from apiserver.registry.context import Registry, Written
@@ -76,7 +76,15 @@ class Asked(NamedTuple):
         Raises:
             ApiError: 400, 406.
         """
-        return shape_of(answer_form(self.request.headers.get("Accept", "")), self.query)
+        accept = self.request.headers.get("Accept", "")
+        target = self.route.target
+        if target.resource.custom:
+            form = answer_form(accept)
+        elif target.name or self.request.method != "GET":
+            form = routed_form(accept)
+        else:
+            form = routed_form(accept, streams=EVENT_STREAMS)
+        return shape_of(form, self.query)
 
 
 class Handlers:
@@ -111,6 +119,7 @@ class Handlers:
 
     async def update(self, asked: Asked) -> Answer:
         """PUT of an object or its status."""
+        _check_named(asked.target)
         shape = asked.shape()
         options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind="UpdateOptions")
         body = await self._body(asked)
@@ -135,7 +144,7 @@ class Handlers:
             return self._answer(asked, shape, deleted.kv, warnings=deletion.deletion_warnings(target, options))
         uid = orjson.loads(deleted.kv.value)["metadata"]["uid"]
         names = {"name": target.name, "group": resource.group, "kind": resource.plural, "uid": uid}
-        return self._json(asked, success({k: v for k, v in names.items() if v}))
+        return self._finished(asked, shape, orjson.dumps(success({k: v for k, v in names.items() if v})))
 
     async def delete_collection(self, asked: Asked) -> Answer:
         """DELETE of a collection: answered with the list of what was there."""
@@ -204,6 +213,7 @@ class Handlers:
             refused = errors.unsupported_media_type("415: Unsupported Media Type")
             refused.details = {}
             raise refused
+        _check_named(asked.target)
         raw = await bodies.read(asked.request)
         return make(raw, lambda: self._registry.merge_schema.kind(resource.definition))
 
@@ -225,15 +235,25 @@ class Handlers:
         self, asked: Asked, shape: Shape, body: bytes, *, code: int = 200, warnings: tuple[str, ...] = ()
     ) -> Answer:
         form = shape.form
-        told = shaped(body, form.media, pretty=form.pretty or is_pretty(asked.query, asked.agent))
-        return response(told, code=code, media=form.media, warnings=warnings, audit_id=asked.audit_id)
-
-    def _json(self, asked: Asked, obj: Any, *, code: int = 200) -> Answer:
-        media = answer_form(asked.request.headers.get("Accept", "")).media
-        pretty = is_pretty(asked.query, asked.agent)
+        pretty = form.pretty or is_pretty(asked.query, asked.agent)
         return response(
-            shaped(orjson.dumps(obj), media, pretty=pretty), code=code, media=media, audit_id=asked.audit_id
+            shaped(body, form.media, pretty=pretty),
+            code=code,
+            media=form.media,
+            warnings=warnings,
+            audit_id=asked.audit_id,
+            ending=line_end(form.media, pretty=pretty),
         )
+
+
+def _check_named(target: Target) -> None:
+    """Refuse to change a collection, which only custom resources have a verb for (handlers.errEmptyName).
+
+    Raises:
+        ApiError: 400.
+    """
+    if not target.name:
+        raise errors.bad_request("name must be provided")
 
 
 Carry = Callable[[Asked, Location], Awaitable[Reply]]
@@ -285,6 +305,40 @@ def action_of(method: str, target: Target) -> Action:
     if found[0] in ("create", "deletecollection") and resource.namespaced and not target.namespace:
         raise errors.method_not_allowed()
     return Action(*found) if part is None else _computed(found[0], part)
+
+
+REQUEST_VERBS = {"GET": "get", "HEAD": "get"} | PART_VERBS
+"""HTTP method → verb of a request for a custom object; other methods have the verb ""."""
+CUSTOM: Mapping[str, Handle] = {verb: handle for verbs in (COLLECTION, ITEM) for verb, handle in verbs.values()}
+"""Verb → handler of a custom resource: the path plays no part in it (customresource_handler.go's serveResource)."""
+CUSTOM_PART: Mapping[str, Handle] = {verb: CUSTOM[verb] for verb in ("get", "update", "patch")}
+"""The same of a subresource."""
+ACROSS_NAMESPACES = frozenset(("list", "watch"))
+"""What can be done to the objects of all namespaces at once."""
+
+
+def custom_action_of(method: str, route: Route) -> Action | None:
+    """Return the verb and the handler of a request for a custom resource, None if the path leads nowhere.
+
+    Custom resources have no routes: their server derives a verb from method and name (RequestInfo), whatever the path
+    looks like, and knows no 405 of go-restful's.
+
+    Raises:
+        ApiError: 405.
+    """
+    target = route.target
+    resource = target.resource
+    verb = "watch" if route.watch else REQUEST_VERBS.get(method, "")
+    if not target.name:
+        verb = {"get": "list", "delete": "deletecollection"}.get(verb, verb)
+    if resource.namespaced and not target.namespace and verb not in ACROSS_NAMESPACES:
+        return None
+    handle = (CUSTOM_PART if target.subresource else CUSTOM).get("list" if verb == "watch" else verb)
+    if handle is None:
+        raise errors.method_not_supported(resource.group, resource.plural, verb)
+    if target.subresource in SUBRESOURCES:
+        return _computed(verb, SUBRESOURCES[target.subresource])
+    return Action(verb, handle)
 
 
 def _part_action(method: str, target: Target) -> Action:

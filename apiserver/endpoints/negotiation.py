@@ -7,14 +7,20 @@ from apiserver.api import errors
 
 JSON, YAML = "application/json", "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
-"""Of bodies only: whoever sends it takes JSON too."""
+"""Of bodies and of errors only: whoever takes objects in it takes JSON too."""
 TEXT = "text/plain; charset=utf-8"
 TRANSFORMS = frozenset(("Table", "PartialObjectMetadata", "PartialObjectMetadataList"))
 TRANSFORM_VERSIONS = frozenset(("v1", "v1beta1"))
-ANSWERED = {JSON: JSON, YAML: YAML, "*/*": JSON}
-"""Media types by which an answer can be asked for, and what it then is."""
-ANSWERED_BESIDE = ANSWERED | {"application/*": JSON}
-"""The same where one of ANSWERED is accepted too: a route alone does not know application/* (go-restful)."""
+SUPPORTED = (JSON, YAML, PROTOBUF)
+"""Media types of the serializers, in the order in which messages name them."""
+ANSWERED = {JSON: JSON, YAML: YAML, "*/*": JSON, "application/*": JSON}
+"""Media types by which an answer can be requested, and what it then is."""
+ROUTED = frozenset((JSON, YAML, "*/*"))
+"""Media types that a route of go-restful takes; it does not know application/*."""
+EVENT_STREAMS = tuple(f"{media};stream=watch" for media in (JSON, PROTOBUF))
+"""What a route of a list produces beside SUPPORTED."""
+ERROR_MEDIA = {JSON: JSON, YAML: YAML, PROTOBUF: PROTOBUF, "*/*": JSON, "application/*": JSON}
+"""Media types in which a Status can be requested, and what it then is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +52,52 @@ class _Clause:
 
 @lru_cache(maxsize=1024)
 def clauses(accept: str) -> tuple[_Clause, ...]:
-    """The media types of an Accept header, best first; equals stay in the client's order (munnerz/goautoneg)."""
-    found = []
-    for part in accept.split(","):
-        media, *params = (p.strip() for p in part.split(";"))
-        pairs = tuple((k.strip(), v.strip()) for k, _, v in (p.partition("=") for p in params))
-        found.append(_Clause(media, tuple(p for p in pairs if p[0] != "q"), _quality(dict(pairs).get("q", "1"))))
-    return tuple(sorted(found, key=lambda clause: -clause.quality))
+    """Return the clauses of an Accept header, the preferred one first (munnerz/goautoneg).
+
+    A clause goes before another of lower quality, and one that names a type before a wildcard, whatever their
+    qualities; that is no strict order, so the insertion sort of Go's sort.Sort is part of the rule.
+    """
+    ordered: list[_Clause] = []
+    for clause in filter(None, map(_clause, accept.split(","))):
+        at = len(ordered)
+        while at and _goes_before(clause, ordered[at - 1]):
+            at -= 1
+        ordered.insert(at, clause)
+    return tuple(ordered)
+
+
+def _clause(text: str) -> _Clause | None:
+    """Return a part of the header parsed, None if it names no media type."""
+    media, *params = text.split(";")
+    names = [part.strip(" ") for part in media.split("/")]
+    if names == ["*"]:
+        names = ["*", "*"]
+    if len(names) != 2:  # noqa: PLR2004 - type and subtype
+        return None
+    pairs = {name.strip(" "): value for name, equals, value in (p.partition("=") for p in params) if equals}
+    quality = _quality(pairs.pop("q", "1"))
+    return _Clause("/".join(names), tuple((name, value.strip(" ")) for name, value in pairs.items()), quality)
 
 
 def _quality(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        return 1.0
+        return 0.0
+
+
+def _goes_before(one: _Clause, other: _Clause) -> bool:
+    (kind, _, subtype), (other_kind, _, other_subtype) = one.media.partition("/"), other.media.partition("/")
+    return (
+        one.quality > other.quality
+        or (kind != "*" and other_kind == "*")
+        or (subtype != "*" and other_subtype == "*")
+    )
 
 
 @lru_cache(maxsize=1024)
 def answer_form(accept: str, *, transforms: bool = True) -> Form:
-    """The form that an answer takes (negotiation.NegotiateMediaTypeOptions behind go-restful's routes).
+    """Return the form that an answer takes (negotiation.NegotiateMediaTypeOptions).
 
     Args:
         accept: the header.
@@ -75,23 +108,48 @@ def answer_form(accept: str, *, transforms: bool = True) -> Form:
     """
     if not accept or accept == JSON:
         return _PLAIN
-    wishes = clauses(accept)
-    if not any(clause.media in ANSWERED for clause in wishes):
-        refused = errors.not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {JSON}, {YAML}")
-        refused.details = {}
-        raise refused
-    for clause in wishes:
-        media = ANSWERED_BESIDE.get(clause.media)
+    for clause in clauses(accept):
+        media = ANSWERED.get(clause.media)
         form = _form(media, dict(clause.params), transforms=transforms) if media else None
         if form is not None:
             return form
-    raise errors.not_acceptable(f"only the following media types are accepted: {JSON}, {YAML}, {PROTOBUF}")
+    raise not_acceptable(SUPPORTED)
+
+
+@lru_cache(maxsize=1024)
+def routed_form(accept: str, *, transforms: bool = True, streams: tuple[str, ...] = ()) -> Form:
+    """Return the form that an answer takes behind a route of go-restful, which looks at the header first.
+
+    Args:
+        accept: the header.
+        transforms: as for answer_form.
+        streams: what the route produces beside SUPPORTED.
+
+    Raises:
+        ApiError: 406, nothing that the client accepts can be given.
+    """
+    if not accept or accept == JSON:
+        return _PLAIN
+    named = {clause.partition(";")[0].strip(" ") for clause in accept.split(",")}
+    if named.isdisjoint(ROUTED):
+        available = (JSON, YAML) if PROTOBUF in named else (*SUPPORTED, *streams)  # answers in protobuf are not built
+        refused = errors.not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {', '.join(available)}")
+        refused.details = {}
+        raise refused
+    return answer_form(accept, transforms=transforms)
+
+
+def not_acceptable(media: tuple[str, ...]) -> errors.ApiError:
+    """Return the 406 that names what could be had (negotiation.NewNotAcceptableError)."""
+    return errors.not_acceptable(f"only the following media types are accepted: {', '.join(media)}")
 
 
 def _form(media: str, params: dict[str, str], *, transforms: bool) -> Form | None:
-    """The form that one clause of the header asks for, None where that is none."""
+    """Return the form that one clause of the header requests, None if there is no such form."""
     pretty = params.get("pretty") == "1"
     if params.get("stream", "watch") not in ("", "watch"):
+        return None
+    if params.get("sv", "") not in (("", "v1") if transforms else ("",)):
         return None
     if params.keys().isdisjoint(("as", "g", "v")):
         return Form(media, pretty=pretty)
@@ -103,13 +161,14 @@ def _form(media: str, params: dict[str, str], *, transforms: bool) -> Form | Non
 
 @lru_cache(maxsize=256)
 def error_media(accept: str) -> str:
-    """What a Status is written as: YAML where the client would rather have that, else JSON."""
+    """Return what a Status is written as, "" if the client accepts nothing that it can be written as."""
+    if not accept:
+        return JSON
     for clause in clauses(accept):
-        if clause.media in (JSON, "*/*", "application/*"):
-            return JSON
-        if clause.media == YAML:
-            return YAML
-    return JSON
+        media = ERROR_MEDIA.get(clause.media)
+        if media and _form(media, dict(clause.params), transforms=False) is not None:
+            return media
+    return ""
 
 
 @lru_cache(maxsize=256)

@@ -25,6 +25,7 @@ class Page(NamedTuple):
         cache: Cache-Control, "" for that of all answers.
         negotiated: whether a client may have the body as YAML or with line breaks.
         location: where the document is instead, "" if it is here.
+        routed: whether it is behind a route of go-restful, which takes no method but GET and looks at Accept itself.
     """
 
     body: bytes
@@ -34,6 +35,7 @@ class Page(NamedTuple):
     cache: str = ""
     negotiated: bool = False
     location: str = ""
+    routed: bool = False
 
 
 NOT_FOUND = Page(b"404 page not found\n", TEXT, 404)
@@ -63,7 +65,7 @@ class Pages:
         self._single: Mapping[str, Callable[[], Page]] = {
             "/": self._paths,
             "/index.html": self._paths,
-            "/version": lambda: Page(discovery.version().body),
+            "/version": lambda: Page(discovery.version().body, routed=True),
             "/metrics": lambda: Page(metrics(), "text/plain; version=0.0.4; charset=utf-8"),
             **issuer,
         }
@@ -120,23 +122,23 @@ class Pages:
             version = _aggregated_version(accept)
             if version:
                 found = self._discovery.aggregated(root, version)
-                return Page(found.body, AGGREGATED.format(version=version), etag=found.etag)
-            return _negotiated(self._discovery.core() if root == "api" else self._discovery.groups())
+                return Page(found.body, AGGREGATED.format(version=version), etag=found.etag, routed=root == "api")
+            return _negotiated(self._discovery.core() if root == "api" else self._discovery.groups(), root == "api")
         group, *parts = ["", *rest.split("/")] if root == "api" else rest.split("/")
         if root == "apis" and self._discovery.group(group) is None:
             return NOT_FOUND
         match parts:
-            case []:
-                document = self._discovery.group(group)
+            case []:  # the aggregator answers for all groups but its own
+                document, routed = self._discovery.group(group), group == "apiregistration.k8s.io"
             case [version]:
-                document = self._discovery.resources(group, version)
+                document, routed = self._discovery.resources(group, version), group in KINDS
             case _:
-                document = None
+                document, routed = None, False
         if document is None and group and group not in KINDS:
             return NOT_FOUND  # it is the server of custom kinds that finds nothing, which knows no Status then
         if document is None:
             raise errors.unknown_path()
-        return _negotiated(document)
+        return _negotiated(document, routed)
 
     def _schema(self, rest: str, query: Parameters, accept: str) -> Page:
         if rest == "v2":
@@ -157,8 +159,8 @@ class Pages:
         return Page(document.body, JSON, etag=document.etag, cache="public, immutable" if wanted else "")
 
 
-def _negotiated(document: Document) -> Page:
-    return Page(document.body, etag=document.etag, negotiated=True)
+def _negotiated(document: Document, routed: bool) -> Page:  # noqa: FBT001 - an attribute of the page
+    return Page(document.body, etag=document.etag, negotiated=True, routed=routed)
 
 
 def _aggregated_version(accept: str) -> str:

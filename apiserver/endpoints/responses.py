@@ -12,8 +12,9 @@ from aiohttp import web
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.parameters import Parameters
+from apiserver.api.protobuf import encode_status
 from apiserver.endpoints.answers import Answer
-from apiserver.endpoints.negotiation import JSON, YAML, error_media
+from apiserver.endpoints.negotiation import JSON, PROTOBUF, YAML, error_media
 from apiserver.endpoints.params import parse_query
 
 GZIP_FROM = 128 * 1024
@@ -25,10 +26,16 @@ TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 
 
 def response(
-    body: bytes, *, code: int = 200, media: str = JSON, warnings: Iterable[str] = (), audit_id: str = ""
+    body: bytes,
+    *,
+    code: int = 200,
+    media: str = JSON,
+    warnings: Iterable[str] = (),
+    audit_id: str = "",
+    ending: bytes = b"",
 ) -> Answer:
     """An answer, with what the client is warned of."""
-    answer = Answer(body, status=code, media=media, audit_id=audit_id)
+    answer = Answer(body, status=code, media=media, audit_id=audit_id, ending=ending)
     for text in _that_fit(warnings):
         warn(answer, text)
     return answer
@@ -84,6 +91,11 @@ def shaped(body: bytes, media: str, *, pretty: bool) -> bytes:
     return body
 
 
+def line_end(media: str, *, pretty: bool) -> bytes:
+    """Return what follows an object: a line break after JSON that stands on one line (json.Serializer)."""
+    return b"\n" if media == JSON and not pretty else b""
+
+
 def to_yaml(body: bytes) -> bytes:
     """JSON as YAML, keys sorted as sigs.k8s.io/yaml does."""
     return yaml.dump(
@@ -101,9 +113,20 @@ def status_response(error: ApiError, request: web.BaseRequest, *, audit_id: str 
     """The Status of an error, in a form that the client reads."""
     headers = request.headers
     media = error_media(headers.get("Accept", ""))
-    pretty = is_pretty(parse_query(request.raw_path.partition("?")[2]), headers.get("User-Agent", ""))
-    body = shaped(orjson.dumps(error.status()), media, pretty=pretty)
-    answer = response(body, code=error.code, media=media, warnings=error.warnings, audit_id=audit_id)
+    pretty = not media or is_pretty(parse_query(request.raw_path.partition("?")[2]), headers.get("User-Agent", ""))
+    media = media or JSON  # a client that accepts nothing gets it for human eyes (responsewriters.WriteRawJSON)
+    if media == PROTOBUF:
+        body, pretty = encode_status(error.status()), False
+    else:
+        body = shaped(orjson.dumps(error.status()), media, pretty=pretty)
+    answer = response(
+        body,
+        code=error.code,
+        media=media,
+        warnings=error.warnings,
+        audit_id=audit_id,
+        ending=line_end(media, pretty=pretty),
+    )
     seconds = (error.details or {}).get("retryAfterSeconds")
     if seconds:
         answer.headers.append(("Retry-After", str(seconds)))
@@ -124,7 +147,7 @@ async def compressed(answer: Answer, accept_encoding: str) -> Answer:
     """The answer, gzipped off the event loop where it is large and the client wants that."""
     if len(answer.body) < GZIP_FROM or not takes_gzip(accept_encoding):
         return answer
-    answer.body = await asyncio.to_thread(gzip.compress, answer.body, 1)
+    answer.body, answer.ending = await asyncio.to_thread(gzip.compress, answer.body + answer.ending, 1), b""
     answer.headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
     return answer
 

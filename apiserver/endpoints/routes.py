@@ -80,7 +80,7 @@ class Router:
         found = self._place(group, version, rest[1:] if watch else rest)
         if found is None or not watch:
             return found
-        if found.target.subresource:  # those cannot be watched
+        if found.target.subresource and not found.target.resource.custom:  # those cannot be watched
             return None
         return Route(found.target, found.rest, watch=True)
 
@@ -115,7 +115,7 @@ def _bind(resource: Resource, namespace: str, parts: list[str], *, in_namespace:
     subresource, *rest = below
     if subresource not in resource.subresources and resource.custom:
         raise errors.not_found(resource.group, resource.plural, name)
-    if subresource not in resource.subresources or (rest and subresource != "proxy"):
+    if subresource not in resource.subresources or (rest and subresource != "proxy" and not resource.custom):
         return None
     return Route(Target(resource, namespace, name, subresource), "/".join(rest))
 

@@ -17,8 +17,8 @@ from apiserver.auth.authorization import Authorizer, Request, is_anonymous, is_p
 from apiserver.auth.impersonation import asks_to_impersonate, impersonated
 from apiserver.endpoints.answers import Answer, Reply
 from apiserver.endpoints.deadlines import requested_seconds, within
-from apiserver.endpoints.handlers import Action, Asked, Handlers, action_of
-from apiserver.endpoints.negotiation import answer_form
+from apiserver.endpoints.handlers import Action, Asked, Handlers, action_of, custom_action_of
+from apiserver.endpoints.negotiation import answer_form, routed_form
 from apiserver.endpoints.pages import BAD_REQUEST, Page, Pages
 from apiserver.endpoints.params import NO_QUERY, is_dry_run, parse_query
 from apiserver.endpoints.responses import compressed, is_pretty, response, shaped, status_response, warn_first
@@ -95,9 +95,15 @@ class Dispatch:
         route = self._router.route(path)
         if route is None:
             return None
-        if method not in METHODS or (route.watch and method != "GET"):
+        if route.target.resource.custom:
+            custom = custom_action_of(method, route)
+            if custom is None:
+                return None
+            action = custom
+        elif method not in METHODS or (route.watch and method != "GET"):
             raise errors.method_not_allowed()
-        action = action_of(method, route.target)
+        else:
+            action = action_of(method, route.target)
         bound = Bound(route, action, _labels(action.verb, route.target))
         if len(path) <= LONGEST:
             if len(self._known) >= CACHE:
@@ -295,7 +301,7 @@ class Server:
                 "", "", name="", why=f'User "{user.name}" cannot {request.method.lower()} path "{path}"'
             )
         found = self._pages.page(path, query, request.headers.get("Accept", ""))
-        if request.method not in READS and found.code == 200 and not path.startswith(("/healthz", "/livez", "/readyz")):
+        if found.routed and request.method != "GET":
             raise errors.method_not_allowed()
         if found.negotiated:
             found = _as_wished(found, request, query)
@@ -327,7 +333,8 @@ def _as_wished(page: Page, request: web.BaseRequest, query: Parameters) -> Page:
     Raises:
         ApiError: 406.
     """
-    form = answer_form(request.headers.get("Accept", ""), transforms=False)
+    negotiate = routed_form if page.routed else answer_form
+    form = negotiate(request.headers.get("Accept", ""), transforms=False)
     pretty = form.pretty or is_pretty(query, request.headers.get("User-Agent", ""))
     return page._replace(body=shaped(page.body, form.media, pretty=pretty), media=form.media)
 

@@ -56,3 +56,20 @@ def chunk(data: bytes, at: int, wire: int) -> tuple[bytes, int]:
     if end > len(data):
         raise MalformedError("unexpected EOF")
     return data[at:end], end
+
+
+def encode_varint(number: int) -> bytes:
+    """Return the bytes of a number that is not negative."""
+    if number < 0x80:
+        return bytes((number,))
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def encode_field(number: int, content: bytes) -> bytes:
+    """Return a field whose content is preceded by its length."""
+    return encode_varint(number << 3 | LENGTH) + encode_varint(len(content)) + content

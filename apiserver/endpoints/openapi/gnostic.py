@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from apiserver.api.meta import Obj
+from apiserver.api.protobuf.wire import encode_field, encode_varint
 
 ACCEPTED = (
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
@@ -111,22 +112,6 @@ def encode_document(document: Obj) -> bytes:
     return _message("Document", document)
 
 
-def _varint(number: int) -> bytes:
-    if number < 0x80:
-        return bytes((number,))
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-def _field(number: int, content: bytes) -> bytes:
-    """A length-delimited field."""
-    return _varint(number << 3 | 2) + _varint(len(content)) + content
-
-
 def _message(name: str, value: Obj) -> bytes:
     fields = MESSAGES[name]
     parts = []
@@ -134,20 +119,20 @@ def _message(name: str, value: Obj) -> bytes:
         if key in fields:
             parts.append(_value(fields[key], inner))
         elif key.startswith("x-") and name in EXTENSIONS:
-            parts.append(_field(EXTENSIONS[name], _field(1, key.encode()) + _field(2, _any(inner))))
+            parts.append(encode_field(EXTENSIONS[name], encode_field(1, key.encode()) + encode_field(2, _any(inner))))
     return b"".join(parts)
 
 
 def _value(field: Field, value: Any) -> bytes:
     if field.entries:
         entries = value if isinstance(value, dict) else {key: one for part in value for key, one in part.items()}
-        named = (_field(1, key.encode()) + _field(2, _wrapped(field, one)) for key, one in entries.items())
-        return _field(field.number, b"".join(_field(field.entries, entry) for entry in named))
+        named = (encode_field(1, key.encode()) + encode_field(2, _wrapped(field, one)) for key, one in entries.items())
+        return encode_field(field.number, b"".join(encode_field(field.entries, entry) for entry in named))
     if field.kind == "bool":
-        return _varint(field.number << 3) + (b"\x01" if value else b"\x00")
+        return encode_varint(field.number << 3) + (b"\x01" if value else b"\x00")
     if isinstance(value, list | tuple):
-        return b"".join(_field(field.number, _wrapped(field, one)) for one in value)
-    return _field(field.number, _wrapped(field, value))
+        return b"".join(encode_field(field.number, _wrapped(field, one)) for one in value)
+    return encode_field(field.number, _wrapped(field, value))
 
 
 def _wrapped(field: Field, value: Any) -> bytes:
@@ -158,7 +143,7 @@ def _wrapped(field: Field, value: Any) -> bytes:
         wraps += inner
     content = _content(kind, value)
     for number in reversed(wraps):
-        content = _field(number, content)
+        content = encode_field(number, content)
     return content
 
 
@@ -171,4 +156,4 @@ def _content(kind: str, value: Any) -> bytes:
 
 
 def _any(value: Any) -> bytes:
-    return _field(2, orjson.dumps(value))
+    return encode_field(2, orjson.dumps(value))
