@@ -13,6 +13,7 @@ from apiserver.api.protobuf import MalformedError, read_object
 from apiserver.endpoints.negotiation import JSON, PROTOBUF, YAML, body_media
 from apiserver.endpoints.params import unknown_format
 from apiserver.endpoints.yaml_bodies import YamlText, load_yaml
+from apiserver.registry.body_kinds import DELETE_OPTIONS, NO_TYPE_META, check_options_kind, unrecognized
 from apiserver.registry.decoding import Body
 
 LIMIT = 3 * 1024 * 1024
@@ -76,6 +77,17 @@ async def parsed(raw: bytes, content_type: str, kind: str) -> Body:
     return parse(raw, content_type, kind)
 
 
+async def parsed_options(raw: bytes, content_type: str) -> Obj:
+    """Return what `parse_options` makes of a body, in a thread if that may take long."""
+    if len(raw) >= HEAVY and body_media(content_type) == YAML:
+        return await asyncio.to_thread(parse_options, raw, content_type)
+    return parse_options(raw, content_type)
+
+
+class UnreadableError(ValueError):
+    """A body that is no object; the text says why."""
+
+
 def parse(raw: bytes, content_type: str, kind: str) -> Body:
     """The object that a body holds.
 
@@ -87,15 +99,36 @@ def parse(raw: bytes, content_type: str, kind: str) -> Body:
     Raises:
         ApiError: 400, the body is no object; 415, it is of an unknown type.
     """
+    try:
+        return _parse(raw, content_type, kind)
+    except UnreadableError as error:
+        raise unrecognized(kind, str(error), raw) from error
+
+
+def parse_options(raw: bytes, content_type: str) -> Obj:
+    """Return the DeleteOptions that a body holds.
+
+    Raises:
+        ApiError: 400, the body holds no such object; 415, it is of an unknown type.
+    """
+    try:
+        given = _parse(raw, content_type, DELETE_OPTIONS).obj
+    except UnreadableError as error:
+        raise errors.bad_request(str(error)) from error
+    check_options_kind(given)
+    return given
+
+
+def _parse(raw: bytes, content_type: str, kind: str) -> Body:
     media = body_media(content_type)
     if media == JSON:
-        value, text = _json(raw, kind)
-        return Body(_object(value, raw, kind), text)
+        value, text = _json(raw)
+        return Body(_object(value), text, source=raw)
     if media == YAML:
-        document = _yaml(raw, kind)
-        return Body(_object(document.value, raw, kind), repeated=document.repeated)
+        document = _yaml(raw)
+        return Body(_object(document.value), repeated=document.repeated, source=raw)
     if media == PROTOBUF:
-        return Body(_protobuf(raw, kind))
+        return Body(_protobuf(raw, kind), source=raw)
     raise unknown_format()
 
 
@@ -106,40 +139,29 @@ def _protobuf(raw: bytes, kind: str) -> Obj:
         raise errors.bad_request(str(error)) from error
 
 
-def _json(raw: bytes, kind: str) -> tuple[Any, bytes]:
+def _json(raw: bytes) -> tuple[Any, bytes]:
     try:
         return json_input.loads(raw)
     except ValueError as error:
-        raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {error}", raw) from error
+        raise UnreadableError(f"{NO_TYPE_META}{error}") from error
 
 
-def _object(value: Any, raw: bytes, kind: str) -> dict[str, Any]:
+def _object(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     if value is None:  # a null leaves Go's empty object as it is
         return {}
-    why = f"json: cannot unmarshal {json_syntax.type_name(value)} into Go value of type {_HEAD}"
-    raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {why}", raw)
+    raise UnreadableError(
+        f"{NO_TYPE_META}json: cannot unmarshal {json_syntax.type_name(value)} into Go value of type {_HEAD}"
+    )
 
 
 _HEAD = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 """The Go type by which upstream finds out what a body is."""
 
 
-def _unrecognized(kind: str, why: str, raw: bytes) -> ApiError:
-    return errors.bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(raw)})")
-
-
-def _summary(raw: bytes, length: int = 30) -> str:
-    """The body's beginning, as text where it looks like JSON, else in hex (rest.go's summarizeData)."""
-    if not raw:
-        return "<empty>"
-    cut, more = raw[:length], " ..." if len(raw) > length else ""
-    return (cut.decode(errors="replace") if raw[:1] == b"{" else cut.hex()) + more
-
-
-def _yaml(raw: bytes, kind: str) -> YamlText:
+def _yaml(raw: bytes) -> YamlText:
     try:
         return load_yaml(raw)
     except ValueError as error:
-        raise _unrecognized(kind, str(error), raw) from error
+        raise UnreadableError(str(error)) from error

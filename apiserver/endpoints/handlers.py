@@ -1,7 +1,7 @@
 """The verbs over HTTP: each takes a parsed request, calls the registry, and writes the answer in the form asked for."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 from aiohttp import web
@@ -188,9 +188,7 @@ class Handlers:
         raw = await bodies.read(asked.request)
         if not raw:
             return None
-        given = (await bodies.parsed(raw, asked.request.headers.get("Content-Type", ""), "DeleteOptions")).obj
-        if given.get("kind", "DeleteOptions") != "DeleteOptions":
-            raise errors.bad_request("decoded object cannot be converted to DeleteOptions")
+        given = await bodies.parsed_options(raw, asked.request.headers.get("Content-Type", ""))
         try:
             return self._registry.schema.decode(DELETE_OPTIONS, given).obj
         except DecodeError as error:

@@ -72,7 +72,7 @@ def _clause(text: str) -> _Clause | None:
     names = [part.strip(" ") for part in media.split("/")]
     if names == ["*"]:
         names = ["*", "*"]
-    if len(names) != 2:  # noqa: PLR2004 - type and subtype
+    if len(names) != 2:  # type and subtype
         return None
     pairs = {name.strip(" "): value for name, equals, value in (p.partition("=") for p in params) if equals}
     quality = _quality(pairs.pop("q", "1"))
@@ -89,9 +89,7 @@ def _quality(text: str) -> float:
 def _goes_before(one: _Clause, other: _Clause) -> bool:
     (kind, _, subtype), (other_kind, _, other_subtype) = one.media.partition("/"), other.media.partition("/")
     return (
-        one.quality > other.quality
-        or (kind != "*" and other_kind == "*")
-        or (subtype != "*" and other_subtype == "*")
+        one.quality > other.quality or (kind != "*" and other_kind == "*") or (subtype != "*" and other_subtype == "*")
     )
 
 

@@ -1,6 +1,7 @@
 """Parameters parameters and bodies: what a request says beside its path, checked with upstream's words."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
@@ -92,7 +93,9 @@ def _check_match(query: Parameters, options: ListOptions) -> None:
     """Refuse pairs that mean nothing (metainternalversion/validation.ValidateListOptions)."""
     watch, initial = query.is_true("watch"), query.get("sendInitialEvents")
     if initial is None and not options.match:
-        return
+        if not watch or not options.continue_token or options.resource_version not in ("", "0"):
+            return
+        initial, options = "true", replace(options, match="NotOlderThan")  # SetListOptionsDefaults
     found = list(_match_errors(options, watch=watch, initial=initial))
     if found:
         raise errors.invalid("meta.k8s.io", "ListOptions", name="", errors=found)

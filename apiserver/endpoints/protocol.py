@@ -1,5 +1,6 @@
 """HTTP below the requests: what is answered to bytes that are no request, in the words of Go's net/http."""
 
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
@@ -10,10 +11,27 @@ from aiohttp.http_exceptions import BadHttpMethod
 from aiohttp.web_protocol import RequestHandler, RequestPayloadError
 
 from apiserver.api import errors
+from apiserver.api.builtin import KINDS
+from apiserver.api.errors import ApiError
 from apiserver.endpoints.answers import Reply
 from apiserver.endpoints.negotiation import JSON
 
 Handle = Callable[[web.BaseRequest], Awaitable[Reply]]
+
+
+_PATH = re.compile(r"\S+ /apis/([^/\s]+)/[^/\s]+/(?:namespaces/[^/\s]+/)?([^/?\s]+)\S* HTTP/1\.")
+"""A request line for a resource of a named group: its group and its plural."""
+
+
+def unknown_method(line: str) -> ApiError:
+    """Return the answer to a method that HTTP does not know, in the words of whoever answers for the path.
+
+    Nobody is authenticated at this point, so it does not depend on whether such a custom resource exists.
+    """
+    named = _PATH.search(line)
+    if named is None or named[1] in KINDS:
+        return errors.method_not_allowed()
+    return errors.method_not_supported(named[1], named[2], "")
 
 
 class Connection(RequestHandler):
@@ -29,8 +47,9 @@ class Connection(RequestHandler):
         """Answer what could not be parsed: an unknown method as the API does, anything else as Go's server does."""
         del message
         if isinstance(exc, BadHttpMethod) and self._is_http(exc):
-            refused = errors.method_not_allowed()
-            answer = web.Response(body=orjson.dumps(refused.status()), status=refused.code, content_type=JSON)
+            refused = unknown_method(str(exc))
+            body = orjson.dumps(refused.status(), option=orjson.OPT_APPEND_NEWLINE)
+            answer = web.Response(body=body, status=refused.code, content_type=JSON)
         elif status == 400:
             answer = web.Response(text="400 Bad Request", status=status)
         else:

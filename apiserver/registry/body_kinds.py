@@ -14,45 +14,117 @@ _DEFINITIONS_SCHEME = "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go
 """Where the kinds of upstream's extension server are registered, which serves definitions (1.33 to 1.36)."""
 
 
-def check_kind(table: ResourceTable, resource: Resource, given: Obj, raw: bytes = b"") -> str:
+def check_kind(table: ResourceTable, resource: Resource, given: Obj, source: bytes | None = None) -> str:
     """The kind of a body that may be meant for a resource.
 
     Args:
         table: all that is served.
         resource: what the path names.
         given: the body; what it leaves out is the resource's, but custom ones leave nothing out.
-        raw: the body as it came, as far as that is known, to be told.
+        source: the body as it was sent, for the message; None where it was made here.
 
     Raises:
         ApiError: 400, the body is something else; 422, it is of another custom kind.
     """
-    kind, version = given.get("kind") or resource.kind, given.get("apiVersion") or resource.api_version
+    kind, version = given.get("kind"), given.get("apiVersion")
+    if not resource.custom:
+        kind, version = kind or resource.kind, version or resource.api_version
+    if kind == resource.kind and version == resource.api_version:
+        return resource.kind
+    sent = orjson.dumps(given) if source is None else source
+    try:
+        kind, version = _type_meta(given)
+    except ValueError as error:
+        raise unrecognized(resource.kind, str(error), sent) from error
     if resource.custom:
-        _check_custom(resource, given, raw)
-    if kind != resource.kind or version != resource.api_version:
-        raise _mismatch(table, resource, kind=kind, version=version)
-    return resource.kind
+        raise _custom_mismatch(resource, given, sent)
+    raise _mismatch(table, resource, kind=kind or resource.kind, version=version or resource.api_version)
 
 
-def _check_custom(resource: Resource, given: Obj, raw: bytes) -> None:
-    """Custom kinds are all alike to their server: it asks for a kind, and looks for the version first."""
-    kind, version = given.get("kind"), given.get("apiVersion") or ""
-    if not kind:
-        body = (raw or orjson.dumps(given)).decode(errors="replace")
-        summary = body if len(body) <= SUMMARY else f"{body[:SUMMARY]} ..."
-        raise errors.bad_request(
-            f"the object provided is unrecognized (must be of type {resource.kind}): {missing_kind(body)} ({summary})"
-        )
-    if not isinstance(kind, str) or not isinstance(version, str) or version.count("/") > 1:
-        return
-    if version != resource.api_version:
-        raise _other_version(resource, version)
-    if kind != resource.kind:
-        raise other_type(resource, given)
+def unrecognized(kind: str, why: str, source: bytes) -> ApiError:
+    """Return the 400 for a body of which not even the kind is known (rest.go's transformDecodeError)."""
+    told = f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(source)})"
+    return errors.bad_request(told)
 
 
 SUMMARY = 30
-"""How much of a body is told of it once more (rest.go's transformDecodeError)."""
+"""How many bytes of a body its summary has."""
+
+
+def _summary(source: bytes) -> str:
+    """Return the beginning of a body, as text where it looks like JSON, else in hex (rest.go's summarizeData)."""
+    if not source:
+        return "<empty>"
+    cut, more = source[:SUMMARY], " ..." if len(source) > SUMMARY else ""
+    return (cut.decode(errors="replace") if source[:1] == b"{" else cut.hex()) + more
+
+
+NO_TYPE_META = "couldn't get version/kind; json parse error: "
+
+
+def _type_meta(given: Obj) -> tuple[str, str]:
+    """Return the kind and apiVersion that a body names, "" for what it leaves out (SimpleMetaFactory.Interpret).
+
+    Raises:
+        ValueError: they cannot be read.
+    """
+    kind, version = given.get("kind", ""), given.get("apiVersion", "")
+    kind, version = "" if kind is None else kind, "" if version is None else version
+    for name, value in (("apiVersion", version), ("kind", kind)):
+        if not isinstance(value, str):
+            why = f"json: cannot unmarshal {type_name(value)} into Go struct field .{name} of type string"
+            raise ValueError(f"{NO_TYPE_META}{why}")  # noqa: TRY004 - it is the client's value
+    if version.count("/") > 1:
+        raise ValueError(f"unexpected GroupVersion string: {version}")
+    return kind, version
+
+
+DELETE_OPTIONS = "DeleteOptions"
+META_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+"""Where upstream's options are registered, as its messages tell."""
+META_VERSION = "meta.k8s.io/v1"
+_OF_EVERY_VERSION = frozenset(
+    ("CreateOptions", "UpdateOptions", "Status", "APIVersions", "APIGroupList", "APIGroup", "APIResourceList")
+)
+_OF_META = frozenset(
+    (
+        "GetOptions",
+        "ListOptions",
+        "PartialObjectMetadata",
+        "PartialObjectMetadataList",
+        "PatchOptions",
+        "Table",
+        "TableOptions",
+        "WatchEvent",
+    )
+)
+"""Kinds that are registered beside DeleteOptions: of any version, or of META_VERSION alone."""
+
+
+def check_options_kind(given: Obj) -> None:
+    """Refuse a body of a DELETE that is of another kind than DeleteOptions, whose version does not matter.
+
+    Raises:
+        ApiError: 400.
+    """
+    try:
+        kind, version = _type_meta(given)
+    except ValueError as error:
+        raise errors.bad_request(str(error)) from error
+    version = version or META_VERSION
+    if kind in ("", DELETE_OPTIONS):
+        return
+    if kind in _OF_EVERY_VERSION or (kind in _OF_META and version == META_VERSION):
+        raise errors.bad_request(f"converting (v1.{kind}) to (v1.{DELETE_OPTIONS}): unknown conversion")
+    raise errors.bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "{META_SCHEME}"')
+
+
+def _custom_mismatch(resource: Resource, given: Obj, source: bytes) -> ApiError:
+    """Custom kinds are all alike to their server: it asks for a kind, and looks for the version first."""
+    if not given.get("kind"):
+        return unrecognized(resource.kind, missing_kind(source.decode(errors="replace")), source)
+    version = given.get("apiVersion") or ""
+    return other_type(resource, given) if version == resource.api_version else _other_version(resource, version)
 
 
 def missing_kind(body: str) -> str:
@@ -78,15 +150,7 @@ def _other_version(resource: Resource, version: str) -> ApiError:
     )
 
 
-def _mismatch(table: ResourceTable, resource: Resource, *, kind: object, version: object) -> ApiError:
-    unrecognized = f"the object provided is unrecognized (must be of type {resource.kind}): "
-    for name, value in (("apiVersion", version), ("kind", kind)):
-        if not isinstance(value, str):
-            why = f"json: cannot unmarshal {type_name(value)} into Go struct field .{name} of type string"
-            return errors.bad_request(f"{unrecognized}couldn't get version/kind; json parse error: {why}")
-    assert isinstance(version, str)
-    if version.count("/") > 1:
-        return errors.bad_request(f"{unrecognized}unexpected GroupVersion string: {version}")
+def _mismatch(table: ResourceTable, resource: Resource, *, kind: str, version: str) -> ApiError:
     short = version.rpartition("/")[2]
     if not any((row.api_version, row.kind) == (version, kind) for row in table):
         scheme = _DEFINITIONS_SCHEME if resource.group == "apiextensions.k8s.io" else SCHEME

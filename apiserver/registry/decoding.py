@@ -29,11 +29,13 @@ class Body(NamedTuple):
         obj: the parsed document.
         raw: its bytes as JSON, for the search for duplicate fields; b"" where there can be none.
         repeated: the duplicate fields of a body in YAML, as they are told.
+        source: the body as it was sent, in whatever type, for messages; None where it was made here.
     """
 
     obj: Obj
     raw: bytes = b""
     repeated: tuple[str, ...] = ()
+    source: bytes | None = None
 
 
 class Decoded(NamedTuple):
@@ -79,11 +81,13 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
     rest = body.obj.copy()
     del rest["spec"]
     if kept is not None and _says(spec, kept) and not (told and may_repeat_fields(body.raw, body.obj)):
-        decoded = _cast(registry, resource, Body(rest, repeated=body.repeated), kept, validation)
+        decoded = _cast(registry, resource, Body(rest, repeated=body.repeated, source=body.source), kept, validation)
         return decoded._replace(obj=_in_order_of(body.obj, decoded.obj))
     key, mould = moulds.find(spec)
     if mould is not None and not (told and may_repeat_fields(body.raw, rest, left_out=mould.colons + 1)):
-        return _cast(registry, resource, Body(rest, repeated=body.repeated), mould.cast(), validation, mould)
+        return _cast(
+            registry, resource, Body(rest, repeated=body.repeated, source=body.source), mould.cast(), validation, mould
+        )
     decoded = _worked_out(registry, resource, body, validation)
     if not key or decoded.warnings or validation == "Ignore":  # where nobody looked there may be unknown fields
         return decoded
@@ -127,7 +131,7 @@ def _worked_out(registry: Registry, resource: Resource, body: Body, validation: 
 def _typed(registry: Registry, resource: Resource, body: Body, validation: str) -> tuple[Obj, tuple[str, ...]]:
     """The object as its types have it, and what is wrong with its fields."""
     given = body.obj
-    kind = check_kind(registry.table, resource, given, body.raw)
+    kind = check_kind(registry.table, resource, given, body.source)
     custom = registry.customs.find(resource)
     if custom is None and resource.custom:  # its definition went while the body came
         raise errors.unknown_path()

@@ -30,7 +30,9 @@ def _message(status: Obj) -> bytes:
 
 def _list_meta(metadata: Obj) -> bytes:
     remaining = metadata.get("remainingItemCount")
-    texts = (_text(number, metadata.get(name)) for number, name in enumerate(("selfLink", "resourceVersion", "continue"), 1))
+    texts = (
+        _text(number, metadata.get(name)) for number, name in enumerate(("selfLink", "resourceVersion", "continue"), 1)
+    )
     return b"".join(texts) + (b"" if remaining is None else _number(4, remaining))
 
 
