@@ -40,13 +40,16 @@ def _is_subdomain(text: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def key_errors(key: str) -> tuple[str, ...]:
-    """What is wrong with the key of a label or annotation (IsQualifiedName): an optional subdomain, "/", a name."""
+def key_errors(key: str, called: str = "a qualified name") -> tuple[str, ...]:
+    """What is wrong with the key of a label or annotation (IsQualifiedName): an optional subdomain, "/", a name.
+
+    Args:
+        key: the key.
+        called: what a message that is about the whole key calls it.
+    """
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
-        return (
-            f"a qualified name {_NAME_WORDS} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
-        )
+        return (f"{called} {_NAME_WORDS} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
     return (*(_prefix_errors(prefix) if slash else ()), *_name_errors(name))
 
 

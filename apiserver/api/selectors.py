@@ -18,6 +18,7 @@ _BINARY = ("in", "notin", "=", "==", "!=", "gt", "lt")  # in the order in which 
 _OPERATORS = {"in": "in", "notin": "notin", "=": "=", "==": "==", "!=": "!=", ">": "gt", "<": "lt"}
 _EXPRESSIONS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 _FIELD_OPERATORS = re.compile(r"!=|==|=")
+_CALLED = "a valid label key"
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -122,7 +123,8 @@ def requirement(key: str, operator: str, values: Iterable[str] = ()) -> Requirem
         SelectorError: the key, a value, or the number of values does not fit; several reasons stand in brackets.
     """
     ordered = tuple(sorted(values))
-    errors = [invalid("key", key, "; ".join(bad))] if (bad := labels.key_errors(key)) else []
+    bad_key = labels.key_errors(key, _CALLED)
+    errors = [invalid("key", key, "; ".join(bad_key))] if bad_key else []
     if why := _count_error(operator, len(ordered)):
         errors.append(invalid("values", list(ordered), why))
     for i, value in enumerate(ordered):
@@ -203,7 +205,7 @@ class _Parser:
             key, absent = self._next(), True
         if not _is_word(key):
             raise SelectorError(f"found '{key}', expected: identifier")
-        if bad := labels.key_errors(key):
+        if bad := labels.key_errors(key, _CALLED):
             raise SelectorError(str(invalid("<nil>", key, "; ".join(bad))))  # upstream's path is nil here
         if absent or self._peek() in {"", ","}:
             return Requirement(key, "!" if absent else "exists")
@@ -304,12 +306,15 @@ class FieldSelector:
 
 @lru_cache(maxsize=4096)
 def parse_field_selector(text: str) -> FieldSelector:
-    """The selector of a `fieldSelector` parameter (fields.ParseSelector); empty terms are left out.
+    """The selector of a `fieldSelector` parameter (fields.ParseSelector).
+
+    Empty terms are left out, and so are terms without a field and a value ("=", "==", "!=").
 
     Raises:
         SelectorError: with upstream's message.
     """
-    return FieldSelector(tuple(_field_term(text, part) for part in sorted(_split_terms(text)) if part))
+    terms = [_field_term(text, part) for part in sorted(_split_terms(text)) if part]
+    return FieldSelector(tuple(term for term in terms if term.path or term.value))
 
 
 def _field_term(text: str, part: str) -> FieldTerm:

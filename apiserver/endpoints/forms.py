@@ -72,7 +72,7 @@ class Renderer:
         """One object.
 
         Raises:
-            ApiError: 406, a list was asked for.
+            ApiError: 406, or 500 of a custom object: a list was asked for.
         """
         match shape.form.transform:
             case "":
@@ -81,27 +81,28 @@ class Renderer:
                 return self._table(codec, [kv], shape, metadata={"resourceVersion": str(kv.mod_revision)})
             case "PartialObjectMetadata":
                 return self._metadata_only(codec, kv, shape)
-            case transform:
-                raise _no_list(transform, _go_package(codec.resource), codec.resource.kind)
+            case _ if codec.resource.custom:  # to Go a custom object may be a list, until its items are looked for
+                raise ApiError(500, "", "content is not a list")
+            case _:
+                raise _no_list(f"{_go_package(codec.resource)}.{codec.resource.kind}")
 
     def computed(self, resource: Resource, obj: Obj, shape: Shape) -> bytes:
-        """Return an object that is stored nowhere, such as the Scale of a resource: as it is, a Table, or metadata.
+        """An object that is stored nowhere, such as the Scale of a resource; a Status stays as it is.
 
         Raises:
-            ApiError: 406, a list was asked for.
+            ApiError: 406, a list was requested.
         """
+        if not shape.form.transform or obj.get("kind") == "Status":
+            return orjson.dumps(obj)
         version, metadata = f"meta.k8s.io/{shape.form.version}", obj.get("metadata", {})
-        match shape.form.transform:
-            case "":
-                return orjson.dumps(obj)
-            case "PartialObjectMetadata":
-                return _partial(shape.form.version, orjson.dumps(metadata))
-            case "Table":
-                pass
-            case transform:
-                raise _no_list(transform, obj["apiVersion"].partition("/")[0], obj["kind"])
-        printer = self._tables.computed(resource, obj)
         shown = {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": metadata}
+        if shape.form.transform == "PartialObjectMetadata":
+            return orjson.dumps(shown)
+        if shape.form.transform == "PartialObjectMetadataList":
+            group, _, api_version = obj["apiVersion"].rpartition("/")
+            package = api_version if resource.custom else group.partition(".")[0] or "core"
+            raise _no_list(f"{package}.{obj['kind']}")
+        printer = self._tables.computed(resource, obj)
         included = {"None": None, "Object": obj}.get(shape.include, shown)
         row = {"cells": printer.row(obj).at(self._clock.now()), "object": included}
         table = {
@@ -135,10 +136,9 @@ class Renderer:
                 items = [self._metadata_only(codec, kv, shape) for kv in selected.items]
                 return _list(head, metadata, [b",".join(items)])
             case transform:
-                raise errors.not_acceptable(
-                    f"you requested {transform}, but the requested object is a list "
-                    f"(*{_go_package(codec.resource)}.{codec.resource.list_kind})"
-                )
+                of_list = f"{_go_package(codec.resource)}.{codec.resource.list_kind}"
+                told = "unstructured.UnstructuredList" if codec.resource.custom else of_list
+                raise errors.not_acceptable(f"you requested {transform}, but the requested object is a list (*{told})")
 
     def event(self, kv: KeyValue, codec: Codec, shape: Shape, *, first: bool) -> bytes:
         """The object of a watch event; a watch of Tables names its columns in the first event only."""
@@ -147,20 +147,33 @@ class Renderer:
             return self._table(codec, [kv], shape, metadata=metadata, with_columns=first)
         return self.one(kv, codec, shape)
 
-    def bookmark(self, revision: int, codec: Codec, shape: Shape, annotations: Obj | None = None) -> bytes:
+    def bookmark(
+        self, revision: int, codec: Codec, shape: Shape, annotations: Obj | None = None, *, first: bool = False
+    ) -> bytes:
         """The object of a BOOKMARK: nothing but its kind and how far the watch has come."""
         metadata: Obj = {"resourceVersion": str(revision)} | ({"annotations": annotations} if annotations else {})
         kind, version = codec.resource.kind, codec.resource.api_version
+        partial = {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{shape.form.version}"}
         if shape.form.transform == "PartialObjectMetadata":
-            kind, version = shape.form.transform, f"meta.k8s.io/{shape.form.version}"
+            return orjson.dumps(partial | {"metadata": metadata})
         obj: Obj = {"kind": kind, "apiVersion": version, "metadata": metadata}
         if shape.form.transform != "Table":
             return orjson.dumps(obj)
-        version = f"meta.k8s.io/{shape.form.version}"
-        row = {"cells": [], "object": obj}
-        return orjson.dumps(
-            {"kind": "Table", "apiVersion": version, "metadata": metadata, "columnDefinitions": [], "rows": [row]}
-        )
+        included: Obj | None = partial | {"metadata": metadata}
+        if shape.include == "Object":
+            included = obj
+        elif shape.include == "None" and not annotations:  # the end of the initial events is marked all the same
+            included = None
+        printer = self._tables.printer(codec.resource)
+        row = {"cells": printer.row(obj).at(self._clock.now()), "object": included}
+        table = {
+            "kind": "Table",
+            "apiVersion": partial["apiVersion"],
+            "metadata": {"resourceVersion": str(revision)},
+            "columnDefinitions": self._tables.defined(printer) if first else None,
+            "rows": [row],
+        }
+        return orjson.dumps(table)
 
     def _table(
         self, codec: Codec, items: Sequence[KeyValue], shape: Shape, *, metadata: Obj, with_columns: bool = True
@@ -228,9 +241,10 @@ def _list_metadata(selected: Selected) -> Obj:
     return metadata
 
 
-def _no_list(transform: str, package: str, kind: str) -> ApiError:
-    why = f"you requested {transform}, but the requested object is not a list (*{package}.{kind})"
-    return errors.not_acceptable(why)
+def _no_list(go_type: str) -> ApiError:
+    return errors.not_acceptable(
+        f"you requested PartialObjectMetadataList, but the requested object is not a list (*{go_type})"
+    )
 
 
 def _go_package(resource: Resource) -> str:

@@ -60,7 +60,7 @@ def list_options(query: Parameters, resource: Resource, *, name: str = "") -> Li
     except SelectorError as error:
         raise errors.bad_request(str(error)) from error
     if name:
-        field_selector = _named(field_selector, fields, name)
+        field_selector = _named(field_selector, name)
     options = ListOptions(
         labels=None if label_selector is None or label_selector.empty else label_selector,
         fields=field_selector,
@@ -76,9 +76,18 @@ def list_options(query: Parameters, resource: Resource, *, name: str = "") -> Li
 _EVERYTHING = ListOptions()
 
 
-def _named(selector: FieldSelector | None, text: str, name: str) -> FieldSelector:
-    single = f"metadata.name={name}"
-    return parse_field_selector(f"{text},{single}" if selector is not None else single)
+def _named(selector: FieldSelector | None, name: str) -> FieldSelector:
+    """Return the selector of one object by its name; one that is given must select that name (handlers/get.go).
+
+    Raises:
+        ApiError: 400, it does not.
+    """
+    if selector is None:
+        return parse_field_selector(f"metadata.name={name}")
+    exact = next((term.value for term in selector.terms if term.path == "metadata.name" and term.equal), None)
+    if exact != name:
+        raise errors.bad_request("fieldSelector metadata.name doesn't match requested name")
+    return selector
 
 
 def _fields_of(text: str, resource: Resource) -> FieldSelector | None:

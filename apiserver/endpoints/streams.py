@@ -69,9 +69,9 @@ class Frames:
         """A frame that is not shared."""
         return _frame(word, self._renderer.event(kv, self.codec, self.shape, first=first))
 
-    def bookmark(self, revision: int, annotations: Obj | None = None) -> bytes:
+    def bookmark(self, revision: int, annotations: Obj | None = None, *, first: bool = False) -> bytes:
         """The frame of a bookmark."""
-        return _frame("BOOKMARK", self._renderer.bookmark(revision, self.codec, self.shape, annotations))
+        return _frame("BOOKMARK", self._renderer.bookmark(revision, self.codec, self.shape, annotations, first=first))
 
 
 def _frame(word: str, obj: bytes) -> bytes:
@@ -161,7 +161,7 @@ class Stream:
             due = self._next_bookmark(loop.time(), end)
             while (now := loop.time()) < end:
                 if now >= due:
-                    yield self._frames.bookmark(self._watcher.position)
+                    yield self._bookmark(self._watcher.position)
                     due = self._next_bookmark(now, end)
                     continue
                 events = await self._events_until(min(due, end))
@@ -190,7 +190,11 @@ class Stream:
         yield from _chunks(self._frame("ADDED", kv, shared=False) for kv in items)
         if self._options.initial and self._options.bookmarks:
             assert self._watcher is not None
-            yield self._frames.bookmark(self._watcher.position, INITIAL_END)
+            yield self._bookmark(self._watcher.position, INITIAL_END)
+
+    def _bookmark(self, revision: int, annotations: Obj | None = None) -> bytes:
+        first, self._first = self._first, False
+        return self._frames.bookmark(revision, annotations, first=first)
 
     def _next_bookmark(self, now: float, end: float) -> float:
         if not self._options.bookmarks:

@@ -71,6 +71,9 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
     strategy = strategy_of(resource)
     if strategy.has_status:
         obj.pop("status", None)
+    for name in _NOT_ON_CREATION:  # before somebody would own them (rest.WipeObjectMetaSystemFields)
+        if name in meta:
+            del meta[name]
     own_new_fields(registry, target, decoded, options)
     await admit(registry, "CREATE", target, options, obj=obj)
     _fill_system_fields(registry, meta)
@@ -190,9 +193,6 @@ _NOT_ON_CREATION = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink
 
 
 def _fill_system_fields(registry: Registry, meta: Obj) -> None:
-    for name in _NOT_ON_CREATION:
-        if name in meta:
-            del meta[name]
     meta["uid"] = registry.ids.uid()
     meta["creationTimestamp"] = registry.timestamps.now()
 

@@ -1,7 +1,7 @@
 """Where objects lie in the store: keys, pages, continue tokens; and where a store's errors become the API's."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from apiserver.api import errors, field
@@ -229,6 +229,8 @@ class Storage:
             await self.await_revision(asked)
             exact = options.match == "Exact" or (options.limit > 0 and not options.match)
             revision = asked if exact else 0
+            if options.resource_version == "0" and options.limit > 0:
+                options = replace(options, limit=0)  # as the watch cache has it (cacher.go's computeListLimit)
             if not options.resource_version:
                 with translated():
                     await self.store.fresh()
