@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource
 from apiserver.api.schema.go_types import GROUP_VERSION_KIND
 from apiserver.api.structural.embedded import OBJECT_META
 from apiserver.api.structural.words import (
@@ -25,6 +26,48 @@ SELECTABLE = "x-kubernetes-selectable-fields"
 
 _EXAMPLE = "io.k8s.api.core.v1.ConfigMap"
 """A kind whose definition describes the fields that all objects have."""
+
+
+_CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
+_EMBEDDED_WORDS = {
+    "apiVersion": "apiVersion defines the versioned schema of this representation of an object. "
+    f"More info: {_CONVENTIONS}#resources",
+    "kind": "kind is a string value representing the type of this object. In CamelCase. "
+    f"More info: {_CONVENTIONS}#types-kinds",
+}
+"""What is said of the fields of objects within objects (addEmbeddedProperties)."""
+LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
+
+
+def published_list(resource: Resource, item: Obj, definitions: Mapping[str, Obj]) -> Obj:
+    """Return the definition of a custom kind's list (builder.buildListSchema).
+
+    Args:
+        resource: the row of the kind.
+        item: the kind's own definition.
+        definitions: of the release.
+    """
+    known = properties(definitions[_EXAMPLE])
+    made: Obj = {
+        "description": f"{resource.list_kind} is a list of {resource.kind}",
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "apiVersion": {"description": known["apiVersion"]["description"], "type": "string"},
+            "items": {
+                "description": f"List of {resource.plural}. More info: {_CONVENTIONS}",
+                "type": "array",
+                "items": {"$ref": f"#/$defs/{resource.definition}"},
+            },
+            "kind": {"description": known["kind"]["description"], "type": "string"},
+            "metadata": {
+                "description": f"Standard list metadata. More info: {_CONVENTIONS}#types-kinds",
+                "$ref": f"#/$defs/{LIST_META}",
+            },
+        },
+        GROUP_VERSION_KIND: [{"group": resource.group, "version": resource.version, "kind": resource.list_kind}],
+    }
+    return made | ({SELECTABLE: item[SELECTABLE]} if SELECTABLE in item else {})
 
 
 def published(
@@ -70,6 +113,8 @@ def _told(schema: Obj, definitions: Mapping[str, Obj]) -> Obj:
         _unfold(made)
     if schema.get(EMBEDDED):
         made = _with_meta(made, definitions)
+        for name, description in _EMBEDDED_WORDS.items():
+            made["properties"][name] = made["properties"][name] | {"description": description}
         required = made.get("required") or []
         made["required"] = required + [name for name in ("kind", "apiVersion") if name not in required]
     return made

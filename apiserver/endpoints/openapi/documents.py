@@ -9,12 +9,21 @@ import orjson
 from apiserver.api.builtin import KINDS
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource, ResourceTable
-from apiserver.api.structural.openapi import in_version_2
+from apiserver.api.structural.openapi import in_version_2, published_list
 from apiserver.endpoints.openapi.gnostic import encode_document
-from apiserver.endpoints.openapi.operations import META, Gvk, Operation, group_tag, operations_of
-from apiserver.endpoints.openapi.rendering import V2, V3, rendered
+from apiserver.endpoints.openapi.operations import (
+    META,
+    Gvk,
+    Operation,
+    group_tag,
+    list_definition,
+    operations_of,
+    short_group,
+    valid_identifier,
+)
+from apiserver.endpoints.openapi.rendering import CUSTOM, V2, V3, rendered
 
-FORMAT = "1"
+FORMAT = "2"
 """Part of every hash: to be raised when documents of the same resources come out differently, as clients keep them."""
 
 ALWAYS = (f"{META}.APIResourceList", f"{META}.Status")
@@ -87,9 +96,19 @@ class OpenAPI:
     def _definitions(self) -> Mapping[str, Obj]:
         """Those of the release, and those of the custom kinds that are served."""
         if self._known is None:
-            customs = self._customs()
+            customs = self._custom_definitions()
             self._known = {**self._release_definitions, **customs} if customs else self._release_definitions
         return self._known
+
+    def _custom_definitions(self) -> dict[str, Obj]:
+        """The definitions of custom kinds and of their lists, in version 3."""
+        found = {**self._customs()}
+        for row in self._table:
+            item = found.get(row.definition) or self._release_definitions.get(row.definition)
+            if row.group not in KINDS and item is not None:
+                found.setdefault(row.definition, item)
+                found[list_definition(row)] = published_list(row, item, self._release_definitions)
+        return found
 
     def v2(self) -> OpenAPIDocument:
         """GET /openapi/v2 as JSON."""
@@ -126,7 +145,7 @@ class OpenAPI:
             for row in self._table:
                 if row.custom and row.definition not in self._definitions:
                     continue
-                if row.group:
+                if row.group in KINDS and row.group:  # a group of custom kinds has no document of its own
                     self._rows.setdefault(f"apis/{row.group}", [])
                 self._rows.setdefault(_path_of(row), []).append(row)
         return self._rows
@@ -152,24 +171,37 @@ class OpenAPI:
 
     def _document_v3(self, path: str) -> Obj:
         rows = self._paths()[path]
-        operations = (operation for row in rows for operation in operations_of(row, self._definition_of()))
+        custom = _is_custom(rows)
+        operations = [operation for row in rows for operation in operations_of(row, self._definition_of())]
         return rendered(
-            [_root_operation(path), *operations],
+            operations if custom else [_root_operation(path), *operations],
             dialect=V3,
             definitions=self._definitions,
-            names=ALWAYS,
-            release=self._release,
+            customs=self._custom_definitions(),
+            names=() if custom else ALWAYS,
+            info=CUSTOM if custom else self._info,
         )
 
     def _document_v2(self) -> Obj:
-        definitions = {**self._definitions, **{name: in_version_2(each) for name, each in self._customs().items()}}
+        customs = self._custom_definitions()
+        described = {name: in_version_2(each) for name, each in self._customs().items()}
         return rendered(
-            self._all_operations(), dialect=V2, definitions=definitions, names=ALWAYS, release=self._release
+            self._all_operations(),
+            dialect=V2,
+            definitions={**self._definitions, **described},
+            customs=customs,
+            names=ALWAYS,
+            info=self._info,
         )
+
+    @property
+    def _info(self) -> Obj:
+        return {"title": "Kubernetes", "version": self._release}
 
     def _all_operations(self) -> Iterator[Operation]:
         for path, rows in self._paths().items():
-            yield _root_operation(path)
+            if not _is_custom(rows):
+                yield _root_operation(path)
             for row in rows:
                 yield from operations_of(row, self._definition_of())
 
@@ -178,18 +210,31 @@ def _path_of(row: Resource) -> str:
     return f"apis/{row.group}/{row.version}" if row.group else f"api/{row.version}"
 
 
+def _is_custom(rows: list[Resource]) -> bool:
+    """Whether a path is that of a version with nothing but custom kinds."""
+    return bool(rows) and rows[0].group not in KINDS
+
+
 def _root_operation(path: str) -> Operation:
     """The discovery document at the path, as an operation."""
     root, *rest = path.split("/")
     group, version = ("", rest[0]) if root == "api" and rest else (*rest, "", "")[:2]
-    kind = ROOTS[root] if not rest else "APIResourceList" if version else "APIGroup"
-    tag = group_tag(group, version) if version else (group or root)
-    prefix = "".join(word[:1].upper() + word[1:] for word in tag.replace(".", "_").split("_"))
+    if root == "version":
+        name, words, answer, tag = "CodeVersion", "get the version information for this server", "", "version"
+    elif not rest:
+        prefix, tag = ("Core", "core") if root == "api" else ("", root)
+        name, words, answer = f"{prefix}APIVersions", "get available API versions", ROOTS[root]
+    else:
+        tag = group_tag(group, version)
+        prefix = "".join(valid_identifier(each, capital=True) for each in (short_group(group), version) if each)
+        name = f"{prefix}{'APIResources' if version else 'APIGroup'}"
+        words = "get available resources" if version else "get information of a group"
+        answer = "APIResourceList" if version else "APIGroup"
     return Operation(
         path=f"/{path}/",
         method="get",
-        identifier=f"get{prefix}{'APIResources' if version else kind or 'Code'}",
-        description="get what is available here",
+        identifier=f"get{name}",
+        description=words,
         tag=tag,
-        answer=f"{META}.{kind}" if kind else "",
+        answer=f"{META}.{answer}" if answer else "",
     )

@@ -31,6 +31,7 @@ class Operation:
     Attributes:
         action: what authorization calls it ("list"); "" for documents that are no resources.
         kind: group, version and kind of what it works on, None for documents.
+        owner: the kind whose name the path holds, which is not that of a subresource.
         query: names in parameters.PARAMETERS.
         body, answer: definitions that it takes and gives; "" for no body, and for an answer of plain text.
     """
@@ -42,6 +43,7 @@ class Operation:
     tag: str
     action: str = ""
     kind: Gvk | None = None
+    owner: str = ""
     query: tuple[str, ...] = ()
     body: str = ""
     answer: str = ""
@@ -61,6 +63,7 @@ class Verb:
 
     Attributes:
         identifier: what the operation's identifier begins with.
+        words: its description, with places for {of} (a subresource), {article} and {kind}.
         takes: the definition of its body, OBJECT for the resource's own.
         gives: the same of its answer.
     """
@@ -68,7 +71,7 @@ class Verb:
     method: str
     action: str
     identifier: str
-    description: str
+    words: str
     query: tuple[str, ...]
     takes: str = ""
     gives: str = "object"
@@ -79,27 +82,60 @@ class Verb:
 
 OBJECT, LIST = "object", "list"
 OPTIONS, STATUS, EVENT = f"{META}.DeleteOptions", f"{META}.Status", f"{META}.WatchEvent"
+OF_A_LIST = "deprecated: use the 'watch' parameter with a list operation instead"
+ONE_OF_A_LIST = f"{OF_A_LIST}, filtered to a single item with the 'fieldSelector' parameter."
 
-CREATE = Verb("post", "post", "create", "create a", parameters.WRITE, OBJECT, codes=(200, 201, 202))
-LISTING = Verb("get", "list", "list", "list or watch", parameters.LIST, gives=LIST, produces=EVENTS)
-WATCHING = Verb("get", "watchlist", "watch", "watch a list of", parameters.LIST, gives=EVENT, produces=EVENTS)
-WATCHING_ONE = Verb("get", "watch", "watch", "watch a", parameters.LIST, gives=EVENT, produces=EVENTS)
-COLLECTION_VERBS = {
-    "create": CREATE,
-    "deletecollection": Verb(
-        "delete", "deletecollection", "delete", "delete a collection of", parameters.DELETE_COLLECTION, OPTIONS, STATUS
-    ),
-    "list": LISTING,
+CREATE = Verb("post", "post", "create", "create{of}{article}{kind}", parameters.WRITE, OBJECT, codes=(200, 201, 202))
+READ = Verb("get", "get", "read", "read{of} the specified {kind}", parameters.READ)
+UPDATE = Verb("put", "put", "replace", "replace{of} the specified {kind}", parameters.WRITE, OBJECT, codes=(200, 201))
+DELETE = Verb(
+    "delete", "delete", "delete", "delete{of}{article}{kind}", parameters.DELETE, OPTIONS, STATUS, codes=(200, 202)
+)
+PATCH = Verb(
+    "patch",
+    "patch",
+    "patch",
+    "partially update{of} the specified {kind}",
+    parameters.PATCH,
+    f"{META}.Patch",
+    codes=(200, 201),
+    consumes=PATCHES,
+)
+LISTING = Verb(
+    "get", "list", "list", "list or watch objects of kind {kind}", parameters.LIST, gives=LIST, produces=EVENTS
+)
+LISTING_ONLY = replace(LISTING, words="list objects of kind {kind}")
+DELETE_COLLECTION = Verb(
+    "delete",
+    "deletecollection",
+    "delete",
+    "delete collection of {kind}",
+    parameters.DELETE_COLLECTION,
+    OPTIONS,
+    STATUS,
+)
+WATCHING = Verb(
+    "get",
+    "watchlist",
+    "watch",
+    f"watch individual changes to a list of {{kind}}. {OF_A_LIST}.",
+    parameters.LIST,
+    gives=EVENT,
+    produces=EVENTS,
+)
+WATCHING_ONE = replace(WATCHING, action="watch", words=f"watch changes to an object of kind {{kind}}. {ONE_OF_A_LIST}")
+COLLECTION_VERBS = {"create": CREATE, "deletecollection": DELETE_COLLECTION, "list": LISTING}
+ITEM_VERBS = {"delete": DELETE, "get": READ, "patch": PATCH, "update": UPDATE}
+CUSTOM_VERBS = {
+    "create": replace(CREATE, consumes=OBJECTS),
+    "delete": replace(DELETE, consumes=OBJECTS),
+    "deletecollection": replace(DELETE_COLLECTION, query=parameters.LIST, takes=""),
+    "get": replace(READ, query=parameters.READ_CUSTOM),
+    "list": replace(LISTING_ONLY, produces=OBJECTS),
+    "patch": replace(PATCH, codes=(200,), consumes=tuple(kind for kind in PATCHES if kind != STRATEGIC)),
+    "update": replace(UPDATE, consumes=OBJECTS),
 }
-ITEM_VERBS = {
-    "delete": Verb("delete", "delete", "delete", "delete a", parameters.DELETE, OPTIONS, STATUS, (200, 202)),
-    "get": Verb("get", "get", "read", "read a", parameters.READ),
-    "patch": Verb(
-        "patch", "patch", "patch", "patch a", parameters.PATCH, f"{META}.Patch", codes=(200, 201), consumes=PATCHES
-    ),
-    "update": Verb("put", "put", "replace", "replace a", parameters.WRITE, OBJECT, codes=(200, 201)),
-}
-SUBRESOURCE_VERBS = ITEM_VERBS | {"create": CREATE}
+"""The verbs of custom resources, as their own builder has them (apiextensions-apiserver's openapi/builder)."""
 CONNECT_METHODS = {"create": ("post",), "delete": ("delete",), "get": ("get",), "patch": ("patch",), "update": ("put",)}
 PROXY_METHODS = CONNECT_METHODS | {"get": ("get", "head", "options")}
 
@@ -120,8 +156,38 @@ def operations_of(row: Resource, definition_of: Mapping[Gvk, str]) -> Iterator[O
 
 def group_tag(group: str, version: str) -> str:
     """The tag of a group's operations: "apps_v1", "core_v1", "rbacAuthorization_v1"."""
-    head, *rest = group.removesuffix(".k8s.io").split(".")
-    return f"{(head or 'core') + ''.join(word.title() for word in rest)}_{version}".replace("-", "")
+    return "_".join(valid_identifier(each, capital=False) for each in (short_group(group), version) if each)
+
+
+def short_group(group: str) -> str:
+    """Return the group as identifiers have it: "core", "apps", "rbac.authorization"."""
+    return group.removesuffix(".k8s.io") or "core"
+
+
+def valid_identifier(text: str, *, capital: bool) -> str:
+    """Return the text in camel case (openapi.ToValidOperationID).
+
+    "rbac.authorization" becomes "rbacAuthorization". What is neither a letter nor "_" goes, as does a digit in front,
+    and the next letter is a capital.
+    """
+    made = []
+    for at, character in enumerate(text):
+        if character.isalpha() or character == "_" or (at and character.isdigit()):
+            made.append(character.upper() if capital else character)
+            capital = False
+        else:
+            capital = True
+    return "".join(made)
+
+
+def article(kind: str) -> str:
+    """Return the article of a kind between two spaces, one space if it is a plural (GetArticleForNoun)."""
+    if kind.endswith("s") and not kind.endswith("ss"):
+        return " "
+    return " an " if kind[:1].lower() in VOWELS else " a "
+
+
+VOWELS = frozenset("aeiou")
 
 
 class _Scene:
@@ -130,11 +196,12 @@ class _Scene:
     def __init__(self, row: Resource, definition_of: Mapping[Gvk, str]) -> None:
         self.row = row
         self.definition_of = definition_of
+        self.custom = row.group not in KINDS
         self.tag = group_tag(row.group, row.version)
         self.root = f"/apis/{row.group}/{row.version}" if row.group else f"/api/{row.version}"
         self.scope = "Namespaced" if row.namespaced else ""
         self.place = f"namespaces/{{namespace}}/{row.plural}" if row.namespaced else row.plural
-        self.prefix = "".join(word[:1].upper() + word[1:] for word in self.tag.split("_"))
+        self.prefix = "".join(valid_identifier(each, capital=True) for each in (short_group(row.group), row.version))
         self.own = (row.group, row.version, row.kind)
 
     @property
@@ -142,38 +209,56 @@ class _Scene:
         """The path of one object."""
         return f"{self.root}/{self.place}/{{name}}"
 
-    def operation(self, verb: Verb, *, path: str, name: str, kind: Gvk | None = None) -> Operation:
-        """The verb at a path; the kind is the row's own when not given."""
-        kind = kind or self.own
-        meant = {OBJECT: self.row.definition if kind == self.own else self.definition_of.get(kind, "")}
-        meant[LIST] = f"{self.row.definition}List"
+    def operation(self, verb: Verb, *, path: str, name: str, part: Subresource | None = None) -> Operation:
+        """The verb at a path, of the resource or of a subresource."""
+        row = self.row
+        kind = self.own if part is None else (part.group, part.version, part.kind)
+        meant = {OBJECT: row.definition if kind == self.own else self.definition_of.get(kind, "")}
+        meant[LIST] = list_definition(row)
+        of = f" {part.name} of" if part else ""
         return Operation(
             path=path,
             method=verb.method,
-            identifier=f"{verb.identifier}{self.prefix}{name}",
-            description=f"{verb.description} {kind[2]}",
+            identifier=f"{verb.identifier}{self.prefix}{valid_identifier(name, capital=True)}",
+            description=verb.words.format(of=of, article=article(row.kind), kind=row.kind),
             tag=self.tag,
             action=verb.action,
-            kind=kind,
+            kind=self.own if self.custom else kind,
+            owner=row.kind,
             query=verb.query,
             body=meant.get(verb.takes, verb.takes),
             answer=meant.get(verb.gives, verb.gives),
             codes=verb.codes,
-            consumes=verb.consumes if self.row.group in KINDS else tuple(sorted({*verb.consumes} - {STRATEGIC})),
+            consumes=verb.consumes,
             produces=verb.produces,
         )
+
+    def verb(self, name: str, verbs: Mapping[str, Verb]) -> Verb | None:
+        """Return how one of the resource's verbs shows, None if it is not in the table of this kind of path."""
+        if name not in verbs:
+            return None
+        if self.custom:
+            return CUSTOM_VERBS[name]
+        return LISTING_ONLY if name == "list" and "watch" not in self.row.verbs else verbs[name]
+
+
+def list_definition(row: Resource) -> str:
+    """Return the name of the definition of a kind's list."""
+    package, _, _ = row.definition.rpartition(".")
+    return f"{package}.{row.list_kind}"
 
 
 def _whole(scene: _Scene) -> Iterator[Operation]:
     """Operations on all objects, of one namespace and of all."""
     row, named = scene.row, f"{scene.scope}{scene.row.kind}"
-    for name, verb in COLLECTION_VERBS.items():
-        if name in row.verbs:
+    for name in COLLECTION_VERBS:
+        verb = scene.verb(name, COLLECTION_VERBS)
+        if verb and name in row.verbs:
             collection = "Collection" if name == "deletecollection" else ""
             yield scene.operation(verb, path=f"{scene.root}/{scene.place}", name=f"{collection}{named}")
-    if row.namespaced and "list" in row.verbs:
-        yield scene.operation(LISTING, path=f"{scene.root}/{row.plural}", name=f"{row.kind}ForAllNamespaces")
-    if "watch" in row.verbs:
+    if row.namespaced and "list" in row.verbs and (listing := scene.verb("list", COLLECTION_VERBS)):
+        yield scene.operation(listing, path=f"{scene.root}/{row.plural}", name=f"{row.kind}ForAllNamespaces")
+    if "watch" in row.verbs and not scene.custom:
         yield scene.operation(WATCHING, path=f"{scene.root}/watch/{scene.place}", name=f"{named}List")
         if row.namespaced:
             name = f"{row.kind}ListForAllNamespaces"
@@ -183,23 +268,21 @@ def _whole(scene: _Scene) -> Iterator[Operation]:
 def _items(scene: _Scene) -> Iterator[Operation]:
     """Operations on one object."""
     named = f"{scene.scope}{scene.row.kind}"
-    for name, verb in ITEM_VERBS.items():
-        if name in scene.row.verbs:
+    for name in ITEM_VERBS:
+        verb = scene.verb(name, ITEM_VERBS)
+        if verb and name in scene.row.verbs:
             yield scene.operation(verb, path=scene.item, name=named)
-    if "watch" in scene.row.verbs:
+    if "watch" in scene.row.verbs and not scene.custom:
         yield scene.operation(WATCHING_ONE, path=f"{scene.root}/watch/{scene.place}/{{name}}", name=named)
 
 
 def _parts(scene: _Scene, part: Subresource) -> Iterator[Operation]:
     """Operations on a subresource that is an object (or, as a log, at least named after one)."""
     name = f"{scene.scope}{scene.row.kind}{part.name.title()}"
-    for verb in part.verbs:
-        made = scene.operation(
-            SUBRESOURCE_VERBS[verb],
-            path=f"{scene.item}/{part.name}",
-            name=name,
-            kind=(part.group, part.version, part.kind),
-        )
+    verbs = ITEM_VERBS | {"create": CREATE}
+    for verb in (scene.verb(each, verbs) for each in part.verbs):
+        assert verb is not None, "subresources have the verbs of objects"
+        made = scene.operation(verb, path=f"{scene.item}/{part.name}", name=name, part=part)
         if part.name in parameters.SUBRESOURCES:
             made = replace(made, query=parameters.SUBRESOURCES[part.name], answer="", produces=("text/plain", *OBJECTS))
         yield made
@@ -220,6 +303,7 @@ def _connects(scene: _Scene, part: Subresource) -> Iterator[Operation]:
                 tag=scene.tag,
                 action="connect",
                 kind=(part.group, part.version, part.kind),
+                owner=scene.row.kind,
                 query=parameters.SUBRESOURCES[part.name],
                 produces=ANYTHING,
             )

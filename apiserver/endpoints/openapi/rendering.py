@@ -1,15 +1,18 @@
 """Operations and schemas put together into a document, in the dialect of OpenAPI version 2 or 3."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
 from apiserver.api.meta import Obj
 from apiserver.endpoints.openapi.operations import OPTIONS, Operation
-from apiserver.endpoints.openapi.parameters import PARAMETERS, Parameter, path_parameter
+from apiserver.endpoints.openapi.parameters import path_parameter, query_parameter
 from apiserver.endpoints.openapi.schemas import reachable, version_2, version_3
+from apiserver.endpoints.openapi.standard_parameters import Parameter
 
 BEARER = {"type": "apiKey", "description": "Bearer Token authentication", "name": "authorization", "in": "header"}
+CUSTOM: Obj = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
+"""The info of a document of custom resources, which nothing else stands in."""
 UNAUTHORIZED = {"401": {"description": "Unauthorized"}}
 
 
@@ -19,19 +22,24 @@ class Dialect:
 
     Attributes:
         schemas: where references point.
-        schema: (name, definitions) → the definition of that name.
+        schema: (name, definitions, whether it is a custom one) → the definition of that name.
         parameter: (parameter) → how its type is said.
         body: (operation, schema of its body) → what the operation says of it.
         answer: (operation, schema of its answer) → what a response says of it.
-        document: (info, paths, schemas) → the whole.
+        document: (info, paths, schemas) → the whole; the info is empty for a document of custom resources alone.
     """
 
     schemas: str
-    schema: Callable[[str, Mapping[str, Obj]], Obj]
+    schema: Callable[[str, Mapping[str, Obj], bool], Obj]
     parameter: Callable[[Parameter], Obj]
     body: Callable[[Operation, Obj], Obj]
     answer: Callable[[Operation, Obj], Obj]
     document: Callable[[Obj, Obj, Obj], Obj]
+
+
+def _required(operation: Operation) -> Obj:
+    """Return what an operation says of its body: options may be left out, and nothing is said then."""
+    return {} if operation.body == OPTIONS else {"required": True}
 
 
 V2 = Dialect(
@@ -39,7 +47,7 @@ V2 = Dialect(
     schema=version_2,
     parameter=lambda parameter: {"type": parameter.type, "uniqueItems": True},
     body=lambda operation, schema: {
-        "parameters": [{"name": "body", "in": "body", "required": operation.body != OPTIONS, "schema": schema}]
+        "parameters": [{"name": "body", "in": "body", **_required(operation), "schema": schema}]
     },
     answer=lambda _operation, schema: {"schema": schema},
     document=lambda info, paths, schemas: {
@@ -58,7 +66,7 @@ V3 = Dialect(
     body=lambda operation, schema: {
         "requestBody": {
             "content": {kind: {"schema": schema} for kind in operation.consumes},
-            "required": operation.body != OPTIONS,
+            **_required(operation),
         }
     },
     answer=lambda operation, schema: {"content": {kind: {"schema": schema} for kind in operation.produces}},
@@ -66,7 +74,7 @@ V3 = Dialect(
         "openapi": "3.0.0",
         "info": info,
         "paths": paths,
-        "components": {"schemas": schemas, "securitySchemes": {"BearerToken": BEARER}},
+        "components": {"schemas": schemas} | ({} if info == CUSTOM else {"securitySchemes": {"BearerToken": BEARER}}),
     },
 )
 
@@ -76,8 +84,9 @@ def rendered(
     *,
     dialect: Dialect,
     definitions: Mapping[str, Obj],
+    customs: Container[str],
     names: Iterable[str],
-    release: str,
+    info: Obj,
 ) -> Obj:
     """The document of these operations, with the schemas that they reach.
 
@@ -85,28 +94,42 @@ def rendered(
         operations: what it is about.
         dialect: V2 or V3.
         definitions: the release's definitions and those of custom resources.
+        customs: the names of the latter, which are told as they are.
         names: definitions to describe beside those that the operations name.
-        release: "v1.34.0".
+        info: title and version.
     """
-    paths: dict[str, Obj] = {}
+    paths: dict[str, list[Operation]] = {}
     wanted = set(names)
     for operation in operations:
         wanted.update((operation.body, operation.answer))
-        path = paths.setdefault(operation.path, {"parameters": _path_parameters(operation, dialect)})
-        path[operation.method] = _operation(operation, dialect)
-    schemas = {name: dialect.schema(name, definitions) for name in reachable(wanted, definitions)}
-    info = {"title": "Kubernetes", "version": release}
-    return dialect.document(info, {path: paths[path] for path in sorted(paths)}, schemas)
+        paths.setdefault(operation.path, []).append(operation)
+    schemas = {name: dialect.schema(name, definitions, name in customs) for name in reachable(wanted, definitions)}
+    return dialect.document(info, {path: _path_item(paths[path], dialect) for path in sorted(paths)}, schemas)
 
 
-def _operation(operation: Operation, dialect: Dialect) -> Obj:
+def _path_item(operations: list[Operation], dialect: Dialect) -> Obj:
+    """Return a path with its operations; query parameters that all of them have stand beside them, once."""
+    first = operations[0]
+    common = frozenset.intersection(*(frozenset(operation.query) for operation in operations))
+    shared = _path_parameters(first, dialect)
+    shared += [_query_parameter(name, first, dialect) for name in common]
+    item: Obj = {"parameters": _in_order(shared)} if shared else {}
+    return item | {operation.method: _operation(operation, dialect, common) for operation in operations}
+
+
+def _in_order(parameters: list[Obj]) -> list[Obj]:
+    return sorted(parameters, key=lambda parameter: (parameter["name"], parameter["in"]))
+
+
+def _operation(operation: Operation, dialect: Dialect, common: frozenset[str]) -> Obj:
     answer = {"$ref": f"{dialect.schemas}{operation.answer}"} if operation.answer else {"type": "string"}
     said = dialect.answer(operation, answer)
+    own = [_query_parameter(name, operation, dialect) for name in operation.query if name not in common]
     made: Obj = {
         "tags": [operation.tag],
         "description": operation.description,
         "operationId": operation.identifier,
-        "parameters": [_parameter(name, PARAMETERS[name], dialect=dialect) for name in operation.query],
+        "parameters": own,
         "responses": {str(code): {"description": HTTPStatus(code).phrase, **said} for code in operation.codes}
         | UNAUTHORIZED,
     }
@@ -114,7 +137,9 @@ def _operation(operation: Operation, dialect: Dialect) -> Obj:
         made |= {"consumes": list(operation.consumes), "produces": list(operation.produces)}
     if operation.body:
         body = dialect.body(operation, {"$ref": f"{dialect.schemas}{operation.body}"})
-        made |= body | {"parameters": made["parameters"] + body.get("parameters", [])}
+        made |= body | {"parameters": _in_order(own + body.get("parameters", []))}
+    if not made["parameters"]:
+        del made["parameters"]
     if operation.kind:
         made["x-kubernetes-action"] = operation.action
         made["x-kubernetes-group-version-kind"] = dict(zip(("group", "version", "kind"), operation.kind, strict=True))
@@ -122,11 +147,14 @@ def _operation(operation: Operation, dialect: Dialect) -> Obj:
 
 
 def _path_parameters(operation: Operation, dialect: Dialect) -> list[Obj]:
-    kind = operation.kind[2] if operation.kind else ""
     return [
-        _parameter(name, path_parameter(name, kind), dialect=dialect) | {"in": "path", "required": True}
+        _parameter(name, path_parameter(name, operation.owner), dialect=dialect) | {"in": "path", "required": True}
         for name in operation.path_names
     ]
+
+
+def _query_parameter(name: str, operation: Operation, dialect: Dialect) -> Obj:
+    return _parameter(name, query_parameter(name, operation.method), dialect=dialect)
 
 
 def _parameter(name: str, parameter: Parameter, *, dialect: Dialect) -> Obj:

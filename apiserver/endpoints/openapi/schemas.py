@@ -21,7 +21,7 @@ SPECIAL_V3: dict[str, Obj] = {
 """Types that the release's definitions describe for validation only: here as upstream describes them to clients."""
 
 ZEROS: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False}
-STRUCTS = frozenset({"creationTimestamp", "metadata", "spec", "status"})
+STRUCTS = frozenset({"metadata", "spec", "status"})
 """Properties that are no pointers in Go although they may be left out: their default is {}."""
 
 V2_KEYS = frozenset(
@@ -58,15 +58,17 @@ V2_KEYS = frozenset(
 Translation = Callable[[Obj], Obj]
 
 
-def version_2(name: str, definitions: Mapping[str, Obj]) -> Obj:
+def version_2(name: str, definitions: Mapping[str, Obj], custom: bool) -> Obj:  # noqa: FBT001, ARG001 - as version_3
     """A definition as it stands under "definitions" of version 2."""
     found = _own_parts(_plain(_definition(name, definitions)))
     return SPECIAL_V2.get(name) or _schema_v2(found)
 
 
-def version_3(name: str, definitions: Mapping[str, Obj]) -> Obj:
-    """A definition as it stands under "components/schemas" of version 3."""
+def version_3(name: str, definitions: Mapping[str, Obj], custom: bool) -> Obj:  # noqa: FBT001 - a row's attribute
+    """A definition as it stands under "components/schemas" of version 3; custom ones have no types of Go's."""
     found = _own_parts(_plain(_definition(name, definitions)))
+    if custom:
+        return _custom_v3(found)
     return SPECIAL_V3.get(name) or _schema_v3(found)
 
 
@@ -83,25 +85,8 @@ def reachable(names: Iterable[str], definitions: Mapping[str, Obj]) -> list[str]
 
 
 def _definition(name: str, definitions: Mapping[str, Obj]) -> Obj:
-    """The definition; the list of a kind that has none of its own (a custom resource) is made up."""
-    found = definitions.get(name)
-    if found is not None:
-        return found
-    kind = name.removesuffix("List")
-    items = {"$ref": f"{SOURCE}{kind}"} if kind != name and kind in definitions else {"type": "object"}
-    gvks = definitions.get(kind, {}).get("x-kubernetes-group-version-kind", ())
-    return {
-        "description": f"A list of {kind.rpartition('.')[2]} objects.",
-        "type": "object",
-        "required": ["items"],
-        "properties": {
-            "apiVersion": {"type": "string"},
-            "items": {"type": "array", "items": items},
-            "kind": {"type": "string"},
-            "metadata": {"$ref": f"{SOURCE}io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"},
-        },
-        "x-kubernetes-group-version-kind": [gvk | {"kind": f"{gvk['kind']}List"} for gvk in gvks],
-    }
+    """The definition; a kind that the release does not describe is an object."""
+    return definitions.get(name) or {"type": "object"}
 
 
 def _references(value: Any) -> Iterator[str]:
@@ -163,11 +148,18 @@ def _schema_v2(schema: Obj) -> Obj:
 
 
 def _schema_v3(schema: Obj) -> Obj:
-    if "$ref" in schema:
-        rest = {key: value for key, value in schema.items() if key != "$ref"}
-        target = {"$ref": schema["$ref"].replace(SOURCE, "#/components/schemas/", 1)}
-        return rest | {"allOf": [target]} if rest else target
-    return _with_defaults(_children(schema, _schema_v3))
+    return _reference_v3(schema) if "$ref" in schema else _with_defaults(_children(schema, _schema_v3))
+
+
+def _custom_v3(schema: Obj) -> Obj:
+    return _reference_v3(schema) if "$ref" in schema else _children(schema, _custom_v3)
+
+
+def _reference_v3(schema: Obj) -> Obj:
+    """Return a reference, wrapped if something stands beside it, which version 3 does not allow."""
+    rest = {key: value for key, value in schema.items() if key != "$ref"}
+    target = {"$ref": schema["$ref"].replace(SOURCE, "#/components/schemas/", 1)}
+    return rest | {"allOf": [target]} if rest else target
 
 
 def _with_defaults(schema: Obj) -> Obj:
