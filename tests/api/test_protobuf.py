@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.api.protobuf import MalformedError, read_object
+from apiserver.api.protobuf import MalformedError, encode_status, read_object
 from apiserver.api.protobuf.messages import load_messages
 
 
@@ -141,3 +141,21 @@ def test_every_message_of_the_table_compiles() -> None:
     messages = load_messages()
     for message in messages._table:
         assert messages.message(message)(b"") in ({}, [])
+
+
+def test_a_status_is_written_as_go_writes_it_with_what_is_empty() -> None:
+    status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "R", "code": 406}
+    message = b'\n\x06\n\x00\x12\x00\x1a\x00\x12\x07Failure\x1a\x00"\x01R0\x96\x03'
+    kind = b"\n\x0c\n\x02v1\x12\x06Status"
+    assert encode_status(status) == b"k8s\x00" + kind + b"\x12" + bytes([len(message)]) + message + b'\x1a\x00"\x00'
+
+
+def test_the_details_of_a_status_are_written_too() -> None:
+    causes = [{"reason": "R", "message": "M", "field": "f"}, {"message": "N"}]
+    details = {"name": "n", "group": "g", "kind": "k", "uid": "u", "causes": causes, "retryAfterSeconds": 300}
+    status = {"kind": "Status", "apiVersion": "v1", "metadata": {"continue": "c", "remainingItemCount": 2}}
+    raw = encode_status(status | {"details": details, "message": "a" * 200})
+    cause = b'"\x09\n\x01R\x12\x01M\x1a\x01f"\x07\n\x00\x12\x01N\x1a\x00'
+    assert b"\n\x01n\x12\x01g\x1a\x01k" + cause + b"(\xac\x022\x01u" in raw
+    assert b"\n\x09\n\x00\x12\x00\x1a\x01c \x02" in raw
+    assert b"\x1a\xc8\x01" + b"a" * 200 in raw

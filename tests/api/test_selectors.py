@@ -197,3 +197,16 @@ def test_a_wrong_field_selector_is_told_in_upstreams_words(text, message):
 def test_a_field_that_is_not_there_counts_as_empty():
     assert parse_field_selector("spec.nodeName=").matches({"metadata.name": "a"})
     assert not parse_field_selector("spec.nodeName!=").matches({"metadata.name": "a"})
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [("=", []), ("==", []), ("!=", []), ("=,a=b,!=", ["a"]), ("=b", [""]), ("a=", ["a"]), ("a!=", ["a"])],
+)
+def test_a_term_without_field_and_value_is_none(text, kept):
+    assert [term.path for term in parse_field_selector(text).terms] == kept
+
+
+def test_a_key_with_two_slashes_is_called_a_label_key():
+    with pytest.raises(SelectorError, match='Invalid value: "a/b/c": a valid label key must consist of'):
+        parse_label_selector("a/b/c=1")

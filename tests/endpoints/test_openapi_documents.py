@@ -11,6 +11,7 @@ from apiserver.api.builtin import builtin_rows
 from apiserver.api.resources import Resource, ResourceTable, Subresource
 from apiserver.endpoints.openapi.documents import OpenAPI
 from apiserver.endpoints.openapi.gnostic import encode_document
+from apiserver.endpoints.openapi.operations import group_tag
 
 WIDGET = "com.example.v1.Widget"
 WIDGET_SCHEMA = {
@@ -347,3 +348,119 @@ def test_the_protobuf_form_of_an_operation_can_be_read_back():
     assert dig(item, 8, 9, 1, 2, 1, 2, 1, 22, 1) == b"string"
     assert dig(item, 8, 13, 1) == b"x-kubernetes-action"
     assert dig(item, 8, 13, 2, 2) == b'"patch"'
+
+
+def names_of(parameters):
+    return [one["name"] for one in parameters]
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "description"),
+    [
+        ("/api/v1/namespaces/{namespace}/pods/{name}", "get", "read the specified Pod"),
+        ("/api/v1/namespaces/{namespace}/pods/{name}", "patch", "partially update the specified Pod"),
+        ("/api/v1/namespaces/{namespace}/pods", "get", "list or watch objects of kind Pod"),
+        ("/api/v1/namespaces/{namespace}/pods", "delete", "delete collection of Pod"),
+        ("/api/v1/componentstatuses", "get", "list objects of kind ComponentStatus"),
+        ("/api/v1/namespaces/{namespace}/events", "post", "create an Event"),
+        ("/api/v1/namespaces/{namespace}/endpoints", "post", "create Endpoints"),
+        ("/apis/networking.k8s.io/v1/ingressclasses", "post", "create an IngressClass"),
+        ("/api/v1/namespaces/{namespace}/pods/{name}/eviction", "post", "create eviction of a Pod"),
+        (
+            "/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale",
+            "put",
+            "replace scale of the specified Deployment",
+        ),
+        ("/apis/apps/", "get", "get information of a group"),
+        ("/apis/example.com/v1/namespaces/{namespace}/widgets", "get", "list objects of kind Widget"),
+        (
+            "/apis/example.com/v1/namespaces/{namespace}/widgets/{name}/status",
+            "get",
+            "read status of the specified Widget",
+        ),
+    ],
+)
+def test_operations_are_described_as_upstream_does(v2, path, method, description):
+    assert v2["paths"][path][method]["description"] == description
+
+
+def test_what_all_operations_of_a_path_take_stands_beside_them(served, v2):
+    path = "/api/v1/namespaces/{namespace}/configmaps/{name}"
+    for item in (v2["paths"][path], v3_of(served, "api/v1")["paths"][path]):
+        assert names_of(item["parameters"]) == ["name", "namespace", "pretty"]
+        assert "parameters" not in item["get"]
+        assert [name for name in names_of(item["put"]["parameters"]) if name != "body"] == [
+            "dryRun",
+            "fieldManager",
+            "fieldValidation",
+        ]
+    alone = v2["paths"]["/api/v1/configmaps"]
+    assert alone.keys() == {"parameters", "get"}
+    assert {"limit", "watch", "shardSelector"} <= {*names_of(alone["parameters"])}
+
+
+def test_a_patch_says_of_its_manager_that_apply_needs_one(v2):
+    item = v2["paths"]["/api/v1/namespaces/{namespace}/configmaps/{name}"]
+    words = {
+        method: next(one["description"] for one in item[method]["parameters"] if one["name"] == "fieldManager")
+        for method in ("put", "patch")
+    }
+    assert words["patch"].startswith(words["put"])
+    assert "required for apply requests" in words["patch"]
+    assert "required for apply requests" not in words["put"]
+
+
+def test_custom_kinds_are_told_by_a_builder_of_their_own(served):
+    document = v3_of(served, "apis/example.com/v1")
+    assert document["info"] == {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
+    assert document["components"].keys() == {"schemas"}
+    root = "/apis/example.com/v1"
+    assert sorted(document["paths"]) == [
+        f"{root}/namespaces/{{namespace}}/widgets",
+        f"{root}/namespaces/{{namespace}}/widgets/{{name}}",
+        f"{root}/namespaces/{{namespace}}/widgets/{{name}}/status",
+        f"{root}/widgets",
+    ]
+    many, one = (document["paths"][f"{root}/namespaces/{{namespace}}/widgets{tail}"] for tail in ("", "/{name}"))
+    assert "requestBody" not in many["delete"]
+    assert {"watch", "allowWatchBookmarks"} <= {*names_of(many["delete"]["parameters"])}
+    assert many["post"]["requestBody"]["content"].keys() == {"application/json", "application/yaml"}
+    assert many["post"]["requestBody"]["required"] is True
+    assert "required" not in one["delete"]["requestBody"]
+    assert one["patch"]["responses"].keys() == {"200", "401"}
+    assert names_of(one["get"]["parameters"]) == ["resourceVersion"]
+    assert many["get"]["responses"]["200"]["content"].keys() == {"application/json", "application/yaml"}
+
+
+def test_only_types_of_go_have_zero_values_for_defaults(served):
+    schemas = v3_of(served, "apis/example.com/v1")["components"]["schemas"]
+    assert "default" not in named(schemas[WIDGET], "metadata")
+    assert "default" not in named(schemas[f"{WIDGET}List"], "metadata")
+    assert named(schemas[f"{WIDGET}List"], "items")["items"] == {"$ref": f"#/components/schemas/{WIDGET}"}
+    assert schemas[f"{WIDGET}List"]["description"] == "WidgetList is a list of Widget"
+    built_in = v3_of(served, "api/v1")["components"]["schemas"]
+    assert named(built_in["io.k8s.api.core.v1.PodList"], "items")["items"]["default"] == {}
+
+
+@pytest.mark.parametrize(
+    ("group", "version", "tag"),
+    [
+        ("", "v1", "core_v1"),
+        ("rbac.authorization.k8s.io", "v1beta1", "rbacAuthorization_v1beta1"),
+        ("my-shop.example.com", "v1", "myShopExampleCom_v1"),
+        ("1a.example.com", "v1", "AExampleCom_v1"),
+        ("a1b.Example", "v2alpha1", "a1bExample_v2alpha1"),
+        ("apps", "", "apps"),
+    ],
+)
+def test_a_tag_is_the_group_in_camel_case(group, version, tag):
+    assert group_tag(group, version) == tag
+
+
+def test_an_identifier_has_capitals_where_words_begin(definitions):
+    row = replace(widget(), group="x-1.2b.example.com", storage_group="x", kind="Widget", list_kind="Widgetry")
+    served = OpenAPI(ResourceTable([*builtin_rows(definitions), row]), definitions, minor=34)
+    document = v3_of(served, "apis/x-1.2b.example.com/v1")
+    found = document["paths"]["/apis/x-1.2b.example.com/v1/widgets"]["get"]
+    assert found["operationId"] == "listX12bExampleComV1WidgetForAllNamespaces"
+    assert "com.example.v1.Widgetry" in document["components"]["schemas"]

@@ -72,7 +72,8 @@ async def test_the_first_form_that_can_be_had_is_taken(api, accept: str, media: 
 async def test_nothing_acceptable_is_406_and_nothing_is_done(api, accept: str, method: str) -> None:
     body = {"metadata": {"name": "a"}} if method == "POST" else None
     reply = await api.ask(method, CONFIG_MAPS, body, Accept=accept)
-    assert (reply.code, reply.json["reason"]) == (406, "NotAcceptable")
+    assert reply.code == 406
+    assert b"NotAcceptable" in reply.raw
     assert (await api.get(CONFIG_MAPS)).json["items"] == []
 
 
@@ -209,11 +210,12 @@ async def test_warnings_are_quoted(api) -> None:
     assert reply.headers["Warning"] == '299 - "unknown field \\"nonsense\\""'
 
 
-@pytest.mark.parametrize("path", ["/version", "/healthz", "/apis", "/openapi/v3"])
+@pytest.mark.parametrize("path", ["/metrics", "/healthz", "/apis", "/openapi/v3"])
 async def test_head_answers_as_get_does_without_a_body(api, path: str) -> None:
     got, head = await api.get(path), await api.ask("HEAD", path)
     assert (head.code, head.raw) == (200, b"")
-    assert head.headers["Content-Length"] == str(len(got.raw))
+    if path != "/metrics":  # which has changed between the two
+        assert head.headers["Content-Length"] == str(len(got.raw))
 
 
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "TRACE", "PUT"])

@@ -278,3 +278,46 @@ async def test_a_namespace_is_emptied_and_goes(api) -> None:
     assert event["object"]["metadata"]["name"] == "one"
     assert (await api.get("/api/v1/namespaces/one")).code == 404
     assert (await api.get("/api/v1/namespaces/one/configmaps")).json["items"] == []
+
+
+SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+UNREADABLE = "couldn't get version/kind; json parse error: "
+
+
+@pytest.mark.parametrize("path", [A, CONFIG_MAPS])
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"{", f"{UNREADABLE}unexpected end of JSON input"),
+        (b"[1]", f"{UNREADABLE}json: cannot unmarshal array into Go value of type struct {{ APIVersion string "),
+        (b'{"kind": 1}', f"{UNREADABLE}json: cannot unmarshal number into Go struct field .kind of type string"),
+        (b'{"apiVersion": "a/b/c"}', "unexpected GroupVersion string: a/b/c"),
+        (b'{"kind": "Other"}', f'no kind "Other" is registered for version "meta.k8s.io/v1" in scheme "{SCHEME}"'),
+        (
+            b'{"kind": "Pod", "apiVersion": "v1"}',
+            f'no kind "Pod" is registered for version "v1" in scheme "{SCHEME}"',
+        ),
+        (
+            b'{"kind": "PatchOptions", "apiVersion": "v1"}',
+            f'no kind "PatchOptions" is registered for version "v1" in scheme "{SCHEME}"',
+        ),
+        (b'{"kind": "PatchOptions"}', "converting (v1.PatchOptions) to (v1.DeleteOptions): unknown conversion"),
+        (
+            b'{"kind": "CreateOptions", "apiVersion": "v1"}',
+            "converting (v1.CreateOptions) to (v1.DeleteOptions): unknown conversion",
+        ),
+    ],
+)
+async def test_a_body_that_holds_no_options_is_refused_and_nothing_deleted(api, path, body, why) -> None:
+    await api.make("a")
+    refused = await api.delete(path, body)
+    assert (refused.code, refused.json["reason"]) == (400, "BadRequest")
+    assert refused.message.startswith(why)
+    assert (await api.get(A)).code == 200
+
+
+@pytest.mark.parametrize("version", ["v1", "meta.k8s.io/v1", "apps/v1", "example.com/v7"])
+async def test_options_are_the_same_in_every_version(api, version) -> None:
+    await api.make("a")
+    assert (await api.delete(A, {"kind": "DeleteOptions", "apiVersion": version, "dryRun": ["All"]})).code == 200
+    assert (await api.get(A)).code == 200

@@ -184,6 +184,14 @@ async def test_what_a_version_means(api) -> None:
     assert (names(newer), newer.version) == (["a", "b"], second.version)
 
 
+@pytest.mark.parametrize("match", ["", "&resourceVersionMatch=NotOlderThan"])
+async def test_any_version_will_do_means_no_pages_either(api, match: str) -> None:
+    await api.make("a", "b", "c")
+    reply = await api.get(f"{CONFIG_MAPS}?resourceVersion=0&limit=1{match}")
+    assert names(reply) == ["a", "b", "c"]
+    assert reply.json["metadata"].keys() == {"resourceVersion"}
+
+
 async def test_exact_pages_go_on_at_their_version(api) -> None:
     made = await api.make("a", "b", "c", "d")
     past = f"limit=2&resourceVersion={made[2].version}&resourceVersionMatch=Exact"

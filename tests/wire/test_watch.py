@@ -169,7 +169,7 @@ async def test_a_watch_of_metadata_has_nothing_else(api) -> None:
 async def test_a_form_that_cannot_be_streamed_is_not_acceptable(api, accept: str) -> None:
     reply = await api.get(WATCH, Accept=accept)
     assert reply.code == 406
-    assert "NotAcceptable" in reply.text
+    assert b"NotAcceptable" in reply.raw
 
 
 async def test_a_watch_may_prefer_protobuf_and_take_json(api) -> None:
@@ -195,6 +195,23 @@ async def test_older_ways_to_watch(api, path: str, names: list[str]) -> None:
     await api.make("a", "b")
     async with api.watch(path) as watched:
         assert told(await watched.take(len(names))) == [("ADDED", name) for name in names]
+
+
+@pytest.mark.parametrize("version", ["", "&resourceVersion=0"])
+async def test_a_watch_of_what_there_is_goes_on_from_no_list(api, version: str) -> None:
+    refused = await api.get(f"{WATCH}&continue=x{version}")
+    why = "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided"
+    assert (refused.code, refused.message) == (422, f'ListOptions.meta.k8s.io "" is invalid: {why}')
+
+
+@pytest.mark.parametrize("selector", ["metadata.name%3Db", "metadata.name!%3Da", "metadata.namespace%3Ddefault"])
+async def test_who_watches_an_object_by_its_path_selects_it_or_nothing(api, selector: str) -> None:
+    await api.make("a")
+    path = "/api/v1/watch/namespaces/default/configmaps/a"
+    refused = await api.get(f"{path}?fieldSelector={selector}")
+    assert (refused.code, refused.message) == (400, "fieldSelector metadata.name doesn't match requested name")
+    async with api.watch(f"{path}?fieldSelector=metadata.name%3Da&timeoutSeconds=1") as watched:
+        assert [event["object"]["metadata"]["name"] for event in await watched.rest()] == ["a"]
 
 
 async def test_the_prefix_takes_get_alone(api) -> None:
