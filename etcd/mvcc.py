@@ -55,14 +55,12 @@ class Slice:
             for call in parked:
                 call()
 
-    def drop(self, revision: int) -> list[Event]:
+    def drop(self, revision: int) -> None:
         """Take out the events up to and including a revision."""
         end = self.after(revision)
-        gone = self.events[:end]
-        if gone:
-            self.dropped = gone[-1].revision
+        if end:
+            self.dropped = self.events[end - 1].revision
             del self.events[:end]
-        return gone
 
 
 class Cursor:

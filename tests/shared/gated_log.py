@@ -60,6 +60,8 @@ class GatedLog(SqliteLog):
         batch: what the newest commit writes.
         fault: called once instead of the next commit, with its rows; None for no fault.
         sizes: how many rows each commit so far had.
+        probes: how many probes there were.
+        trouble: what probes and compactions raise, None for nothing.
     """
 
     def __init__(self, path: Path) -> None:
@@ -69,6 +71,8 @@ class GatedLog(SqliteLog):
         self.batch: Sequence[Row] = ()
         self.fault: Callable[[Sequence[Row]], None] | None = None
         self.sizes: list[int] = []
+        self.probes = 0
+        self.trouble: Exception | None = None
 
     def append(self, rows: Sequence[Row]) -> None:
         """Write rows once the gates let them pass."""
@@ -81,6 +85,21 @@ class GatedLog(SqliteLog):
         else:
             fault(rows)
         self.after.walk_through()
+
+    def probe(self) -> None:
+        """Probe, or fail."""
+        self.probes += 1
+        self._raise_trouble()
+        super().probe()
+
+    def compact(self, revision: int, live: int) -> None:
+        """Compact, or fail."""
+        self._raise_trouble()
+        super().compact(revision, live)
+
+    def _raise_trouble(self) -> None:
+        if self.trouble is not None:
+            raise self.trouble
 
     def append_to_full_disk(self, rows: Sequence[Row]) -> None:
         """Write rows as far as a disk that is full takes them; as a fault, it raises Unavailable for large ones."""

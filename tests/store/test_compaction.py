@@ -96,5 +96,21 @@ def test_a_log_is_cut_when_it_is_an_eighth_too_long(length, surplus):
     assert Schedule(Limits(age=1, count=800)).surplus(length) == surplus
 
 
-def test_an_event_outlives_its_age_by_a_tenth_at_most():
-    assert Schedule(Limits(age=300, count=1)).interval == 30
+async def test_a_log_that_is_too_long_is_cut_to_its_count(opened):
+    store = await opened("memory://", compact_count=16)
+    for number in range(18):
+        await store.put(f"{POD}{number}", b"")
+    assert len(store._engine.log) == 18, "it may be an eighth too long"
+    await store.put(POD + "x", b"")
+    assert [event.revision for event in store._engine.log] == list(range(4, 20))
+
+
+async def test_a_closed_store_compacts_no_more(opened, url):
+    store = await opened(url)
+    await store.close()
+    assert store._timer.cancelled()
+
+
+@pytest.mark.parametrize(("age", "interval"), [(300, 30), (0.01, 0.001), (0.001, 0.001), (0, 0.001)])
+def test_an_event_outlives_its_age_by_a_tenth_at_most_or_a_millisecond(age, interval):
+    assert Schedule(Limits(age=age, count=1)).interval == interval

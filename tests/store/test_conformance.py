@@ -189,6 +189,22 @@ async def test_a_snapshot_is_recalled_as_it_is_read(store, at):
         await store.recall(PODS, revision=at + 9)
 
 
+async def test_a_whole_snapshot_is_recalled_unless_a_limit_is_given(store, at):
+    await fill(store, "a/1", "a/2", "a/3")
+    assert await store.recall(PODS, revision=at + 2) == store.range(PODS, revision=at + 2)
+
+
+async def test_a_store_says_whether_others_write_to_it_and_whether_keys_go_by_themselves(store, url):
+    is_cluster = url.startswith("http")
+    assert (store.is_shared, store.expires) == (is_cluster, is_cluster)
+
+
+async def test_a_store_says_why_it_does_not_write(store, url):
+    assert store.trouble == ""
+    await store.close()
+    assert url.startswith("http") or store.trouble == "the store is closed"
+
+
 async def test_other_prefixes_writes_leave_a_snapshot_alone(store, at):
     await fill(store, "a/1")
     await store.put("/registry/nodes/n", b"")
@@ -328,6 +344,18 @@ async def test_a_cancelled_watcher_leaves_nothing_parked(store, at):
     waiting.cancel()
     await asyncio.wait([waiting])
     assert store._engine.slice(PODS).parked == set()
+
+
+async def test_a_write_that_wakes_a_watcher_who_has_just_gone_is_made(store, at):
+    waiting = asyncio.ensure_future(store.watch(PODS, after=at).next())
+    await asyncio.sleep(0)
+    write = asyncio.ensure_future(store.put(PODS + "a", b""))
+    waiting.cancel()
+    assert (await write).mod_revision == at + 1
+    waiting = asyncio.ensure_future(store.watch(PODS, after=at + 1).next())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    assert (await store.put(PODS + "a", b"")).mod_revision == at + 2
 
 
 async def test_closing_ends_watches_and_waits_and_refuses_writes(store, at):

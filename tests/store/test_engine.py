@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from etcd.mvcc import Engine
-from etcd.store import Event, KeyValue
+from etcd.store import Compacted, Event, FutureRevision, KeyValue
 
 PODS = "/registry/pods/"
 
@@ -62,3 +62,64 @@ def test_all_events_of_a_transaction_come_in_one_batch(sizes, prefix, after, lim
 def test_a_batch_of_the_usual_size_ends_with_a_whole_transaction():
     batches = batches_of(engine_of([300] * 8), "", 0)
     assert [(len(batch), batch[0].revision, batch[-1].revision) for batch in batches] == [(1200, 1, 4), (1200, 5, 8)]
+
+
+def test_revisions_of_others_move_the_engine_on_and_wake_who_waits_for_them():
+    engine = engine_of([1, 1])
+    woken = []
+    engine.slice("").parked.add(lambda: woken.append("everything"))
+    engine.slice(PODS).parked.add(lambda: woken.append("pods"))
+    for older in (0, 1, 2):
+        engine.advance(older)
+        assert (engine.revision, woken) == (2, []), "nothing has happened"
+    engine.advance(5)
+    assert (engine.revision, woken) == (5, ["everything"])
+    assert engine.watch(PODS, 2).position == 5
+    engine.compact(5)
+    with pytest.raises(Compacted):
+        engine.watch(PODS, 4)
+    with pytest.raises(FutureRevision):
+        engine.compact(6)
+    assert engine.compacted == 5
+
+
+def test_who_is_parked_is_woken_once_and_only_where_something_happens():
+    engine = engine_of([1])
+    woken = []
+    for home in ("", PODS, "/registry/nodes/"):
+        engine.slice(home).parked.add(lambda home=home: woken.append(home))
+    engine.apply(transaction(2, [PODS + "a", PODS + "b"], engine))
+    engine.apply(transaction(3, [PODS + "c"], engine))
+    assert sorted(woken) == ["", PODS]
+    engine.wake_all()
+    assert sorted(woken) == ["", "/registry/nodes/", PODS]
+
+
+def test_who_forgets_all_history_tells_every_watcher_also_of_quiet_directories():
+    engine = engine_of([1, 2])
+    cursors = [engine.watch(prefix, 2) for prefix in ("", PODS, "/registry/nodes/", "/registry/none/")]
+    woken = []
+    for cursor in cursors:
+        cursor.slice.parked.add(lambda cursor=cursor: woken.append(cursor))
+    engine.advance(9)
+    engine.forget()
+    assert len(engine.log) == 0
+    assert set(woken) == set(cursors)
+    for cursor in cursors[:3]:
+        with pytest.raises(Compacted) as caught:
+            cursor.take()
+        assert caught.value.compact_revision == 9
+    assert engine.count(PODS) == 1, "the state stays"
+
+
+def test_snapshots_are_kept_for_their_next_pages_and_only_so_many():
+    engine = engine_of([2] * 12)
+    for revision in range(1, 12):
+        engine.range(PODS, revision=revision)
+    assert list(engine._snapshots) == [(PODS, revision) for revision in range(4, 12)]
+    first = engine.range(PODS, revision=5, limit=1)
+    assert list(engine._snapshots) == [(PODS, revision) for revision in range(4, 12)], "it was still there"
+    engine.apply(transaction(13, [PODS + "1"], engine))
+    assert engine.range(PODS, revision=5, limit=1) == first
+    engine.compact(5)
+    assert engine._snapshots == {}
