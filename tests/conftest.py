@@ -16,6 +16,7 @@ from typing import Any
 import etcd_clusters
 import pytest
 import yaml
+from patience import SECONDS
 
 from controller_manager.runtime.clock import Clock
 
@@ -49,6 +50,13 @@ def shared_etcd(clusters: ModuleType, tmp_path_factory: pytest.TempPathFactory) 
     """An etcd of one member for all tests of this worker; each keeps to a place of its own."""
     with clusters.running(tmp_path_factory.mktemp("etcd")) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def patient_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores over etcd give members all the time they want: a slow machine is no dead one."""
+    for name in ("cluster.PATIENCE", "cluster._CONNECT", "cluster.QUEUE", "gateway.CATCH_UP"):
+        monkeypatch.setattr(f"etcd.{name}", SECONDS / 3)
 
 
 class LoopClock(Clock):
@@ -89,10 +97,6 @@ BINARIES = _binaries()
 def each_binary(request: pytest.FixtureRequest, kubectl_path: str) -> str:
     """The path of every kubectl there is, one after the other."""
     return BINARIES[request.param]
-
-
-SECONDS = 60
-"""How long what is waited for may take, such as a kubectl."""
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 from apiserver.app import serving
 from apiserver.config import Config, check
@@ -26,7 +27,7 @@ def cluster() -> Iterator[Cluster]:
 def namespace(cluster: Cluster) -> str:
     """A namespace of this test's own."""
     trust = ssl.create_default_context(cafile=cluster.ca_file)
-    connection = HTTPSConnection(cluster.url.removeprefix("https://"), context=trust, timeout=30)
+    connection = HTTPSConnection(cluster.url.removeprefix("https://"), context=trust, timeout=SECONDS)
     headers = {"Authorization": f"Bearer {cluster.token}", "Content-Type": "application/json"}
     connection.request("POST", "/api/v1/namespaces", json.dumps({"metadata": {"generateName": "client-"}}), headers)
     made = json.load(connection.getresponse())

@@ -7,6 +7,7 @@ import kr8s
 import kr8s.asyncio
 import pytest
 from kr8s.asyncio.objects import ConfigMap, Deployment, Pod, Secret
+from patience import SECONDS
 
 from mockube import Cluster
 
@@ -94,7 +95,7 @@ async def test_waiting_for_a_condition(api: Any, deployment: dict[str, Any]) -> 
     obj = await made(Deployment, deployment, api)
     condition = {"type": "Available", "status": "True", "reason": "a", "message": "b"}
     await obj.patch({"status": {"conditions": [condition]}}, subresource="status")
-    await obj.wait("condition=Available", timeout=10)
+    await obj.wait("condition=Available", timeout=SECONDS)
 
 
 async def test_version_identity_and_resources(api: Any) -> None:

@@ -34,7 +34,7 @@ def test_a_cluster_takes_it_without_a_warning_and_runs_it(kubectl: Kubectl) -> N
         f"apply --validate=strict -f {MANIFEST}",
         "namespace/mockube created\nservice/mockube created\nstatefulset.apps/mockube created",
     )
-    kubectl.told("-n mockube rollout status statefulset mockube --timeout=60s")
+    kubectl.told("-n mockube rollout status statefulset mockube --timeout=300s")
     kubectl.says("-n mockube get pod mockube-0 -o jsonpath={.status.phase}", "Running")
 
 
@@ -43,7 +43,7 @@ def test_its_containers_are_a_cluster(etcd_path: None, kubectl_at: Callable[...,
     with compose_stack.standing_pod(tmp_path) as stack:
         kubectl = kubectl_at(stack.volume("certificates") / "kubeconfig")
         kubectl.told("create deployment web --image=nginx --replicas=2")
-        kubectl.says("wait deployment web --for=condition=Available --timeout=60s", ".*condition met")
+        kubectl.says("wait deployment web --for=condition=Available --timeout=300s", ".*condition met")
         kubectl.says("exec deployment/web -- echo hello", "hello")
 
 

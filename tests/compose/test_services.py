@@ -13,6 +13,7 @@ from typing import Any
 import compose_stack
 import pytest
 import yaml
+from patience import SECONDS
 from prometheus_client.parser import text_string_to_metric_families
 
 Stack = Any
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.kubectl
 
 def test_a_deployment_becomes_available_by_the_kubeconfig_for_the_host(kubectl: Kubectl) -> None:
     kubectl.says("create deployment web --image=nginx --replicas=3", "deployment.apps/web created")
-    kubectl.says("wait deployment web --for=condition=Available --timeout=60s", "deployment.apps/web condition met")
+    kubectl.says("wait deployment web --for=condition=Available --timeout=300s", "deployment.apps/web condition met")
     kubectl.says("rollout status deployment web", ".*successfully rolled out")
 
 
@@ -36,7 +37,7 @@ def test_there_are_as_many_nodes_as_the_settings_say(kubectl: Kubectl) -> None:
 
 def test_logs_and_exec_find_their_way_from_one_container_to_the_other(kubectl: Kubectl) -> None:
     kubectl.told("run shell --image=nginx")
-    kubectl.told("wait pod shell --for=condition=Ready --timeout=60s")
+    kubectl.told("wait pod shell --for=condition=Ready --timeout=300s")
     kubectl.says("exec shell -- echo hello", "hello")
     kubectl.told("logs shell")
 
@@ -56,7 +57,7 @@ def test_prometheus_gets_metrics_as_its_settings_say(stack: Stack, kubectl: Kube
         context.load_cert_chain(files["cert_file"], files["key_file"])
     (target,) = job["static_configs"][0]["targets"]
     url = f"{job.get('scheme', 'http')}://{stack.here('apiserver', target)}/metrics"
-    with urllib.request.urlopen(url, timeout=30, context=context) as answer:
+    with urllib.request.urlopen(url, timeout=SECONDS, context=context) as answer:
         families = {family.name for family in text_string_to_metric_families(answer.read().decode())}
     wanted = {"kube-apiserver": "apiserver_storage_objects", "kube-controller-manager": "workqueue_adds"}
     assert wanted[job["job_name"]] in families
@@ -65,10 +66,14 @@ def test_prometheus_gets_metrics_as_its_settings_say(stack: Stack, kubectl: Kube
 def test_who_shows_nothing_is_let_in_nowhere(stack: Stack) -> None:
     trust = ssl.create_default_context(cafile=str(stack.volume("certificates") / "pki/ca.crt"))
     with pytest.raises(urllib.error.HTTPError, match="401"):
-        urllib.request.urlopen(f"https://{stack.here('apiserver', 'apiserver:6443')}/api", timeout=30, context=trust)
+        urllib.request.urlopen(
+            f"https://{stack.here('apiserver', 'apiserver:6443')}/api", timeout=SECONDS, context=trust
+        )
     trust = ssl.create_default_context(cafile=str(stack.volume("etcd-certificates") / "pki/ca.crt"))
     with pytest.raises((urllib.error.URLError, ssl.SSLError, ConnectionError)):
-        urllib.request.urlopen(f"https://{stack.here('apiserver', 'etcd:2379')}/version", timeout=30, context=trust)
+        urllib.request.urlopen(
+            f"https://{stack.here('apiserver', 'etcd:2379')}/version", timeout=SECONDS, context=trust
+        )
 
 
 def test_what_the_servers_authority_has_signed_does_not_open_etcd(stack: Stack) -> None:
@@ -76,7 +81,9 @@ def test_what_the_servers_authority_has_signed_does_not_open_etcd(stack: Stack) 
     pki = stack.volume("certificates") / "pki"
     trust.load_cert_chain(pki / "admin.crt", pki / "admin.key")
     with pytest.raises((urllib.error.URLError, ssl.SSLError, ConnectionError)):
-        urllib.request.urlopen(f"https://{stack.here('apiserver', 'etcd:2379')}/version", timeout=30, context=trust)
+        urllib.request.urlopen(
+            f"https://{stack.here('apiserver', 'etcd:2379')}/version", timeout=SECONDS, context=trust
+        )
 
 
 def files(folder: Path) -> Iterator[Path]:
@@ -114,4 +121,4 @@ def test_after_a_stop_and_a_start_everything_is_as_it_was(stack: Stack, kubectl:
     assert after == before
     kubectl.says("get configmap kept -o jsonpath={.data.a}", "b")
     kubectl.told("create deployment later --image=nginx")
-    kubectl.says("wait deployment later --for=condition=Available --timeout=60s", ".*condition met")
+    kubectl.says("wait deployment later --for=condition=Available --timeout=300s", ".*condition met")

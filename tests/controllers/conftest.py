@@ -15,6 +15,7 @@ from typing import Any
 import aiohttp
 import pytest
 from lagging_cluster import answers_to
+from patience import SECONDS
 
 from apiserver.api.errors import ApiError
 from controller_manager.planning.profile import NEWEST
@@ -39,8 +40,6 @@ from mockube import Cluster
 NOW = 1_800_000_000.0
 """2027-01-15T08:00:00Z: the time on the stage."""
 PODS = "/api/v1/namespaces/default/pods"
-SECONDS = 20
-"""After which a test that waits for something has failed."""
 
 
 @dataclass

@@ -111,7 +111,7 @@ def test_the_example_works_on_a_cluster(example, monkeypatch, kubectl_path: str)
     monkeypatch.setattr("controller_manager.config.CONTROLLERS", {"welcome": example.SPEC})
     with Cluster(nodes=1) as cluster:
         kubectl = [kubectl_path, "--kubeconfig", str(cluster.kubeconfig), "--namespace=default"]
-        watch = [*kubectl, "wait", "--for=create", "configmap/welcome", "--timeout=30s"]
+        watch = [*kubectl, "wait", "--for=create", "configmap/welcome", "--timeout=300s"]
         subprocess.run(watch, check=True, capture_output=True)
         told = subprocess.run([*kubectl, "get", "configmap", "welcome", "-o", "jsonpath={.data.text}"],
                               check=True, capture_output=True, text=True).stdout  # fmt: skip

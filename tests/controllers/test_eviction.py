@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 import pytest
+from patience import SECONDS
 
 from apiserver.api.errors import ApiError
 from apiserver.app import serving
@@ -69,7 +70,7 @@ class Cluster:
 
         cache.listen(look)
         look()
-        return await asyncio.wait_for(found, 20)
+        return await asyncio.wait_for(found, SECONDS)
 
 
 @pytest.fixture

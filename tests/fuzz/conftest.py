@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 import yaml
 from hypothesis import HealthCheck, Phase, settings
+from patience import SECONDS
 
 from apiserver.app import serving
 from apiserver.config import Config, check
@@ -45,7 +46,7 @@ class Bare:
 
     def _exchange(self, method: str, whole: bytes) -> Answer:
         if self.connection is None:
-            self.connection, self.buffer = socket.create_connection((self.host, self.port), timeout=30), b""
+            self.connection, self.buffer = socket.create_connection((self.host, self.port), timeout=SECONDS), b""
         try:
             with suppress(BrokenPipeError):  # refused before all of it was read: the answer is there
                 self.connection.sendall(whole)

@@ -9,6 +9,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from patience import SECONDS
 
 from apiserver.app import serving
 from apiserver.config import Config, check
@@ -85,7 +86,7 @@ async def test_odd_watches(tmp_path: Path, complaints: Any) -> None:
     ):
         watches = [watched(session, *request(choice)) for _ in range(WATCHES)]
         writes = [write(session, number) for number in range(100)]
-        async with asyncio.timeout(45):
+        async with asyncio.timeout(SECONDS):
             found = await asyncio.gather(*watches, *writes)
         assert {200, 400, 404, 406, 422, 504} <= {*found[:WATCHES]}, f"FUZZ_SEED={SEED}"
         async with session.get("/readyz") as ready:

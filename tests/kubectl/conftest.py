@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 from mockube.cluster import Cluster
-
-SECONDS = 30
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

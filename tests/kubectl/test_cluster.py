@@ -7,6 +7,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from patience import SECONDS
 
 SAID: list[tuple[str, str]] = [
     ("version", r"Client Version: .*Server Version: .*v1\.\d+\.0.*"),
@@ -82,7 +83,7 @@ def test_a_proxy_passes_requests_on(reader: Any) -> None:
     process = reader.start("proxy --port=0")
     try:
         address = process.stdout.readline().rpartition(" ")[2].strip()
-        with urllib.request.urlopen(f"http://{address}/api/v1/namespaces/default", timeout=30) as answer:
+        with urllib.request.urlopen(f"http://{address}/api/v1/namespaces/default", timeout=SECONDS) as answer:
             assert json.load(answer)["metadata"]["name"] == "default"
     finally:
         process.terminate()

@@ -5,6 +5,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 Kubectl = Any
 COLUMNS = """
@@ -91,7 +92,7 @@ def _defined(kubectl: Kubectl) -> Toys:
     toys = Toys(kubectl)
     toys.says("apply -f -", "customresourcedefinition.apiextensions.k8s.io/gadgets.OURS created", DEFINITION)
     crd = toys.text("crd/gadgets.OURS")
-    toys.says(f"wait {crd} --for=condition=Established --timeout=30s", "customresourcedefinition.*/.* condition met")
+    toys.says(f"wait {crd} --for=condition=Established --timeout=300s", "customresourcedefinition.*/.* condition met")
     return toys
 
 
@@ -217,7 +218,7 @@ def test_it_is_described(toys: Toys) -> None:
 def test_it_is_waited_for_watched_and_scaled(toys: Toys) -> None:
     name = f"gadgets.{toys.group}"
     toys.told("create -f -", GADGET)
-    waiting = toys.kubectl.start(f"wait {name}/g --for=jsonpath={{.status.phase}}=Ready --timeout=60s")
+    waiting = toys.kubectl.start(f"wait {name}/g --for=jsonpath={{.status.phase}}=Ready --timeout=300s")
     watching = toys.kubectl.start(f"get {name} -w --no-headers --output-watch-events")
     assert watching.stdout.readline().split()[:3] == ["ADDED", "g", "2"]
     toys.says(
@@ -225,7 +226,7 @@ def test_it_is_waited_for_watched_and_scaled(toys: Toys) -> None:
         "gadget.OURS/g patched",
     )
     assert watching.stdout.readline().split()[:4] == ["MODIFIED", "g", "2", "Ready"]
-    out, _ = waiting.communicate(timeout=60)
+    out, _ = waiting.communicate(timeout=SECONDS)
     assert out == f"gadget.{toys.group}/g condition met\n"
     toys.says(f"scale {name} g --replicas=4", "gadget.OURS/g scaled")
     assert watching.stdout.readline().split()[:3] == ["MODIFIED", "g", "4"]

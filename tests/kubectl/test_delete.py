@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 GONE: list[tuple[str, str]] = [
     ("delete pod p", 'pod "p" deleted.*'),
@@ -84,7 +85,7 @@ def test_a_finalizer_keeps_an_object_until_it_is_taken_away(kubectl: Any) -> Non
 
     kubectl.told("""patch cm kept --type=merge -p '{"metadata":{"finalizers":null}}'""")
 
-    assert deleting.wait(timeout=30) == 0
+    assert deleting.wait(timeout=SECONDS) == 0
     deleting.communicate()
 
 

@@ -63,7 +63,7 @@ def test_a_node_is_drained_of_its_pods(node: Any) -> None:
     )
     node.refuses(f"drain {name}", rf".*cannot delete.* Pods that declare no controller.*{node.namespace}/p.*")
     node.says(
-        f"drain {name} --force --grace-period=0 --timeout=10s",
+        f"drain {name} --force --grace-period=0 --timeout=300s",
         rf"node/{name} (already )?cordoned\n.*evicting pod {node.namespace}/p\npod/p evicted\nnode/{name} drained.*",
     )
     node.refuses("get pod p", r'Error from server \(NotFound\): pods "p" not found')

@@ -5,6 +5,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 
 @contextmanager
@@ -55,10 +56,10 @@ def test_a_watch_with_a_selector_sees_who_comes_and_goes(kubectl: Any) -> None:
 
 
 WAITED: list[tuple[str, str]] = [
-    ("wait --for=jsonpath={.status.phase}=Pending pod/p --timeout=5s", "pod/p condition met"),
-    ("wait --for=jsonpath={.spec.restartPolicy} pod/p --timeout=5s", "pod/p condition met"),
-    ("wait --for=create pod/p --timeout=5s", "pod/p condition met"),
-    ("wait --for=delete pod/nobody --timeout=5s", ""),
+    ("wait --for=jsonpath={.status.phase}=Pending pod/p --timeout=300s", "pod/p condition met"),
+    ("wait --for=jsonpath={.spec.restartPolicy} pod/p --timeout=300s", "pod/p condition met"),
+    ("wait --for=create pod/p --timeout=300s", "pod/p condition met"),
+    ("wait --for=delete pod/nobody --timeout=300s", ""),
 ]
 
 
@@ -90,9 +91,9 @@ def test_what_does_not_come_is_waited_for_in_vain(kubectl: Any, line: str, says:
 
 def test_what_comes_is_waited_for(kubectl: Any) -> None:
     kubectl.told("run p --image=nginx")
-    waiting = kubectl.start("wait --for=condition=Ready pod/p --timeout=30s")
+    waiting = kubectl.start("wait --for=condition=Ready pod/p --timeout=300s")
     ready = '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}'
 
     kubectl.told(f"patch pod p --subresource=status --type=merge -p '{ready}'")
 
-    assert waiting.communicate(timeout=30)[0] == "pod/p condition met\n"
+    assert waiting.communicate(timeout=SECONDS)[0] == "pod/p condition met\n"

@@ -20,11 +20,11 @@ from typing import Any
 import aiohttp
 import pytest
 import yaml
+from patience import SECONDS
 
 from mockube.cluster import Cluster
 
 Kubectl = Any
-SECONDS = 60
 
 
 class Accidents(logging.Handler):

@@ -54,11 +54,11 @@ def test_what_has_to_go_first_holds_the_deployment(web: Kubectl) -> None:
     web.says("delete deployment web --cascade=foreground --wait=false", 'deployment.apps "web" deleted.*')
     for name in web.told("get pods -o name").split():
         if name != pod:
-            web.told(f"wait {name} --for=delete --timeout=30s")
+            web.told(f"wait {name} --for=delete --timeout=300s")
     marked = "get deployments,replicasets -o 'jsonpath={.items[*].metadata.finalizers}'"
     assert web.told(marked) == '["foregroundDeletion"] ["foregroundDeletion"]'
     web.told(f"""patch {pod} --type=merge --patch='{{"metadata": {{"finalizers": null}}}}'""")
-    web.told("wait deployment/web --for=delete --timeout=30s")
+    web.told("wait deployment/web --for=delete --timeout=300s")
 
 
 def test_in_the_background_the_deployment_goes_first(web: Kubectl) -> None:
@@ -93,7 +93,7 @@ def test_a_set_that_is_deleted_comes_again_and_a_pod_too(web: Kubectl) -> None:
     assert len(after) == 4
     assert not after & before
     web.told("delete pods --all")
-    web.told("wait deployment/web --for=jsonpath={.status.readyReplicas}=3 --timeout=30s")
+    web.told("wait deployment/web --for=jsonpath={.status.readyReplicas}=3 --timeout=300s")
     assert len(_made(web) & after) == 1, "the ReplicaSet"
 
 
@@ -123,7 +123,7 @@ def test_nothing_is_made_in_a_namespace_that_goes(web: Kubectl) -> None:
         f"create configmap more -n {name}",
         f".*forbidden: unable to create new content in namespace {name} because it is being terminated",
     )
-    web.told(f"wait pods --all -n {name} --for=jsonpath={{.metadata.deletionGracePeriodSeconds}}=30 --timeout=30s")
+    web.told(f"wait pods --all -n {name} --for=jsonpath={{.metadata.deletionGracePeriodSeconds}}=30 --timeout=300s")
     web.says(f"get namespace {name} --no-headers", rf"{name} +Terminating +\d+s")
     web.told(f"delete pods --all -n {name} --grace-period=0 --force")
-    web.told(f"wait namespace/{name} --for=delete --timeout=30s")
+    web.told(f"wait namespace/{name} --for=delete --timeout=300s")

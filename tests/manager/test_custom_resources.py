@@ -38,7 +38,7 @@ class Things:
         self.group = f"g{next(numbers)}.example.com"
         for plural, scope in (("places", "Cluster"), ("things", "Namespaced")):
             kubectl.told("create -f -", definition(self.group, plural, scope))
-            kubectl.told(f"wait crd/{plural}.{self.group} --for=condition=Established --timeout=30s")
+            kubectl.told(f"wait crd/{plural}.{self.group} --for=condition=Established --timeout=300s")
 
     def make(self, kind: str, name: str, *owners: Any, **more: Any) -> str:
         """An object, of which others may be owners: (kind, name) of each; gives its name for kubectl."""
@@ -62,7 +62,7 @@ class Things:
     def gone(self, *names: str) -> None:
         """Wait until all of them are gone."""
         for name in names:
-            self.kubectl.told(f"wait {name} --for=delete --timeout=30s")
+            self.kubectl.told(f"wait {name} --for=delete --timeout=300s")
 
     def there(self, name: str) -> Any:
         """The object, which is there."""
@@ -180,13 +180,13 @@ def test_a_kind_that_comes_and_goes_again_and_again_is_followed(things: Things) 
         things.gone(owned)
         things.kubectl.told(f"delete crd things.{things.group}")
         things.kubectl.told("create -f -", definition(things.group, "things", "Namespaced"))
-        things.kubectl.told(f"wait crd/things.{things.group} --for=condition=Established --timeout=30s")
+        things.kubectl.told(f"wait crd/things.{things.group} --for=condition=Established --timeout=300s")
 
 
 def test_a_kind_whose_scope_changes_by_a_new_definition_is_followed(things: Things) -> None:
     things.kubectl.told(f"delete crd things.{things.group}")
     things.kubectl.told("create -f -", definition(things.group, "things", "Cluster"))
-    things.kubectl.told(f"wait crd/things.{things.group} --for=condition=Established --timeout=30s")
+    things.kubectl.told(f"wait crd/things.{things.group} --for=condition=Established --timeout=300s")
     owner = things.make("Places", "owner")
     owned = things.make("Things", "a", ("Places", "owner"))
     things.kubectl.told(f"delete {owner}")

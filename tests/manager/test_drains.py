@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 Kubectl = Any
 Write = Callable[..., str]
@@ -50,14 +51,14 @@ def test_a_closed_node_gets_no_pods_until_it_is_open(opened: Kubectl, deployment
 def test_a_pod_that_no_node_takes_says_why_and_waits(opened: Kubectl) -> None:
     opened.told("cordon node-1 node-2 node-3")
     opened.told("run lone --image=nginx:1")
-    opened.told("wait pod/lone --for=condition=PodScheduled=false --timeout=30s")
+    opened.told("wait pod/lone --for=condition=PodScheduled=false --timeout=300s")
     opened.says("get pod lone --no-headers", r"lone +0/1 +Pending +0 +\d+s")
     opened.says(
         "events --for pod/lone --no-headers",
         r"\S+ +Warning +FailedScheduling +Pod/lone +0/3 nodes are available: 3 node\(s\) were unschedulable\. .*",
     )
     opened.told("uncordon node-2")
-    opened.told("wait pod/lone --for=condition=Ready --timeout=30s")
+    opened.told("wait pod/lone --for=condition=Ready --timeout=300s")
     assert on(opened, "node-2") == ["lone"]
 
 
@@ -81,7 +82,7 @@ def test_a_drain_waits_until_the_budget_allows_it(opened: Kubectl, deployment: W
         "create poddisruptionbudget web --selector=app=web --min-available=3",
         "poddisruptionbudget.policy/web created",
     )
-    opened.told("wait pdb/web --for=jsonpath={.status.currentHealthy}=3 --timeout=30s")
+    opened.told("wait pdb/web --for=jsonpath={.status.currentHealthy}=3 --timeout=300s")
     opened.says("get pdb web --no-headers", r"web +3 +N/A +0 +\d+s")
     [pod] = on(opened, "node-1")
     drain = opened.start("drain node-1")
@@ -89,7 +90,7 @@ def test_a_drain_waits_until_the_budget_allows_it(opened: Kubectl, deployment: W
     assert re.fullmatch(VIOLATES.format(pod=pod, namespace=opened.namespace) + "\n", said), said
     assert on(opened, "node-1") == [pod]
     opened.told("scale deployment/web --replicas=4")
-    out, err = drain.communicate(timeout=30)
+    out, err = drain.communicate(timeout=SECONDS)
     assert (drain.returncode, err) == (0, "")
     assert out.splitlines()[-2:] == [f"pod/{pod} evicted", "node/node-1 drained"]
     opened.says("get pdb web --no-headers", r"web +3 +N/A +[01] +\d+s")
@@ -99,7 +100,7 @@ def test_a_drain_that_the_budget_never_allows_gives_up_at_its_time(opened: Kubec
     opened.told("apply -f -", deployment(replicas=3))
     opened.told("rollout status deployment/web")
     opened.told("create poddisruptionbudget web --selector=app=web --max-unavailable=0")
-    opened.told("wait pdb/web --for=jsonpath={.status.currentHealthy}=3 --timeout=30s")
+    opened.told("wait pdb/web --for=jsonpath={.status.currentHealthy}=3 --timeout=300s")
     opened.refuses("drain node-1 --timeout=1s", r".*There are pending nodes to be drained:\n node-1\n.*timeout.*")
     assert len(on(opened, "node-1")) == 1
 
@@ -107,7 +108,7 @@ def test_a_drain_that_the_budget_never_allows_gives_up_at_its_time(opened: Kubec
 def test_pods_that_nobody_would_make_again_stop_a_drain(opened: Kubectl) -> None:
     pod = {"nodeName": "node-1", "containers": [{"name": "main", "image": "nginx:1"}]}
     opened.told("run lone --image=nginx:1 --overrides=" + json.dumps(json.dumps({"spec": pod})))
-    opened.told("wait pod/lone --for=condition=Ready --timeout=30s")
+    opened.told("wait pod/lone --for=condition=Ready --timeout=300s")
     opened.refuses("drain node-1", r".*Pods that declare no controller \(use --force to override\): .*/lone.*")
     assert on(opened, "node-1") == ["lone"]
     opened.says("drain node-1 --force", r".*pod/lone evicted\nnode/node-1 drained.*")

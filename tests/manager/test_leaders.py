@@ -95,7 +95,7 @@ def births() -> Iterator[Callable[[Kubectl], Births]]:
 
 def rolled_out(kubectl: Kubectl, images: dict[str, int]) -> None:
     """The Deployment "web" comes to its end with as many ReplicaSets as templates, and revisions in order."""
-    kubectl.says("rollout status deployment/web --timeout=50s", '.*deployment "web" successfully rolled out')
+    kubectl.says("rollout status deployment/web --timeout=300s", '.*deployment "web" successfully rolled out')
     sets = json.loads(kubectl.told("get replicasets -o json"))["items"]
     found = {each["spec"]["template"]["spec"]["containers"][0]["image"]: each["spec"]["replicas"] for each in sets}
     assert (found, len(sets)) == (images, len(images))

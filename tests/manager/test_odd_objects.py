@@ -22,6 +22,7 @@ from typing import Any
 import aiohttp
 import pytest
 import yaml
+from patience import SECONDS
 
 Write = Callable[..., str]
 
@@ -303,7 +304,7 @@ async def test_nothing_odd_stops_the_controllers(
         await attack.take_nodes_away()
         made = {plural for what, plural, code in attack.answers if (what, code) == ("make", 201)}
         assert made == {*KINDS}, "of some kind the server takes nothing of what is made here"
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS):
             await come_up(session, deployment(replicas=6), stateful_set(replicas=3))
     assert await busy_queues(url) == {}
     codes = (await counts_at(url)).codes

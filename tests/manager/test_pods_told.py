@@ -24,7 +24,7 @@ def first(kubectl: Kubectl, line: str, pattern: str) -> str:
 
 def test_a_pod_that_runs_is_told_of_from_its_binding_on(kubectl: Kubectl) -> None:
     kubectl.says("run web --image=nginx:1 --port=80 --labels=app=web", "pod/web created")
-    kubectl.says("wait pod/web --for=condition=Ready --timeout=30s", "pod/web condition met")
+    kubectl.says("wait pod/web --for=condition=Ready --timeout=300s", "pod/web condition met")
     first(kubectl, "get events --watch --no-headers", r" Started ")
     kubectl.says(
         "describe pod web",
@@ -71,14 +71,14 @@ def test_an_image_that_is_not_there_is_told_of_and_can_be_put_right(kubectl: Kub
         rf".*{failed}Error: ImagePullBackOff.*",
     )
     kubectl.told("set image deployment/web main=nginx:1.16.1")
-    kubectl.told("rollout status deployment/web --timeout=30s")
+    kubectl.told("rollout status deployment/web --timeout=300s")
 
 
 def test_a_pod_that_asks_for_too_much_waits_and_says_why(kubectl: Kubectl) -> None:
     spec = {"containers": [{"name": "main", "image": "nginx:1", "resources": {"requests": {"cpu": "1000"}}}]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "big"}, "spec": spec}
     kubectl.told("create -f -", json.dumps(pod))
-    kubectl.told("wait pod/big --for=condition=PodScheduled=false --timeout=30s")
+    kubectl.told("wait pod/big --for=condition=PodScheduled=false --timeout=300s")
     told = first(kubectl, "get events --watch --no-headers", "FailedScheduling")
     assert re.search(r"Warning +FailedScheduling +pod/big +0/3 nodes are available: 3 Insufficient cpu\. ", told)
     kubectl.says("get pod big --no-headers", r"big +0/1 +Pending +0 +\d+s")
@@ -91,6 +91,6 @@ def test_init_containers_come_before_the_others_and_one_after_the_other(kubectl:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "slow"}, "spec": spec}
     kubectl.told("create -f -", json.dumps(pod))
     first(kubectl, watch, r"slow +0/1 +Init:[01]/2 ")
-    kubectl.says("wait pod/slow --for=condition=Ready --timeout=30s", "pod/slow condition met")
+    kubectl.says("wait pod/slow --for=condition=Ready --timeout=300s", "pod/slow condition met")
     states = kubectl.told("get pod slow -o 'jsonpath={.status.initContainerStatuses[*].state.terminated.reason}'")
     assert states == "Completed Completed"

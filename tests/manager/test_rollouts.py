@@ -35,7 +35,7 @@ def replica_sets(kubectl: Kubectl) -> dict[str, int]:
 def until(kubectl: Kubectl, **wanted: int) -> None:
     """Wait for numbers in the status of the Deployment "web"."""
     for field, number in wanted.items():
-        kubectl.told(f"wait deployment/web --for=jsonpath={{.status.{field}}}={number} --timeout=30s")
+        kubectl.told(f"wait deployment/web --for=jsonpath={{.status.{field}}}={number} --timeout=300s")
 
 
 def observed(kubectl: Kubectl) -> Any:
@@ -137,7 +137,7 @@ def test_what_gets_ready_after_the_deadline_is_well_in_the_end(kubectl: Kubectl,
     late = {"mockube.io/ready-after": "5s"}
     kubectl.told("apply -f -", deployment(annotations=late, progressDeadlineSeconds=1))
     kubectl.refuses("rollout status deployment/web", r".*exceeded its progress deadline")
-    kubectl.told("wait deployment/web --for=condition=Available --timeout=30s")
+    kubectl.told("wait deployment/web --for=condition=Available --timeout=300s")
     kubectl.says("rollout status deployment/web", ROLLED_OUT)
     assert progressing(kubectl) == ("True", "NewReplicaSetAvailable")
 
@@ -149,7 +149,7 @@ def test_recreate_waits_until_the_last_old_pod_is_gone(kubectl: Kubectl, deploym
     kubectl.told("apply -f -", deployment(annotations=slow, **recreate))
     kubectl.says("rollout status deployment/web", ROLLED_OUT)
     kubectl.told("apply -f -", deployment(image="nginx:2", **recreate))
-    kubectl.told("wait deployment/web --for=condition=Available=false --timeout=30s")
+    kubectl.told("wait deployment/web --for=condition=Available=false --timeout=300s")
     kubectl.says(
         "get pods --no-headers", r"web-(\w+)-\w+ +1/1 +Terminating +0 +\d+s\nweb-\1-\w+ +1/1 +Terminating +0 +\d+s"
     )
@@ -215,7 +215,7 @@ def test_history_is_as_long_as_its_limit(kubectl: Kubectl, deployment: Write) ->
     for image in ("nginx:1", "nginx:2", "nginx:3"):
         kubectl.told("apply -f -", deployment(image=image, revisionHistoryLimit=0))
         kubectl.says("rollout status deployment/web", ROLLED_OUT)
-    kubectl.told("wait replicaset -l app=web --for=jsonpath={.spec.replicas}=1 --timeout=30s")
+    kubectl.told("wait replicaset -l app=web --for=jsonpath={.spec.replicas}=1 --timeout=300s")
     assert replica_sets(kubectl) == {"nginx:3": 1}
     kubectl.refuses("rollout undo deployment/web", 'error: no rollout history found for deployment "web"')
 
@@ -310,7 +310,7 @@ def test_a_change_of_size_in_a_rollout_is_shared_between_old_and_new(kubectl: Ku
     until(kubectl, replicas=56)
     assert replica_sets(kubectl) == {"nginx:1": 34, "nginx:2": 22}
     kubectl.says("scale deployment/web --replicas=0", "deployment.apps/web scaled")
-    kubectl.told("wait pods --all --for=delete --timeout=30s")
+    kubectl.told("wait pods --all --for=delete --timeout=300s")
     assert replica_sets(kubectl) == {"nginx:1": 0, "nginx:2": 0}
     kubectl.told("scale deployment/web --replicas=6")
     until(kubectl, replicas=6)

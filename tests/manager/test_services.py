@@ -12,7 +12,7 @@ Write = Callable[..., str]
 OF_WEB = "-l kubernetes.io/service-name=web"
 ADDRESSES = "{.subsets[*].addresses[*].ip}"
 IN_SLICE = "{.endpoints[*].addresses[0]}"
-TIMEOUT = "--timeout=30s"
+TIMEOUT = "--timeout=300s"
 
 
 def awaited(kubectl: Kubectl, what: str, path: str, right: Callable[[list[str]], bool]) -> list[str]:
@@ -64,7 +64,7 @@ def test_many_pods_need_more_slices_and_the_first_one_stays(web: Kubectl) -> Non
     awaited(web, f"endpointslices {OF_WEB}", IN_SLICE, lambda found: len(found) == 3)
     [name] = web.told(f"get endpointslices {OF_WEB} -o name").split()
     web.told("scale deployment web --replicas=150")
-    web.told("rollout status deployment/web --timeout=60s")
+    web.told("rollout status deployment/web --timeout=300s")
     pods = sorted(web.told("get pods -o 'jsonpath={.items[*].status.podIP}'").split())
     assert sorted(awaited(web, "endpoints web", ADDRESSES, lambda found: len(found) == 150)) == pods
     slices = {each["metadata"]["name"]: each["endpoints"] for each in awaited_slices(web, 150)}

@@ -31,7 +31,7 @@ def revisions(kubectl: Kubectl) -> list[str]:
 def until(kubectl: Kubectl, **wanted: Any) -> None:
     """Wait for what the status of the StatefulSet "db" says."""
     for field, value in wanted.items():
-        kubectl.told(f"wait statefulset/db --for=jsonpath={{.status.{field}}}={value} --timeout=30s")
+        kubectl.told(f"wait statefulset/db --for=jsonpath={{.status.{field}}}={value} --timeout=300s")
 
 
 def observed(kubectl: Kubectl) -> Any:
@@ -41,7 +41,7 @@ def observed(kubectl: Kubectl) -> Any:
 
 
 def ready(kubectl: Kubectl, *names: str) -> None:
-    kubectl.told(f"wait {' '.join(f'pod/{name}' for name in names)} --for=condition=Ready --timeout=30s")
+    kubectl.told(f"wait {' '.join(f'pod/{name}' for name in names)} --for=condition=Ready --timeout=300s")
 
 
 def rolls(kubectl: Kubectl, *, count: int = 3, partitioned: int = 0) -> None:
@@ -172,7 +172,7 @@ def test_a_partition_keeps_those_below_it(kubectl: Kubectl, stateful_set: Write)
         kubectl.told("apply -f -", stateful_set(replicas=3, image=image, updateStrategy=strategy))
 
     partition(2, "postgres:1")
-    kubectl.told("wait pod/db-2 --for=create --timeout=30s")
+    kubectl.told("wait pod/db-2 --for=create --timeout=300s")
     ready(kubectl, "db-2")
     partition(2)
     rolls(kubectl, partitioned=1)
@@ -180,7 +180,7 @@ def test_a_partition_keeps_those_below_it(kubectl: Kubectl, stateful_set: Write)
     status = observed(kubectl)
     assert [status["currentRevision"], status["updateRevision"]] == revisions(kubectl)
     kubectl.told("delete pod db-0 db-2")
-    kubectl.told("wait pod/db-2 --for=create --timeout=30s")
+    kubectl.told("wait pod/db-2 --for=create --timeout=300s")
     ready(kubectl, "db-0", "db-2")
     assert pods(kubectl) == {"db-0": "postgres:1", "db-1": "postgres:1", "db-2": "postgres:2"}
     partition(1)
@@ -290,10 +290,10 @@ def test_claims_go_with_pods_and_sets_that_say_so(kubectl: Kubectl, stateful_set
     rolls(kubectl, count=2)
     before = volumes(kubectl)
     kubectl.told("scale statefulset db --replicas=1")
-    kubectl.told("wait pvc/data-db-1 --for=delete --timeout=30s")
+    kubectl.told("wait pvc/data-db-1 --for=delete --timeout=300s")
     kubectl.told("scale statefulset db --replicas=2")
     until(kubectl, readyReplicas=2)
     after = volumes(kubectl)
     assert (after["data-db-0"], after["data-db-1"] != before["data-db-1"]) == (before["data-db-0"], True)
     kubectl.told("delete statefulset db")
-    kubectl.told("wait pvc/data-db-0 pvc/data-db-1 --for=delete --timeout=30s")
+    kubectl.told("wait pvc/data-db-0 pvc/data-db-1 --for=delete --timeout=300s")

@@ -8,7 +8,7 @@ import pytest
 
 Kubectl = Any
 
-TIMEOUT = "--timeout=30s"
+TIMEOUT = "--timeout=300s"
 BOUND = "--for='jsonpath={.status.phase}=Bound'"
 
 

@@ -47,7 +47,7 @@ def test_a_server_that_was_away_is_found_again_and_nothing_was_given_up(
     time.sleep(20)  # by now the manager asks every quarter of a minute only
     serve(port=server.port, store="sqlite")
     kubectl.told("apply -f -", deployment(replicas=5))
-    kubectl.says("rollout status deployment/web --timeout=50s", ROLLED_OUT)
+    kubectl.says("rollout status deployment/web --timeout=300s", ROLLED_OUT)
     assert set(pods.split()) < set(kubectl.told(UIDS).split())
     assert kubectl.told(HEALTH) == health
     assert manager.ended(signal.SIGTERM) == 0
@@ -119,8 +119,8 @@ async def test_what_the_server_forgot_while_the_manager_slept_is_asked_for_again
         await server.told("create deployment other --image=nginx:1")
         await server.forget()
         manager.send(signal.SIGCONT)
-        await server.told("rollout status deployment/web --timeout=30s")
-        await server.told("rollout status deployment/other --timeout=30s")
+        await server.told("rollout status deployment/web --timeout=300s")
+        await server.told("rollout status deployment/other --timeout=300s")
         sets = json.loads(await server.told("get replicasets -l app=web -o json"))["items"]
         assert sorted(each["spec"]["replicas"] for each in sets) == [0, 5]
         pods = json.loads(await server.told("get pods -l app=web -o json"))["items"]
@@ -165,7 +165,7 @@ def test_a_workload_whose_pods_are_refused_says_so_stops_nobody_and_goes_on_when
     web["spec"]["template"]["spec"]["priorityClassName"] = name
     kubectl.told("apply -f -", json.dumps(web))
     kubectl.told("apply -f -", write(name="well", replicas=2))
-    kubectl.told(f"rollout status {kind}/well --timeout=10s")
+    kubectl.told(f"rollout status {kind}/well --timeout=300s")
     refusal = rf'pods "web-\S*" is forbidden: no PriorityClass with name {name} was found'
     watch = kubectl.start("get events --watch --no-headers --field-selector=reason=FailedCreate")
     assert re.search(rf" Warning +FailedCreate .*{refusal}", watch.stdout.readline())
@@ -175,6 +175,6 @@ def test_a_workload_whose_pods_are_refused_says_so_stops_nobody_and_goes_on_when
         message = "-o \"jsonpath={.status.conditions[?(@.type=='ReplicaFailure')].message}\""
         assert re.fullmatch(refusal, kubectl.told(f"get {kind} web {message}"))
     kubectl.told(f"create priorityclass {name} --value=7")
-    kubectl.told(f"rollout status {kind}/web --timeout=30s")
+    kubectl.told(f"rollout status {kind}/web --timeout=300s")
     assert "ReplicaFailure" not in kubectl.told(f"get {kind} web -o yaml")
     kubectl.told(f"delete priorityclass {name}")

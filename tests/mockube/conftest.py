@@ -9,8 +9,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import pytest
-
-SECONDS = 60
+from patience import SECONDS
 
 
 @dataclass(frozen=True)

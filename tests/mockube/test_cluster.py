@@ -17,6 +17,7 @@ import kubernetes_asyncio
 import lightkube
 import lightkube.resources.core_v1
 import pytest
+from patience import SECONDS
 
 import mockube
 from apiserver.api.schema import available_versions
@@ -29,7 +30,7 @@ NAMESPACES = {"default", "kube-node-lease", "kube-public", "kube-system"}
 
 def ask(cluster: Cluster, path: str, *, token: str = "") -> tuple[int, Any]:
     trust = ssl.create_default_context(cafile=cluster.ca_file)
-    connection = HTTPSConnection(cluster.url.removeprefix("https://"), context=trust, timeout=30)
+    connection = HTTPSConnection(cluster.url.removeprefix("https://"), context=trust, timeout=SECONDS)
     connection.request("GET", path, headers={"Authorization": f"Bearer {token or cluster.token}"})
     response = connection.getresponse()
     answer = json.loads(response.read())
@@ -110,7 +111,7 @@ def test_nothing_is_left_behind() -> None:
     assert not directory.exists()
     host, port = url.removeprefix("https://").split(":")
     with pytest.raises(ConnectionRefusedError):
-        HTTPSConnection(host, int(port), timeout=5).connect()
+        HTTPSConnection(host, int(port), timeout=SECONDS).connect()
     assert not [thread for thread in set(threading.enumerate()) - before if thread.name == "mockube"]
 
 
@@ -163,7 +164,7 @@ def test_an_error_within_comes_out_and_the_cluster_ends() -> None:
 def test_a_watch_ends_with_the_cluster() -> None:
     with Cluster() as cluster:
         trust = ssl.create_default_context(cafile=cluster.ca_file)
-        connection = HTTPSConnection(cluster.url.removeprefix("https://"), context=trust, timeout=30)
+        connection = HTTPSConnection(cluster.url.removeprefix("https://"), context=trust, timeout=SECONDS)
         connection.request("GET", "/api/v1/pods?watch=1", headers={"Authorization": f"Bearer {cluster.token}"})
         watch = connection.getresponse()
     assert watch.read() == b""

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
+from patience import SECONDS
 
 from apiserver.api.schema import available_versions
 
@@ -34,7 +35,7 @@ class Client:
         self._trust = ssl.create_default_context(cadata=b64decode(cluster["certificate-authority-data"]).decode())
 
     def open(self, method: str, path: str, body: Any = None) -> tuple[HTTPSConnection, Any]:
-        connection = HTTPSConnection(self._place, context=self._trust, timeout=30)
+        connection = HTTPSConnection(self._place, context=self._trust, timeout=SECONDS)
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
         connection.request(method, path, json.dumps(body) if body else None, headers)
         return connection, connection.getresponse()

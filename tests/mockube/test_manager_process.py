@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
-SECONDS = 60.0
 Refused = Callable[..., str]
 Wait = Callable[[Callable[[], Any]], Any]
 
@@ -98,7 +98,7 @@ def test_a_manager_that_cannot_run_as_asked_ends_the_command_and_says_why(enviro
         capture_output=True,
         text=True,
         env=environment,
-        timeout=60,
+        timeout=SECONDS,
         check=False,
     )
     assert ended.returncode == 2
@@ -116,7 +116,7 @@ def manager(*arguments: str) -> tuple[int, str]:
         [sys.executable, "-m", "controller_manager", *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS,
         check=False,
     )
     assert ended.stdout == ""

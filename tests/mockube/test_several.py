@@ -16,8 +16,8 @@ from typing import Any
 import aiohttp
 import pytest
 import yaml
+from patience import SECONDS
 
-SECONDS = 60
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 
@@ -117,7 +117,7 @@ def test_one_manager_leads_and_another_takes_over_when_it_dies(several: Any, kub
     kubectl = kubectl_at(Path(several.kubeconfig))
     managers = wait_for(lambda: (found := of_module(several.process.pid, "controller_manager"))[1:] and found)
     kubectl.told("create deployment web --image=nginx --replicas=2")
-    kubectl.told("rollout status deployment/web --timeout=30s")
+    kubectl.told("rollout status deployment/web --timeout=300s")
     for replicas, manager in zip((4, 6), managers, strict=True):  # one of them leads; those that die come back
         os.kill(manager, signal.SIGKILL)
         kubectl.told(f"scale deployment web --replicas={replicas}")

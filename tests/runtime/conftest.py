@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from patience import SECONDS
 
 from controller_manager.runtime.cache import KindCache
 from controller_manager.runtime.client import Client
@@ -16,9 +17,6 @@ from controller_manager.runtime.kinds import CONFIG_MAP
 from controller_manager.runtime.kubeconfig import Access, load
 from controller_manager.runtime.watcher import follow
 from mockube import Cluster
-
-SECONDS = 20
-"""After which a test that waits for something has failed."""
 
 CHORE = 360
 """Seconds."""

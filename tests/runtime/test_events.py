@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from aiohttp import web
+from patience import SECONDS
 
 from controller_manager.runtime import client as clients
 from controller_manager.runtime import events
@@ -14,7 +15,6 @@ from controller_manager.runtime.events import Recorder
 from controller_manager.runtime.kinds import CONFIG_MAP, EVENT, NAMESPACE
 from controller_manager.runtime.kubeconfig import load
 
-SECONDS = 20
 REGARDING = {
     "apiVersion": "v1",
     "kind": "ConfigMap",

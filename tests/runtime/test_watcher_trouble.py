@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import web
+from patience import SECONDS
 
 from controller_manager.runtime import watcher
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.kinds import Kind
 from controller_manager.runtime.watcher import State
 
-SECONDS = 20
 ADDED = b'{"type": "ADDED", "object": {"metadata": {"name": "a", "namespace": "d", "resourceVersion": "1"}}}\n'
 WIDGET = Kind("example.com", "v1", "Widget", "widgets")
 

@@ -15,6 +15,7 @@ import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from patience import SECONDS
 
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
@@ -70,7 +71,7 @@ class Wire:
     def events_until_deleted(self, path: str) -> list[Obj]:
         """What a watch has to tell up to the first deletion, on a connection of its own."""
         found: list[Obj] = [{"type": "none yet"}]
-        with closing(HTTPConnection(self.connection.host, self.connection.port, timeout=10)) as connection:
+        with closing(HTTPConnection(self.connection.host, self.connection.port, timeout=SECONDS)) as connection:
             connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}"})
             with connection.getresponse() as stream:
                 while found[-1]["type"] != "DELETED":
@@ -80,7 +81,7 @@ class Wire:
 
 @contextmanager
 def wire_to(url: str) -> Iterator[Wire]:
-    with closing(HTTPConnection(url.removeprefix("http://"), timeout=60)) as connection:
+    with closing(HTTPConnection(url.removeprefix("http://"), timeout=SECONDS)) as connection:
         yield Wire(connection)
 
 

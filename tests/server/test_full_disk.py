@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 LIBC = ctypes.CDLL(None, use_errno=True)
-SECONDS = 15
 
 
 @dataclass(frozen=True)

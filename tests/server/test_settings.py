@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import SECONDS
 
 from apiserver.config import from_arguments
 
@@ -12,7 +13,7 @@ from apiserver.config import from_arguments
 def refusal(directory: Path, *arguments: str) -> str:
     """What the service says of these arguments, in a process of its own: a start sets up logging and collector."""
     command = [sys.executable, "-m", "apiserver", *arguments]
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode == 2
     assert not done.stdout
     return done.stderr

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from patience import SECONDS
 
 ROOT: Final = Path(__file__).parents[2]
-SECONDS: Final = 60
-"""How long a service may take to be well, and to end."""
 PROGRAMS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "mockube": {"python": [sys.executable], "mockube": [sys.executable, "-m", "mockube"]},
     "mockube-etcd": {"etcd": ["etcd"], "etcdctl": ["etcdctl"]},

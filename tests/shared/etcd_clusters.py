@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-SECONDS = 30
-"""How long a member may take to be ready."""
+from patience import SECONDS
+
 LOOPBACK = "127.0.0.1"
 ATTEMPTS = 3
 """How often a cluster is started anew where somebody has taken one of its ports meanwhile."""
@@ -90,15 +90,15 @@ class Member:
             if self.process is None or self.process.poll() is not None:
                 raise RuntimeError(f"etcd ended: {self.log.read_text()[-2000:]}")
             with suppress(OSError):
-                self.call("kv/range", key="AA==")
+                self.call("kv/range", soon=True, key="AA==")
                 return
             time.sleep(0.02)
         raise RuntimeError(f"etcd is not ready after {SECONDS} s: {self.log.read_text()[-2000:]}")
 
-    def call(self, method: str, **request: Any) -> dict[str, Any]:
-        """What it answers to a call; raises OSError where it does not, or refuses."""
+    def call(self, method: str, *, soon: bool = False, **request: Any) -> dict[str, Any]:
+        """What it answers to a call, at once for who asks again; raises OSError where it does not, or refuses."""
         asked = urllib.request.Request(f"{self.url}/v3/{method}", json.dumps(request).encode())
-        with urllib.request.urlopen(asked, timeout=5, context=self.trust) as answer:
+        with urllib.request.urlopen(asked, timeout=5 if soon else SECONDS, context=self.trust) as answer:
             found: dict[str, Any] = json.load(answer)
         return found
 
@@ -108,7 +108,7 @@ class Member:
             f"{self.url}/v3/{method}", json.dumps(request).encode(), {"Authorization": token}
         )
         try:
-            with urllib.request.urlopen(asked, timeout=5, context=self.trust) as answer:
+            with urllib.request.urlopen(asked, timeout=SECONDS, context=self.trust) as answer:
                 return str(answer.read().decode())
         except urllib.error.HTTPError as error:
             with error:
@@ -160,7 +160,7 @@ class EtcdCluster:
         while time.monotonic() < end:
             for member in self.members:
                 with suppress(OSError):
-                    status = member.call("maintenance/status")
+                    status = member.call("maintenance/status", soon=True)
                     if status.get("leader") == status["header"]["member_id"]:
                         return member
             time.sleep(0.02)

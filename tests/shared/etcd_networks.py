@@ -14,7 +14,7 @@ from etcd_clusters import LOOPBACK, free_port
 
 @dataclass
 class Proxy:
-    """Passes bytes on, after `delay` seconds each way; while it is `cut`, none, and nobody is told.
+    """Passes bytes on, after `delay` seconds each way; while it is `cut`, none, while `mute`, no answers.
 
     Attributes:
         target: host and port of whom it stands before.
@@ -25,6 +25,7 @@ class Proxy:
     delay: float = 0.0
     port: int = 0
     _open: asyncio.Event = field(default_factory=asyncio.Event)
+    _answering: asyncio.Event = field(default_factory=asyncio.Event)
     _server: asyncio.Server | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
@@ -34,7 +35,7 @@ class Proxy:
         return f"http://{LOOPBACK}:{self.port}"
 
     async def __aenter__(self) -> Self:
-        self._open.set()
+        self.mend()
         self._server = await asyncio.start_server(self._accept, LOOPBACK, self.port)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
@@ -52,8 +53,13 @@ class Proxy:
         """Keep everything to itself from now on, also who connects."""
         self._open.clear()
 
+    def mute(self) -> None:
+        """Keep answers to itself from now on, and pass on what is asked."""
+        self._answering.clear()
+
     def mend(self) -> None:
         self._open.set()
+        self._answering.set()
 
     def drop(self) -> None:
         """Close the connections that are open."""
@@ -71,17 +77,18 @@ class Proxy:
             writer.transport.abort()
             return
         self._writers.add(there[1])
-        for one, other in ((reader, there[1]), (there[0], writer)):
-            task = asyncio.create_task(self._pass_on(one, other))
+        for one, other, gate in ((reader, there[1], self._open), (there[0], writer, self._answering)):
+            task = asyncio.create_task(self._pass_on(one, other, gate))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, gate: asyncio.Event) -> None:
         try:
             while chunk := await reader.read(65536):
                 if self.delay:
                     await asyncio.sleep(self.delay)
                 await self._open.wait()
+                await gate.wait()
                 writer.write(chunk)
                 await writer.drain()
         except OSError:

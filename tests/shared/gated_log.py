@@ -4,10 +4,9 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from etcd.sqlite import Row, SqliteLog
+from patience import SECONDS
 
-PATIENCE = 60
-"""Seconds after which a thread that has not come to a gate is taken to hang."""
+from etcd.sqlite import Row, SqliteLog
 
 
 class Gate:
@@ -39,14 +38,14 @@ class Gate:
     def wait_for_arrival(self) -> None:
         """Block until somebody stands before the gate."""
         with self._condition:
-            assert self._condition.wait_for(lambda: self._arrived, PATIENCE), "nobody comes to the gate"
+            assert self._condition.wait_for(lambda: self._arrived, SECONDS), "nobody comes to the gate"
 
     def walk_through(self) -> None:
         """Block until the gate lets the caller pass."""
         with self._condition:
             self._arrived += 1
             self._condition.notify_all()
-            assert self._condition.wait_for(lambda: not self._is_closed or self._passes, PATIENCE), "nobody opens"
+            assert self._condition.wait_for(lambda: not self._is_closed or self._passes, SECONDS), "nobody opens"
             self._arrived -= 1
             self._passes = max(0, self._passes - 1)
 

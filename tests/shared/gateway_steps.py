@@ -2,6 +2,10 @@
 
 import asyncio
 import base64
+from typing import Any
+
+import aiohttp
+from patience import SECONDS
 
 from etcd.store import Event
 
@@ -12,7 +16,7 @@ def b64(key: str | bytes) -> str:
     return base64.b64encode(key if isinstance(key, bytes) else key.encode()).decode()
 
 
-async def seen(watcher, number: int, seconds: float = 20) -> list[Event]:
+async def seen(watcher, number: int, seconds: float = SECONDS) -> list[Event]:
     """As many events, and none that comes with the last."""
     events: list[Event] = []
     async with asyncio.timeout(seconds):
@@ -21,8 +25,14 @@ async def seen(watcher, number: int, seconds: float = 20) -> list[Event]:
     return events
 
 
-async def until(what, seconds: float = 20) -> None:
+async def until(what, seconds: float = SECONDS) -> None:
     """Wait until something that nobody tells of is so."""
     async with asyncio.timeout(seconds):
         while not what():  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.02)
+
+
+def answer_within(store: Any, seconds: float | None) -> None:
+    """Set how long members may take to answer a store; None is for ever, so that whoever asks a dead one is stuck."""
+    for client in store._cluster._clients:
+        client.session._timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=seconds)

@@ -60,7 +60,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-async def opened(access: Access) -> AsyncIterator[Callable[..., Awaitable[Store]]]:
+async def opened(access: Access, patient_store: None) -> AsyncIterator[Callable[..., Awaitable[Store]]]:
     """Opens stores with any options, and closes at the end what a test did not; those over etcd in one place."""
     stores: list[Store] = []
 

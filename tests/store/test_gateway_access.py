@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from etcd_networks import Proxy
+from patience import SECONDS
 
 from etcd.access import Access, Credentials, Place
 from etcd.store import Away, Event, StoreError
@@ -219,7 +220,7 @@ async def test_a_user_with_a_password_is_served(opened, guarded):
     store = await opened(guarded.url, access=ROOT)
     watcher = store.watch(PODS, after=store.revision)
     kv = await store.put(PODS + "a", b"")
-    assert [event.kv for event in await asyncio.wait_for(watcher.next(), 10)] == [kv]
+    assert [event.kv for event in await asyncio.wait_for(watcher.next(), SECONDS)] == [kv]
 
 
 @pytest.mark.parametrize(
@@ -252,7 +253,7 @@ async def test_a_user_who_reads_all_keys_and_writes_its_own_needs_no_more(opened
 
 async def forgotten(guarded, store) -> None:
     """Wait until the token of a store is; to look whether it is known lets it live on."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while True:
             await asyncio.sleep(2.5 * LIFE)
             member, token = guarded.members[0], store._cluster._clients[0].token
@@ -286,7 +287,7 @@ async def test_a_watch_that_breaks_off_after_the_token_ran_out_goes_on(opened, g
         await forgotten(guarded, store)
         proxy.drop()
         kv = await other.put(PODS + "b", b"")
-        events = await asyncio.wait_for(watcher.next(), 10)
+        events = await asyncio.wait_for(watcher.next(), SECONDS)
         assert [event.kv for event in events] == [kv]
 
 

@@ -6,6 +6,7 @@ import logging
 import pytest
 from etcd_networks import Proxy
 from gateway_steps import PODS, seen, until
+from patience import SECONDS
 
 from etcd.access import Access
 from etcd.store import LARGEST, Compacted, Damaged, Full, StoreError, TooLarge
@@ -76,13 +77,13 @@ async def test_a_watch_of_etcd_that_compaction_overtook_begins_anew_and_watchers
         async with proxy:
             for each in parked:  # of the nodes nothing is left to see: two events are missing all the same
                 with pytest.raises(Compacted):
-                    await asyncio.wait_for(each, 10)
+                    await asyncio.wait_for(each, SECONDS)
             await store.fresh()
             assert list(store.range("").items) == list(other.range("").items)
             watcher = store.watch(PODS, after=store.revision)
             assert store.revision >= new.mod_revision
             kv = await other.put(PODS + "new", b"2")
-            (event,) = await asyncio.wait_for(watcher.next(), 10)
+            (event,) = await asyncio.wait_for(watcher.next(), SECONDS)
             assert (event.kv, event.prev) == (kv, new)
 
 

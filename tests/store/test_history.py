@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from etcd_histories import History, Written, problems
 from etcd_networks import severable
+from patience import SECONDS
 
 HERE = Path(__file__).parent
 OPERATIONS = int(os.environ.get("MOCKUBE_OPERATIONS", "50000"))
@@ -187,7 +188,7 @@ def everything_written(member, begin: int, end: int) -> list:
     request = {"create_request": {"key": "AA==", "range_end": "AA==", "start_revision": str(begin)}}
     asked = urllib.request.Request(f"{member.url}/v3/watch", json.dumps(request).encode())
     found = []
-    with urllib.request.urlopen(asked, timeout=20) as answer:
+    with urllib.request.urlopen(asked, timeout=SECONDS) as answer:
         for line in answer:
             for event in json.loads(line)["result"].get("events", ()):
                 kv = event["kv"]

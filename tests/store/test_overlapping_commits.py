@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from gated_log import GatedLog
+from patience import SECONDS
 
 from etcd.backends import open_store
 from etcd.compaction import Limits
@@ -17,8 +18,6 @@ from etcd.store import Conflict, Unavailable
 POD = "/registry/pods/a/"
 TURNS = 5
 """Turns of the loop after which whatever does not wait for the writer has happened."""
-PATIENCE = 30
-"""Seconds after which somebody who has no answer is taken to get none."""
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ async def store(log: GatedLog) -> AsyncIterator[DurableStore]:
     yield store
     log.before.open()
     log.after.open()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(SECONDS):
         await store.close()
 
 
@@ -47,7 +46,7 @@ async def begun(*writes) -> list[asyncio.Future]:
 
 async def answers(tasks) -> list:
     """What comes of writes, all of which have to be answered."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(SECONDS):
         return await asyncio.gather(*tasks, return_exceptions=True)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from patience import SECONDS
 
 from apiserver.config import Config, check
 from controller_manager.runtime.cache import Caches
@@ -61,7 +62,7 @@ class StageClock(Clock):
 
     async def until_sleeping(self, count: int = 1) -> None:
         """Wait until so many wait for time to pass."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS):
             while self._sleeping != count:
                 self._counted.clear()
                 await self._counted.wait()

@@ -4,6 +4,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
+from patience import SECONDS
 
 from controller_manager.streams.spdy import Data, Framer, GoAway, Ping, RstStream, SynReply, SynStream
 
@@ -32,7 +33,7 @@ class Peer:
         self.writer.write(b"".join(map(self.framer.encode, frames)))
 
     async def until(self, condition) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS):
             while not condition():
                 data = await self.reader.read(65536)
                 if not data:

@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 from mockube.control_plane import Running
 
 pytestmark = pytest.mark.kubectl
-SECONDS = 30
 
 
 NOT_FOUND = "executable file not found in $PATH"

@@ -3,6 +3,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import WSMsgType
+from patience import SECONDS
 
 from controller_manager.streams.spdy import Data, Framer, GoAway, Ping, RstStream, SynReply, SynStream
 
@@ -24,7 +25,7 @@ class Tunnelled:
             await self.socket.send_bytes(self.framer.encode(frame))
 
     async def until(self, condition):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS):
             while not condition(self.frames):
                 message = await self.socket.receive()
                 if message.type is not WSMsgType.BINARY:

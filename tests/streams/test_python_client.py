@@ -6,6 +6,7 @@ import threading
 import pytest
 from kubernetes import client, stream
 from kubernetes.client import ApiClient, Configuration, CoreV1Api
+from patience import SECONDS
 
 pytestmark = [  # the client leaves sockets of its own to the collector
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
@@ -37,7 +38,7 @@ def test_a_command_gives_what_it_puts_out(api):
 
 def test_the_exit_code_is_told(api):
     socket = execute(api, "sh", "-c", "exit 5", _preload_content=False)
-    socket.run_forever(timeout=20)
+    socket.run_forever(timeout=SECONDS)
     assert socket.returncode == 5
     socket.close()
 
@@ -45,11 +46,11 @@ def test_the_exit_code_is_told(api):
 def test_a_shell_reads_line_by_line(api):
     socket = execute(api, "sh", stdin=True, _preload_content=False)
     socket.write_stdin("hostname\n")
-    assert socket.readline_stdout(timeout=20) == "web"
+    assert socket.readline_stdout(timeout=SECONDS) == "web"
     socket.write_stdin("nosuch\n")
-    assert socket.readline_stderr(timeout=20) == "sh: nosuch: not found"
+    assert socket.readline_stderr(timeout=SECONDS) == "sh: nosuch: not found"
     socket.write_stdin("exit 3\n")
-    socket.run_forever(timeout=20)
+    socket.run_forever(timeout=SECONDS)
     assert socket.returncode == 3
     socket.close()
 
@@ -57,7 +58,7 @@ def test_a_shell_reads_line_by_line(api):
 def test_attach_shows_what_is_printed(api):
     attached = WEB | {"container": "tick", "stdout": True, "stderr": True, "_preload_content": False}
     socket = stream.stream(api.connect_get_namespaced_pod_attach, **attached)
-    first, second = (int(socket.readline_stdout(timeout=20)) for _ in range(2))
+    first, second = (int(socket.readline_stdout(timeout=SECONDS)) for _ in range(2))
     assert second == first + 1
     socket.close()
 
@@ -90,5 +91,5 @@ def test_ports_are_forwarded_on_channels(api):
         forward.socket(port).close()
     for thread in threading.enumerate():
         if thread.name.startswith("Kubernetes port forward proxy"):
-            thread.join(timeout=20)
+            thread.join(timeout=SECONDS)
     forward.websocket.close()

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
@@ -146,7 +147,7 @@ def test_there_has_to_be_a_place_for_replicas():
 async def crews(client):
     """A server that serves crews, of which there is one."""
     await client.do(f"POST {CRDS}", CREWS)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while (await client.ask(f"GET {HERE}"))[0] != 200:
             pass
     body = {

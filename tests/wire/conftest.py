@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 
 import aiohttp
 import pytest
+from patience import SECONDS
 
 from apiserver.app import Running, serving
 from apiserver.config import Config, check
 
 TOKEN = "of-the-administrator"
-SECONDS = 20
-"""After which a test that waits for something has failed."""
 
 Obj = dict[str, Any]
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from patience import SECONDS
 
 from apiserver.config import Config
 from apiserver.endpoints.server import Limits
@@ -139,7 +140,7 @@ async def test_half_a_surrogate_has_an_answer(api) -> None:
 async def test_a_path_that_cannot_be_read_has_an_answer(api, path: str) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port)
     writer.write(f"GET {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer of-the-administrator\r\n\r\n".encode())
-    line = await asyncio.wait_for(reader.readline(), 20)
+    line = await asyncio.wait_for(reader.readline(), SECONDS)
     writer.close()
     assert line.split()[1] in (b"400", b"404")
     assert await lives(api)
@@ -152,7 +153,7 @@ async def test_bytes_that_are_no_request_leave_no_trace(api, raw: bytes, caplog)
     reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port)
     writer.write(raw)
     writer.write_eof()
-    await asyncio.wait_for(reader.read(), 20)
+    await asyncio.wait_for(reader.read(), SECONDS)
     writer.close()
     assert await lives(api)
     assert not caplog.records
@@ -198,7 +199,7 @@ async def test_more_writers_than_may_be_are_429(opened) -> None:
         assert (refused.code, refused.headers["Retry-After"]) == (429, "1")
         assert (await api.get(CONFIG_MAPS)).code == 200
         writer.write(b'{"metadata": {"name": "b"}}'[:26])
-        assert b"HTTP/1.1" in await asyncio.wait_for(reader.readline(), 20)
+        assert b"HTTP/1.1" in await asyncio.wait_for(reader.readline(), SECONDS)
         writer.close()
         assert json.loads((await api.post(CONFIG_MAPS, {"metadata": {"name": "a"}})).raw)["kind"] == "ConfigMap"
 
@@ -224,9 +225,9 @@ async def test_who_waits_to_be_asked_for_the_body_is_asked(api) -> None:
     body = b'{"metadata":{"name":"a"}}'
     head = f"POST {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: {len(body)}\r\n"
     writer.write(f"{head}Content-Type: application/json\r\nAuthorization: Bearer of-the-administrator\r\n\r\n".encode())
-    assert await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 20) == b"HTTP/1.1 100 Continue\r\n\r\n"
+    assert await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), SECONDS) == b"HTTP/1.1 100 Continue\r\n\r\n"
     writer.write(body)
-    assert (await asyncio.wait_for(reader.readline(), 20)).startswith(b"HTTP/1.1 201 ")
+    assert (await asyncio.wait_for(reader.readline(), SECONDS)).startswith(b"HTTP/1.1 201 ")
     writer.close()
 
 
@@ -294,7 +295,7 @@ async def test_a_body_that_is_wrongly_packed_is_400(api, rest: bytes, caplog) ->
     reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port)
     head = f"POST {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer of-the-administrator\r\n"
     writer.write(head.encode() + b"Content-Type: application/json\r\n" + rest)
-    assert b" 400 " in await asyncio.wait_for(reader.readline(), 20)
+    assert b" 400 " in await asyncio.wait_for(reader.readline(), SECONDS)
     writer.close()
     assert await lives(api)
     assert not caplog.records

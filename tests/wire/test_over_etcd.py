@@ -6,11 +6,14 @@ from base64 import b64decode, b64encode
 from itertools import count
 
 import pytest
+from gateway_steps import answer_within
+from patience import SECONDS
 
 from apiserver.config import Config, EtcdAccess
 from apiserver.registry import service_claims
 from etcd.store import Away
 
+pytestmark = pytest.mark.usefixtures("patient_store")
 NAMESPACES = "/api/v1/namespaces"
 CONFIG_MAPS = f"{NAMESPACES}/default/configmaps"
 SERVICES = f"{NAMESPACES}/default/services"
@@ -162,7 +165,7 @@ async def test_no_address_and_no_port_is_given_twice_and_what_is_free_again_is_f
     assert "failed to allocate a nodePort: range is full" in full.json["message"]
     for reply in made:
         await two[0].delete(f"{SERVICES}/{reply.json['metadata']['name']}")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while (found := await two[1].post(SERVICES, service("again"))).code != 201:
             assert found.code == 500, found.text
     await two[1].delete(f"{SERVICES}/again")
@@ -192,7 +195,7 @@ async def test_a_server_that_hears_late_of_a_deletion_leaves_the_claims_of_the_n
         await api.post(SERVICES, service("a", **wish))
         await api.delete(f"{SERVICES}/a")
         assert (await api.post(SERVICES, service("b", **wish))).code == 201
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS):
             while len(late) < 3:
                 heard.clear()
                 await heard.wait()
@@ -237,7 +240,7 @@ async def test_what_was_claimed_for_a_service_that_was_never_written_is_free_aga
     settings = config(shared_etcd.url)
     key = b64encode(f"{settings.etcd.prefix}/ranges/servicenodeports/30001".encode()).decode()
     shared_etcd.members[0].call("kv/put", key=key, value=b64encode(b'{"metadata":{"name":"30001"}}').decode())
-    async with opened(settings) as api, asyncio.timeout(20):
+    async with opened(settings) as api, asyncio.timeout(SECONDS):
         wish = {"ports": [{"port": 80, "nodePort": 30001}]}
         while (await api.post(SERVICES, service("a", **wish))).code != 201:
             pass
@@ -259,7 +262,7 @@ async def test_a_kind_that_one_server_learns_both_serve(two, request):
     ).code == 201
     here = "/apis/example.com/v1/namespaces/default/widgets"
     for api in two:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS):
             while (await api.get(here)).code != 200:
                 pass
     made = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "size": 1}
@@ -279,7 +282,7 @@ async def test_selectable_fields_select_what_another_server_wrote(two):
     assert made.code == 201, made.text
     here = "/apis/example.com/v1/namespaces/default/paints"
     for api in two:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS):
             while (await api.get(here)).code != 200:
                 pass
     paint = {"apiVersion": "example.com/v1", "kind": "Paint"}
@@ -304,14 +307,14 @@ async def test_without_etcd_writes_are_refused_for_a_moment_and_watches_wait(ope
                 assert (await api.get(f"{CONFIG_MAPS}/a?resourceVersion=0")).code == 200
                 assert (await api.get(CONFIG_MAPS)).code == 503
                 assert (await api.get(f"{CONFIG_MAPS}?resourceVersion=0")).code == 200
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(SECONDS):
                     while (await api.get("/readyz")).code == 200:
                         pass
                 told = await api.get("/readyz/etcd")
                 assert told.text.startswith("internal server error: ")
                 assert etcd.url in told.text
                 etcd.start()
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(SECONDS):
                     while (await api.post(CONFIG_MAPS, config_map("b"))).code != 201:
                         pass
                     (event,) = await watched.take(1)
@@ -324,6 +327,7 @@ async def test_a_write_that_a_silent_etcd_may_have_carried_out_is_not_asked_for_
     with clusters.running(tmp_path / "etcd") as etcd:
         async with opened(config(etcd.url)) as api:
             (member,) = etcd.members
+            answer_within(api.running.registry.storage.store, 1)
             member.pause()
             try:
                 unanswered = await api.post(CONFIG_MAPS, {"metadata": {"generateName": "a-"}})
@@ -338,7 +342,7 @@ async def test_a_write_that_a_silent_etcd_may_have_carried_out_is_not_asked_for_
 async def test_what_etcd_refuses_is_told_in_its_words(opened, clusters, tmp_path):
     with clusters.running(tmp_path / "etcd", flags=("--quota-backend-bytes", "2000000")) as etcd:
         async with opened(config(etcd.url)) as api:
-            async with asyncio.timeout(40):
+            async with asyncio.timeout(SECONDS):
                 for number in count():
                     refused = await api.post(CONFIG_MAPS, config_map(f"a{number}", text="x" * 400_000))
                     if refused.code != 201:
@@ -352,30 +356,79 @@ def event(name):
     return {"apiVersion": "v1", "kind": "Event", "metadata": {"name": name}, "involvedObject": about, "reason": "Seen"}
 
 
-async def test_events_go_by_leases_that_many_share_and_live_on_while_they_are_written(opened, clusters, tmp_path):
-    events = f"{NAMESPACES}/default/events"
+EVENTS = f"{NAMESPACES}/default/events"
+
+
+async def names_of_events(api):
+    return [each["metadata"]["name"] for each in (await api.get(EVENTS)).json["items"]]
+
+
+async def until_there_are(api, names):
+    """Wait until there are these Events and no others."""
+    async with asyncio.timeout(SECONDS):
+        while await names_of_events(api) != names:
+            pass
+
+
+def leases_of(etcd):
+    """The ids of all leases."""
+    return {lease["ID"] for lease in etcd.members[0].call("lease/leases").get("leases", ())}
+
+
+def end(etcd, leases):
+    """Have etcd end leases, as it does when their time is over."""
+    for lease in leases:
+        etcd.members[0].call("lease/revoke", ID=lease)
+
+
+@pytest.fixture
+def own_etcd(clusters, tmp_path):
+    """An etcd that no other test writes to, so that all leases are the test's."""
     with clusters.running(tmp_path / "etcd") as etcd:
-        async with opened(config(etcd.url, event_ttl=5.0)) as api, asyncio.timeout(60):
-            for number in range(5):
-                assert (await api.post(events, event(f"e{number}"))).code == 201
-            assert len(etcd.members[0].call("lease/leases")["leases"]) < 5
-
-            async def names():
-                return [each["metadata"]["name"] for each in (await api.get(events)).json["items"]]
-
-            for count_ in count(2):
-                assert (await api.patch(f"{events}/e0", {"count": count_})).code == 200
-                if await names() == ["e0"]:
-                    break
-            while await names():
-                pass
+        yield etcd
 
 
-async def test_a_lease_that_etcd_has_forgotten_is_replaced(opened, shared_etcd):
-    events = f"{NAMESPACES}/default/events"
-    async with opened(config(shared_etcd.url)) as api:
-        assert (await api.post(events, event("a"))).code == 201
-        for lease in shared_etcd.members[0].call("lease/leases")["leases"]:
-            shared_etcd.members[0].call("lease/revoke", ID=lease["ID"])
-        assert (await api.post(events, event("b"))).code == 201
-        assert [each["metadata"]["name"] for each in (await api.get(events)).json["items"]] == ["b"]
+async def test_events_share_a_lease_and_go_with_it(opened, own_etcd, monkeypatch):
+    monkeypatch.setattr("etcd.leases.REUSED", SECONDS)
+    async with opened(config(own_etcd.url, event_ttl=1000 * SECONDS)) as api:
+        for number in range(5):
+            assert (await api.post(EVENTS, event(f"e{number}"))).code == 201
+        (lease,) = leases_of(own_etcd)
+        end(own_etcd, [lease])
+        await until_there_are(api, [])
+
+
+async def test_an_event_that_is_written_again_gets_another_lease_and_outlives_those_of_its_first(opened, own_etcd):
+    async with opened(config(own_etcd.url)) as api:
+        for number in range(2):
+            assert (await api.post(EVENTS, event(f"e{number}"))).code == 201
+        first = leases_of(own_etcd)
+        api.running.registry.storage.store._leases.forget()
+        assert (await api.patch(f"{EVENTS}/e0", {"count": 2})).code == 200
+        second = leases_of(own_etcd) - first
+        end(own_etcd, first)
+        await until_there_are(api, ["e0"])
+        end(own_etcd, second)
+        await until_there_are(api, [])
+
+
+async def test_a_lease_is_for_as_long_as_events_are_kept_and_while_it_is_shared(opened, own_etcd):
+    async with opened(config(own_etcd.url, event_ttl=1000.0)) as api:
+        assert (await api.post(EVENTS, event("a"))).code == 201
+        (lease,) = leases_of(own_etcd)
+        told = own_etcd.members[0].call("lease/timetolive", ID=lease)
+        assert int(told["grantedTTL"]) == 1000 + 1000 // 20 + 1
+
+
+async def test_events_are_gone_when_their_time_is_over(opened, own_etcd):
+    async with opened(config(own_etcd.url, event_ttl=1.0)) as api:
+        assert (await api.post(EVENTS, event("a"))).code == 201
+        await until_there_are(api, [])
+
+
+async def test_a_lease_that_etcd_has_forgotten_is_replaced(opened, own_etcd):
+    async with opened(config(own_etcd.url)) as api:
+        assert (await api.post(EVENTS, event("a"))).code == 201
+        end(own_etcd, leases_of(own_etcd))
+        assert (await api.post(EVENTS, event("b"))).code == 201
+        assert await names_of_events(api) == ["b"]

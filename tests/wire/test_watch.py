@@ -7,6 +7,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from patience import SECONDS
 
 from apiserver.config import Config
 
@@ -256,7 +257,7 @@ async def test_a_client_of_http_1_0_gets_lines_until_the_connection_closes(api) 
     reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port)
     head = f"GET {WATCH}&timeoutSeconds=1 HTTP/1.0\r\nAuthorization: Bearer of-the-administrator\r\n\r\n"
     writer.write(head.encode())
-    answer = await asyncio.wait_for(reader.read(), 20)
+    answer = await asyncio.wait_for(reader.read(), SECONDS)
     writer.close()
     fields, _, body = answer.partition(b"\r\n\r\n")
     assert b"chunked" not in fields.lower()
@@ -264,7 +265,7 @@ async def test_a_client_of_http_1_0_gets_lines_until_the_connection_closes(api) 
 
 
 async def test_the_head_of_a_quiet_watch_comes_at_once_and_is_chunked(api) -> None:
-    async with asyncio.timeout(5), api.watch(WATCH) as watched:
+    async with asyncio.timeout(SECONDS), api.watch(WATCH) as watched:
         headers = watched.response.headers
         assert headers["Transfer-Encoding"] == "chunked"
         assert headers["Content-Type"] == "application/json"
@@ -279,7 +280,7 @@ async def test_what_cannot_be_watched_is_405(api) -> None:
 
 async def test_a_timeout_ends_the_stream_cleanly(api) -> None:
     await api.make("a")
-    async with asyncio.timeout(10), api.watch(f"{WATCH}&timeoutSeconds=1") as watched:
+    async with asyncio.timeout(SECONDS), api.watch(f"{WATCH}&timeoutSeconds=1") as watched:
         assert told(await watched.rest()) == [("ADDED", "a")]
 
 
@@ -295,7 +296,7 @@ async def test_a_timeout_that_is_no_number_is_refused(api, seconds: str) -> None
 async def test_whoever_connects_while_others_write_misses_nothing(opened, tmp_path: Path, store: str) -> None:
     """Lists and goes on from the list's version, or begins with the state: each key's story is whole."""
     config = Config(store=store.format(tmp_path))
-    async with opened(config) as api, asyncio.timeout(60), asyncio.TaskGroup() as group:
+    async with opened(config) as api, asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
         for key in range(KEYS):
             group.create_task(write(api, f"{CONFIG_MAPS}/k{key}"))
         followers = []
@@ -350,12 +351,12 @@ async def test_compaction_that_overtakes_a_slow_reader_ends_its_watch_with_410(a
     reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port, limit=2**16)
     head = f"GET {WATCH}&resourceVersion={api.now} HTTP/1.0\r\nAuthorization: Bearer of-the-administrator\r\n\r\n"
     writer.write(head.encode())
-    await asyncio.wait_for(reader.readline(), 20)
+    await asyncio.wait_for(reader.readline(), SECONDS)
     writer.transport.pause_reading()
     made = [(await api.make(f"a{n}", data={"x": padding}))[0] for n in range(1500)]
     await store.compact(int(made[-1].version))
     writer.transport.resume_reading()
-    answer = await asyncio.wait_for(reader.read(), 20)
+    answer = await asyncio.wait_for(reader.read(), SECONDS)
     writer.close()
     events = [json.loads(line) for line in answer.partition(b"\r\n\r\n")[2].splitlines()]
     assert (events[-1]["type"], events[-1]["object"]["code"]) == ("ERROR", 410)
@@ -379,7 +380,7 @@ async def test_half_a_websocket_request_has_an_answer(api, missing: str, caplog)
     ]
     reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port)
     writer.write(("\r\n".join(line for line in lines if line != missing) + "\r\n\r\n").encode())
-    code = (await asyncio.wait_for(reader.readline(), 20)).split()[1]
+    code = (await asyncio.wait_for(reader.readline(), SECONDS)).split()[1]
     writer.close()
     assert code == (b"200" if missing.startswith("Connection") else b"400")
     assert not caplog.records

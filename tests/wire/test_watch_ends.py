@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 from apiserver.config import Config
 from apiserver.endpoints.streams import Frames
@@ -34,7 +35,7 @@ async def raw_watch(api, query: str = "") -> tuple[asyncio.StreamReader, asyncio
     reader, writer = await asyncio.open_connection("127.0.0.1", api.running.port, limit=2**16)
     head = f"GET {WATCH}{query} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer of-the-administrator\r\n\r\n"
     writer.write(head.encode())
-    assert b"200 OK" in await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 20)
+    assert b"200 OK" in await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), SECONDS)
     return reader, writer
 
 
@@ -115,12 +116,12 @@ async def test_every_watch_ends_cleanly_when_the_server_stops(opened, protocol: 
             writer.write(head.encode())
             connections.append((reader, writer))
         for reader, _ in connections:
-            await asyncio.wait_for(reader.readuntil(b'"ADDED"'), 20)
+            await asyncio.wait_for(reader.readuntil(b'"ADDED"'), SECONDS)
         began = time.perf_counter()
         await stack.aclose()
         assert time.perf_counter() - began < 1
     for reader, writer in connections:
-        rest = await asyncio.wait_for(reader.read(), 20)
+        rest = await asyncio.wait_for(reader.read(), SECONDS)
         assert rest.endswith(b"\r\n0\r\n\r\n" if protocol == "HTTP/1.1" else b"}\n")
         writer.close()
 
@@ -149,11 +150,11 @@ async def test_websocket_watches_are_closed_when_the_server_stops(opened) -> Non
             "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
         )
         writer.write(head.encode())
-        await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 20)
+        await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), SECONDS)
         began = time.perf_counter()
         await stack.aclose()
         assert time.perf_counter() - began < 2
-    assert (await asyncio.wait_for(reader.read(), 20))[:1] == b"\x88"  # a closing frame
+    assert (await asyncio.wait_for(reader.read(), SECONDS))[:1] == b"\x88"  # a closing frame
     writer.close()
 
 
@@ -229,14 +230,14 @@ async def test_a_write_under_way_is_answered_before_the_server_stops(opened, tmp
 async def test_a_stream_that_fails_is_broken_off_and_not_answered_anew(api, monkeypatch, caplog) -> None:
     reader, writer = await raw_watch(api, "&timeoutSeconds=60")
     await api.make("first")
-    assert b"ADDED" in await asyncio.wait_for(reader.readuntil(b"}\n"), 20)
+    assert b"ADDED" in await asyncio.wait_for(reader.readuntil(b"}\n"), SECONDS)
 
     def fails(*_: Any) -> bytes:
         raise ZeroDivisionError
 
     monkeypatch.setattr(Frames, "shared", fails)
     await api.make("second")
-    rest = await asyncio.wait_for(reader.read(), 20)
+    rest = await asyncio.wait_for(reader.read(), SECONDS)
     writer.close()
     assert b"HTTP/1.1" not in rest
     assert not rest.endswith(b"0\r\n\r\n")  # a chunked body without its end: the client sees that it is not whole

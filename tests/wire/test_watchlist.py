@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 WATCH = f"{CONFIG_MAPS}?watch=1"
@@ -94,7 +95,7 @@ async def test_a_version_to_come_is_waited_for(api, eventually) -> None:
     async def is_asked() -> bool:
         return await api.watches() == 1
 
-    async with asyncio.TaskGroup() as group, asyncio.timeout(20):
+    async with asyncio.TaskGroup() as group, asyncio.timeout(SECONDS):
         events = group.create_task(listed())
         await eventually(is_asked)
         await api.make("b")

@@ -12,7 +12,7 @@ Obj = dict[str, Any]
 
 SUBSET = "apps.kruise.io/subset-name"
 REVISION = "apps.kruise.io/controller-revision-hash"
-PATIENCE = "--timeout=30s"
+PATIENCE = "--timeout=300s"
 ZONE = "topology.kubernetes.io/zone"
 
 

@@ -28,7 +28,7 @@ def until(kubectl: Kubectl, **wanted: Any) -> None:
     """Wait for what the status of the CloneSet "solo" says once its controller has seen it as it is."""
     generation = kubectl.told("get cloneset solo -o jsonpath={.metadata.generation}")
     for field, value in {"observedGeneration": generation, **wanted}.items():
-        kubectl.told(f"wait cloneset/solo --for=jsonpath={{.status.{field}}}={value} --timeout=30s")
+        kubectl.told(f"wait cloneset/solo --for=jsonpath={{.status.{field}}}={value} --timeout=300s")
 
 
 def pods(kubectl: Kubectl) -> list[Obj]:
@@ -126,7 +126,7 @@ def test_a_pod_that_is_named_goes_when_the_set_gets_smaller(solo: Kubectl) -> No
     named, *others = sorted(pod["metadata"]["name"] for pod in pods(solo))
     patch = json.dumps({"spec": {"replicas": 2, "scaleStrategy": {"podsToDelete": [named]}}})
     solo.told(f"patch cloneset solo --type=merge -p '{patch}'")
-    solo.told(f"wait pod/{named} --for=delete --timeout=30s")
+    solo.told(f"wait pod/{named} --for=delete --timeout=300s")
     until(solo, replicas=2, readyReplicas=2)
     assert sorted(pod["metadata"]["name"] for pod in pods(solo)) == others
     solo.says("scale cloneset solo --replicas=4", "cloneset.apps.kruise.io/solo scaled")

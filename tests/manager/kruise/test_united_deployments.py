@@ -155,7 +155,7 @@ def test_a_patch_changes_the_pods_of_its_subset_alone(six: Web, kind: Kind, unit
     six.apply(united(kind, subsets={"b": {"patch": patch}}))
     name = six.workloads(kind)["zone-b"]["metadata"]["name"]
     image = "{.spec.template.spec.containers[0].image}"
-    six.kubectl.told(f"wait {kind.resource}/{name} --for=jsonpath='{image}'=nginx:special --timeout=30s")
+    six.kubectl.told(f"wait {kind.resource}/{name} --for=jsonpath='{image}'=nginx:special --timeout=300s")
     six.settles(lambda: set(six.images["zone-b"]) == {"nginx:special"})
     six.done(6)
     assert six.images == {"zone-a": ["nginx:1"] * 2, "zone-b": ["nginx:special"] * 2, "zone-c": ["nginx:1"] * 2}

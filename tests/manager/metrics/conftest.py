@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import SECONDS
 from prometheus_client.parser import text_string_to_metric_families
 
 from apiserver.config import Config, check
@@ -22,7 +23,6 @@ from mockube.control_plane import control_plane
 from mockube.manager import Wanted, arguments
 from mockube.threads import in_thread
 
-SECONDS = 30.0
 PODS = "/api/v1/namespaces/default/pods"
 
 Wait = Callable[[Callable[[], Any]], Any]

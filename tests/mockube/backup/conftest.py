@@ -11,12 +11,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 from etcd.access import Access, Place
 from etcd.backends import open_store
 from etcd.store import Store
 
-SECONDS = 60
 Objects = Mapping[str, bytes]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 from etcd.store import Store
 
@@ -119,7 +120,7 @@ def test_an_interrupted_restore_leaves_an_empty_prefix(
     process: subprocess.Popen[str] = started("restore", archive, *store.flags, "--above", "0")
     store.use(holding_some)
     process.send_signal(name)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=SECONDS)
     assert process.returncode == 130
     assert "It did not end well: what was restored is deleted again from " in err
     assert "Traceback" not in err
@@ -148,7 +149,7 @@ def test_what_a_killed_restore_leaves_is_taken_for_no_store_until_it_is_done_aga
         [sys.executable, "-m", "apiserver", *store.flags, "--secure-port", "0"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS,
         check=False,
     )
     assert ended.returncode == 2

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 from apiserver.config import parser
 from mockube.backup.archive import FORMAT
@@ -252,7 +253,7 @@ def test_who_is_told_to_end_does_so_though_interrupts_are_ignored(embedded: Any,
     assert process.stderr
     assert process.stderr.readline().startswith("Reading ")
     process.terminate()
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=SECONDS)
     assert process.returncode == 130
     assert err.endswith("mockube: it was interrupted, and nothing half done is left\n")
     assert names(file.parent) == set()
@@ -269,7 +270,7 @@ def test_an_interrupted_backup_leaves_no_file(
     assert process.stderr
     assert process.stderr.readline().startswith("Reading ")
     process.send_signal(name)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=SECONDS)
     assert process.returncode == 130
     assert err.endswith("mockube: it was interrupted, and nothing half done is left\n")
     assert names(file.parent) == set()
@@ -288,7 +289,7 @@ def test_an_interrupted_restore_leaves_the_store_as_it_was(
     while "is replaced, as --force says" not in process.stderr.readline():
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=SECONDS)
     assert (process.returncode, err.count("Traceback")) == (130, 0)
     assert new.objects() == OBJECTS
     assert names(tmp_path / "new") == {"lock", "store.db"}
@@ -297,7 +298,9 @@ def test_an_interrupted_restore_leaves_the_store_as_it_was(
 def test_a_terminal_is_shown_a_bar(archive: Path, embedded: Any, environment: dict[str, str]) -> None:
     ours, theirs = pty.openpty()
     arguments = [sys.executable, "-m", "mockube", "restore", str(archive), *embedded("new").flags]
-    ended = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=theirs, env=environment, timeout=60, check=True)
+    ended = subprocess.run(
+        arguments, stdout=subprocess.PIPE, stderr=theirs, env=environment, timeout=SECONDS, check=True
+    )
     os.close(theirs)
     shown = os.read(ours, 100_000).decode()
     os.close(ours)

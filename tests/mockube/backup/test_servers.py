@@ -11,6 +11,7 @@ from typing import Any, Self
 import kubernetes
 import pytest
 import yaml
+from patience import SECONDS
 
 MAPS = "default"
 
@@ -56,7 +57,7 @@ class Writer:
 
     def wait_for(self, count: int) -> None:
         with self._some:
-            assert self._some.wait_for(lambda: self.made >= count, timeout=60)
+            assert self._some.wait_for(lambda: self.made >= count, timeout=SECONDS)
 
 
 @pytest.fixture(params=["embedded", "etcd"])

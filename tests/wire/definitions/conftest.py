@@ -5,9 +5,9 @@ from copy import deepcopy
 from types import SimpleNamespace
 
 import pytest
+from patience import SECONDS
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-SECONDS = 20
 SCHEMA = {
     "type": "object",
     "properties": {

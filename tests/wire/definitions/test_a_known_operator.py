@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from patience import SECONDS
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 GROUP = "kubernetes.dask.org"
@@ -207,7 +208,7 @@ async def test_all_of_it_goes_with_its_definitions(dask):
         given = example(name)
         await dask.post(f"{HERE}/{PLURALS[given['kind']]}", given)
     await dask.delete(CRDS)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while (await dask.get(f"/apis/{GROUP}/v1")).code != 404:
             pass
     assert (await dask.get(CRDS)).json["items"] == []

@@ -5,6 +5,7 @@ import json
 from urllib.parse import urlsplit
 
 import pytest
+from patience import SECONDS
 
 from apiserver.config import Config
 
@@ -48,7 +49,7 @@ async def durable(opened, tmp_path):
 def define(definition):
     async def defined(api, **spec):
         assert (await api.post(CRDS, definition(**spec))).code == 201
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS):
             while (await api.get(HERE)).code != 200:
                 pass
 
@@ -90,7 +91,7 @@ async def begun(api, path, body):
     token = api.session.headers["Authorization"]
     head = [f"POST {path} HTTP/1.1", "Host: a", f"Authorization: {token}", "Content-Type: application/json"]
     writer.write("\r\n".join([*head, f"Content-Length: {len(body)}", "Connection: close", "", ""]).encode())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while not api.running.registry.storage or await api.metrics("apiserver_current_inflight_requests", "mut") < 1:
             pass
 
@@ -173,7 +174,7 @@ async def test_objects_that_a_new_schema_would_refuse_stay_and_are_read(api, cus
     await api.post(HERE, widget("a"))
     narrower = {"size": {"type": "integer", "minimum": 5}, "weight": {"type": "integer", "default": 7}}
     await api.patch(PLACE, {"spec": {"versions": [version("v1", storage=True, **narrower)]}})
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while (found := (await api.get(f"{HERE}/a")).json)["spec"] == {"size": 1, "colour": "red"}:
             pass
     assert found["spec"] == {"size": 1, "weight": 7}, "pruned, and with the new default"

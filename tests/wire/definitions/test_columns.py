@@ -2,6 +2,8 @@
 
 import asyncio
 
+from patience import SECONDS
+
 TABLE = {"Accept": "application/json;as=Table;g=meta.k8s.io;v=v1"}
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 HERE = "/apis/example.com/v1/namespaces/default/widgets"
@@ -44,7 +46,7 @@ async def test_columns_that_change_are_seen_of_objects_that_do_not(api, customs)
     version = made["spec"]["versions"][0] | {"additionalPrinterColumns": [COLOUR]}
     place = f"{CRDS}/widgets.example.com"
     assert (await api.patch(place, {"spec": {"versions": [version]}})).code == 200
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while shown(table := (await api.get(HERE, **TABLE)).json)[0] == ["Name", "Size"]:
             pass
     assert shown(table) == (["Name", "Colour"], [["a", "red"]])

@@ -16,6 +16,7 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from patience import SECONDS
 
 from apiserver.registry.definitions import emptier
 
@@ -244,7 +245,7 @@ class Edits(RuleBasedStateMachine):
         entries = {each["name"]: each for each in told["spec"]["versions"]}
         wanted = {(name, json.dumps(entries)) for name, each in entries.items() if each["served"]}
         customs = self.api.running.registry.customs
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS):
             while wanted != {(kind.resource.version, json.dumps(kind.versions.entries)) for kind in customs}:
                 await self.api.get("/livez")
 
@@ -275,7 +276,7 @@ class Edits(RuleBasedStateMachine):
             for version in self.definition.served:
                 group.create_task(self._read(version, {}, (self.definition, self.definition), done, goes=True))
             assert (await self.api.delete(PLACE)).code == 200
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(SECONDS):
                 while (await self.api.get(PLACE)).code != 404 or [*self.api.running.registry.customs]:
                     pass
             done.set()

@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from patience import SECONDS
 
 from apiserver.config import Config
 from apiserver.registry import operations
@@ -42,7 +43,7 @@ async def change(api, *versions, **spec):
     kinds = [*api.running.registry.customs]
     reply = await api.patch(PLACE, {"spec": {"versions": [*versions], **spec}})
     assert reply.code == 200, reply.text
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while any(kind in kinds for kind in api.running.registry.customs):
             await api.get("/livez")
 
@@ -75,7 +76,7 @@ async def test_what_was_written_by_an_older_schema_is_read_by_the_new_one_after_
     store = f"sqlite://{tmp_path / 'store'}"
     async with opened(Config(store=store)) as api:
         assert (await api.post(PLACE.rpartition("/")[0], definition(versions=[version()]))).code == 201
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS):
             while (await api.get(HERE)).code != 200:
                 pass
         finish = await write_under_way(api)

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from patience import SECONDS
 
 from apiserver.registry.definitions import termination
 from apiserver.registry.definitions.structure import verdict_on
@@ -77,14 +78,14 @@ async def test_versions_come_and_go_with_the_definition(api, customs):
     both = [first, first | {"name": "v2", "storage": False}]
     reply = await api.patch(f"{CRDS}/widgets.example.com", {"spec": {"versions": both}})
     assert reply.code == 200, reply.text
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while (found := await api.get("/apis/example.com/v2/namespaces/default/widgets/a")).code == 404:
             pass
     assert found.json["apiVersion"] == "example.com/v2"
     assert found.json["metadata"]["uid"] == (await api.get(f"{HERE}/a")).json["metadata"]["uid"]
     hidden = [first, first | {"name": "v2", "storage": False, "served": False}]
     await api.patch(f"{CRDS}/widgets.example.com", {"spec": {"versions": hidden}})
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while (await api.get("/apis/example.com/v2/namespaces/default/widgets/a")).code == 200:
             pass
     assert (await api.get(f"{HERE}/a")).code == 200
@@ -131,7 +132,7 @@ async def test_a_definition_goes_when_its_objects_have_gone(api, customs, propag
     deleted = await api.delete(f"{CRDS}/widgets.example.com", {"propagationPolicy": propagation})
     assert deleted.code == 200
     await customs.until("widgets.example.com", lambda reply: reply.code == 404)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while (await api.get(HERE)).code != 404:
             pass
     await customs.define()
@@ -147,7 +148,7 @@ async def test_objects_with_finalizers_hold_their_definition_and_no_new_ones_are
         lambda reply: customs.condition(reply.json, "Terminating").get("reason") == "InstanceDeletionInProgress",
     )
     assert told["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while "deletionTimestamp" not in (await api.get(f"{HERE}/a")).json["metadata"]:
             pass
     refused = await api.post(HERE, A_WIDGET | {"metadata": {"name": "b"}})

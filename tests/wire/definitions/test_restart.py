@@ -2,6 +2,8 @@
 
 import asyncio
 
+from patience import SECONDS
+
 from apiserver.config import Config
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -21,7 +23,7 @@ async def test_objects_are_found_again_by_labels_and_fields(opened, definition, 
     config = Config(store=f"sqlite://{tmp_path / 'store'}")
     async with opened(config) as api:
         await api.post(CRDS, definition(version={"selectableFields": [{"jsonPath": ".spec.colour"}]}))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS):
             while (await api.post(HERE, widget("a", colour="red"))).code != 201:
                 pass
         await api.post(HERE, widget("b", colour="blue"))
@@ -37,7 +39,7 @@ async def test_what_was_being_deleted_is_finished(opened, definition, tmp_path):
         await api.post(CRDS, definition())
         held = widget("a", colour="red")
         held["metadata"]["finalizers"] = ["example.com/held"]
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS):
             while (await api.post(HERE, held)).code != 201:
                 pass
         await api.delete(f"{CRDS}/widgets.example.com")
@@ -48,7 +50,7 @@ async def test_what_was_being_deleted_is_finished(opened, definition, tmp_path):
         held = await api.get(f"{HERE}/a")
         assert held.code == 200, "nor is any lost"
         assert (await api.patch(f"{HERE}/a", {"metadata": {"finalizers": None}})).code == 200
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS):
             while (await api.get(f"{CRDS}/widgets.example.com")).code != 404:
                 pass
         assert (await api.get(HERE)).code == 404
@@ -62,7 +64,7 @@ async def test_fields_that_become_selectable_select_what_was_there(api, definiti
     assert refused.code == 400
     version = made["spec"]["versions"][0] | {"selectableFields": [{"jsonPath": ".spec.colour"}]}
     await api.patch(f"{CRDS}/widgets.example.com", {"spec": {"versions": [version]}})
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while (await api.get(f"{HERE}?fieldSelector=spec.colour=red")).code == 400:
             pass
     assert await names(api, "fieldSelector=spec.colour=red") == ["a"]

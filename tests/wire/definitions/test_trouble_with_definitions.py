@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from patience import SECONDS
 
 from apiserver.api.errors import internal
 from apiserver.config import Config
@@ -69,7 +70,7 @@ async def test_a_definition_that_cannot_be_judged_is_judged_again_and_holds_up_n
     trouble = broken(*what)
     assert (await api.post(CRDS, definition())).code == 201
     await other()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while len(trouble) < 4:
             await api.get("/livez")
     await other("wedgets")
@@ -85,7 +86,7 @@ async def test_a_definition_that_was_served_is_served_on_while_it_cannot_be_judg
     trouble = broken("modify", internal("away"))
     names = {"spec": {"names": made["spec"]["names"] | {"shortNames": ["wi"]}}}
     await api.patch(PLACE, names)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while len(trouble) < 3:
             assert (await api.get(HERE)).code == 200
     trouble.clear()
@@ -106,7 +107,7 @@ async def test_a_definition_that_cannot_be_loaded_keeps_no_server_from_its_start
         assert (await api.get(HERE)).code == 404
         assert len(trouble) > 1
         trouble.clear()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS):
             while (await api.get(HERE)).code != 200:
                 pass
 
