@@ -20,6 +20,8 @@ Stop = Callable[[], Awaitable[None]]
 BACKLOG = 1024
 KEEP_ALIVE = 3600.0
 """Seconds that a silent connection is kept."""
+SHUTDOWN = 5.0
+"""Seconds that requests under way may take when the server stops."""
 _OF_PORTS = frozenset((errno.EADDRINUSE, errno.EACCES))
 """Errors that another port is the remedy for."""
 LONGEST_LINE = 128 * 1024
@@ -52,7 +54,7 @@ async def listening(config: Config, handle: Handle, *, ended: Sequence[Stop]) ->
         max_line_size=LONGEST_LINE,
         auto_decompress=False,  # nor does kube-apiserver: a packed body is no JSON
     )
-    runner = web.ServerRunner(listener, shutdown_timeout=5.0)
+    runner = web.ServerRunner(listener, shutdown_timeout=SHUTDOWN)
     await runner.setup()
     site = web.TCPSite(
         runner,

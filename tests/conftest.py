@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import etcd_clusters
+import hypothesis
 import pytest
 import yaml
 from patience import SECONDS
@@ -26,6 +27,10 @@ pytest.register_assert_rewrite("fake_server", "kruise_admission")
 # pytest-asyncio asks for the present loop before its first test, gets one made, and never closes it; told that there is
 # none, it makes none.
 asyncio.set_event_loop(None)
+
+# Neither an example nor the making of one goes by the clock.
+hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")

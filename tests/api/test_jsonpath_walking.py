@@ -1,10 +1,10 @@
 """What templates of JSONPath find in objects, and where they give up."""
 
 import contextlib
-import time
 from typing import Any
 
 import pytest
+from patience import some_work
 
 from apiserver.api.jsonpath import JSONPath, WalkError
 
@@ -169,11 +169,10 @@ def test_a_path_that_finds_more_than_there_is_time_for_gives_up(path):
     deep, wide = {}, {"l": [{"l": [1] * 400}] * 400}
     for _ in range(120):
         deep = {"a": deep, "l": [deep, [deep]]}
-    began = time.process_time()
-    for obj in (deep, wide):
-        with contextlib.suppress(WalkError):
-            JSONPath(f"{{{path}}}").find(obj)
-    assert time.process_time() - began < 1
+    with some_work():
+        for obj in (deep, wide):
+            with contextlib.suppress(WalkError):
+                JSONPath(f"{{{path}}}").find(obj)
 
 
 def test_each_object_is_walked_anew():

@@ -168,7 +168,9 @@ WORDS = "$( $(( ${ )) && || ;; >> 2>&1 if then fi while for i in do done case x 
 PIECES = st.sampled_from([*LETTERS, *(f"{word} " for word in WORDS.split())])
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
+)
 @given(st.lists(PIECES, max_size=30).map("".join))
 def test_whatever_is_typed_ends_or_gives_others_a_turn(box, script):
     assert 0 <= box.sh(script, most=2000).code + 1 <= 256

@@ -176,7 +176,9 @@ def merged(obj, changes):
     return list(by_uid.values())
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(steps=st.lists(STEP, max_size=40))
 def test_what_is_owned_stays_and_what_nobody_owns_any_more_goes(rehearse, steps):
     cluster = Cluster()

@@ -4,54 +4,65 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import uvloop
+from patience import SECONDS
 
 from mockube import supervision
 from mockube.supervision import Told, supervised
 
-ANSWERS = "import sys; print('ready', flush=True); [print(line, end='', flush=True) for line in sys.stdin]"
+ANSWERS = """
+import pathlib, sys
+print("ready", flush=True)
+for number, line in enumerate(sys.stdin):
+    print(line, end="", flush=True)
+    if number == 20:
+        pathlib.Path(sys.argv[1]).touch()
+"""
 ENDS = "import sys; print('ready', flush=True); [print(sys.stdin.readline(), end='', flush=True) for _ in range(3)]"
 HANGS = "import sys, time; print('ready', flush=True); time.sleep(600)"
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, seconds in {"PULSE": 0.05, "HUNG": 1.0, "FIRST_WAIT": 0.05}.items():
-        monkeypatch.setattr(supervision, name, seconds)
+Run = Callable[[Any], int]
 
 
-async def starts(program: str, seconds: float) -> int:
-    """How often a program is started in so many seconds, or until it has been twice."""
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Run, str, float], int]:
+    """How often a program is started that has so many seconds for each sign of life."""
+
+    def count(run: Run, program: str, patience: float) -> int:
+        for name, seconds in {"PULSE": 0.05, "HUNG": patience, "FIRST_WAIT": 0.05}.items():
+            monkeypatch.setattr(supervision, name, seconds)
+        return run(starts(program, tmp_path / "answered"))
+
+    return count
+
+
+async def starts(program: str, answered: Path) -> int:
+    """How often a program is started until it has been twice, or has answered twenty times, which makes a file."""
     lines: list[str] = []
-    twice = asyncio.Event()
-
-    def ready(line: str) -> None:
-        lines.append(line)
-        if len(lines) == 2:
-            twice.set()
-
-    async with supervised([sys.executable, "-c", program], Told(ready, lambda: None)):
-        try:
-            async with asyncio.timeout(seconds):
-                await twice.wait()
-        except TimeoutError:
-            pass
+    async with (
+        asyncio.timeout(SECONDS),
+        supervised([sys.executable, "-c", program, str(answered)], Told(lines.append, lambda: None)),
+    ):
+        while len(lines) < 2 and not await asyncio.to_thread(answered.exists):  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.05)
     return len(lines)
 
 
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
 @pytest.mark.parametrize(
-    ("program", "seconds", "times"),
-    [(HANGS, 30, 2), (ANSWERS, 2.5, 1), (ENDS, 30, 2), ("print('ready')", 30, 2)],
+    ("program", "patience", "times"),
+    [(HANGS, 1.0, 2), (ANSWERS, 60.0, 1), (ENDS, 60.0, 2), ("print('ready')", 60.0, 2)],
     ids=["one that hangs", "one that answers", "one that ends while it answers", "one that ends"],
 )
 def test_who_hangs_or_ends_is_started_again_and_who_answers_is_left_alone(
-    run: Callable[[Any], int], program: str, seconds: float, times: int, caplog: pytest.LogCaptureFixture
+    run: Run, program: str, patience: float, times: int, started: Callable[..., int], caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert run(starts(program, seconds)) == times
+    assert started(run, program, patience) == times
     assert ("has given no sign of life for 1 s and is killed" in caplog.text) == (program == HANGS)
 
 
@@ -65,7 +76,7 @@ def says_what_it_is_told_and_ends_with_its_input(module: str, *flags: str) -> bo
         process.stdin.flush()
         said = process.stdout.readline()
         process.stdin.close()
-        return (said, process.wait(30)) == ("\n", 0)
+        return (said, process.wait(SECONDS)) == ("\n", 0)
 
 
 def test_both_servers_give_signs_of_life(up: Any) -> None:

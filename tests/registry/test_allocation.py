@@ -1,9 +1,9 @@
 """Which addresses and ports Services get, keep and give back."""
 
-import time
 from typing import Any
 
 import pytest
+from patience import some_work
 
 from apiserver.api.errors import ApiError
 from apiserver.registry.allocation import ServiceAddresses
@@ -265,7 +265,6 @@ def test_families_that_the_cluster_lacks_are_refused(addresses: ServiceAddresses
 
 def test_thousands_of_ports_are_given_in_linear_time(addresses: ServiceAddresses) -> None:
     ports = [{"port": number} for number in range(1, 60_001)]
-    began = time.process_time()
-    allocation = addresses.allocate(service(type="NodePort", ports=ports), dry_run=True)
-    assert time.process_time() - began < 5  # a minute, as long as each port looked at all others
+    with some_work():  # each port that looks at all others is a minute's
+        allocation = addresses.allocate(service(type="NodePort", ports=ports), dry_run=True)
     assert len({port["nodePort"] for port in allocation.service["spec"]["ports"]}) == 60_000

@@ -1,9 +1,9 @@
 """A server that is killed while it writes has every acknowledged write when it is back, and watchers miss nothing."""
 
 import asyncio
+import math
 import random
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 import orjson
 import pytest
+from patience import SECONDS
 
 KILLS = 20
 WRITERS = 8
@@ -60,8 +61,10 @@ async def write(session: aiohttp.ClientSession, known: Known, writer: str) -> No
                 known.kill()
 
 
-async def watch(session: aiohttp.ClientSession, known: Known) -> None:
-    """Go on from the last version that was seen, until the server is gone."""
+async def watch(session: aiohttp.ClientSession, known: Known, *, until: float = math.inf) -> None:
+    """Go on from the last version that was seen, until the server is gone or this version is seen."""
+    if known.position >= until:
+        return
     query = {"watch": "1", "resourceVersion": str(known.position), "allowWatchBookmarks": "true"}
     async with session.get(COLLECTION, params=query) as response:
         async for line in response.content:
@@ -72,11 +75,13 @@ async def watch(session: aiohttp.ClientSession, known: Known) -> None:
             known.seen[obj["metadata"]["name"]] = obj
             known.position = int(obj["metadata"]["resourceVersion"])
             known.events.append(known.position)
+            if known.position >= until:
+                return
 
 
 async def live(url: str, known: Known, *, run: int) -> None:
     """Write and watch until the server is killed under its clients."""
-    timeout = aiohttp.ClientTimeout(total=30)
+    timeout = aiohttp.ClientTimeout(total=SECONDS)
     async with aiohttp.ClientSession(url, headers=HEADERS, timeout=timeout) as session:
         jobs = [watch(session, known), *(write(session, known, f"r{run}-w{n}") for n in range(WRITERS))]
         for end in await asyncio.gather(*jobs, return_exceptions=True):
@@ -121,7 +126,7 @@ async def test_twenty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path, s
 
 
 async def catch_up(url: str, known: Known) -> None:
-    """Watch until there is nothing more to tell."""
-    async with aiohttp.ClientSession(url, headers=HEADERS) as session:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(watch(session, known), 2)
+    """Watch until the newest version of all that is there has been told."""
+    newest = max(int(obj["metadata"]["resourceVersion"]) for obj in known.acknowledged.values())
+    async with aiohttp.ClientSession(url, headers=HEADERS) as session, asyncio.timeout(SECONDS):
+        await watch(session, known, until=newest)

@@ -4,5 +4,28 @@ A wait ends as soon as that is there, so a slow machine costs time and nothing e
 comes. How quick something is belongs to the bench.
 """
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 SECONDS = 300.0
 """More than anything here takes on a machine that does ten other things."""
+
+
+@contextmanager
+def some_work(seconds: float = 60.0) -> Iterator[None]:
+    """Break off what does not come to an end: after so many seconds of this process's own work, not of the clock.
+
+    It is for work that grows too fast: its input is so large that it takes either much less or for ever.
+    """
+
+    def give_up(*_: object) -> None:
+        raise AssertionError(f"it has not come to an end after {seconds:.0f} s of work")
+
+    before = signal.signal(signal.SIGVTALRM, give_up)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

@@ -1,8 +1,7 @@
 """What rules may cost: estimated when a definition is created, and counted when an object is checked."""
 
-import time
-
 import pytest
+from patience import some_work
 from rule_schemas import NUMBER, TEXT, WHOLE, many, of, ruled, values
 
 from apiserver.api.rules import Rules
@@ -199,9 +198,8 @@ def test_all_rules_of_an_object_may_not_cost_more_than_ten_millions():
 def test_no_rule_holds_up_the_server(rule):
     rules = Rules(of(v=ruled(many(WHOLE), *[rule] * 20)))
     obj = {"v": list(range(3000))}
-    began = time.process_time()
-    rules.check(obj)
-    assert time.process_time() - began < 20
+    with some_work(120):
+        rules.check(obj)
 
 
 def test_a_range_of_unsigned_numbers_is_left_again(value):

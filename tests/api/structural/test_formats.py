@@ -1,6 +1,5 @@
-import time
-
 import pytest
+from patience import some_work
 
 from apiserver.api.structural.formats import format_of, known_format
 
@@ -150,15 +149,14 @@ def test_a_format_counts_where_it_is_known_for_the_type(schema, minor, found):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("email", "a" * 100_000),
-        ("email", " " * 100_000),
-        ("email", "a b " * 30_000),
-        ("duration", "1" * 100_000),
-        ("duration", "1." * 50_000),
-        ("duration", "1 " * 50_000),
+        ("email", "a" * 1_000_000),
+        ("email", " " * 1_000_000),
+        ("email", "a b " * 300_000),
+        ("duration", "1" * 1_000_000),
+        ("duration", "1." * 500_000),
+        ("duration", "1 " * 500_000),
     ],
 )
 def test_long_texts_are_looked_at_once(name, text):
-    began = time.perf_counter()
-    known_format(name, 34)(text)
-    assert time.perf_counter() - began < 1
+    with some_work():
+        known_format(name, 34)(text)

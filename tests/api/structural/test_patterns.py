@@ -1,8 +1,7 @@
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patience import some_work
 
 from apiserver.api.go_regexp import compile_regexp
 from apiserver.api.structural.patterns import matcher
@@ -24,11 +23,10 @@ NASTY = [
 
 
 @pytest.mark.parametrize(("pattern", "text", "found"), NASTY, ids=[pattern[:40] for pattern, _, _ in NASTY])
-def test_no_pattern_takes_long(pattern, text, found):
+def test_no_pattern_takes_for_ever(pattern, text, found):
     matches = matcher(pattern)
-    began = time.process_time()
-    assert matches(text) is found
-    assert time.process_time() - began < 1
+    with some_work():
+        assert matches(text) is found
 
 
 @pytest.mark.parametrize(

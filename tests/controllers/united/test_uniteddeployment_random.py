@@ -124,7 +124,9 @@ def begin(make_lab, template, topology):
     return make
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
+)
 @given(seed=st.integers(0, 2**32), steps=st.integers(1, 10))
 def test_it_comes_to_rest_as_its_spec_says(begin, seed, steps):
     story = begin(random.Random(seed))

