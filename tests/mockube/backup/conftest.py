@@ -88,7 +88,7 @@ def some() -> Objects:
 
 
 @pytest.fixture
-def embedded(tmp_path: Path) -> Callable[[str], Kept]:
+def embedded(tmp_path: Path, patient_store: None) -> Callable[[str], Kept]:
     """embedded(name): a store in a data directory of that name."""
     return lambda name: Kept(f"sqlite://{tmp_path / name}", ("--data-dir", str(tmp_path / name)))
 
@@ -110,7 +110,7 @@ _numbers = count(1)
 
 
 @pytest.fixture
-def clustered() -> Callable[[str], Kept]:
+def clustered(patient_store: None) -> Callable[[str], Kept]:
     """clustered(url): an empty store in a cluster, under a prefix that nobody else has."""
 
     def make(url: str) -> Kept:
