@@ -240,3 +240,175 @@ async def test_errors_of_the_release_are_no_errors_of_the_manager(serve, candida
         await one.release()
         with pytest.raises(ApiError):
             await client.perform(Get(LEASE, KEY))
+
+
+# -- by which moment times are counted
+
+
+@pytest.fixture
+def slow_server(serve):
+    """slow_server(seconds): a server that keeps a lease, and whose answers to writes take time on a candidate's clock.
+
+    Gives the way to it, and a list to which a test adds the candidate.
+    """
+
+    async def start(seconds):
+        kept, candidates = {}, []
+
+        async def handle(request):
+            if request.can_read_body:
+                kept.update(await request.json())
+                for one in candidates:
+                    one.clock.passed += seconds
+            return web.json_response(kept, status=200 if kept else 404)
+
+        return await serve(handle), candidates
+
+    return start
+
+
+async def test_the_safe_time_counts_from_the_question_and_not_from_the_answer(slow_server, candidate, hasty):
+    access, candidates = await slow_server(4)
+    async with Client(access, hasty) as client:
+        one = candidate("one", by=client)
+        candidates.append(one)
+        await one.acquire()
+        assert one.clock.passed == 4
+        one.clock.passed = 9.9
+        assert one.is_safe()
+        one.clock.passed = 10
+        assert not one.is_safe()
+        assert await one._try()
+        assert one.clock.passed == 14
+        one.clock.passed = 19.9
+        assert one.is_safe()
+        one.clock.passed = 20
+        assert not one.is_safe()
+
+
+async def test_a_renewal_that_took_longer_than_it_holds_makes_nobody_safe(slow_server, candidate, hasty):
+    access, candidates = await slow_server(10)
+    async with Client(access, hasty) as client:
+        one = candidate("one", by=client)
+        candidates.append(one)
+        await one.acquire()
+        assert one.leads
+        assert not one.is_safe()
+
+
+async def test_nobody_else_takes_a_lease_before_the_leader_stops_to_be_safe(candidate):
+    """Whatever the leader's clock says when its answer comes, others wait longer than it goes on."""
+    one, two = candidate("one"), candidate("two")
+    await one.acquire()
+    assert not await two._try()
+    two.clock.passed += 14.9
+    assert not await two._try()
+    one.clock.passed += 14.9
+    assert not one.is_safe()
+    two.clock.passed += 0.1
+    assert await two._try()
+
+
+async def test_a_lease_that_changes_is_free_only_a_whole_duration_later(candidate):
+    one, two = candidate("one"), candidate("two")
+    await one.acquire()
+    assert not await two._try()
+    two.clock.passed += 10
+    one.clock.passed += 1
+    assert await one._try()
+    assert not await two._try()
+    two.clock.passed += 14.9
+    assert not await two._try()
+
+
+async def test_a_leader_tries_to_renew_as_long_as_a_try_ends_before_the_deadline(serve, candidate, hasty):
+    """It gives up after ten seconds of trying: tries begin after 0, 2, 4, 6, 8 and 10 of them."""
+    fails, tried = [], []
+
+    async def handle(request):
+        body = await request.json() if request.can_read_body else {}
+        if fails and body:
+            tried.append(one.clock.passed)
+        return web.json_response(body, status=500 if fails else 201 if body else 404)
+
+    async with Client(await serve(handle), hasty) as client:
+        one = candidate("one", by=client)
+        await one.acquire()
+        fails.append(True)
+        with pytest.raises(LeadLostError, match=f"the lease {KEY} could not be renewed within 10 s"):
+            await one.keep()
+    assert tried == [2, 4, 6, 8, 10, 12]
+
+
+# -- what is written
+
+
+async def test_what_others_keep_in_the_lease_stays(candidate, client, lease):
+    one = candidate("one")
+    await one.acquire()
+    await client.perform(
+        Patch(LEASE, KEY, {"metadata": {"labels": {"a": "b"}}, "spec": {"strategy": "OldestEmulationVersion"}})
+    )
+    assert await one._try()
+    found = await client.perform(Get(LEASE, KEY))
+    assert found["metadata"]["labels"] == {"a": "b"}
+    assert found["spec"]["strategy"] == "OldestEmulationVersion"
+
+
+async def test_each_change_of_the_holder_counts(candidate, lease):
+    for number, name in enumerate(("one", "two", "three")):
+        elector = candidate(name)
+        await elector.acquire()
+        assert (await lease())["leaseTransitions"] == number
+        await elector.release()
+
+
+async def test_a_released_lease_tells_when_it_was_released(candidate, lease):
+    one = candidate("one")
+    await one.acquire()
+    one.clock.passed += 5
+    await one.release()
+    assert await lease() == {
+        "leaseDurationSeconds": 1,
+        "acquireTime": "2027-01-15T08:00:05.000000Z",
+        "renewTime": "2027-01-15T08:00:05.000000Z",
+        "leaseTransitions": 0,
+    }
+
+
+async def test_who_does_not_lead_releases_nothing(candidate, lease):
+    one, two = candidate("one"), candidate("two")
+    await one.acquire()
+    assert not await two._try()
+    await two.release()
+    assert (await lease())["holderIdentity"] == "one"
+
+
+@pytest.mark.parametrize("seconds", [0.4, 15])
+async def test_a_lease_says_at_least_one_whole_second(candidate, lease, seconds):
+    one = candidate("one")
+    one._terms = type(one._terms)(lease=seconds, renew=seconds, retry=0.1)
+    await one.acquire()
+    assert (await lease())["leaseDurationSeconds"] == max(1, seconds)
+
+
+async def test_events_of_the_election_are_about_the_lease(candidate, client):
+    one = candidate("one")
+    await one.acquire()
+    [said] = [said for lane in one.recorder._lanes.values() for said in lane.waiting]
+    uid = (await client.perform(Get(LEASE, KEY)))["metadata"]["uid"]
+    assert (said.api_version, said.kind, said.uid) == ("coordination.k8s.io/v1", "Lease", uid)
+    assert (f"{said.namespace}/{said.name}", said.component) == (KEY, "kube-controller-manager")
+
+
+async def test_who_leads_is_logged_once_for_each_leader(candidate, caplog):
+    caplog.set_level("INFO")
+    one, two = candidate("one"), candidate("two")
+    await one.acquire()
+    assert await one._try()
+    assert not await two._try()
+    assert not await two._try()
+    await one.release()
+    told = [record.getMessage() for record in caplog.records if "new leader" in record.getMessage()]
+    name = f"new leader of {KEY}"
+    assert told == [f"{name}: one", f"{name}: one", f"{name}: nobody"]
