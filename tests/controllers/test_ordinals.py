@@ -2,7 +2,7 @@
 
 import pytest
 
-from controller_manager.planning.ordinals import Replica, arrange, ordinal_of, pod_name, wanted_ordinals
+from controller_manager.planning.ordinals import Replica, arrange, health_of, ordinal_of, pod_name, wanted_ordinals
 from controller_manager.planning.profile import NEWEST, PROFILES
 
 
@@ -66,3 +66,49 @@ def test_of_a_great_many_ordinals_only_the_next_ones_are_looked_at(most):
     assert [replica.ordinal for replica in found.replicas] == [*range(502), 900]
     assert [replica.ordinal for replica in found.condemned] == [most + 5][: 1 if most < 2**31 - 6 else 0]
     assert (len(found.replicas), found.beyond) == (503, most - 503)
+
+
+SINCE = 1_800_000_000.0
+
+
+def standing(phase="Running", ready="True", **meta):
+    condition = {"type": "Ready", "status": ready, "lastTransitionTime": "2027-01-15T08:00:00Z"}
+    return {"metadata": {"name": "web-0"} | meta, "status": {"phase": phase, "conditions": [condition]}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "profile", "after", "available"),
+    [
+        ({}, NEWEST, 0, True),
+        ({"minReadySeconds": 0}, NEWEST, 0, True),
+        ({"minReadySeconds": 10}, NEWEST, 9, False),
+        ({"minReadySeconds": 10}, NEWEST, 10, True),
+        ({"minReadySeconds": 10}, PROFILES["1.20"], 0, True),
+    ],
+)
+def test_a_pod_is_available_when_it_has_been_ready_for_long_enough(spec, profile, after, available):
+    health = health_of({"spec": spec}, SINCE + after, profile)
+    assert health.available(standing()) is available
+    assert health.unavailable(Replica(0, standing())) is not available
+
+
+@pytest.mark.parametrize(
+    ("pod", "ready"),
+    [
+        (standing(), True),
+        (standing(phase="Pending"), False),
+        (standing(ready="False"), False),
+    ],
+)
+def test_a_pod_that_does_not_run_or_is_not_ready_is_neither_ready_nor_available(pod, ready):
+    health = health_of({"spec": {}}, SINCE, NEWEST)
+    assert health.ready(pod) is ready
+    assert health.available(pod) is ready
+
+
+def test_a_replica_without_a_pod_or_on_its_way_out_is_unavailable():
+    health = health_of({"spec": {}}, SINCE, NEWEST)
+    leaving = standing(deletionTimestamp="2027-01-15T08:00:00Z")
+    assert health.unavailable(Replica(0, None))
+    assert health.unavailable(Replica(0, leaving))
+    assert not health.unavailable(Replica(0, standing()))

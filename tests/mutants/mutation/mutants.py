@@ -74,6 +74,9 @@ class Mutant:
                 return _replaced(before, node.test, ast.unparse(replacement.test))
             case ast.ExceptHandler(), _:
                 return _replaced(before, node.body, "raise")
+            case ast.Call(), ast.Call() as replacement if len(node.keywords) > len(replacement.keywords):
+                gone = next(each for each in node.keywords if ast.dump(each) not in map(ast.dump, replacement.keywords))
+                return _replaced(before, gone, "")
             case ast.comprehension(), ast.comprehension() as replacement:
                 dropped = next(test for test in node.ifs if ast.dump(test) not in map(ast.dump, replacement.ifs))
                 return _replaced(before, dropped, "True")

@@ -1,0 +1,53 @@
+"""What others know controllers by: the component of their Events and the queue in their metrics, upstream's names."""
+
+import pkgutil
+from importlib import import_module
+
+import pytest
+
+from controller_manager import controllers
+from controller_manager.runtime.meters import Meter
+
+SPECS = [
+    import_module(f"{controllers.__name__}.{each.name}").SPEC for each in pkgutil.iter_modules(controllers.__path__)
+]
+
+KNOWN = {  # name: (component, queue if it is not the name)
+    "advancedstatefulset": ("statefulset-controller", "statefulset-controller"),
+    "cloneset": ("cloneset-controller", "cloneset-controller"),
+    "deployment": ("deployment-controller", ""),
+    "disruption": ("controllermanager", ""),
+    "endpoint": ("endpoint-controller", ""),
+    "endpointslice": ("endpoint-slice-controller", "endpoint_slice"),
+    "endpointslicemirroring": ("endpoint-slice-mirroring-controller", "endpoint_slice_mirroring"),
+    "ephemeral-volume": ("ephemeral_volume", "ephemeral_volume"),
+    "garbagecollector": ("garbage-collector-controller", "garbage_collector_attempt_to_delete"),
+    "kubelet": ("kubelet", ""),
+    "namespace": ("namespace-controller", ""),
+    "node": ("kubelet", ""),
+    "nodelifecycle": ("node-controller", "node_lifecycle_controller"),
+    "persistentvolume-binder": ("persistentvolume-controller", "claims"),
+    "podgc": ("", "orphaned_pods_nodes"),
+    "pv-protection": ("", "pvprotection"),
+    "pvc-protection": ("", "pvcprotection"),
+    "replicaset": ("replicaset-controller", "replicaset"),
+    "replicationcontroller": ("replication-controller", "replicationmanager"),
+    "root-ca-certificate-publisher": ("root-ca-cert-publisher", "root_ca_cert_publisher"),
+    "scheduler": ("default-scheduler", ""),
+    "serviceaccount": ("service-account-controller", ""),
+    "statefulset": ("statefulset-controller", ""),
+    "storageclass": ("", ""),
+    "taint-eviction-controller": ("taint-eviction-controller", "noexec_taint_pod"),
+    "uniteddeployment": ("uniteddeployment-controller", "uniteddeployment-controller"),
+}
+
+
+def test_events_and_metrics_bear_the_names_that_upstream_gives_them():
+    assert {spec.name: (spec.source, spec.queue) for spec in SPECS} == KNOWN
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_a_controller_declares_all_meters_that_its_module_counts_with(spec):
+    module = import_module(spec.plan.__module__)
+    used = {value.name for value in vars(module).values() if isinstance(value, Meter)}
+    assert used <= {meter.name for meter in spec.meters}
