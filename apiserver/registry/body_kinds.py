@@ -1,5 +1,7 @@
 """What a body says it is, beside what its path expects: which mismatch is told, and how (transformDecodeError)."""
 
+from collections.abc import Mapping
+
 import orjson
 
 from apiserver.api import errors, field
@@ -12,6 +14,27 @@ SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 """Where upstream's kinds are registered, as its messages tell."""
 _DEFINITIONS_SCHEME = "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"
 """Where the kinds of upstream's extension server are registered, which serves definitions (1.33 to 1.36)."""
+_DEFINITIONS = "apiextensions.k8s.io"
+_OPTIONS = frozenset(("CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions"))
+"""What each version of each group has beside its own kinds."""
+_RETIRED: Mapping[str, tuple[str, ...]] = {
+    "extensions/v1beta1": ("DaemonSet", "Deployment", "Ingress", "NetworkPolicy", "ReplicaSet", "Scale"),
+    "apps/v1beta1": ("ControllerRevision", "Deployment", "Scale", "StatefulSet"),
+    "apps/v1beta2": ("ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "Scale", "StatefulSet"),
+    "batch/v1beta1": ("CronJob",),
+    "policy/v1beta1": ("Eviction", "PodDisruptionBudget"),
+    "networking.k8s.io/v1beta1": ("IPAddress", "Ingress", "IngressClass", "ServiceCIDR"),
+    "rbac.authorization.k8s.io/v1beta1": ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
+    "rbac.authorization.k8s.io/v1alpha1": ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
+    "scheduling.k8s.io/v1beta1": ("PriorityClass",),
+    "scheduling.k8s.io/v1alpha1": ("PriorityClass",),
+    "discovery.k8s.io/v1beta1": ("EndpointSlice",),
+    "events.k8s.io/v1beta1": ("Event",),
+    "node.k8s.io/v1beta1": ("RuntimeClass",),
+    "admissionregistration.k8s.io/v1beta1": ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
+    f"{_DEFINITIONS}/v1beta1": ("ConversionReview", "CustomResourceDefinition"),
+}
+"""Versions that are served no more, and can be read all the same: a body of one is told that it is of another."""
 
 
 def check_kind(table: ResourceTable, resource: Resource, given: Obj, source: bytes | None = None) -> str:
@@ -150,11 +173,24 @@ def _other_version(resource: Resource, version: str) -> ApiError:
     )
 
 
+def _scheme_of(group: str) -> str:
+    return _DEFINITIONS_SCHEME if group == _DEFINITIONS else SCHEME
+
+
+def _is_registered(table: ResourceTable, resource: Resource, version: str, kind: str) -> bool:
+    """Whether the scheme that a resource is read by knows a kind, be it of another version or a list."""
+    if _scheme_of(version.rpartition("/")[0]) != _scheme_of(resource.group):
+        return False
+    if kind.removesuffix("List") in _RETIRED.get(version, ()):
+        return True
+    rows = (row for row in table if not row.custom and row.api_version == version)
+    return any(kind in _OPTIONS or kind in (row.kind, row.list_kind) for row in rows)
+
+
 def _mismatch(table: ResourceTable, resource: Resource, *, kind: str, version: str) -> ApiError:
     short = version.rpartition("/")[2]
-    if not any((row.api_version, row.kind) == (version, kind) for row in table):
-        scheme = _DEFINITIONS_SCHEME if resource.group == "apiextensions.k8s.io" else SCHEME
-        why = f'no kind "{kind}" is registered for version "{version}" in scheme "{scheme}"'
+    if not _is_registered(table, resource, version, kind):
+        why = f'no kind "{kind}" is registered for version "{version}" in scheme "{_scheme_of(resource.group)}"'
     elif kind == resource.kind:
         return _other_version(resource, version)
     else:

@@ -160,6 +160,91 @@ async def test_an_update_of_something_else_is_400(api, body: Any, words: str) ->
     assert words in reply.message
 
 
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_LEGACY = 'in scheme "pkg/api/legacyscheme/scheme.go:30"'
+_EXTENSIONS = 'in scheme "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"'
+_CRD = "CustomResourceDefinition"
+
+
+@pytest.mark.parametrize(
+    ("path", "version", "kind", "message"),
+    [
+        (
+            CONFIG_MAPS,
+            "v1",
+            "ConfigMapList",
+            (
+                'ConfigMapList in version "v1" cannot be handled as a ConfigMap: '
+                "converting (v1.ConfigMapList) to (core.ConfigMap): unknown conversion"
+            ),
+        ),
+        (
+            CONFIG_MAPS,
+            "v1",
+            "DeleteOptions",
+            (
+                'DeleteOptions in version "v1" cannot be handled as a ConfigMap: '
+                "converting (v1.DeleteOptions) to (core.ConfigMap): unknown conversion"
+            ),
+        ),
+        (
+            CONFIG_MAPS,
+            "apiextensions.k8s.io/v1",
+            _CRD,
+            (
+                f'{_CRD} in version "v1" cannot be handled as a ConfigMap: '
+                f'no kind "{_CRD}" is registered for version "apiextensions.k8s.io/v1" {_LEGACY}'
+            ),
+        ),
+        (
+            CRDS,
+            "v1",
+            "ConfigMap",
+            (
+                f'ConfigMap in version "v1" cannot be handled as a {_CRD}: '
+                f'no kind "ConfigMap" is registered for version "v1" {_EXTENSIONS}'
+            ),
+        ),
+        (
+            CRDS,
+            "apiextensions.k8s.io/v1",
+            f"{_CRD}List",
+            (
+                f'{_CRD}List in version "v1" cannot be handled as a {_CRD}: '
+                f"converting (v1.{_CRD}List) to (apiextensions.{_CRD}): unknown conversion"
+            ),
+        ),
+        (
+            CRDS,
+            "apiextensions.k8s.io/v1beta1",
+            _CRD,
+            (
+                "the API version in the data (apiextensions.k8s.io/v1beta1) does not match the expected API version "
+                "(apiextensions.k8s.io/v1)"
+            ),
+        ),
+        (
+            DEPLOYMENTS,
+            "extensions/v1beta1",
+            "Deployment",
+            "the API version in the data (extensions/v1beta1) does not match the expected API version (apps/v1)",
+        ),
+        (
+            DEPLOYMENTS,
+            "apps/v7",
+            "Deployment",
+            (
+                'Deployment in version "v7" cannot be handled as a Deployment: '
+                f'no kind "Deployment" is registered for version "apps/v7" {_LEGACY}'
+            ),
+        ),
+    ],
+)
+async def test_a_body_of_another_kind_is_told_what_it_is(api, path: str, version: str, kind: str, message: str) -> None:
+    reply = await api.post(path, {"apiVersion": version, "kind": kind, "metadata": {"name": "a"}})
+    assert (reply.code, reply.json["reason"], reply.message) == (400, "BadRequest", message)
+
+
 async def test_a_write_that_changes_nothing_makes_no_version_and_no_event(api) -> None:
     made = await api.post(DEPLOYMENTS, deployment())
     path = f"{DEPLOYMENTS}/a"
