@@ -316,6 +316,12 @@ async def test_a_host_that_is_none_is_told_of(client, host, caplog):
     assert "Traceback" not in caplog.text
 
 
+@pytest.mark.parametrize("endpoint", ["[]:10250", ":10250", "a:0", "a:65536", "a:1e3", "a:-1", "a:٣", "a", ""])
+async def test_an_endpoint_without_a_host_or_a_port_is_none(client, endpoint):
+    await node(client, annotations={"mockube.io/kubelet-endpoint": endpoint})
+    await refused(client, LOG, 500, "no preferred addresses found; known addresses: []")
+
+
 async def test_a_port_that_is_closed_is_told_as_go_does(client, unused_tcp_port):
     await node(client, annotations={"mockube.io/kubelet-endpoint": f"127.0.0.1:{unused_tcp_port}"})
     why = f"dial tcp 127.0.0.1:{unused_tcp_port}: connect: connection refused"

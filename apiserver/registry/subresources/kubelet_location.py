@@ -31,8 +31,9 @@ async def kubelet_location(
 def _endpoint(node: Obj) -> tuple[str, int]:
     given = (node["metadata"].get("annotations") or {}).get(KUBELET_ENDPOINT, "")
     host, _, port = given.rpartition(":")
+    host = host.strip("[]")
     if host and port.isascii() and port.isdecimal() and 0 < int(port[:6]) < 65536:
-        return host.strip("[]"), int(port)
+        return host, int(port)
     status = node.get("status") or {}
     told = ((status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}).get("Port")
     return _address(node, status.get("addresses") or []), told or KUBELET_PORT
