@@ -1,0 +1,143 @@
+"""Work that is done once for all who wait for it: who waits for which time, and what each is told."""
+
+import asyncio
+
+import pytest
+
+from etcd.together import Shared, Together
+
+
+class Work:
+    """Work that a test lets end; its runs are numbered.
+
+    Attributes:
+        begun: how many runs have begun.
+        gates: what each run waits for.
+    """
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.gates: list[asyncio.Future[None]] = []
+
+    async def __call__(self) -> None:
+        self.begun += 1
+        self.gates.append(asyncio.get_running_loop().create_future())
+        await self.gates[-1]
+
+
+async def turn() -> None:
+    for _ in range(6):
+        await asyncio.sleep(0)
+
+
+async def waiting(shared, number: int = 1) -> list[asyncio.Task]:
+    tasks = [asyncio.create_task(shared.done()) for _ in range(number)]
+    await turn()
+    return tasks
+
+
+def ended(tasks) -> list[bool]:
+    return [task.done() for task in tasks]
+
+
+async def test_shared_work_is_done_once_for_all_who_come_while_it_is_under_way():
+    work = Work()
+    shared = Shared(work)
+    first, later = await waiting(shared, 2), await waiting(shared)
+    assert (work.begun, ended(first + later)) == (1, [False] * 3)
+    work.gates[0].set_result(None)
+    await turn()
+    assert ended(first + later) == [True] * 3
+    again = await waiting(shared)
+    assert (work.begun, ended(again)) == (2, [False])
+    work.gates[1].set_result(None)
+    await asyncio.gather(*again)
+
+
+async def test_work_together_is_begun_after_it_was_asked_for_and_once_for_all_who_came_meanwhile():
+    work = Work()
+    together = Together(work)
+    first = await waiting(together)
+    later = await waiting(together, 3)
+    assert (work.begun, ended(first + later)) == (1, [False] * 4)
+    work.gates[0].set_result(None)
+    await turn()
+    assert (work.begun, ended(first + later)) == (2, [True, False, False, False])
+    last = await waiting(together)
+    assert work.begun == 2
+    work.gates[1].set_result(None)
+    await turn()
+    assert (work.begun, ended(later + last)) == (3, [True, True, True, False])
+    work.gates[2].set_result(None)
+    await asyncio.gather(*last)
+
+
+@pytest.mark.parametrize("kind", [Shared, Together])
+async def test_a_failure_is_told_to_all_who_waited_and_to_nobody_who_comes_later(kind):
+    work = Work()
+    shared = kind(work)
+    tasks = await waiting(shared)
+    tasks += await waiting(shared)
+    work.gates[0].set_exception(ValueError("first"))
+    await turn()
+    if kind is Together:
+        assert ended(tasks) == [True, False]
+        work.gates[1].set_exception(ValueError("second"))
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [str(each) for each in results] == ["first", "second" if kind is Together else "first"]
+    again = await waiting(shared)
+    work.gates[-1].set_result(None)
+    assert await asyncio.gather(*again) == [None]
+
+
+@pytest.mark.parametrize("kind", [Shared, Together])
+async def test_who_stops_waiting_does_not_stop_the_work(kind):
+    work = Work()
+    shared = kind(work)
+    gone, stays = await waiting(shared, 2)
+    gone.cancel()
+    await turn()
+    assert not stays.done()
+    work.gates[0].set_result(None)
+    await stays
+    assert gone.cancelled()
+
+
+@pytest.mark.parametrize("kind", [Shared, Together])
+async def test_a_failure_that_nobody_is_left_to_see_is_not_complained_of(kind, caplog):
+    work = Work()
+    shared = kind(work)
+    (gone,) = await waiting(shared)
+    gone.cancel()
+    work.gates[0].set_exception(ValueError("seen by nobody"))
+    await turn()
+    del shared, gone
+    work.gates.clear()
+    await turn()
+    assert caplog.text == ""
+
+
+async def test_shared_work_can_be_ended():
+    work = Work()
+    shared = Shared(work)
+    shared.cancel()
+    (task,) = await waiting(shared)
+    shared.cancel()
+    await turn()
+    assert task.cancelled()
+    assert work.gates[0].cancelled()
+
+
+async def test_the_end_of_work_together_is_that_of_all_runs_that_were_asked_for():
+    work = Work()
+    together = Together(work)
+    await together.ended()
+    tasks = await waiting(together, 1) + await waiting(together, 1)
+    ending = asyncio.create_task(together.ended())
+    await turn()
+    work.gates[0].set_exception(ValueError("first"))
+    await turn()
+    assert not ending.done()
+    work.gates[1].set_result(None)
+    await ending
+    await asyncio.gather(*tasks, return_exceptions=True)
