@@ -6,14 +6,20 @@ from typing import Any
 from aiohttp import web
 from aiohttp.web_protocol import RequestPayloadError
 
-from apiserver.api import errors, json_input, json_syntax
+from apiserver.api import errors, json_input
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.protobuf import MalformedError, read_object
 from apiserver.endpoints.negotiation import JSON, PROTOBUF, YAML, body_media
 from apiserver.endpoints.params import unknown_format
 from apiserver.endpoints.yaml_bodies import YamlText, load_yaml
-from apiserver.registry.body_kinds import DELETE_OPTIONS, NO_TYPE_META, check_options_kind, unrecognized
+from apiserver.registry.body_kinds import (
+    DELETE_OPTIONS,
+    NO_TYPE_META,
+    check_options_kind,
+    unreadable_kind,
+    unrecognized,
+)
 from apiserver.registry.decoding import Body
 
 LIMIT = 3 * 1024 * 1024
@@ -151,13 +157,7 @@ def _object(value: Any) -> dict[str, Any]:
         return value
     if value is None:  # a null leaves Go's empty object as it is
         return {}
-    raise UnreadableError(
-        f"{NO_TYPE_META}json: cannot unmarshal {json_syntax.type_name(value)} into Go value of type {_HEAD}"
-    )
-
-
-_HEAD = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
-"""The Go type by which upstream finds out what a body is."""
+    raise UnreadableError(unreadable_kind(value))
 
 
 def _yaml(raw: bytes) -> YamlText:

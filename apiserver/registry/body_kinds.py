@@ -155,6 +155,15 @@ def missing_kind(body: str) -> str:
     return f"Object 'Kind' is missing in '{body}'"
 
 
+HEAD = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+"""The Go type by which upstream finds out what a body is."""
+
+
+def unreadable_kind(value: object) -> str:
+    """Return what is said of a JSON value that is no object, where its kind is looked for (json.Interpret)."""
+    return f"{NO_TYPE_META}json: cannot unmarshal {type_name(value)} into Go value of type {HEAD}"
+
+
 def other_type(resource: Resource, given: Obj) -> ApiError:
     """422: what is validated is of another kind or version (customresource/validator.go's ValidateTypeMeta)."""
     kind, version = given.get("kind") or "", given.get("apiVersion") or ""

@@ -5,7 +5,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.go_values import go_json
 from apiserver.api.meta import Obj
 from apiserver.api.schema import strict_message
-from apiserver.registry.body_kinds import missing_kind, other_type
+from apiserver.registry.body_kinds import missing_kind, other_type, unreadable_kind
 from apiserver.registry.context import Registry
 from apiserver.registry.decoding import Body, Decoded, decode
 from apiserver.registry.options import Target
@@ -31,7 +31,7 @@ def decode_patched(registry: Registry, target: Target, patch: Patch, *, old: Obj
     lenient = "Ignore" if validation == "Ignore" else "Warn"
     try:
         if not isinstance(patched, dict):
-            raise errors.bad_request("json: cannot unmarshal a value that is no object")
+            raise errors.bad_request(unreadable_kind(patched))
         if target.resource.custom and not patched.get("kind"):
             raise errors.bad_request(missing_kind(go_json(patched)))
         if target.resource.custom and _is_of_another_type(target, patched):

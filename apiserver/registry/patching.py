@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import orjson
+
 from apiserver.api import errors, field, json_input
 from apiserver.api.errors import ApiError
 from apiserver.api.go_values import go_json, go_text, json_as_written
@@ -22,15 +24,34 @@ CUSTOM_PATCHES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 
 
 class Patch(ABC):
-    """A change that a client describes."""
+    """A change that a client describes.
+
+    What is wrong with the description is told when it is applied, so that nobody hears of it where there is no object.
+    """
+
+    _prefix = "error decoding patch: "
+    """What an error of the description begins with."""
+    _target = "value"
+    """What a number is decoded to, as Go's decoder names it."""
 
     def __init__(self, raw: bytes) -> None:
-        """Parse the body.
+        """Parse the body."""
+        self.raw = raw
+        self.body: Any = None
+        self._problem = ""
+        try:
+            self.body = orjson.loads(raw)
+        except ValueError:
+            self._read_slowly(raw)
 
-        Raises:
-            ApiError: 400, it is no JSON.
-        """
-        self.body, self.raw = _parsed(raw)
+    def _read_slowly(self, raw: bytes) -> None:
+        try:
+            self.body, self.raw = json_input.loads(raw)
+        except ValueError as error:
+            self._problem = str(error)
+            return
+        if number := json_input.first_overflow(self.raw):
+            self._problem = f"json: cannot unmarshal number {number} into Go {self._target} of type float64"
 
     @abstractmethod
     def apply(self, obj: Obj) -> Any:
@@ -41,8 +62,17 @@ class Patch(ABC):
         """
 
     def oddities(self) -> tuple[str, ...]:
-        """The unknown and the repeated fields of the patch itself."""
+        """Return the unknown and the repeated fields of the patch itself.
+
+        Raises:
+            ApiError: 400, it is malformed.
+        """
+        self._check()
         return tuple(repeated_fields(self.raw)) if may_repeat_fields(self.raw, self.body) else ()
+
+    def _check(self) -> None:
+        if self._problem:
+            raise errors.bad_request(f"{self._prefix}{self._problem}")
 
     def touched(self) -> Obj:
         """Return the keys of the objects and lists that the patch reaches into, as nested dicts."""
@@ -70,14 +100,18 @@ class Patch(ABC):
 class JsonPatch(Patch):
     """RFC 6902."""
 
+    _target = "struct field jsonPatchOp.value"
+
     def apply(self, obj: Obj) -> Any:
         """The changed object."""
+        if self._problem:
+            raise errors.bad_request(self._problem)
         return json_patch.apply(obj, self.body)
 
     def touched(self) -> Obj:
         """Return the same, on the ways to what the operations name."""
         touched: Obj = {}
-        for operation in self.body:
+        for operation in filter(None, self.body or ()):
             for pointer in (operation.get("path"), operation.get("from")):
                 here = touched
                 for key in json_patch.keys_of(pointer)[:-1] if isinstance(pointer, str) else ():
@@ -90,6 +124,7 @@ class JsonPatch(Patch):
         Raises:
             ApiError: 400, the body is no list of operations.
         """
+        self._check()
         try:
             errors_found = decoding_errors(self.raw, self.body)
         except DecodeError as error:
@@ -101,8 +136,23 @@ class MergePatch(Patch):
     """RFC 7386."""
 
     def apply(self, obj: Obj) -> Any:
-        """The changed object."""
-        return merge_patch.apply(obj, self.body)
+        """Return the changed object, or the patch itself if that is a list."""
+        if isinstance(self.body, dict):
+            return merge_patch.apply(obj, self.body)
+        if isinstance(self.body, list) and not self._problem:
+            return self.body
+        raise errors.bad_request("Invalid JSON Patch")
+
+    def oddities(self) -> tuple[str, ...]:
+        """Return the repeated fields of the patch.
+
+        Raises:
+            ApiError: 400, it is malformed, or no object.
+        """
+        odd = super().oddities()
+        if not isinstance(self.body, dict | None):
+            merge_patch.apply({}, self.body)
+        return odd
 
     def touched(self) -> Obj:
         """Return the patch itself, which has the form of an object."""
@@ -112,12 +162,15 @@ class MergePatch(Patch):
 class StrategicMergePatch(Patch):
     """A merge that knows by which key the items of a list are told apart."""
 
+    _prefix = ""
+
     def __init__(self, raw: bytes, kind: MergeKind) -> None:
         super().__init__(raw)
         self._kind = kind
 
     def apply(self, obj: Obj) -> Any:
         """The changed object."""
+        self._check()
         return strategic_merge.apply(obj, self.body, self._kind)
 
     def shown(self, patched: Any, *, custom: bool) -> str:
@@ -147,10 +200,3 @@ def _sorted_where(value: Any, touched: Obj) -> Any:
 
 def _sorted_at(value: Any, touched: Any) -> Any:
     return _sorted_where(value, touched) if isinstance(touched, dict) else value
-
-
-def _parsed(raw: bytes) -> tuple[Any, bytes]:
-    try:
-        return json_input.loads(raw)
-    except ValueError as error:
-        raise errors.bad_request(f"error decoding patch: {error}") from error

@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.api.errors import ApiError
-from apiserver.registry.patching import JsonPatch, MergePatch
+from apiserver.registry.patching import JsonPatch, MergePatch, StrategicMergePatch
 
 DEPLOYMENT = {
     "kind": "Deployment",
@@ -71,3 +71,37 @@ def test_built_in_objects_are_shown_with_sorted_keys_where_the_patch_reaches_int
     head = '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a","annotations":'
     annotations = r'{"b":"\u003c1\u003e","a":""}'
     assert patch.shown(DEPLOYMENT, custom=False) == f'{head}{annotations}}},"spec":{spec}}}'
+
+
+NO_LIST = "json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
+NO_MAP = "json: cannot unmarshal number into Go value of type map[string]interface {}"
+NO_FLOAT = "json: cannot unmarshal number 1e400 into Go %s of type float64"
+
+
+@pytest.mark.parametrize(
+    ("patch", "strict", "lenient"),
+    [
+        (JsonPatch(b"[{"), "error decoding patch: unexpected end of JSON input", "unexpected end of JSON input"),
+        (MergePatch(b"[{"), "error decoding patch: unexpected end of JSON input", "Invalid JSON Patch"),
+        (MergePatch(b"5"), f"error decoding patch: {NO_MAP}", "Invalid JSON Patch"),
+        (MergePatch(b"null"), None, "Invalid JSON Patch"),
+        (MergePatch(b'{"a": 1e400}'), f"error decoding patch: {NO_FLOAT % 'value'}", None),
+        (StrategicMergePatch(b"[{", None), "unexpected end of JSON input", "unexpected end of JSON input"),
+        (StrategicMergePatch(b'{"a": 1e400}', None), NO_FLOAT % "value", NO_FLOAT % "value"),
+        (JsonPatch(b'[{"op": "add", "path": "/a", "value": {"b": 1e400}}]'),
+         f"error decoding patch: {NO_FLOAT % 'struct field jsonPatchOp.value'}",
+         NO_FLOAT % "struct field jsonPatchOp.value"),
+        (JsonPatch(b"{}"), f"error decoding patch: {NO_LIST}",
+         "json: cannot unmarshal object into Go value of type jsonpatch.Patch"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_patch_depends_on_whether_its_fields_are_looked_at(patch, strict, lenient):
+    for do, why in ((patch.oddities, strict), (lambda: patch.apply({}), lenient)):
+        if why is not None:
+            with pytest.raises(ApiError) as refused:
+                do()
+            assert (refused.value.code, refused.value.message) == (400, why)
+
+
+def test_a_list_merged_into_an_object_takes_its_place():
+    assert MergePatch(b"[1, null]").apply({"a": 1}) == [1, None]

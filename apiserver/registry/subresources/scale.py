@@ -27,9 +27,13 @@ async def scale(call: Call) -> Warned | Obj:
     scaling = _scaling(call)
     if call.verb == "get":
         return await _read(call, scaling)
-    written = await modify(call.registry, call.target, _change(call, scaling), call.options)
-    scaled = scaling.after(call.registry.codecs.of(call.target.resource).decode(written.kv))
-    return Warned(scaled, written.warnings) if written.warnings else scaled
+    odd: list[str] = []
+    try:
+        written = await modify(call.registry, call.target, _change(call, scaling, odd), call.options)
+        obj = scaling.after(call.registry.codecs.of(call.target.resource).decode(written.kv))
+    except errors.ApiError as error:
+        raise error.warned_before(tuple(odd)) from error.__cause__
+    return Warned(obj, (*odd, *written.warnings))
 
 
 def _scaling(call: Call) -> Scaling:
@@ -51,12 +55,13 @@ async def _read(call: Call, scaling: Scaling) -> Obj:
         raise errors.not_found(call.target.resource.group, scaling.missing, call.target.name) from error
 
 
-def _change(call: Call, scaling: Scaling) -> Change:
+def _change(call: Call, scaling: Scaling, odd: list[str]) -> Change:
+    """Return what scales an object; it notes the unknown and the repeated fields of what was sent in a list."""
     patch = call.patch
     if patch is not None:
-        return lambda old: scaling.scaled(old, _patched(call, patch, scaling.before(old)))
+        return lambda old: scaling.scaled(old, _patched(call, patch, scaling.before(old), odd))
     _check_kind(call, call.sent.obj)
-    wanted = _sent(call, call.sent)
+    wanted = _sent(call, call.sent, odd)
 
     def replaced(old: Obj) -> Obj:
         check_uid(call.target, wanted, old)
@@ -66,28 +71,29 @@ def _change(call: Call, scaling: Scaling) -> Change:
     return replaced
 
 
-def _sent(call: Call, body: Body) -> Obj:
+def _sent(call: Call, body: Body, odd: list[str]) -> Obj:
     """The Scale of a body.
 
     Raises:
         ApiError: 400, it is none or of another object.
     """
-    obj = decode(call.registry, SCALE, body, validation=call.options.validation).obj
-    check_name(call.target, obj)
-    return obj
+    decoded = decode(call.registry, SCALE, body, validation=call.options.validation)
+    odd[:] = decoded.warnings
+    check_name(call.target, decoded.obj)
+    return decoded.obj
 
 
-def _patched(call: Call, patch: Patch, scale: Obj) -> Obj:
+def _patched(call: Call, patch: Patch, scale: Obj, odd: list[str]) -> Obj:
     """Return the Scale that a patch makes of another.
 
     Raises:
         ApiError: 400, it is of another object; 422, it is none.
     """
     target = Target(SCALE, call.target.namespace, call.target.name)
-
-    obj = decode_patched(call.registry, target, patch, old=scale, validation=call.options.validation).obj
-    check_name(call.target, obj)
-    return obj
+    decoded = decode_patched(call.registry, target, patch, old=scale, validation=call.options.validation)
+    odd[:] = decoded.warnings
+    check_name(call.target, decoded.obj)
+    return decoded.obj
 
 
 UNREGISTERED = (

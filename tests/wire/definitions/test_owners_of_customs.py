@@ -51,6 +51,33 @@ async def test_a_patch_that_breaks_a_scale_shows_it(scalable):
     assert refused.json["message"].endswith(': strict decoding error: unknown field "spec.size"')
 
 
+@pytest.mark.parametrize("verb", ["put", "patch"])
+async def test_unknown_fields_of_a_scale_are_warned_of(scalable, verb):
+    scale = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"name": "a"},
+        "spec": {"replicas": 2, "x": 1},
+    }
+    reply = await getattr(scalable, verb)(f"{ONE}/scale", scale)
+    assert (reply.code, reply.json["spec"]) == (200, {"replicas": 2})
+    assert reply.headers.getall("Warning") == ['299 - "unknown field \\"spec.x\\""']
+
+
+async def test_a_broken_patch_of_nothing_is_not_found(scalable):
+    for path in (f"{HERE}/none", f"{HERE}/none/scale"):
+        assert (await scalable.patch(path, b"{")).code == 404
+
+
+async def test_a_patch_that_replaces_the_whole_object_by_a_list_is_shown(scalable):
+    refused = await scalable.patch(ONE, [{"op": "replace", "path": "", "value": [1.0]}], "json-patch")
+    assert refused.code == 422
+    assert refused.json["message"].startswith(
+        ' "" is invalid: patch: Invalid value: "[1]": couldn\'t get version/kind; json parse error: json: cannot '
+        "unmarshal array into Go value of type struct { APIVersion"
+    )
+
+
 @pytest.mark.parametrize("kind", ["PartialObjectMetadataList", "SomeList"])
 async def test_a_scale_is_no_list(scalable, kind):
     refused = await scalable.get(f"{ONE}/scale", accept=f"application/json;as={kind};g=meta.k8s.io;v=v1")
