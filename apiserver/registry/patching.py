@@ -106,7 +106,7 @@ class JsonPatch(Patch):
         """The changed object."""
         if self._problem:
             raise errors.bad_request(self._problem)
-        return json_patch.apply(obj, self.body)
+        return json_patch.apply(obj, self.body, raw=self.raw)
 
     def touched(self) -> Obj:
         """Return the same, on the ways to what the operations name."""

@@ -105,3 +105,17 @@ def test_what_is_wrong_with_a_patch_depends_on_whether_its_fields_are_looked_at(
 
 def test_a_list_merged_into_an_object_takes_its_place():
     assert MergePatch(b"[1, null]").apply({"a": 1}) == [1, None]
+
+
+@pytest.mark.parametrize(
+    ("value", "agrees"),
+    [(b'"a<b"', False), (rb'"a\u003cb"', True), (b'{"x": ["a<b"]}', False), (rb'{"x": ["a\u003cb"]}', True)],
+)
+def test_texts_with_markup_are_tested_as_they_are_written(value, agrees):
+    doc = {"t": "a<b", "o": {"x": ["a<b"]}}
+    patch = JsonPatch(b'[{"op": "test", "path": "/%s", "value": %s}]' % (b"o" if b"x" in value else b"t", value))
+    if agrees:
+        assert patch.apply(doc) == doc
+    else:
+        with pytest.raises(ApiError, match="the server rejected our request"):
+            patch.apply(doc)

@@ -25,12 +25,13 @@ def rejected() -> ApiError:
     return ApiError(422, "Invalid", message, details={})
 
 
-def apply(doc: Obj, patch: Any) -> Any:
+def apply(doc: Obj, patch: Any, *, raw: bytes = b"") -> Any:
     """The document with all operations applied, in order; the document itself stays as it is.
 
     Args:
         doc: the object as clients see it in this version.
         patch: the decoded body: a list of operations.
+        raw: the body, as far as it matters how its texts are written.
 
     Returns:
         The new document; it is a list where the whole document is replaced by one.
@@ -41,7 +42,7 @@ def apply(doc: Obj, patch: Any) -> Any:
     operations = _operations(patch)
     if len(operations) > MAX_OPERATIONS:
         raise too_large(f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}")
-    document = _Document(doc)
+    document = _Document(doc, has_markup=_has_markup(raw))
     try:
         for operation in operations:
             _OPERATIONS.get(operation.get("op"), _unknown)(document, operation)
@@ -73,8 +74,15 @@ def keys_of(pointer: str) -> list[str]:
 class _Document:
     """A document that copies a container before it first changes it, so that the original stays as it was."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: Any, *, has_markup: bool) -> None:
+        """Take a document.
+
+        Args:
+            root: its value.
+            has_markup: whether texts of the patch have characters that Go would write as escapes.
+        """
         self.root = root
+        self.has_markup = has_markup
         self.copied_bytes = 0
         self._own: dict[int, Any] = {}  # containers that are ours to change; the values keep their ids taken
 
@@ -189,8 +197,20 @@ def _copy(document: _Document, operation: Obj) -> None:
 def _test(document: _Document, operation: Obj) -> None:
     pointer = _pointer(operation, "path")
     container, part = document.container(pointer, change=False) if pointer else ({"": document.root}, "")
-    if not _equal(get(container, part), operation.get("value")):
+    value = operation.get("value")
+    if not _equal(get(container, part), value) or (document.has_markup and _has_markup(orjson.dumps(value))):
         raise _DoesNotApply
+
+
+def _has_markup(text: bytes) -> bool:
+    """Return whether a JSON text has one of the characters that encoding/json writes as escapes.
+
+    Upstream compares texts as they are written, where those of the object are Go's: such a test always fails.
+    """
+    return any(character in text for character in _MARKUP)
+
+
+_MARKUP = (b"<", b">", b"&", "\u2028".encode(), "\u2029".encode())
 
 
 def _equal(left: Any, right: Any) -> bool:
