@@ -35,6 +35,9 @@ def test_lists_are_looked_through(value, text):
         ("[1].filter(x, x > 1).min() == 1", "min called on empty list"),
         ("[9223372036854775807, 1].sum() == 0", "integer overflow"),
         ("[dyn([1])].flatten(-1) == []", "level must be non-negative"),
+        ("lists.range(-1) == []", "lists.range: size must be non-negative, got -1"),
+        ("lists.range(1000001) == []", "lists.range: size 1000001 exceeds maximum allowed (1000000)"),
+        ("lists.range(1000000) == []", "operation cancelled: actual cost limit exceeded"),
     ],
 )
 def test_what_a_list_does_not_have_is_told(value, text, error):

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from apiserver.api.rules.functions.durations import FIRST, checked_duration
-from apiserver.api.rules.language.limits import check_count
+from apiserver.api.rules.language.limits import MOST_IN_RANGE, check_count
 from apiserver.api.rules.language.values import (
     NONE,
     Duration,
@@ -121,7 +121,10 @@ def _flatten(values: Any, depth: int = 1) -> list[Any]:
 
 
 def _range(count: int) -> list[int]:
-    check_count(count)
+    if count < 0:
+        raise EvaluationError(f"lists.range: size must be non-negative, got {count}")
+    if count > MOST_IN_RANGE:
+        raise EvaluationError(f"lists.range: size {count} exceeds maximum allowed ({MOST_IN_RANGE})")
     return list(range(count))
 
 

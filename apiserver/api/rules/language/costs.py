@@ -11,6 +11,7 @@ from functools import partial
 from math import ceil
 from typing import Any
 
+from apiserver.api.rules.language.limits import MOST_IN_RANGE
 from apiserver.api.rules.language.signatures import Overload
 from apiserver.api.rules.language.values import Entries, Items, Optional, is_list, items_of, size, weight
 from apiserver.api.structural.patterns import searcher
@@ -204,7 +205,7 @@ COSTS: dict[str, Cost] = {
     "list_sets_intersects_list": _sets(1),
     "list_sets_equivalent_list": _sets(2),
     "list_slice": lambda _values, start, end: max(0, end - start) + 1 + _MAKE_LIST,
-    "lists_range": lambda count: max(0, count) + 1 + _MAKE_LIST,
+    "lists_range": lambda count: (count if 0 <= count <= MOST_IN_RANGE else 1) + 1 + _MAKE_LIST,
     "list_reverse": lambda values: size(values) + 1 + _MAKE_LIST,
     "list_flatten": _flatten,
     "list_flatten_int": _flatten,

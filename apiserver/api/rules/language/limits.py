@@ -8,6 +8,8 @@ from apiserver.api.rules.language.values import CostExceededError
 
 _LONGEST = 16 * 1024 * 1024
 _MOST = 1024 * 1024
+MOST_IN_RANGE = 1_000_000
+"""Numbers that lists.range may give; this limit is cel-go's."""
 
 
 def check_length(length: int) -> None:
