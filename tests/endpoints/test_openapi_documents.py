@@ -464,3 +464,21 @@ def test_an_identifier_has_capitals_where_words_begin(definitions):
     found = document["paths"]["/apis/x-1.2b.example.com/v1/widgets"]["get"]
     assert found["operationId"] == "listX12bExampleComV1WidgetForAllNamespaces"
     assert "com.example.v1.Widgetry" in document["components"]["schemas"]
+
+
+@pytest.mark.parametrize(
+    ("part", "method", "parameter", "words"),
+    [
+        ("pods/{name}/exec", "get", "container", "Container in which to execute the command."),
+        ("pods/{name}/attach", "post", "container", "The container in which to execute the command."),
+        ("pods/{name}/log", "get", "container", "The container for which to stream logs."),
+        ("pods/{name}/log", "get", "pretty", "If 'true', then the output is pretty printed."),
+        ("pods/{name}/portforward", "post", "ports", "List of ports to forward"),
+        ("pods/{name}/proxy", "head", "path", "Path is the URL path to use for the current proxy request to pod."),
+        ("services/{name}/proxy", "get", "path", "Path is the part of URLs that include service endpoints"),
+    ],
+)
+def test_connections_describe_their_own_options(served, part, method, parameter, words):
+    item = v3_of(served, "api/v1")["paths"][f"/api/v1/namespaces/{{namespace}}/{part}"]
+    known = {one["name"]: one["description"] for one in item["parameters"] + item[method].get("parameters", [])}
+    assert known[parameter].startswith(words)

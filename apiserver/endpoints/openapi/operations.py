@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from apiserver.api.builtin import KINDS
 from apiserver.api.resources import Resource, Subresource
 from apiserver.endpoints.openapi import parameters
+from apiserver.endpoints.openapi.connection_parameters import CONNECTIONS, LOG_OPTIONS
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 JSON = "application/json"
@@ -32,7 +33,8 @@ class Operation:
         action: what authorization calls it ("list"); "" for documents that are no resources.
         kind: group, version and kind of what it works on, None for documents.
         owner: the kind whose name the path holds, which is not that of a subresource.
-        query: names in parameters.PARAMETERS.
+        options: the kind of the options of a log or connection, "" for others.
+        query: the names of its query parameters.
         body, answer: definitions that it takes and gives; "" for no body, and for an answer of plain text.
     """
 
@@ -44,6 +46,7 @@ class Operation:
     action: str = ""
     kind: Gvk | None = None
     owner: str = ""
+    options: str = ""
     query: tuple[str, ...] = ()
     body: str = ""
     answer: str = ""
@@ -283,8 +286,9 @@ def _parts(scene: _Scene, part: Subresource) -> Iterator[Operation]:
     for verb in (scene.verb(each, verbs) for each in part.verbs):
         assert verb is not None, "subresources have the verbs of objects"
         made = scene.operation(verb, path=f"{scene.item}/{part.name}", name=name, part=part)
-        if part.name in parameters.SUBRESOURCES:
-            made = replace(made, query=parameters.SUBRESOURCES[part.name], answer="", produces=("text/plain", *OBJECTS))
+        if part.name == "log":
+            plain = ("text/plain", *OBJECTS)
+            made = replace(made, options=LOG_OPTIONS, query=parameters.LOG, answer="", produces=plain)
         yield made
 
 
@@ -304,6 +308,7 @@ def _connects(scene: _Scene, part: Subresource) -> Iterator[Operation]:
                 action="connect",
                 kind=(part.group, part.version, part.kind),
                 owner=scene.row.kind,
-                query=parameters.SUBRESOURCES[part.name],
+                options=part.kind,
+                query=tuple(CONNECTIONS[part.kind]),
                 produces=ANYTHING,
             )

@@ -154,7 +154,7 @@ def _path_parameters(operation: Operation, dialect: Dialect) -> list[Obj]:
 
 
 def _query_parameter(name: str, operation: Operation, dialect: Dialect) -> Obj:
-    return _parameter(name, query_parameter(name, operation.method), dialect=dialect)
+    return _parameter(name, query_parameter(name, operation.method, operation.options), dialect=dialect)
 
 
 def _parameter(name: str, parameter: Parameter, *, dialect: Dialect) -> Obj:
