@@ -35,7 +35,8 @@ class Shape:
         return not self.form.transform
 
 
-_PLAIN = Shape(Form())
+PLAIN = Shape(Form())
+"""The shape of JSON without transformation."""
 
 
 def shape_of(form: Form, query: Parameters) -> Shape:
@@ -45,7 +46,7 @@ def shape_of(form: Form, query: Parameters) -> Shape:
         ApiError: 400, includeObject is none of its values.
     """
     if form.transform != "Table":
-        return _PLAIN if form == _PLAIN.form else Shape(form)
+        return PLAIN if form == PLAIN.form else Shape(form)
     include = query.get("includeObject", "")
     if include not in INCLUDE:
         raise errors.bad_request(

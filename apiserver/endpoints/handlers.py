@@ -14,8 +14,8 @@ from apiserver.api.schema import DecodeError
 from apiserver.api.user import User
 from apiserver.endpoints import bodies, params
 from apiserver.endpoints.answers import Answer, Reply
-from apiserver.endpoints.forms import Renderer, Shape, shape_of
-from apiserver.endpoints.negotiation import EVENT_STREAMS, answer_form, body_media, routed_form
+from apiserver.endpoints.forms import PLAIN, Renderer, Shape, shape_of
+from apiserver.endpoints.negotiation import EVENT_STREAMS, JSON, answer_form, body_media, routed_form
 from apiserver.endpoints.responses import is_pretty, line_end, response, shaped, success
 from apiserver.endpoints.routes import Route
 from apiserver.registry import deletion, operations
@@ -77,6 +77,8 @@ class Asked(NamedTuple):
             ApiError: 400, 406.
         """
         accept = self.request.headers.get("Accept", "")
+        if accept == JSON or not accept:  # as most clients say
+            return PLAIN
         target = self.route.target
         if target.resource.custom:
             form = answer_form(accept)
