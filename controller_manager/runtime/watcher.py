@@ -161,9 +161,9 @@ class Follower:
         try:
             page = await self._client.page(NAMESPACE.path(), field_selector=_KUBE_SYSTEM, accept=METADATA_LIST)
         except ApiError as error:
-            if True:
+            if error.code not in (401, 403, 404):
                 raise
-            return _Origin("", 0)
+            return _Origin("", known)
         cluster = page.items[0]["metadata"].get("uid", "") if page.items else ""
         return _Origin(cluster, number_of(page.revision) or known)
 

@@ -5,7 +5,7 @@ import pytest
 from controller_manager.runtime.awaited import EXPIRES, SETTLES, Awaited
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.contract import Create, Delete, Get, ListAll, Update
-from controller_manager.runtime.kinds import POD
+from controller_manager.runtime.kinds import CONFIG_MAP, POD
 
 
 def pod(name: str, *, revision: int = 1, **meta):
@@ -103,3 +103,134 @@ def test_a_question_without_an_answer_has_changed_nothing(caches, request_):
     awaited = Awaited(caches)
     awaited.lost("k", request_, now=0)
     assert not awaited.blocked("k", lambda: None, now=0)
+
+
+# -- several things at once
+
+
+def test_a_key_waits_for_each_kind_that_it_wrote(caches):
+    caches.cache(CONFIG_MAP).replace([], 10)
+    awaited, woken = Awaited(caches), []
+    awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
+    awaited.wrote("k", Create(CONFIG_MAP, {}), pod("m", revision=13), now=0)
+    awaited.blocked("k", lambda: woken.append("k"), now=1)
+    caches[POD].advance(12)
+    assert woken == ["k"]
+    assert awaited.blocked("k", lambda: woken.append("k"), now=1)
+    caches[CONFIG_MAP].advance(12)
+    assert woken == ["k"]
+    caches[CONFIG_MAP].advance(13)
+    assert woken == ["k", "k"]
+    assert not awaited.blocked("k", lambda: None, now=1)
+
+
+def test_a_write_that_is_older_than_another_does_not_shorten_the_wait(caches):
+    awaited, woken = Awaited(caches), []
+    for revision in (14, 12):
+        awaited.wrote("k", Create(POD, {}), pod(f"y{revision}", revision=revision), now=0)
+    awaited.blocked("k", lambda: woken.append("k"), now=1)
+    caches[POD].advance(13)
+    assert not woken
+
+
+def test_a_key_that_asks_twice_is_woken_once(caches):
+    awaited, woken = Awaited(caches), []
+    awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
+    for now in (1, 2, 3):
+        assert awaited.blocked("k", lambda: woken.append("k"), now=now) == EXPIRES - now
+    caches[POD].advance(12)
+    assert woken == ["k"]
+
+
+def test_each_write_begins_the_five_minutes_again(caches):
+    awaited = Awaited(caches)
+    awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
+    awaited.wrote("k", Create(POD, {}), pod("z", revision=13), now=200)
+    assert awaited.blocked("k", lambda: None, now=300) == 200
+    assert not awaited.blocked("k", lambda: None, now=500)
+
+
+def test_what_expired_is_told_once_and_awaited_no_longer(caches):
+    expired = []
+    awaited = Awaited(caches, expired.append)
+    awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
+    for now in (EXPIRES, EXPIRES, EXPIRES + 1):
+        assert not awaited.blocked("k", lambda: None, now=now)
+    assert expired == ["k"]
+
+
+def test_what_was_seen_is_not_told_to_have_expired_later(caches):
+    expired = []
+    awaited = Awaited(caches, expired.append)
+    awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
+    caches[POD].advance(12)
+    assert not awaited.blocked("k", lambda: None, now=1)
+    assert not awaited.blocked("k", lambda: None, now=EXPIRES + 1)
+    assert expired == []
+
+
+def test_what_a_forgotten_key_wrote_is_not_awaited(caches):
+    awaited = Awaited(caches)
+    awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
+    awaited.forget("k")
+    awaited.forget("another")
+    assert not awaited.blocked("k", lambda: None, now=1)
+
+
+@pytest.mark.parametrize("answer", [None, [], "text", {}, {"metadata": {}}, {"metadata": {"resourceVersion": "odd"}}])
+def test_an_answer_without_a_revision_is_not_awaited(caches, answer):
+    awaited = Awaited(caches)
+    awaited.wrote("k", Create(POD, {}), answer, now=0)
+    assert not awaited.blocked("k", lambda: None, now=0)
+
+
+@pytest.mark.parametrize(
+    ("uid", "answer"),
+    [
+        ("uid-x", {}),
+        ("", {"metadata": {"uid": "uid-x"}}),
+        ("", {"details": {"uid": "uid-x"}}),
+        ("uid-x", {"details": {"uid": "other"}}),
+    ],
+    ids=["asked for", "of the object", "of the Status", "asked for and told otherwise"],
+)
+def test_the_deletion_of_one_object_is_awaited_by_its_uid(caches, uid, answer):
+    awaited = Awaited(caches)
+    awaited.wrote("k", Delete(POD, "a/x", uid=uid), answer, now=0)
+    assert awaited.blocked("k", lambda: None, now=0)
+
+
+@pytest.mark.parametrize("answer", [{"details": {"uid": "of another"}}, {"metadata": {"uid": "of another"}}, {}])
+def test_the_deletion_of_an_object_that_the_cache_never_had_is_not_awaited(caches, answer):
+    awaited = Awaited(caches)
+    awaited.wrote("k", Delete(POD, "a/x"), answer, now=0)
+    awaited.wrote("k", Delete(POD, "a/unknown"), answer, now=0)
+    assert not awaited.blocked("k", lambda: None, now=0)
+
+
+def test_all_deletions_are_awaited(caches):
+    caches[POD].put(pod("y"))
+    awaited, woken = Awaited(caches), []
+    for name in "xy":
+        awaited.wrote("k", Delete(POD, f"a/{name}"), {"details": {"uid": f"uid-{name}"}}, now=0)
+    awaited.blocked("k", lambda: woken.append("k"), now=1)
+    caches[POD].remove(pod("y", revision=11))
+    assert awaited.blocked("k", lambda: woken.append("k"), now=1)
+    caches[POD].remove(pod("x", revision=12))
+    assert not awaited.blocked("k", lambda: None, now=1)
+
+
+def test_of_several_doubts_the_last_to_be_settled_counts(caches):
+    caches.cache(CONFIG_MAP).attach(5.0)
+    caches[POD].attach(0.0)
+    awaited = Awaited(caches)
+    awaited.lost("k", Create(CONFIG_MAP, {}), now=1)
+    awaited.lost("k", Create(POD, {}), now=4)
+    assert awaited.blocked("k", lambda: None, now=4) == pytest.approx(1 + SETTLES)
+    assert not awaited.blocked("k", lambda: None, now=5 + SETTLES)
+
+
+def test_a_doubt_about_a_kind_that_nobody_follows_delays_nothing(caches):
+    awaited = Awaited(caches)
+    awaited.lost("k", Create(CONFIG_MAP, {}), now=1)
+    assert not awaited.blocked("k", lambda: None, now=1)

@@ -1,12 +1,13 @@
 """Caches and those who listen to them."""
 
+import asyncio
 import logging
 
 import pytest
 
-from controller_manager.runtime.cache import KindCache
-from controller_manager.runtime.contract import NAMESPACE_INDEX, Change
-from controller_manager.runtime.kinds import POD
+from controller_manager.runtime.cache import Caches, KindCache, number_of, revision_of
+from controller_manager.runtime.contract import NAMESPACE_INDEX, ORPHANS, OWNER, Change, Index, Spec, Watch
+from controller_manager.runtime.kinds import CONFIG_MAP, EVERYTHING, POD, Kind
 
 
 def pod(name, revision="1"):
@@ -93,3 +94,240 @@ def test_a_name_of_an_index_has_one_meaning(cache):
     cache.index("node", by_node)
     with pytest.raises(AssertionError, match="two indexes of pods are named node"):
         cache.index("node", lambda _: ())
+
+
+# -- what is told, and filed
+
+
+def owned(name, owner=None, *, revision="1", uid=None, namespace="default"):
+    meta = {"name": name, "namespace": namespace, "uid": uid or name, "resourceVersion": revision}
+    other = {"uid": "somebody", "kind": "Node", "name": "n"}
+    owners = [other, {"uid": owner, "kind": "Set", "name": "s", "controller": True}] if owner else [other]
+    return {"metadata": meta | {"ownerReferences": owners}}
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+@pytest.fixture
+def plain(told):
+    """A cache whose changes are told as (name before, name after) and revisions."""
+
+    def version(obj):
+        return obj and (obj["metadata"]["uid"], obj["metadata"]["resourceVersion"])
+
+    made = KindCache(POD)
+    made.listen(lambda change: told.append((version(change.old), version(change.new))))
+    return made
+
+
+def names(found):
+    return sorted(obj["metadata"]["name"] for obj in found)
+
+
+def test_an_object_is_told_to_come_to_change_and_to_go(plain, told):
+    plain.put(owned("a"))
+    plain.put(owned("a", revision="2"))
+    plain.remove(owned("a", revision="3"))
+    assert told == [(None, ("a", "1")), (("a", "1"), ("a", "2")), (("a", "3"), None)]
+    assert plain.revision == 3
+
+
+def test_another_object_of_the_same_name_is_told_after_the_end_of_the_first(plain, told):
+    plain.put(owned("a", "one"))
+    plain.put(owned("a", "two", uid="b", revision="2"))
+    assert told == [(None, ("a", "1")), (("a", "1"), None), (None, ("b", "2"))]
+    assert names(plain.by(OWNER, "one")) == []
+    assert names(plain.by(OWNER, "two")) == ["a"]
+
+
+def test_the_end_of_the_first_can_be_seen_while_it_is_told(plain):
+    seen = []
+    plain.put(owned("a"))
+    plain.listen(lambda change: seen.append((change.new is None, plain.get("default/a") is None)))
+    plain.put(owned("a", uid="b", revision="2"))
+    assert seen == [(True, True), (False, False)]
+
+
+def test_what_goes_and_was_not_known_is_told_to_nobody_and_the_cache_is_as_far(plain, told):
+    plain.remove(owned("a", revision="7"))
+    assert (told, plain.revision) == ([], 7)
+
+
+def test_a_list_tells_what_changed_and_leaves_alone_what_did_not(plain, told):
+    plain.replace([owned("a"), owned("b"), owned("c", revision="3")], 5)
+    told.clear()
+    plain.replace([owned("b"), owned("c", revision="6"), owned("d", revision="7")], 9)
+    assert told == [(("a", "1"), None), (("c", "3"), ("c", "6")), (None, ("d", "7"))]
+    assert (names(plain), plain.revision, len(plain)) == (["b", "c", "d"], 9, 3)
+
+
+def test_a_list_of_another_store_begins_at_its_revision(plain):
+    plain.replace([owned("a", revision="50")], 60)
+    woken = []
+    plain.replace([owned("b", revision="3")], 5)
+    assert plain.revision == 5
+    plain.when(6, lambda: woken.append(6))
+    assert not woken
+    plain.put(owned("c", revision="6"))
+    assert woken == [6]
+
+
+def test_a_resync_tells_everything_as_it_is(plain, told):
+    plain.replace([owned("a"), owned("b")], 5)
+    told.clear()
+    plain.resync()
+    assert told == [(("a", "1"), ("a", "1")), (("b", "1"), ("b", "1"))]
+
+
+def test_owners_are_filed_by_who_controls_and_others_as_orphans(plain):
+    plain.replace([owned("a", "one"), owned("b"), owned("c", namespace="other")], 5)
+    assert names(plain.by(OWNER, "one")) == ["a"]
+    assert names(plain.by(OWNER, "somebody")) == []
+    assert names(plain.by(ORPHANS, "default")) == ["b"]
+    assert names(plain.by(ORPHANS, "other")) == ["c"]
+    assert names(plain.by(NAMESPACE_INDEX, "default")) == ["a", "b"]
+    plain.put(owned("b", "one", revision="6"))
+    assert names(plain.by(ORPHANS, "default")) == []
+    assert names(plain.by(OWNER, "one")) == ["a", "b"]
+    for name in "ab":
+        plain.remove(owned(name, "one", revision="7"))
+    assert names(plain.by(OWNER, "one")) == []
+
+
+def test_an_index_comes_before_objects(plain):
+    plain.put(owned("a"))
+    with pytest.raises(AssertionError, match="indexes come before objects"):
+        plain.index("late", lambda _: ())
+
+
+# -- who waits
+
+
+def test_who_waits_for_a_revision_is_woken_once_in_the_order_of_revisions(plain):
+    woken = []
+    for revision in (7, 5, 6, 5):
+        plain.when(revision, lambda revision=revision: woken.append(revision))
+    plain.advance(4)
+    assert woken == []
+    plain.advance(6)
+    assert woken == [5, 5, 6]
+    plain.advance(6)
+    plain.advance(5)
+    assert (woken, plain.revision) == ([5, 5, 6], 6)
+    plain.advance(9)
+    assert woken == [5, 5, 6, 7]
+
+
+def test_who_waits_for_an_object_is_woken_by_its_next_change_alone(plain):
+    woken = []
+    plain.put(owned("a"))
+    plain.when_changed("default/a", lambda: woken.append("one"))
+    plain.when_changed("default/a", lambda: woken.append("two"))
+    plain.put(owned("b"))
+    assert woken == []
+    plain.put(owned("a", revision="2"))
+    plain.remove(owned("a", revision="3"))
+    assert woken == ["one", "two"]
+
+
+def test_since_when_changes_come_in_is_the_first_moment_until_they_stop(plain):
+    woken = []
+    plain.when_attached(lambda: woken.append("now"))
+    plain.attach(3.0)
+    plain.attach(4.0)
+    assert (plain.attached, woken) == (3.0, ["now"])
+    plain.detach()
+    assert plain.attached is None
+    plain.attach(5.0)
+    assert (plain.attached, woken) == (5.0, ["now"])
+
+
+async def test_a_cache_is_synced_after_its_first_list(plain):
+    waiting = asyncio.ensure_future(plain.wait_until_synced())
+    await asyncio.sleep(0)
+    plain.put(owned("a"))
+    plain.advance(8)
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    assert not plain.synced
+    plain.replace([], 9)
+    await waiting
+    assert plain.synced
+
+
+@pytest.mark.parametrize(("text", "number"), [("0", 0), ("17", 17), ("", 0), ("-1", 0), ("1.5", 0), ("x", 0)])
+def test_a_revision_is_a_number_or_none(text, number):
+    assert number_of(text) == number
+    assert revision_of({"metadata": {"resourceVersion": text}}) == number
+
+
+# -- all caches
+
+
+class Counted:
+    """A view that counts changes."""
+
+    def __init__(self):
+        self.changes = []
+
+    def change(self, kind, old, new):
+        self.changes.append((kind, old is None, new is None))
+
+
+def a_spec(name, *watches, **more):
+    return Spec(name=name, watches=watches, observe=lambda *_: None, plan=lambda *_: iter(()), **more)
+
+
+def test_a_view_is_made_once_and_hears_of_the_kinds_that_feed_it():
+    caches = Caches()
+    more = {"views": {"room": Counted}, "feeds": {"room": (POD, CONFIG_MAP)}}
+    for name in ("one", "two"):
+        caches.provide(a_spec(name, Watch(POD), **more))
+    caches[POD].put(owned("a"))
+    caches[CONFIG_MAP].put(owned("m"))
+    caches[POD].remove(owned("a", revision="2"))
+    assert caches.view("room").changes == [(POD, True, False), (CONFIG_MAP, True, False), (POD, False, True)]
+
+
+def test_what_a_controller_needs_is_provided():
+    caches = Caches()
+    index = Index(POD, "first letter", lambda obj: obj["metadata"]["name"][:1])
+    caches.provide(a_spec("one", Watch(POD), Watch(EVERYTHING), indexes=(index,)))
+    assert list(caches.kinds) == [POD]
+    caches[POD].put(owned("abc"))
+    assert names(caches[POD].by("first letter", "a")) == ["abc"]
+
+
+def test_who_follows_everything_hears_of_each_kind_once():
+    caches, heard = Caches(), []
+    caches.cache(POD)
+    assert not caches.follows_everything
+    caches.listen(EVERYTHING, lambda kind: lambda change: heard.append((kind, change.obj["metadata"]["name"])))
+    assert caches.follows_everything
+    caches.cache(CONFIG_MAP).put(owned("m"))
+    caches[POD].put(owned("a"))
+    assert heard == [(CONFIG_MAP, "m"), (POD, "a")]
+    assert EVERYTHING not in caches.kinds
+
+
+def test_who_follows_one_kind_hears_of_that_alone():
+    caches, heard = Caches(), []
+    caches.listen(POD, lambda _: lambda change: heard.append(change.obj["metadata"]["name"]))
+    caches.cache(CONFIG_MAP).put(owned("m"))
+    caches[POD].put(owned("a"))
+    assert heard == ["a"]
+
+
+def test_a_kind_is_found_in_the_version_that_is_followed_now():
+    caches = Caches()
+    old, new = Kind("example.com", "v1", "Widget", "widgets"), Kind("example.com", "v2", "Widget", "widgets")
+    assert caches.find(str(old)) is None
+    first = caches.cache(old)
+    second = caches.cache(new)
+    assert caches.find(str(old)) is first
+    assert caches.renewed(new) is second
+    assert caches.find(str(old)) is second
+    assert caches.renewed(old) is first
