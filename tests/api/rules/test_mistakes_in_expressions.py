@@ -68,6 +68,8 @@ def test_what_follows_no_grammar_is_told_by_the_parser_of_upstream(mistakes, tex
         ),
         (f"{' + '.join(['1'] * 252)} > 0", ["-1:0: max recursion depth exceeded"]),
         (f"{'1 > 0 ? true : ' * 250}true", ["-1:0: expression recursion limit exceeded: 250"]),
+        (f"{'(' * 250}true{')' * 250}", ["-1:0: expression recursion limit exceeded: 250"]),
+        (f"{'[' * 250}{']' * 250} == []", ["-1:0: expression recursion limit exceeded: 250"]),
         ("'" + "a" * 100_000 + "'", ["-1:0: expression code point size exceeds limit: size: 100002, limit 100000"]),
     ],
 )

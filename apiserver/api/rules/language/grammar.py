@@ -12,6 +12,7 @@ from apiserver.api.rules.language.syntax import Entry, Expr, ListLiteral, MapLit
 from apiserver.api.rules.language.tokens import NotAnExpressionError, Token, tokens, unquoted, unquoted_bytes
 from apiserver.api.rules.language.values import Uint, is_int64, is_uint64
 
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _DEEPEST = 250
 _MOST_DIGITS = 30
 """More than any number has that is not too large."""
@@ -78,9 +79,22 @@ class _Reader:
 
     def read(self) -> Expr:
         """The whole."""
+        self._check_brackets()
         root = self._expr()
         self._expect("")
         return root
+
+    def _check_brackets(self) -> None:
+        """Check how deep brackets are nested, in each of which is an expression.
+
+        Raises:
+            TooDeepError: the innermost expression is too deep.
+        """
+        depth = 1
+        for token in self._tokens:
+            depth += (token.kind in _OPENING) - (token.kind in _CLOSING)
+            if depth > _DEEPEST:
+                raise TooDeepError(f"expression recursion limit exceeded: {_DEEPEST}")
 
     @property
     def _next(self) -> Token:
