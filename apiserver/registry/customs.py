@@ -158,9 +158,7 @@ class CustomKind:
         """
         obj = _copied(given) if _is_deep(body) else dict(given)
         try:
-            for key, value in obj.items():
-                if key != "metadata" and isinstance(value, dict | list):
-                    floats_as_go_reads(value)
+            floats_as_go_reads(obj)
         except OverflowError as error:
             number = first_overflow(body)
             raise DecodeError(f"json: cannot unmarshal number {number} into Go value of type float64") from error

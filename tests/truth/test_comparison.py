@@ -58,6 +58,20 @@ def test_what_differs_from_run_to_run_is_passed_over(want, got):
     assert not compared(answer(want), answer(got))
 
 
+def managed(*entries):
+    named = ({"manager": name, "operation": "Update", "time": f"2026-01-01T00:00:{at:02}Z"} for name, at in entries)
+    return {"metadata": {"managedFields": [*named]}}
+
+
+def test_the_seconds_that_writes_fall_into_are_passed_over_unless_the_recorded_ones_are_far_apart():
+    quick, slow = managed(("b", 0), ("a", 1)), managed(("b", 0), ("a", 9))
+    recorded_quick, recorded_slow = (answer(Normaliser(exact=True).normal(each)) for each in (quick, slow))
+    assert not compared(recorded_quick, answer(slow), exact=True)
+    assert not compared(recorded_slow, answer(slow), exact=True)
+    assert compared(recorded_slow, answer(managed(("a", 0), ("b", 9))), exact=True)
+    assert compared(recorded_quick, answer(managed(("b", 0), ("c", 1))), exact=True)
+
+
 def test_wording_of_newer_releases_agrees_unless_the_scenario_is_exact():
     old, new = {"message": "must be no more than 63 bytes"}, {"message": "must be no more than 63 characters"}
     assert not compared(answer(old), answer(new))

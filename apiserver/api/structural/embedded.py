@@ -7,8 +7,11 @@ names and labels, is the registry's to say.
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
+
 from apiserver.api import field
 from apiserver.api.field import FieldError
+from apiserver.api.go_numbers import as_go_writes
 from apiserver.api.meta import Obj
 from apiserver.api.schema import DecodeError, Schema
 from apiserver.api.structural.equality import in_order
@@ -96,10 +99,21 @@ def coerce_metadata(resource: Obj, path: str, types: Schema, *, drops: bool) -> 
         given = {key: value for key, value in given.items() if _fits({key: value}, types)}
     elif drops and given is not None:
         return []
-    decoded = types.decode(OBJECT_META, given)
+    try:
+        decoded = types.decode(OBJECT_META, given)
+    except DecodeError:
+        decoded = types.decode(OBJECT_META, _as_go_writes(given))
     resource["metadata"] = decoded.obj
     prefix = child(path, "metadata")
     return [child(prefix, error.removeprefix(_UNKNOWN)[:-1]) for error in decoded.errors]
+
+
+def _as_go_writes(meta: Any) -> Any:
+    """Return metadata as upstream decodes them: from what Go writes of them, where 1.0 is 1."""
+    try:
+        return orjson.loads(as_go_writes(orjson.dumps(meta)))
+    except orjson.JSONEncodeError:  # nested too deeply
+        return meta
 
 
 def _fits(meta: Obj, types: Schema) -> bool:

@@ -66,6 +66,14 @@ async def test_a_number_that_no_float_holds_is_refused(free):
     )
 
 
+@pytest.mark.parametrize(("generation", "code"), [("5.0", 201), ("1e1", 201), ("5.5", 400), ("1e400", 400)])
+async def test_whole_numbers_of_metadata_may_be_written_as_floats(free, generation, code):
+    reply = await free.post(HERE, widget(1, f',"generation":{generation}'))
+    assert reply.code == code
+    if code == 400:
+        assert f"cannot unmarshal number {generation} into Go" in reply.json["message"]
+
+
 async def test_a_whole_float_is_no_change_of_an_integer(free):
     made = await free.post(HERE, widget("5"))
     assert (await free.patch(ONE, b'{"spec": {"v": 5.0}}')).version == made.version
