@@ -1,6 +1,8 @@
 """The loop under all controllers: what errors mean for a key and for others, pace, periods, and writes it waits for."""
 
 import asyncio
+import contextlib
+import dataclasses
 import logging
 from functools import partial
 
@@ -305,3 +307,237 @@ async def test_a_key_whose_answer_was_lost_runs_when_the_cache_knows(make_stage,
     asyncio.get_running_loop().call_later(5.0, lambda: stage.caches[POD].attach(5.0))
     ran = await stage.run(10)
     assert [at for _, at in ran] == pytest.approx([0.0, 5.0 + SETTLES, 5.6 + SETTLES], abs=0.4)
+
+
+# -- requests of a plan, and what it is told
+
+
+class Server:
+    """A server that refuses certain names, and tells what it was asked at once."""
+
+    def __init__(self, *refused, revision=5):
+        self.refused = refused
+        self.revision = revision
+        self.rounds = []
+
+    def _answer(self, request):
+        name = request.obj["metadata"]["name"]
+        if name in self.refused:
+            return errors.already_exists("", "pods", name)
+        return pod(name, revision=self.revision)
+
+    async def perform(self, request):
+        [answer] = await self.perform_all([request])
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def perform_all(self, requests):
+        self.rounds.append([request.obj["metadata"]["name"] for request in requests])
+        return [self._answer(request) for request in requests]
+
+
+def creations(number):
+    return [Create(POD, {"metadata": {"name": f"p{each}"}}) for each in range(number)]
+
+
+@pytest.mark.parametrize(
+    ("number", "refused", "slow", "rounds", "tried"),
+    [
+        (0, (), True, [], 0),
+        (1, (), True, [1], 1),
+        (8, (), True, [1, 2, 4, 1], 8),
+        (15, (), True, [1, 2, 4, 8], 15),
+        (8, ("p0",), True, [1], 1),
+        (8, ("p2",), True, [1, 2], 3),
+        (8, ("p7",), True, [1, 2, 4, 1], 8),
+        (8, ("p0",), False, [8], 8),
+        (0, (), False, [], 0),
+    ],
+)
+async def test_a_batch_is_asked_at_once_or_in_rounds_that_double_until_one_fails(
+    make_stage, number, refused, slow, rounds, tried
+):
+    answers, server = [], Server(*refused)
+
+    def plan(_key):
+        answers.extend((yield Batch(creations(number), slow_start=slow)))
+
+    stage = make_stage(plan, server=server)
+    stage.queue.add("k")
+    await stage.run(1)
+    assert [len(each) for each in server.rounds] == rounds
+    told = [answer["metadata"]["name"] if isinstance(answer, dict) else answer for answer in answers]
+    expected = [f"p{each}" for each in range(tried)] + [None] * (number - tried)
+    assert [name for name in told if isinstance(name, str)] == [
+        name for name in expected if name and name not in refused
+    ]
+    assert told[tried:] == [None] * (number - tried)
+    assert sum(isinstance(name, Exception) for name in told) == len(refused)
+
+
+async def test_a_plan_gets_the_answer_or_the_refusal_of_each_request_where_it_asks(make_stage):
+    told = []
+
+    def plan(_key):
+        told.append((yield Create(POD, {"metadata": {"name": "good"}})))
+        try:
+            yield Create(POD, {"metadata": {"name": "bad"}})
+        except errors.ApiError as error:
+            told.append(error)
+        told.append((yield Later(100)))
+
+    stage = make_stage(plan, server=Server("bad"))
+    stage.queue.add("k")
+    await stage.run(1)
+    assert told[0] == pod("good", revision=5)
+    assert told[1].reason == "AlreadyExists"
+    assert told[2] is None
+
+
+async def test_a_plan_that_does_not_catch_a_refusal_is_closed_and_run_again(make_stage):
+    closed = []
+
+    def plan(_key):
+        try:
+            yield Create(POD, {"metadata": {"name": "bad"}})
+            closed.append("went on")
+        finally:
+            closed.append("closed")
+
+    stage = make_stage(plan, server=Server("bad"))
+    stage.queue.add("k")
+    await stage.run(0.007)
+    assert closed == ["closed"] * 2
+    assert stage.times("k") == [0, 0.005]
+
+
+@pytest.mark.parametrize("asking", [creations(1)[0], Batch(creations(1))], ids=["alone", "in a batch"])
+async def test_a_key_runs_again_when_the_cache_has_seen_what_it_wrote(make_stage, asking):
+    def plan(_key):
+        if len(stage.ran) == 1:
+            yield asking
+
+    stage = make_stage(plan, server=Server(revision=12), watches=(Watch(POD),))
+    cache = stage.caches[POD]
+    cache.replace([], 10)
+    loop = asyncio.get_running_loop()
+    stage.queue.add("k")
+    loop.call_later(1, stage.queue.add, "k")
+    loop.call_later(2, cache.advance, 11)
+    loop.call_later(3, cache.advance, 12)
+    assert await stage.run(20) == [("k", 0), ("k", 3)]
+
+
+async def test_a_refused_write_is_not_awaited(make_stage):
+    def plan(_key):
+        if len(stage.ran) == 1:
+            with contextlib.suppress(errors.ApiError):
+                yield Create(POD, {"metadata": {"name": "bad"}})
+
+    stage = make_stage(plan, server=Server("bad", revision=12), watches=(Watch(POD),))
+    stage.queue.add("k")
+    asyncio.get_running_loop().call_later(1, stage.queue.add, "k")
+    assert await stage.run(20) == [("k", 0), ("k", 1)]
+
+
+@pytest.mark.parametrize("goes", [True, False], ids=["it went", "it changed"])
+async def test_what_is_made_under_a_name_does_not_wait_for_what_its_former_bearer_wrote(make_stage, goes):
+    def plan(_key):
+        if len(stage.ran) == 1:
+            yield creations(1)[0]
+
+    stage = make_stage(plan, server=Server(revision=900))
+    cache = stage.caches[POD]
+    cache.put(pod("x"))
+    change = cache.remove if goes else cache.put
+    asyncio.get_running_loop().call_later(1, change, pod("x", revision=2))
+    assert await stage.run(20) == [("a/x", 0)] + [("a/x", 1)] * goes
+
+
+async def test_what_is_gone_waits_for_nothing_and_has_no_pace(make_stage):
+    there = [True]
+
+    def plan(_key):
+        yield creations(1)[0]
+
+    observe = lambda _, key: key if there else None  # noqa: E731 - the stage takes a function
+    stage = make_stage(plan, server=Server(revision=0), observe=observe, pace=10.0, watches=(Watch(POD),))
+    loop = asyncio.get_running_loop()
+    stage.queue.add("k")
+    loop.call_later(11, there.clear)
+    loop.call_later(12, stage.queue.add, "k")
+    loop.call_later(13, there.append, True)
+    loop.call_later(14, stage.queue.add, "k")
+    assert await stage.run(16) == [("k", 0), ("k", 14)]
+
+
+async def test_workers_are_as_many_as_are_asked_for(loop_clock, make_stage):
+    stage = make_stage(nothing, workers=3)
+    means = stage.controller._means
+    for asked, expected in ((0, 3), (7, 7)):
+        assert Controller(stage.spec, stage.queue, means, workers=asked)._workers == expected
+
+
+async def test_periodic_keys_without_a_period_run_once(make_stage):
+    stage = make_stage(nothing, periodic=("tick",))
+    await stage.run(1000)
+    assert stage.times("tick") == [0]
+
+
+async def test_nothing_comes_later_once_a_controller_has_ended(make_stage):
+    def plan(_key):
+        yield Later(5)
+
+    stage = make_stage(plan)
+    stage.queue.add("k")
+    await stage.run(1)
+    await asyncio.sleep(10)
+    assert len(stage.queue) == 0
+
+
+async def test_what_a_plan_measures_is_counted_with_the_time_since_it_began(make_stage):
+    counted, measure = [], Measure(Meter("took", "Seconds.", ()))
+
+    class Slow(Server):
+        async def perform_all(self, requests):
+            await asyncio.sleep(3)
+            return await super().perform_all(requests)
+
+    def plan(_key):
+        yield creations(1)[0]
+        yield measure
+
+    stage = make_stage(plan, server=Slow(), watches=(Watch(POD),))
+    means = dataclasses.replace(stage.controller._means, count=lambda *told: counted.append(told))
+    stage.controller = Controller(stage.spec, stage.queue, means)
+    stage.queue.add("k")
+    await stage.run(5)
+    assert counted == [(measure, 3.0)]
+
+
+@pytest.mark.parametrize(("code", "level"), [(404, "DEBUG"), (409, "DEBUG"), (500, "WARNING"), (403, "WARNING")])
+async def test_what_happens_every_day_is_logged_quietly(make_stage, caplog, code, level):
+    caplog.set_level("DEBUG")
+    stage = make_stage(failing(errors.ApiError(code, "", "so it is")))
+    stage.queue.add("a/bad")
+    await stage.run(0.001)
+    [record] = [each for each in caplog.records if "is tried again" in each.getMessage()]
+    assert record.levelname == level
+    assert record.getMessage() == "stage a/bad failed and is tried again: so it is"
+
+
+async def test_a_refusal_since_the_namespace_goes_makes_the_next_failure_the_first(make_stage):
+    refusal = errors.forbidden("", "pods", name="x", why="it goes", causes=[{"reason": "NamespaceTerminating"}])
+    answers = [errors.internal("broken")] * 3 + [refusal] + [errors.internal("broken")] * 2
+
+    def plan(_key):
+        yield from ()
+        if answers:
+            raise answers.pop(0)
+
+    stage = make_stage(plan)
+    stage.queue.add("a/x")
+    asyncio.get_running_loop().call_later(10, stage.queue.add, "a/x")
+    await stage.run(20)
+    assert stage.times("a/x") == [0, 0.005, 0.015, 0.035, 10, 10.005, 10.015]
