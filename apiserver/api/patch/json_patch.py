@@ -42,7 +42,7 @@ def apply(doc: Obj, patch: Any, *, raw: bytes = b"") -> Any:
     operations = _operations(patch)
     if len(operations) > MAX_OPERATIONS:
         raise too_large(f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}")
-    document = _Document(doc, has_markup=_has_markup(raw))
+    document = _Document(doc, raw)
     try:
         for operation in operations:
             _OPERATIONS.get(operation.get("op"), _unknown)(document, operation)
@@ -74,15 +74,10 @@ def keys_of(pointer: str) -> list[str]:
 class _Document:
     """A document that copies a container before it first changes it, so that the original stays as it was."""
 
-    def __init__(self, root: Any, *, has_markup: bool) -> None:
-        """Take a document.
-
-        Args:
-            root: its value.
-            has_markup: whether texts of the patch have characters that Go would write as escapes.
-        """
+    def __init__(self, root: Any, raw: bytes) -> None:
+        """Take a document, and the text of the patch."""
         self.root = root
-        self.has_markup = has_markup
+        self.raw = raw
         self.copied_bytes = 0
         self._own: dict[int, Any] = {}  # containers that are ours to change; the values keep their ids taken
 
@@ -198,7 +193,7 @@ def _test(document: _Document, operation: Obj) -> None:
     pointer = _pointer(operation, "path")
     container, part = document.container(pointer, change=False) if pointer else ({"": document.root}, "")
     value = operation.get("value")
-    if not _equal(get(container, part), value) or (document.has_markup and _has_markup(orjson.dumps(value))):
+    if not _equal(get(container, part), value) or (_has_markup(document.raw) and _has_markup(orjson.dumps(value))):
         raise _DoesNotApply
 
 
