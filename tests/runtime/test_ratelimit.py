@@ -50,3 +50,31 @@ def test_a_queue_lets_a_hundred_failures_pass_and_then_ten_a_second(hasty):
     waits = [limiter.when(str(number)) for number in range(120)]
     assert set(waits[:100]) == {0.005}
     assert waits[100:103] == pytest.approx([0.1, 0.2, 0.3])
+
+
+def test_a_queue_counts_the_failures_of_each_item_until_it_is_forgotten(hasty):
+    limiter = QueueLimiter(hasty)
+    for _ in range(3):
+        limiter.when("a")
+    limiter.when("b")
+    assert (limiter.failures("a"), limiter.failures("b"), limiter.failures("c")) == (3, 1, 0)
+    limiter.forget("a")
+    assert (limiter.failures("a"), limiter.failures("b")) == (0, 1)
+
+
+def test_a_bucket_is_not_filled_by_a_clock_that_goes_back(hasty):
+    bucket = TokenBucket(hasty, rate=10, burst=2)
+    assert [bucket.take() for _ in range(3)] == [True, True, False]
+    hasty.passed -= 100
+    assert not bucket.take()
+    hasty.passed += 0.15
+    assert [bucket.take() for _ in range(2)] == [True, False]
+
+
+def test_a_token_that_was_promised_is_nobody_elses(hasty):
+    bucket = TokenBucket(hasty, rate=10, burst=1)
+    assert [bucket.reserve() for _ in range(2)] == [0, pytest.approx(0.1)]
+    hasty.passed += 0.15
+    assert not bucket.take()
+    hasty.passed += 0.05
+    assert bucket.take()
