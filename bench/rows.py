@@ -4,6 +4,7 @@ import json
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -123,6 +124,8 @@ def measure(bench: Bench, wanted: frozenset[str]) -> Iterator[Row]:
     yield from _only(wanted, memory(bench))
     if "start" in wanted:
         yield from starts(bench)
+    if "backup" in wanted:
+        yield from backups(bench)
     if "cluster" in wanted:
         bench.say("cluster")
         yield cluster(bench)
@@ -297,6 +300,25 @@ def starts(bench: Bench) -> Iterator[Row]:
             work, f"{statistics.median(seconds):.2f} s", f"{statistics.median(imports):.2f} s",
             statistics.median(ratios), target, at_most=True,
             samples={"ours seconds": seconds, "import aiohttp seconds": imports, "ratio": ratios},
+        )  # fmt: skip
+
+
+def backups(bench: Bench) -> Iterator[Row]:
+    """Seconds that a backup of all stored pods takes, and a restore into an empty data directory."""
+    bench.say("backup")
+    full, seconds = str(bench.directory / "full"), dict[str, list[float]](backup=[], restore=[])
+    for number in range(bench.effort.rounds):
+        file, other = str(bench.directory / f"{number}.backup"), str(bench.directory / f"restored{number}")
+        for verb, directory in (("backup", full), ("restore", other)):
+            command = [sys.executable, "-m", "mockube", verb, file, "--data-dir", directory]
+            began = time.perf_counter()
+            subprocess.run(command, check=True, capture_output=True)
+            seconds[verb].append(time.perf_counter() - began)
+    for verb, taken in seconds.items():
+        median = statistics.median(taken)
+        yield Row(
+            f"{verb} of {STORED:,} pods", f"{median:.1f} s", "", median, 45.0,
+            at_most=True, unit=" s", samples={"seconds": taken},
         )  # fmt: skip
 
 

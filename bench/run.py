@@ -24,6 +24,7 @@ from united import united
 NAMES = (
     "memory",
     "start",
+    "backup",
     "cluster",
     "get",
     "get-each",
