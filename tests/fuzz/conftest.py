@@ -122,6 +122,12 @@ def well_formed(answer: Answer, path: str) -> None:
         return
     if media == "text/plain" and (answer.code in (200, 400, 404) or path.startswith(("/healthz", "/livez", "/readyz"))):
         return
+    if media == "application/vnd.kubernetes.protobuf":  # errors alone
+        assert answer.code >= 400
+        assert answer.body.startswith(b"k8s\x00\n\x0c\n\x02v1\x12\x06Status\x12")
+        assert b"Failure" in answer.body
+        assert b"could not be served" not in answer.body, answer
+        return
     assert media in ("application/json", "application/yaml", "application/jwk-set+json"), answer
     told = json.loads(answer.body) if media != "application/yaml" else yaml.load(answer.body, yaml.CSafeLoader)
     assert isinstance(told, dict)
