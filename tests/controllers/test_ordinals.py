@@ -2,7 +2,15 @@
 
 import pytest
 
-from controller_manager.planning.ordinals import Replica, arrange, health_of, ordinal_of, pod_name, wanted_ordinals
+from controller_manager.planning.ordinals import (
+    Health,
+    Replica,
+    arrange,
+    health_of,
+    ordinal_of,
+    pod_name,
+    wanted_ordinals,
+)
 from controller_manager.planning.profile import NEWEST, PROFILES
 
 
@@ -112,3 +120,7 @@ def test_a_replica_without_a_pod_or_on_its_way_out_is_unavailable():
     assert health.unavailable(Replica(0, None))
     assert health.unavailable(Replica(0, leaving))
     assert not health.unavailable(Replica(0, standing()))
+
+
+def test_without_a_least_time_a_pod_is_available_as_soon_as_it_is_ready():
+    assert Health(SINCE).available(standing())

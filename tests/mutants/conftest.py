@@ -44,14 +44,14 @@ class Ran:
 
 @pytest.fixture
 def mutate(tmp_path: Path) -> Callable[..., Ran]:
-    """mutate(source, tests, *arguments, survivors=""): the command on a project of one module, `planted.code`."""
+    """mutate(source, tests, *arguments, survivors="", groups=""): on a project of one module, `planted.code`."""
 
-    def run(source: str, tests: str, *arguments: str, survivors: str = "") -> Ran:
+    def run(source: str, tests: str, *arguments: str, survivors: str = "", groups: str = "") -> Ran:
         files = {
             "planted/__init__.py": "",
             "planted/code.py": source,
             "tests/test_code.py": tests,
-            "tests/mutants/groups.toml": GROUPS,
+            "tests/mutants/groups.toml": GROUPS + groups,
             "tests/mutants/survivors.toml": survivors,
             **AS_INSTALLED,
             "pytest.ini": "[pytest]\naddopts = --import-mode=importlib\n",

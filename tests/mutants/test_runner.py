@@ -133,3 +133,15 @@ def test_a_test_that_fails_for_another_reason_kills_nothing(mutate: Mutate) -> N
     ran = mutate(AGE, tests)
     assert ran.verdicts["adult:boundary:1"] == "survived"
     assert "left out, since it fails in a fork without a mutant: tests/test_code.py::test_it_runs_once" in ran.err
+
+
+def test_a_run_that_is_out_of_time_starts_no_mutants_and_says_how_many_ran(mutate: Mutate) -> None:
+    ran = mutate(AGE, BOTH_SIDES, "--seconds", "0.001")
+    assert ran.verdicts == {}
+    assert "0 of 3 mutants ran in 0.001 seconds" in ran.out
+
+
+def test_the_sample_tries_its_sources_with_its_tests_alone(mutate: Mutate) -> None:
+    ran = mutate(AGE, BOTH_SIDES, "--sample", groups='[sample]\n"planted/code.py" = ["test_code.py"]\n')
+    assert set(ran.verdicts.values()) == {"killed"}
+    assert len(ran.verdicts) == 3

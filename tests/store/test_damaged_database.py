@@ -119,10 +119,19 @@ def frames_of(path: Path) -> int:
 
 
 @pytest.mark.parametrize("place", [0, 0.1, 0.5, 0.7])
-@pytest.mark.parametrize("damage", [b"\0" * 24, b"\xff" * 500, b""], ids=["zeros", "ones", "a byte"])
-async def test_damage_inside_the_write_ahead_log_is_refused_and_left_alone(tmp_path, place, damage):
+@pytest.mark.parametrize(
+    ("within", "damage"),
+    [
+        pytest.param(12, b"\0" * 24, id="zeros"),
+        pytest.param(12, b"\xff" * 500, id="ones"),
+        pytest.param(12, b"", id="a byte of the salts"),
+        pytest.param(16, b"", id="a byte of the checksums"),
+        pytest.param(124, b"", id="a byte of the page"),
+    ],
+)
+async def test_damage_inside_the_write_ahead_log_is_refused_and_left_alone(tmp_path, place, within, damage):
     path = await abandoned(tmp_path)
-    offset = 32 + int(frames_of(path) * place) * 8216 + 12
+    offset = 32 + int(frames_of(path) * place) * 8216 + within
     other = bytes(
         [log_of(path).read_bytes()[offset] ^ 1]
     )  # what is there is random, and so might be any byte that we name

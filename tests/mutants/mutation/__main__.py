@@ -34,8 +34,8 @@ ROOT = Path.cwd()
 _CHUNK = 6
 """Test files whose coverage one process records."""
 
-_SAMPLE, _SAMPLE_SECONDS, _SAMPLE_BUDGET = 160, 90.0, 5.0
-"""Mutants of the sample; after how many seconds none is started; what the tests of one usually take at most."""
+_SAMPLE, _SAMPLE_SECONDS, _SAMPLE_BUDGET, _SAMPLE_LIMIT = 160, 90.0, 5.0, 3.0
+"""The sample: how many mutants; after how many seconds none is started; --budget and --limit."""
 
 _DESCRIPTION = """\
 Change the sources a little, one change at a time, and run the tests that cover the changed line. A change that no test
@@ -116,6 +116,7 @@ def _settle_sample(args: argparse.Namespace) -> None:
         args.max = args.max or _SAMPLE
         args.seconds = args.seconds or _SAMPLE_SECONDS
         args.budget = min(args.budget, _SAMPLE_BUDGET)
+        args.limit = min(args.limit, _SAMPLE_LIMIT)
 
 
 def _batches(args: argparse.Namespace, mutants: list[Mutant]) -> Iterator[tuple[list[Mutant], list[str]]]:
