@@ -1,7 +1,7 @@
 """The log on disk: one SQLite file with a row for every event that is not superseded and compacted. Blocking code.
 
     events  revision (primary key), key, created (the create_revision; 0 = a delete), value (null = a delete), checksum
-    meta    compacted: history before it is gone; live: how many keys existed at it; open: not closed cleanly yet
+    meta    compacted: history before it is gone; live: how many keys existed at it; open: 0 if it was closed cleanly
 
 Rows up to `compacted` are the state at that revision; rows above it are all events since, without a gap. A commit
 appends rows in one statement, so that the writing thread asks for the interpreter's lock once a batch.
@@ -148,9 +148,12 @@ class SqliteLog:
             self._execute(_FORGET, (str(list(revisions)),))
 
     def probe(self) -> None:
-        """Write what changes nothing; raises Unavailable."""
+        """Write what means nothing; raises Unavailable.
+
+        The number for "open" is 1 or 2 in turn: SQLite writes nothing where a row stays as it is.
+        """
         with self._writing():
-            self._execute("UPDATE meta SET number = 1 WHERE name = 'open'")
+            self._execute("UPDATE meta SET number = 1 + (number = 1) WHERE name = 'open'")
 
     def close(self) -> None:
         """Note that all is well, if the disk has room for that, and let go of the file: what it has, it keeps."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-_OK, _IOERR_FSYNC = 0, 10 | 4 << 8
+_OK, _FULL, _IOERR_FSYNC = 0, 13, 10 | 4 << 8
 _POINTER, _INT, _INT64, _TEXT = ctypes.c_void_p, ctypes.c_int, ctypes.c_int64, ctypes.c_char_p
 _WRITE = ctypes.CFUNCTYPE(_INT, _POINTER, _POINTER, _INT, _INT64)
 _TRUNCATE = ctypes.CFUNCTYPE(_INT, _POINTER, _INT64)
@@ -95,6 +95,7 @@ class PowerCut:
         files: by path, each file that was opened.
         syncs: how many syncs there were.
         failing: how many of the next syncs fail.
+        room: the bytes that all its files may have, None for any number; who needs more is told that the disk is full.
         watcher: called after whatever was done to a file, in the thread that did it.
     """
 
@@ -102,6 +103,7 @@ class PowerCut:
         self.files: dict[str, SyncedFile] = {}
         self.syncs = 0
         self.failing = 0
+        self.room: int | None = None
         self.watcher: Callable[[], None] = _nobody
         self._library = ctypes.CDLL(_sqlite3.__file__)
         self._library.sqlite3_vfs_find.restype = ctypes.POINTER(_Vfs)
@@ -136,6 +138,10 @@ class PowerCut:
             if Path(path).parent == folder and Path(path).exists()
         }
 
+    def size(self) -> int:
+        """Return how many bytes all files have."""
+        return sum(Path(path).stat().st_size for path in self.files if Path(path).exists())
+
     def _open(self, _vfs: int, name: int | None, file: int, flags: int, given: int) -> int:
         code = self._open_file(ctypes.addressof(self._usual.contents), name, file, flags, given)
         if code == _OK and name:
@@ -164,6 +170,9 @@ class PowerCut:
 
     def _noting_write(self, usual: Any) -> Callable[[int, int, int, int], int]:
         def write(file: int, data: int, amount: int, offset: int) -> int:
+            growth = offset + amount - Path(self._paths[file]).stat().st_size
+            if self.room is not None and growth > 0 and self.size() + growth > self.room:
+                return _FULL
             code = int(usual(file, data, amount, offset))
             if code == _OK:
                 written = ctypes.string_at(data, amount)

@@ -146,3 +146,58 @@ async def test_whenever_the_power_goes_the_database_can_be_opened_and_has_what_w
         store = await open_store(f"sqlite://{room}/{number}")
         assert store.revision >= known
         await store.close()
+
+
+# -- disks that are full
+
+
+def fill_the_log(log: SqliteLog, power: PowerCut) -> None:
+    """Leave no room for another page of the write-ahead log, whose pages need none in the database."""
+    log._execute("PRAGMA wal_checkpoint")
+    size = power.size()
+    for _ in range(1000):
+        log.probe()
+        if power.size() > size:
+            break
+    power.room = power.size()
+
+
+async def test_a_database_on_a_full_disk_is_closed_in_good_order_where_emptying_its_log_makes_room(power, tmp_path):
+    store = await open_store(f"sqlite://{tmp_path}/data")
+    await put_together(store, 5, bytes(3000))
+    fill_the_log(store._log, power)
+    with pytest.raises(Unavailable, match="full"):
+        await store.put(POD + "x", b"")
+    await store.close()
+    power.room = None
+    assert not (tmp_path / "data" / "store.db-wal").exists()
+    again = await open_store(f"sqlite://{tmp_path}/data")
+    assert again.revision == 5
+    await again.close()
+
+
+async def test_a_database_on_a_full_disk_keeps_its_log_where_nothing_makes_room(power, tmp_path):
+    store = await open_store(f"sqlite://{tmp_path}/data")
+    await put_together(store, 50, bytes(3000))
+    power.room = power.size()
+    with pytest.raises(Unavailable, match="full"):
+        await store.put(POD + "x", bytes(100_000))
+    await store.close()
+    assert (tmp_path / "data" / "store.db-wal").stat().st_size > 0
+    power.room = None
+    again = await open_store(f"sqlite://{tmp_path}/data")
+    assert again.revision == 50
+    await again.close()
+
+
+async def test_a_probe_fails_as_long_as_the_disk_is_full(power, tmp_path):
+    log = SqliteLog(tmp_path / "store.db")
+    log.read()
+    fill_the_log(log, power)
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="full"):
+            log.probe()
+    power.room = None
+    log.probe()
+    assert log.meta("open")
+    log.close()
