@@ -85,6 +85,16 @@ def test_what_is_carried_out_at_import_is_changed_before_it_is_imported(mutate: 
     assert "error" not in ran.verdicts.values()
 
 
+def test_a_table_is_tried_by_tests_that_look_at_it_and_run_nothing(mutate: Mutate) -> None:
+    source = "TABLE = {'a': 1, 'b': 2}\n\ndef known(name):\n    return name in TABLE\n"
+    tests = (
+        "from planted.code import TABLE, known\n\n"
+        "def test_known():\n    assert known('a')\n\ndef test_keys():\n    assert set(TABLE) == {'a', 'b'}\n"
+    )
+    verdicts = mutate(source, tests).verdicts
+    assert (verdicts["TABLE:text:1"], verdicts["TABLE:text:2"]) == ("killed", "killed")
+
+
 def test_a_module_that_cannot_be_imported_any_more_is_a_kill(mutate: Mutate) -> None:
     source = "TABLE = {'a': 1}\nFIRST = TABLE['a']\n"
     tests = "from planted import code\n\ndef test_first():\n    assert code.FIRST == 1\n"

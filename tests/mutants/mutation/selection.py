@@ -47,7 +47,8 @@ class Selection:
             tests = covered.covering(file, [mutant.line]) or covered.covering(file, range(mutant.line, mutant.last + 1))
             if tests or not covered.runs_at_import(file, mutant.line):
                 return tests
-        return covered.covering(file, mutant.interest) or covered.using(file) or self._of_importers(file)
+        tests = covered.covering(file, mutant.interest) or covered.using(file) or self._of_importers(file)
+        return list({test.id: test for test in (*tests, *self._importing(file))}.values())
 
     def leave_out(self, test: str) -> bool:
         """Use a test no more; return whether it was used until now."""
@@ -60,11 +61,15 @@ class Selection:
         self._kills[mutant.file][test] += 1
 
     def _of_importers(self, file: str) -> list[Test]:
-        """Return the tests that run anything of a file that imports this one, or that import it themselves."""
+        """Return the tests that run anything of a file that imports this one."""
         files = set(importers(self._root).get(module_of(file), ()))
         tests = [test for each in files for test in self._covered.using(each)]
-        tests += [test for test in self._covered.tests.values() if test.file in files]
         return list({test.id: test for test in tests}.values())
+
+    def _importing(self, file: str) -> list[Test]:
+        """Return the tests of files that import a file themselves: they may look at its tables and run nothing."""
+        files = set(importers(self._root).get(module_of(file), ()))
+        return [test for test in self._covered.tests.values() if test.file in files]
 
 
 def within(tests: Iterable[Test], budget: float, kills: Counter[str]) -> list[Test]:
