@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from etcd.mvcc import Engine
+from etcd.mvcc import Engine, directory
 from etcd.store import Compacted, Event, FutureRevision, KeyValue
 
 PODS = "/registry/pods/"
@@ -123,3 +123,23 @@ def test_snapshots_are_kept_for_their_next_pages_and_only_so_many():
     assert engine.range(PODS, revision=5, limit=1) == first
     engine.compact(5)
     assert engine._snapshots == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "home"),
+    [
+        ("/registry/pods/default/web", "/registry/pods/"),
+        ("/registry/pods/", "/registry/pods/"),
+        ("/registry/pods", ""),
+        ("/registry/", ""),
+        ("/", ""),
+        ("", ""),
+        ("odd", ""),
+        ("odd/", ""),
+        ("a/b/c", "a/b/"),
+        ("a//c", "a//"),
+        ("/a/b/c", "/a/b/"),
+    ],
+)
+def test_a_directory_is_the_first_two_steps_of_a_path(key, home):
+    assert directory(key) == home

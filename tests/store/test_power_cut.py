@@ -201,3 +201,17 @@ async def test_a_probe_fails_as_long_as_the_disk_is_full(power, tmp_path):
     log.probe()
     assert log.meta("open")
     log.close()
+
+
+async def test_a_database_on_a_full_disk_can_be_opened_and_read(power, tmp_path):
+    store = await open_store(f"sqlite://{tmp_path}/data")
+    await put_together(store, 5, bytes(3000))
+    await store.close()
+    power.room = power.size()
+    again = await open_store(f"sqlite://{tmp_path}/data")
+    assert again.count(POD) == 5
+    with pytest.raises(Unavailable, match="full"):
+        await again.put(POD + "x", b"")
+    power.room = None
+    assert (await again.put(POD + "x", b"")).mod_revision == 6
+    await again.close()

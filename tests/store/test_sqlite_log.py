@@ -127,3 +127,16 @@ def test_each_kind_of_damage_is_named(log, path, damage, words):
         SqliteLog(path).read()
     assert str(path) in str(caught.value)
     assert "Restore the file from a backup" in str(caught.value)
+
+
+def test_rows_that_a_compaction_was_about_to_delete_are_known_in_order_at_the_next_opening(log, path):
+    log.append([row(1, "/b", 1, b"1"), row(2, "/a", 2, b"1"), row(3, "/a", 2, b"2"), row(4, "/b", 0, None)])
+    log.append([row(5, "/c", 5, b"1"), row(6, "/c", 5, b"2")])
+    log.compact(5, 2)
+    log.close()
+    again = SqliteLog(path)
+    contents = again.read()
+    again.close()
+    assert contents.litter == [1, 2, 4]
+    assert {key: each.revision for key, each in contents.state.items()} == {"/a": 3, "/c": 5}
+    assert [each.revision for each in contents.events] == [6]
