@@ -197,6 +197,19 @@ def test_owners_are_filed_by_who_controls_and_others_as_orphans(plain):
     assert names(plain.by(OWNER, "one")) == []
 
 
+def test_values_that_no_object_has_any_more_take_no_room(plain):
+    plain.replace([owned("a", "one"), owned("b", "one")], 5)
+    plain.remove(owned("a", "one", revision="6"))
+    assert list(plain._filed[OWNER]) == ["one"]
+    plain.remove(owned("b", "one", revision="7"))
+    assert not any(plain._filed.values())
+
+
+def test_a_new_cache_knows_nothing_and_hears_of_nothing_yet(plain):
+    assert (plain.kind, plain.revision, plain.attached, plain.absent, plain.synced) == (POD, 0, None, False, False)
+    assert (len(plain), list(plain), plain.get("default/a")) == (0, [], None)
+
+
 def test_an_index_comes_before_objects(plain):
     plain.put(owned("a"))
     with pytest.raises(AssertionError, match="indexes come before objects"):
@@ -284,8 +297,10 @@ def a_spec(name, *watches, **more):
 def test_a_view_is_made_once_and_hears_of_the_kinds_that_feed_it():
     caches = Caches()
     more = {"views": {"room": Counted}, "feeds": {"room": (POD, CONFIG_MAP)}}
-    for name in ("one", "two"):
-        caches.provide(a_spec(name, Watch(POD), **more))
+    caches.provide(a_spec("one", Watch(POD), **more))
+    first = caches.view("room")
+    caches.provide(a_spec("two", Watch(POD), **more))
+    assert caches.view("room") is first
     caches[POD].put(owned("a"))
     caches[CONFIG_MAP].put(owned("m"))
     caches[POD].remove(owned("a", revision="2"))
