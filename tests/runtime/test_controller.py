@@ -18,6 +18,7 @@ from controller_manager.runtime.contract import (
     Create,
     Delayed,
     Delete,
+    Emit,
     Later,
     Spec,
     Wake,
@@ -511,8 +512,8 @@ async def test_what_a_plan_measures_is_counted_with_the_time_since_it_began(make
     stage = make_stage(plan, server=Slow(), watches=(Watch(POD),))
     means = dataclasses.replace(stage.controller._means, count=lambda *told: counted.append(told))
     stage.controller = Controller(stage.spec, stage.queue, means)
-    stage.queue.add("k")
-    await stage.run(5)
+    asyncio.get_running_loop().call_later(7, stage.queue.add, "k")
+    await stage.run(12)
     assert counted == [(measure, 3.0)]
 
 
@@ -541,3 +542,21 @@ async def test_a_refusal_since_the_namespace_goes_makes_the_next_failure_the_fir
     asyncio.get_running_loop().call_later(10, stage.queue.add, "a/x")
     await stage.run(20)
     assert stage.times("a/x") == [0, 0.005, 0.015, 0.035, 10, 10.005, 10.015]
+
+
+async def test_a_plans_events_are_recorded_as_its_controllers_own(make_stage):
+    recorded, event = [], Emit(pod("x"), "Done", "it is done")
+
+    class Recorder:
+        def record(self, emit, source):
+            recorded.append((emit, source))
+
+    def plan(_key):
+        assert (yield event) is None
+
+    stage = make_stage(plan, source="stage-controller")
+    means = dataclasses.replace(stage.controller._means, recorder=Recorder())
+    stage.controller = Controller(stage.spec, stage.queue, means)
+    stage.queue.add("k")
+    await stage.run(1)
+    assert recorded == [(event, "stage-controller")]
