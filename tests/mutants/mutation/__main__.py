@@ -5,6 +5,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from time import monotonic
@@ -208,6 +209,9 @@ class _Run:
                 self._next(ready)
         for slot in slots:
             slot.close()
+        with suppress(ChildProcessError):  # slots tidy up when their connections are closed
+            while True:
+                os.wait()
 
     def _take(self, job: Job, verdict: Verdict) -> None:
         if verdict.status == UNSOUND:
