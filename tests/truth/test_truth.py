@@ -97,3 +97,14 @@ def test_every_listed_difference_is_a_step(suite):
 
 def test_the_projects_own_answers_have_no_differences():
     assert not listed("own")
+
+
+@pytest.mark.parametrize("suite", RECORDED)
+def test_the_documented_numbers_are_the_measured_ones(suite):
+    questions, differing, not_built = len(all_steps(suite)), len(listed(suite)), len(listed(suite, reason=NOT_BUILT))
+    scope = questions - not_built
+    same = questions - differing
+    document = (HERE.parents[1] / "docs" / "compatibility.md").read_text()
+    of_all, of_scope = f"{100 * same / questions:.1f} %", f"{100 * same / scope:.1f} %"
+    row = f"| {suite} | {questions:,} | {same:,} ({of_all}) | {scope:,} | {of_scope} |"
+    assert row in document.splitlines()
