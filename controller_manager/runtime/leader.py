@@ -177,7 +177,7 @@ class Elector:
                 raise
             await self._write(Create(LEASE, self._new()))
             return True
-        if True:
+        if _spec(found) != _spec(self._seen):
             self._note(found)
         if not self.leads and self.holder and self._clock.monotonic() < self._seen_at + self._terms.lease:
             return False
