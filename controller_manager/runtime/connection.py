@@ -240,7 +240,12 @@ class Pool:
     @property
     def under_way(self) -> int:
         """How many exchanges were begun, or wait for a connection."""
-        return len(self._open) - self._streams - len(self._idle) + len(self._waiting)
+        return self._for_exchanges - len(self._idle) + len(self._waiting)
+
+    @property
+    def _for_exchanges(self) -> int:
+        """Return how many open connections carry exchanges and no stream."""
+        return len(self._open) - self._streams
 
     def exchange(self, message: bytes, *, seconds: float) -> asyncio.Future[Reply]:
         """Send a request over some connection; what is given has its answer in the end.
@@ -319,12 +324,14 @@ class Pool:
             self._serve(connection)
         else:
             self._open.discard(connection)
+            if connection in self._idle:
+                self._idle.remove(connection)
             self._grow()
 
     def _grow(self) -> None:
         """Open one more connection, if somebody waits for it."""
         wanted = len(self._waiting) > len(self._opening)
-        if wanted and not self._closed and len(self._open) + len(self._opening) < self._limit:
+        if wanted and not self._closed and self._for_exchanges + len(self._opening) < self._limit:
             task = self._loop.create_task(self._add())
             self._opening.add(task)
             task.add_done_callback(self._opening.discard)
@@ -333,7 +340,7 @@ class Pool:
         try:
             connection = await self._connect(self._freed)
         except LostError as error:
-            if not self._open:  # nobody else will come for those who wait
+            if not self._for_exchanges:  # nobody else will come for those who wait
                 self._refuse(error)
             return
         self._open.add(connection)
@@ -354,7 +361,7 @@ class Pool:
             asked = self._waiting.popleft()
             if not asked.reply.done():
                 asked.reply.set_exception(asked.late())
-        waits = self._waiting or len(self._idle) < len(self._open)
+        waits = self._waiting or len(self._idle) < self._for_exchanges
         self._sweeper = self._loop.call_later(SWEEP_SECONDS, self._sweep) if waits else None
 
     async def _connect(self, freed: Callable[[Connection], None]) -> Connection:

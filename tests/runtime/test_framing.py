@@ -74,3 +74,96 @@ def test_bytes_after_the_last_chunk_are_no_part_of_it():
 def test_what_is_no_chunk_is_told(raw):
     with pytest.raises(MalformedError):
         Chunked().take(raw)
+
+
+def test_a_head_without_body_is_over_at_once_and_what_comes_after_it_is_extra():
+    for raw in (
+        b"HTTP/1.1 199 x",
+        b"HTTP/1.1 204 x\r\nContent-Length: 5",
+        b"HTTP/1.1 304 x\r\nTransfer-Encoding: chunked",
+    ):
+        body = read_head(raw).body
+        assert (body.over, body.extra, body.endless) == (True, False, False)
+        assert (body.take(b"x"), body.extra) == (b"", True)
+
+
+def test_a_body_of_no_bytes_is_over_and_one_of_a_single_byte_is_not():
+    assert read_head(OK + b"\r\nContent-Length: 0").body.over
+    body = read_head(OK + b"\r\nContent-Length: 1").body
+    assert not body.over
+    assert not body.extra
+    assert (body.take(b"x"), body.over, body.extra) == (b"x", True, False)
+
+
+def test_a_body_that_ends_with_the_connection_is_neither_over_nor_too_long():
+    body = read_head(OK).body
+    assert (body.take(b"abc"), body.over, body.extra, body.endless) == (b"abc", False, False, True)
+
+
+@pytest.mark.parametrize("code", [200, 203, 205, 300, 303, 305])
+def test_other_codes_have_a_body(code):
+    assert not read_head(b"HTTP/1.1 %d x\r\nContent-Length: 5" % code).body.over
+
+
+@pytest.mark.parametrize(("code", "retry_after"), [(399, ""), (400, "7")])
+def test_refusals_begin_at_400(code, retry_after):
+    assert read_head(b"HTTP/1.1 %d x\r\nRetry-After: 7\r\nContent-Length: 0" % code).retry_after == retry_after
+
+
+@pytest.mark.parametrize("raw", [OK + b"\r\nContent-Length:\t 12 \t\r\nX: 3", OK + b"\r\nX: 3\r\nContent-Length:12"])
+def test_a_header_has_its_own_line_without_the_blanks_around_it(raw):
+    body = read_head(raw).body
+    assert body.take(b"x" * 20) == b"x" * 12
+
+
+@pytest.mark.parametrize(
+    ("raw", "quoted"),
+    [
+        (b"q" * 50, "q" * 40),
+        (OK + b"\r\nContent-Length: " + b"q" * 50, "q" * 40),
+        (OK + b"\r\nTransfer-Encoding: " + b"q" * 50, "q" * 40),
+    ],
+)
+def test_forty_bytes_of_what_is_wrong_are_quoted(raw, quoted):
+    with pytest.raises(MalformedError, match=f": b'{quoted}'$"):
+        read_head(raw)
+
+
+LINE = b"1;" + b"x" * 4092
+"""A chunk's line as long as it may be; its end makes it 4 KiB."""
+
+
+@pytest.mark.parametrize("before", [b"", b"1\r\na\r\n"])
+def test_the_line_before_a_chunk_may_have_4_kib_wherever_it_is(before):
+    body = Chunked()
+    found = body.take(before + LINE) + body.take(b"\r") + body.take(b"\nb\r\n0\r\n\r\n")
+    assert (found, body.over) == ((b"a" if before else b"") + b"b", True)
+    assert Chunked().take(before + LINE + b"\r\nb\r\n") == found
+    with pytest.raises(MalformedError, match="does not end"):
+        Chunked().take(before + LINE + b"x\r\n")
+    assert Chunked().take(before + LINE + b"x") == found[:-1]
+    with pytest.raises(MalformedError, match="does not end"):
+        Chunked().take(before + LINE + b"xx")
+
+
+def test_a_chunks_length_has_sixteen_digits_at_most():
+    assert Chunked().take(b"000000000000000a\r\n0123456789\r\n") == b"0123456789"
+    with pytest.raises(MalformedError, match="a chunk has no length: b'00000000000000001'"):
+        Chunked().take(b"00000000000000001\r\n")
+    with pytest.raises(MalformedError, match=f"no length: b'{'q' * 40}'$"):
+        Chunked().take(b"q" * 50 + b"\r\n")
+
+
+def test_a_chunk_that_is_longer_than_it_says_is_told_as_soon_as_its_end_has_come():
+    body = Chunked()
+    assert body.take(b"1\r\nab") == b"a"
+    with pytest.raises(MalformedError, match="longer than it says"):
+        body.take(b"c")
+
+
+def test_trailers_are_skipped_to_the_empty_line():
+    body = Chunked()
+    assert body.take(b"0\r\nA: b\r\nC: d\r\n") == b""
+    assert not body.over
+    assert body.take(b"\r\n") == b""
+    assert (body.over, body.extra) == (True, False)

@@ -1,0 +1,617 @@
+"""A connection and a pool of them over transports that only note what they are given; time passes at once."""
+
+import asyncio
+import socket
+import ssl
+
+import pytest
+
+from controller_manager.runtime.connection import Asked, Connection, LostError, Place, Pool, Reply
+from controller_manager.runtime.framing import LONGEST_HEAD
+
+pytestmark = pytest.mark.looptime
+
+PLACE = Place("h.example", 6443)
+MORE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+class Wire(asyncio.Transport):
+    """A transport that notes what is written and tells of the end at the loop's next turn."""
+
+    def __init__(self, protocol, sock=None):
+        super().__init__({"socket": sock})
+        self.protocol = protocol
+        self.written = []
+        self.aborted = False
+
+    def write(self, data):
+        self.written.append(data)
+
+    def is_closing(self):
+        return self.aborted
+
+    def abort(self):
+        if not self.aborted:
+            self.aborted = True
+            asyncio.get_running_loop().call_soon(self.protocol.connection_lost, None)
+
+    def say(self, data):
+        self.protocol.data_received(data)
+
+
+class Net:
+    """Takes the place of the loop's sockets: each connection is a Wire, once `gate` is open.
+
+    Attributes:
+        wires: the transports in their order.
+        calls: host, port, whether there is TLS, and the name, of each attempt.
+        errors: what the next attempts raise instead.
+    """
+
+    def __init__(self):
+        self.wires = []
+        self.calls = []
+        self.errors = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def create_connection(self, factory, host, port, *, ssl, server_hostname):
+        self.calls.append((host, port, ssl is not None, server_hostname))
+        await self.gate.wait()
+        if self.errors:
+            raise self.errors.pop(0)
+        protocol = factory()
+        wire = Wire(protocol)
+        protocol.connection_made(wire)
+        self.wires.append(wire)
+        return wire, protocol
+
+
+async def turns(count=6):
+    """Let everything happen that needs no time to pass."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def net(monkeypatch):
+    net = Net()
+    monkeypatch.setattr(asyncio.get_running_loop(), "create_connection", net.create_connection)
+    return net
+
+
+@pytest.fixture
+async def pooled(net):
+    """pooled(limit?, place?, permit?): a pool that is closed in the end."""
+    pools = []
+
+    def make(*, limit=10, place=PLACE, **more):
+        pools.append(Pool(place, limit=limit, **more))
+        return pools[-1]
+
+    yield make
+    for pool in pools:
+        pool.close()
+    await turns()
+
+
+@pytest.fixture
+async def wire():
+    """The transport of a connection; `freed` has whatever the connection told of."""
+    freed = []
+    connection = Connection(freed.append)
+    wire = Wire(connection)
+    wire.freed = freed
+    connection.connection_made(wire)
+    return wire
+
+
+def begin(wire, message=b"ask", **more):
+    """Send a request over a connection and return its future reply."""
+    reply = asyncio.get_running_loop().create_future()
+    wire.protocol.begin(Asked(message, reply, **more))
+    return reply
+
+
+# -- one connection
+
+
+async def test_each_exchange_ends_with_its_own_answer_and_frees_the_connection(wire, answer):
+    for number, body in enumerate([b"one", b"two"], start=1):
+        reply = begin(wire, body.upper())
+        for byte in answer(body, b"Retry-After: 7", code=429):
+            wire.say(bytes([byte]))
+        assert reply.result() == Reply(429, body, "7")
+        assert wire.freed == [wire.protocol] * number
+    assert wire.written == [b"ONE", b"TWO"]
+    assert not wire.aborted
+
+
+async def test_a_connection_is_usable_between_its_beginning_and_its_end(answer):
+    connection = Connection(lambda _: None)
+    assert not connection.usable
+    connection.abort()
+    wire = Wire(connection)
+    connection.connection_made(wire)
+    assert connection.usable
+    wire.abort()
+    assert not connection.usable
+    await turns()
+    wire.aborted = False
+    assert not connection.usable
+
+
+async def test_a_connection_takes_no_second_request_before_the_first_is_answered(wire):
+    begin(wire)
+    with pytest.raises(AssertionError, match="one exchange at a time"):
+        begin(wire)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "now", "is_late"), [(5.0, 99.9, False), (5.0, 100.0, True), (5.0, 101.0, True), (0.0, 101.0, False)]
+)
+async def test_a_request_is_given_up_at_its_deadline_unless_it_has_none(wire, seconds, now, is_late):
+    reply = begin(wire, seconds=seconds, deadline=100.0)
+    wire.protocol.expire(now)
+    assert (reply.done(), wire.aborted) == (is_late, is_late)
+    if is_late:
+        assert str(reply.exception()) == "no answer within 5 s"
+
+
+async def test_an_idle_connection_does_not_expire(wire):
+    wire.protocol.expire(1e9)
+    assert not wire.aborted
+
+
+@pytest.mark.parametrize("extra", [b"HTTP/1.1 200 OK\r\n\r\n", b"x"])
+async def test_bytes_that_belong_to_no_request_end_the_connection(wire, answer, extra):
+    reply = begin(wire)
+    wire.say(answer(b"{}") + extra)
+    assert reply.result().body == b"{}"
+    assert wire.aborted
+    assert wire.freed == []
+    await turns()
+    assert wire.freed == [wire.protocol]
+
+
+async def test_a_connection_to_which_something_comes_unasked_is_broken_off(wire):
+    wire.say(b"HTTP/1.1 408 x\r\n\r\n")
+    assert wire.aborted
+
+
+async def test_a_connection_that_the_server_closes_after_the_answer_is_not_used_again(wire, answer):
+    reply = begin(wire)
+    wire.say(answer(b"{}", b"Connection: close"))
+    assert reply.result().code == 200
+    assert wire.aborted
+    assert wire.freed == []
+
+
+@pytest.mark.parametrize(
+    ("exchanges", "said", "unheard"), [(0, b"", False), (1, b"", True), (1, b"H", False), (2, b"", True)]
+)
+async def test_a_request_may_be_unheard_only_on_an_old_connection_from_which_nothing_came(
+    wire, answer, exchanges, said, unheard
+):
+    for _ in range(exchanges):
+        begin(wire)
+        wire.say(answer(b"{}"))
+    reply = begin(wire)
+    if said:
+        wire.say(said)
+    wire.protocol.connection_lost(None)
+    error = reply.exception()
+    assert (str(error), error.unheard) == ("the server closed the connection", unheard)
+    assert wire.freed[-1] is wire.protocol
+
+
+async def test_why_a_connection_broke_is_told(wire):
+    reply = begin(wire)
+    wire.protocol.connection_lost(ConnectionResetError("reset by peer"))
+    assert str(reply.exception()) == "reset by peer"
+
+
+async def test_an_error_is_by_itself_not_unheard():
+    assert not LostError("why").unheard
+
+
+@pytest.mark.parametrize("error", [None, ConnectionResetError("reset")])
+async def test_a_body_without_length_ends_with_a_connection_that_ends_well(wire, error):
+    reply = begin(wire)
+    wire.say(b"HTTP/1.1 200 OK\r\n\r\nab")
+    wire.say(b"c")
+    assert not reply.done()
+    wire.protocol.connection_lost(error)
+    if error:
+        assert isinstance(reply.exception(), LostError)
+    else:
+        assert reply.result().body == b"abc"
+
+
+async def test_a_body_that_breaks_off_before_its_length_is_no_answer(wire):
+    reply = begin(wire)
+    wire.say(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab")
+    wire.protocol.connection_lost(None)
+    assert isinstance(reply.exception(), LostError)
+
+
+async def test_a_head_may_be_so_long_and_no_longer(wire):
+    reply = begin(wire)
+    wire.say(b"HTTP/1.1 200 OK\r\nX: ")
+    wire.say(b"x" * (LONGEST_HEAD - 20))
+    assert not reply.done()
+    wire.say(b"x")
+    assert str(reply.exception()) == "the head of the answer does not end"
+    assert wire.aborted
+
+
+async def test_answers_that_are_on_their_way_are_skipped(wire, answer):
+    reply = begin(wire)
+    wire.say(MORE + b"HTTP/1.1 199 x\r\n\r\n" + answer(b"{}")[:10])
+    wire.say(answer(b"{}")[10:])
+    assert reply.result() == Reply(200, b"{}", "")
+
+
+@pytest.mark.parametrize(
+    ("code", "fed", "body"), [(200, [b"", b"ab", b"c"], b""), (299, [b"", b"ab", b"c"], b""), (300, [], b"abc")]
+)
+async def test_the_body_of_a_success_alone_is_fed(wire, code, fed, body):
+    pieces = []
+    reply = begin(wire, feed=pieces.append)
+    wire.say(b"HTTP/1.1 %d x\r\nTransfer-Encoding: chunked\r\n\r\n" % code)
+    for piece in (b"2\r\nab", b"\r\n", b"1\r\nc", b"\r\n0\r\n\r\n"):
+        wire.say(piece)
+    assert pieces == fed
+    assert reply.result() == Reply(code, body, "")
+
+
+async def test_what_a_feed_raises_is_raised_to_whoever_waits(wire):
+    def refuse(_):
+        raise ValueError("mine")
+
+    reply = begin(wire, feed=refuse)
+    wire.say(b"HTTP/1.1 200 OK\r\n\r\n")
+    assert str(reply.exception()) == "mine"
+    assert wire.aborted
+
+
+async def test_an_answer_to_somebody_who_has_gone_frees_the_connection(wire, answer):
+    begin(wire).cancel()
+    wire.say(answer(b"old"))
+    assert wire.freed == [wire.protocol]
+    reply = begin(wire)
+    wire.say(answer(b"new"))
+    assert reply.result().body == b"new"
+
+
+async def test_a_failure_of_what_somebody_asked_who_has_gone_breaks_the_connection_off(wire):
+    begin(wire).cancel()
+    wire.say(b"garbage\r\n\r\n")
+    assert wire.aborted
+
+
+async def test_a_connection_knows_when_something_came_last(wire):
+    loop = asyncio.get_running_loop()
+    begin(wire)
+    wire.say(b"H")
+    began = wire.protocol.heard
+    assert began == pytest.approx(loop.time())
+    await asyncio.sleep(7)
+    assert wire.protocol.heard == began
+    wire.say(b"T")
+    assert wire.protocol.heard - began == pytest.approx(7)
+
+
+def test_a_peer_that_is_gone_without_a_word_is_noticed_by_its_system_within_a_minute():
+    async def keep_alive(sock):
+        connection = Connection(lambda _: None)
+        connection.connection_made(Wire(connection, sock))
+
+    with socket.socket() as sock:
+        asyncio.run(keep_alive(sock))
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        if hasattr(socket, "TCP_KEEPIDLE"):
+            options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+            assert [sock.getsockopt(socket.IPPROTO_TCP, option) for option in options] == [30, 10, 3]
+    with socket.socket(socket.AF_INET6) as sock:
+        asyncio.run(keep_alive(sock))
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+    with socket.socket(socket.AF_UNIX) as sock:
+        asyncio.run(keep_alive(sock))
+        assert not sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+
+
+# -- a pool
+
+
+async def test_a_pool_opens_as_many_connections_as_it_may_and_serves_in_order(net, pooled, answer):
+    pool = pooled(limit=2)
+    replies = [pool.exchange(b"%d" % number, seconds=70) for number in range(4)]
+    await turns()
+    assert [wire.written for wire in net.wires] == [[b"0"], [b"1"]]
+    assert pool.under_way == 4
+    net.wires[1].say(answer(b"b"))
+    net.wires[0].say(answer(b"a"))
+    assert [wire.written for wire in net.wires] == [[b"0", b"3"], [b"1", b"2"]]
+    assert pool.under_way == 2
+    for wire in net.wires:
+        wire.say(answer(wire.written[-1]))
+    assert [reply.result().body for reply in replies] == [b"a", b"b", b"2", b"3"]
+    assert pool.under_way == 0
+
+
+async def test_an_idle_connection_is_used_before_another_is_opened(net, pooled, answer):
+    pool = pooled()
+    for number in range(3):
+        reply = pool.exchange(b"%d" % number, seconds=70)
+        await turns()
+        net.wires[0].say(answer(b""))
+        assert reply.done()
+    assert len(net.calls) == 1
+
+
+async def test_an_idle_connection_that_closes_is_passed_over(net, pooled, answer):
+    pool = pooled()
+    pool.exchange(b"0", seconds=70)
+    await turns()
+    net.wires[0].say(answer(b""))
+    net.wires[0].abort()
+    reply = pool.exchange(b"1", seconds=70)
+    await turns()
+    net.wires[1].say(answer(b"new"))
+    assert reply.result().body == b"new"
+    assert net.wires[0].written == [b"0"]
+
+
+async def test_no_more_connections_are_opened_than_requests_wait(net, pooled, answer):
+    net.gate.clear()
+    pool = pooled()
+    first = pool.exchange(b"0", seconds=70)
+    first.cancel()
+    pool.exchange(b"1", seconds=70)
+    await turns()
+    assert len(net.calls) == 2
+    net.gate.set()
+    await turns()
+    assert sorted(wire.written for wire in net.wires) == [[], [b"1"]]
+    assert pool.under_way == 1
+
+
+async def test_connections_under_way_count_to_the_limit(net, pooled):
+    net.gate.clear()
+    pool = pooled(limit=2)
+    for number in range(3):
+        pool.exchange(b"%d" % number, seconds=70)
+    await turns()
+    assert len(net.calls) == 2
+
+
+async def test_a_lost_connection_is_replaced_while_requests_wait(net, pooled):
+    pool = pooled(limit=1)
+    first, second = (pool.exchange(message, seconds=70) for message in (b"0", b"1"))
+    await turns()
+    net.wires[0].abort()
+    await turns()
+    assert isinstance(first.exception(), LostError)
+    assert [wire.written for wire in net.wires] == [[b"0"], [b"1"]]
+    assert not second.done()
+    assert pool.under_way == 1
+
+
+async def test_a_request_that_gets_no_answer_is_given_up_within_a_second_of_its_time_also_where_it_waits(net, pooled):
+    pool = pooled(limit=1)
+    replies = [pool.exchange(b"0", seconds=5), pool.exchange(b"1", seconds=3)]
+    replies[1].add_done_callback(lambda _: None)
+    gone = pool.exchange(b"2", seconds=3)
+    gone.cancel()
+    await asyncio.sleep(2.9)
+    assert not replies[1].done()
+    await asyncio.sleep(1.2)
+    assert str(replies[1].exception()) == "no answer within 3 s"
+    assert not replies[0].done()
+    await asyncio.sleep(2)
+    assert str(replies[0].exception()) == "no answer within 5 s"
+
+
+async def test_after_a_quiet_time_late_answers_are_noticed_again(net, pooled, answer):
+    pool = pooled()
+    for _ in range(2):
+        reply = pool.exchange(b"0", seconds=3)
+        await turns()
+        net.wires[-1].say(answer(b""))
+        assert reply.done()
+        await asyncio.sleep(10)
+        late = pool.exchange(b"1", seconds=3)
+        await asyncio.sleep(4.1)
+        assert str(late.exception()) == "no answer within 3 s"
+
+
+async def test_a_pool_at_rest_looks_for_nothing(net, pooled, answer, monkeypatch):
+    pool = pooled()
+    pool.exchange(b"0", seconds=3)
+    await turns()
+    net.wires[0].say(answer(b""))
+    await asyncio.sleep(5)
+    expired = []
+    monkeypatch.setattr(Connection, "expire", lambda *_: expired.append(1))
+    await asyncio.sleep(5)
+    assert expired == []
+
+
+async def test_a_closed_pool_breaks_everything_off_and_opens_nothing(net, pooled):
+    pool = pooled(limit=2)
+    reply = pool.exchange(b"0", seconds=70)
+    await turns()
+    net.gate.clear()
+    pool.exchange(b"1", seconds=70)
+    pool.exchange(b"2", seconds=70)
+    await turns()
+    pool.close()
+    net.gate.set()
+    await turns()
+    assert isinstance(reply.exception(), LostError)
+    assert [wire.aborted for wire in net.wires] == [True]
+    assert len(net.calls) == 2
+    pool.exchange(b"3", seconds=70)
+    await turns()
+    assert len(net.calls) == 2
+
+
+async def test_where_no_connection_can_be_had_everybody_who_waits_is_told_why(net, pooled):
+    net.errors += [OSError("refused")]
+    net.gate.clear()
+    pool = pooled(limit=1)
+    replies = [pool.exchange(b"%d" % number, seconds=70) for number in range(3)]
+    replies.pop(1).cancel()
+    net.gate.set()
+    await turns()
+    assert [str(reply.exception()) for reply in replies] == ["no connection to h.example:6443: refused"] * 2
+    assert pool.under_way == 0
+
+
+async def test_where_one_more_connection_cannot_be_had_the_others_serve_who_waits(net, pooled, answer):
+    pool = pooled(limit=2)
+    pool.exchange(b"0", seconds=70)
+    await turns()
+    net.errors += [OSError("refused")]
+    second = pool.exchange(b"1", seconds=70)
+    await turns()
+    assert not second.done()
+    net.wires[0].say(answer(b"a"))
+    net.wires[0].say(answer(b"b"))
+    assert second.result().body == b"b"
+
+
+async def test_a_connection_that_does_not_come_is_given_up_after_half_a_minute(net, pooled):
+    net.gate.clear()
+    reply = pooled().exchange(b"0", seconds=70)
+    await asyncio.sleep(29)
+    assert not reply.done()
+    await asyncio.sleep(2)
+    assert str(reply.exception()) == "no connection to h.example:6443 within 30 s"
+
+
+@pytest.mark.parametrize(
+    ("tls", "name", "asked_for"), [(True, "", "h.example"), (True, "other", "other"), (False, "other", None)]
+)
+async def test_the_name_of_the_certificate_is_that_of_the_host_unless_another_is_given(
+    net, pooled, tls, name, asked_for
+):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if tls else None
+    pooled(place=Place("h.example", 6443, context, name)).exchange(b"0", seconds=70)
+    await turns()
+    assert net.calls == [("h.example", 6443, tls, asked_for)]
+
+
+async def test_what_may_not_be_sent_any_more_is_refused_and_the_connection_stays(net, pooled, answer):
+    allowed = [True]
+    pool = pooled(limit=1, permit=lambda: allowed[0])
+    replies = [pool.exchange(b"%d" % number, seconds=70) for number in range(3)]
+    await turns()
+    allowed[0] = False
+    net.wires[0].say(answer(b""))
+    assert [str(reply.exception()) for reply in replies[1:]] == ["nothing may be sent any more"] * 2
+    assert pool.under_way == 0
+    allowed[0] = True
+    pool.exchange(b"3", seconds=70)
+    await turns()
+    assert [wire.written for wire in net.wires] == [[b"0", b"3"]]
+
+
+async def test_an_idle_connection_that_closes_is_forgotten_and_the_others_keep_their_deadlines(net, pooled, answer):
+    pool = pooled()
+    for number in range(2):
+        pool.exchange(b"%d" % number, seconds=70)
+    await turns()
+    for wire in net.wires:
+        wire.say(answer(b""))
+    net.wires[0].abort()
+    await turns()
+    assert pool.under_way == 0
+    reply = pool.exchange(b"2", seconds=3)
+    assert pool.under_way == 1
+    await asyncio.sleep(4.1)
+    assert net.wires[1].written == [b"1", b"2"]
+    assert str(reply.exception()) == "no answer within 3 s"
+
+
+# -- streams
+
+
+STREAM = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+async def test_a_stream_has_a_connection_of_its_own_which_ends_with_it_and_is_not_counted(net, pooled):
+    pool = pooled(limit=1)
+    fed = []
+    streams = [asyncio.ensure_future(pool.stream(b"watch", fed.append, seconds=300)) for _ in range(2)]
+    await turns()
+    pool.exchange(b"get", seconds=70)
+    await turns()
+    assert [wire.written for wire in net.wires] == [[b"watch"], [b"watch"], [b"get"]]
+    assert pool.under_way == 1
+    net.wires[0].say(STREAM + b"1\r\nx\r\n0\r\n\r\n")
+    assert await streams[0] == Reply(200, b"", "")
+    await turns()
+    assert fed == [b"", b"x"]
+    assert net.wires[0].aborted
+    assert pool.under_way == 1
+    pool.close()
+    assert net.wires[1].aborted
+    with pytest.raises(LostError, match="the server closed the connection"):
+        await streams[1]
+
+
+async def test_a_stream_is_given_up_ninety_seconds_after_it_said_something_last(net, pooled):
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    stream = asyncio.ensure_future(pooled().stream(b"watch", lambda _: None, seconds=3000))
+    await asyncio.sleep(80)
+    net.wires[0].say(STREAM)
+    await asyncio.sleep(80)
+    net.wires[0].say(b"1\r\nx\r\n")
+    with pytest.raises(LostError, match="nothing came for 90 s"):
+        await stream
+    assert loop.time() - began == pytest.approx(250)
+    assert net.wires[0].aborted
+
+
+async def test_a_stream_is_broken_off_when_its_time_is_up(net, pooled):
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    with pytest.raises(LostError, match="no answer within 60 s"):
+        await pooled().stream(b"watch", lambda _: None, seconds=60)
+    assert loop.time() - began == pytest.approx(60)
+    assert net.wires[0].aborted
+
+
+async def test_a_stream_that_is_cancelled_leaves_no_connection(net, pooled):
+    pool = pooled()
+    stream = asyncio.ensure_future(pool.stream(b"watch", lambda _: None, seconds=60))
+    await turns()
+    assert pool.under_way == 0
+    stream.cancel()
+    await asyncio.wait([stream])
+    await turns()
+    assert net.wires[0].aborted
+    assert pool.under_way == 0
+
+
+async def test_a_stream_without_a_connection_is_lost(net, pooled):
+    net.errors += [OSError("refused")]
+    pool = pooled()
+    with pytest.raises(LostError, match="no connection to"):
+        await pool.stream(b"watch", lambda _: None, seconds=60)
+    assert pool.under_way == 0
+
+
+async def test_who_waits_is_told_that_no_connection_can_be_had_though_there_are_streams(net, pooled):
+    pool = pooled()
+    stream = asyncio.ensure_future(pool.stream(b"watch", lambda _: None, seconds=60))
+    await turns()
+    net.errors += [OSError("refused")]
+    reply = pool.exchange(b"get", seconds=70)
+    await turns()
+    assert str(reply.exception()) == "no connection to h.example:6443: refused"
+    stream.cancel()
+    await asyncio.wait([stream])
