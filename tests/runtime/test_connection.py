@@ -1,13 +1,13 @@
 """A connection and a pool of them over transports that only note what they are given; time passes at once."""
 
 import asyncio
+import gc
 import socket
 import ssl
 
 import pytest
 
 from controller_manager.runtime.connection import Asked, Connection, LostError, Place, Pool, Reply
-from controller_manager.runtime.framing import LONGEST_HEAD
 
 pytestmark = pytest.mark.looptime
 
@@ -238,7 +238,7 @@ async def test_a_body_that_breaks_off_before_its_length_is_no_answer(wire):
 async def test_a_head_may_be_so_long_and_no_longer(wire):
     reply = begin(wire)
     wire.say(b"HTTP/1.1 200 OK\r\nX: ")
-    wire.say(b"x" * (LONGEST_HEAD - 20))
+    wire.say(b"x" * (64 * 1024 - 20))
     assert not reply.done()
     wire.say(b"x")
     assert str(reply.exception()) == "the head of the answer does not end"
@@ -400,17 +400,15 @@ async def test_a_lost_connection_is_replaced_while_requests_wait(net, pooled):
 
 async def test_a_request_that_gets_no_answer_is_given_up_within_a_second_of_its_time_also_where_it_waits(net, pooled):
     pool = pooled(limit=1)
-    replies = [pool.exchange(b"0", seconds=5), pool.exchange(b"1", seconds=3)]
-    replies[1].add_done_callback(lambda _: None)
-    gone = pool.exchange(b"2", seconds=3)
-    gone.cancel()
-    await asyncio.sleep(2.9)
+    replies = [pool.exchange(b"0", seconds=4.5), pool.exchange(b"1", seconds=2.5)]
+    pool.exchange(b"2", seconds=2.5).cancel()
+    await asyncio.sleep(2.4)
     assert not replies[1].done()
-    await asyncio.sleep(1.2)
-    assert str(replies[1].exception()) == "no answer within 3 s"
+    await asyncio.sleep(0.8)
+    assert str(replies[1].exception()) == "no answer within 2.5 s"
     assert not replies[0].done()
     await asyncio.sleep(2)
-    assert str(replies[0].exception()) == "no answer within 5 s"
+    assert str(replies[0].exception()) == "no answer within 4.5 s"
 
 
 async def test_after_a_quiet_time_late_answers_are_noticed_again(net, pooled, answer):
@@ -436,6 +434,45 @@ async def test_a_pool_at_rest_looks_for_nothing(net, pooled, answer, monkeypatch
     monkeypatch.setattr(Connection, "expire", lambda *_: expired.append(1))
     await asyncio.sleep(5)
     assert expired == []
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """What was looked into for exchanges whose time is up."""
+    looks = []
+    monkeypatch.setattr(Connection, "expire", lambda connection, _: looks.append(connection))
+    return looks
+
+
+async def test_one_look_a_second_serves_all_requests_and_none_comes_after_the_end(net, pooled, looks):
+    pool = pooled(limit=1)
+    replies = [pool.exchange(b"%d" % number, seconds=70) for number in range(3)]
+    await asyncio.sleep(2.5)
+    assert len(looks) == 2
+    pool.close()
+    await asyncio.sleep(5)
+    assert len(looks) == 2
+    assert replies[0].exception()
+
+
+async def test_the_connection_that_was_used_last_is_used_again(net, pooled, answer):
+    pool = pooled()
+    for number in range(2):
+        pool.exchange(b"%d" % number, seconds=70)
+    await turns()
+    for wire in net.wires:
+        wire.say(answer(b""))
+    pool.exchange(b"2", seconds=70)
+    assert [wire.written for wire in net.wires] == [[b"0"], [b"1", b"2"]]
+
+
+async def test_a_request_whose_sender_has_gone_holds_up_nobody(net, pooled, answer):
+    pool = pooled(limit=1)
+    replies = [pool.exchange(b"%d" % number, seconds=70) for number in range(3)]
+    await turns()
+    replies[1].cancel()
+    net.wires[0].say(answer(b""))
+    assert net.wires[0].written == [b"0", b"2"]
 
 
 async def test_a_closed_pool_breaks_everything_off_and_opens_nothing(net, pooled):
@@ -576,6 +613,28 @@ async def test_a_stream_is_given_up_ninety_seconds_after_it_said_something_last(
     assert net.wires[0].aborted
 
 
+async def test_the_ninety_seconds_count_from_the_last_byte_to_the_fraction(net, pooled):
+    loop = asyncio.get_running_loop()
+    stream = asyncio.ensure_future(pooled().stream(b"watch", lambda _: None, seconds=3000))
+    await asyncio.sleep(0.5)
+    began = loop.time()
+    net.wires[0].say(STREAM)
+    with pytest.raises(LostError, match="nothing came for 90 s"):
+        await stream
+    assert loop.time() - began == pytest.approx(90)
+
+
+async def test_a_stream_does_not_end_with_the_time_of_requests_beside_it(net, pooled):
+    pool = pooled()
+    stream = asyncio.ensure_future(pool.stream(b"watch", lambda _: None, seconds=60))
+    reply = pool.exchange(b"get", seconds=3)
+    await asyncio.sleep(10)
+    assert reply.exception()
+    assert not stream.done()
+    stream.cancel()
+    await asyncio.wait([stream])
+
+
 async def test_a_stream_is_broken_off_when_its_time_is_up(net, pooled):
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -585,7 +644,9 @@ async def test_a_stream_is_broken_off_when_its_time_is_up(net, pooled):
     assert net.wires[0].aborted
 
 
-async def test_a_stream_that_is_cancelled_leaves_no_connection(net, pooled):
+async def test_a_stream_that_is_cancelled_leaves_no_connection_and_no_error(net, pooled):
+    errors = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context["message"]))
     pool = pooled()
     stream = asyncio.ensure_future(pool.stream(b"watch", lambda _: None, seconds=60))
     await turns()
@@ -595,6 +656,9 @@ async def test_a_stream_that_is_cancelled_leaves_no_connection(net, pooled):
     await turns()
     assert net.wires[0].aborted
     assert pool.under_way == 0
+    del stream
+    gc.collect()
+    assert errors == []
 
 
 async def test_a_stream_without_a_connection_is_lost(net, pooled):

@@ -224,3 +224,65 @@ async def test_a_namespace_that_goes_away_is_nothing_to_warn_of(cluster, client,
             await codes.until(1)
     assert codes == [("POST", 403)]
     assert "refused" not in caplog.text
+
+
+async def test_that_events_are_dropped_is_said_once_until_one_is_taken_again(counting, monkeypatch, caplog):
+    monkeypatch.setattr(events, "QUEUED", 1)
+    caplog.set_level("INFO", logger="controller_manager.events")
+
+    def record(source="x", component=""):
+        counting.record(Emit(REGARDING, "A", "m", component=component), source)
+
+    for _ in range(4):
+        record()
+    assert caplog.messages == ["too many events of x wait: more are dropped"]
+    [lane] = counting._lanes.values()
+    lane.waiting.clear()
+    for _ in range(3):
+        record()
+    assert caplog.messages == ["too many events of x wait: more are dropped"] * 2
+    for _ in range(2):
+        record(component="kubelet")
+    assert caplog.messages[2:] == ["too many events of kubelet wait: more are dropped"]
+
+
+async def test_events_are_of_the_clocks_nanosecond_or_the_next_that_is_free(counting, hasty):
+    for _ in range(3):
+        counting.record(Emit(REGARDING, "A", "m"), "x")
+    hasty.passed += 1.5
+    counting.record(Emit(REGARDING, "A", "m"), "x")
+    [lane] = counting._lanes.values()
+    begin = 1_800_000_000 * 10**9
+    assert [said.nanos - begin for said in lane.waiting] == [0, 1, 2, 1_500_000_000]
+
+
+@pytest.mark.parametrize(("code", "methods"), [(404, ["POST", "PATCH", "POST"]), (409, ["POST", "PATCH", "POST"])])
+async def test_an_event_that_changed_is_patched_and_made_where_it_is_gone_alone(counting, beside, code, methods):
+    counting.codes += [201, code]
+    async with beside(counting.run()):
+        counting.record(Emit(REGARDING, "A", "m"), "x")
+        counting.record(Emit(REGARDING, "A", "m"), "x")
+        await counting.sent.until(2)
+        counting.record(Emit(REGARDING, "Last", "m"), "x")
+        await counting.sent.until(4 if code == 404 else 3)
+    assert [method for method, _ in counting.sent][:3] == methods
+    assert counting.sent[2][1] == ("A" if code == 404 else "Last")
+
+
+async def test_an_event_that_is_refused_is_not_sent_again(counting, beside, hasty, caplog):
+    counting.codes += [403]
+    counting.record(Emit(REGARDING, "A", "m"), "x")
+    counting.record(Emit(REGARDING, "B", "m"), "x")
+    async with beside(counting.run()):
+        await counting.sent.until(2)
+    assert [reason for _, reason in counting.sent] == ["A", "B"]
+    assert hasty.slept == []
+    assert "an event was refused" in caplog.text
+
+
+async def test_what_was_said_before_and_after_a_run_waits_for_the_next(counting, beside):
+    for reason in ("A", "B"):
+        counting.record(Emit(REGARDING, reason, "m"), "x")
+        async with beside(counting.run()):
+            await counting.sent.until("AB".index(reason) + 1)
+    assert [reason for _, reason in counting.sent] == ["A", "B"]

@@ -34,6 +34,8 @@ def test_a_head_tells_the_code_whether_the_connection_stays_and_where_the_body_e
         (b"HTTP/2 200 OK", "not HTTP/1.1"),
         (b"HTTP/1.1 2000 OK", "not HTTP/1.1"),
         (OK + b"\r\nContent-Length: -1", "no number"),
+        (OK + b"\r\nContent-Length: ~1", "no number"),
+        (OK + b"\r\nContent-Length: 1~", "no number"),
         (OK + b"\r\nContent-Length: 2, 2", "no number"),
         (OK + b"\r\nTransfer-Encoding: gzip, chunked", "not known"),
     ],
@@ -161,8 +163,21 @@ def test_a_chunk_that_is_longer_than_it_says_is_told_as_soon_as_its_end_has_come
         body.take(b"c")
 
 
+def test_a_chunks_length_is_hexadecimal():
+    assert Chunked().take(b"10\r\n" + b"x" * 16 + b"\r\n") == b"x" * 16
+
+
+def test_more_than_a_line_after_the_last_chunk_is_extra():
+    body = Chunked()
+    body.take(b"0\r\n")
+    assert (body.over, body.extra) == (False, False)
+    assert body.take(b"\r\n" + b"x" * 5000) == b""
+    assert (body.over, body.extra) == (True, True)
+
+
 def test_trailers_are_skipped_to_the_empty_line():
     body = Chunked()
+    assert not body.extra
     assert body.take(b"0\r\nA: b\r\nC: d\r\n") == b""
     assert not body.over
     assert body.take(b"\r\n") == b""
