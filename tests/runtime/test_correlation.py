@@ -200,3 +200,47 @@ def test_series_end_after_six_silent_minutes_with_a_last_count(observe):
     assert [serial.count for serial in observe.series.finish(last + 361)] == [3]
     assert observe.series.running() == []
     assert observe().series() is None
+
+
+def test_a_series_ends_after_more_than_six_minutes_and_one_alone_has_no_last_count(observe):
+    observe()
+    assert observe.series.running() == []
+    observe()
+    observe(NODE)
+    assert [serial.count for serial in observe.series.running()] == [2]
+    last = NOW / SECOND + 1
+    assert list(observe.series.finish(last + 360)) == []
+    assert [serial.count for serial in observe.series.finish(last + 360.5)] == [2]
+    assert list(observe.series.finish(last + 400)) == []
+
+
+@pytest.mark.parametrize("pause", [400, 600])
+def test_messages_are_combined_while_each_comes_within_ten_minutes_of_the_one_before(correlate, pause):
+    told = [correlate(number * pause, f"m{number}") for number in range(11)]
+    assert ["combined" in message for _, message, _ in told] == [False] * 9 + [True] * 2
+
+
+def test_what_is_put_again_is_remembered_as_new():
+    recent: Recent[int] = Recent(3)
+    for number in (0, 1, 2, 0, 3):
+        recent.put(number, number)
+    assert [recent.get(number) for number in range(4)] == [0, None, 2, 3]
+
+
+@pytest.mark.parametrize(("length", "is_kept"), [(253, True), (254, False)])
+def test_the_name_of_an_event_may_have_253_letters(length, is_kept):
+    suffix = f".{NOW:x}"
+    said = replace(occurrence(Emit(NODE, "a", "b"), "c", nanos=NOW), name="x" * (length - len(suffix)))
+    assert said.event_name.endswith(suffix) is is_kept
+
+
+def test_a_combined_event_is_of_no_field():
+    said = occurrence(Emit(POD, "Pulled", "m", field_path="spec.containers{web}"), "kubelet", nanos=NOW).combined()
+    assert (said.field_path, said.message) == ("", "(combined from similar events): m")
+
+
+def test_a_series_is_told_in_its_event_and_a_note_needs_no_valid_unicode():
+    said = occurrence(Emit(POD, "FailedScheduling", "\ud800" + "x" * 2000), "default-scheduler", nanos=NOW)
+    event = new_event(said, name="e", instance="i", series={"count": 2})
+    assert event["series"] == {"count": 2}
+    assert event["note"] == "?" + "x" * 1019 + " ..."

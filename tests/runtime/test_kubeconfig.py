@@ -1,5 +1,6 @@
 """How the manager gets in."""
 
+import ssl
 from base64 import b64encode
 
 import pytest
@@ -115,3 +116,36 @@ def test_what_is_no_pod_is_told(tmp_path):
         in_cluster({}, tmp_path)
     with pytest.raises(AccessError, match="the token cannot be read"):
         in_cluster({"KUBERNETES_SERVICE_HOST": "h", "KUBERNETES_SERVICE_PORT": "1"}, tmp_path)
+
+
+def test_a_server_is_asked_who_it_is_unless_it_is_insecure(written):
+    plain = {"certificate-authority-data": ""}
+    secure = load(written(config(plain))).tls()
+    assert (secure.check_hostname, secure.verify_mode) == (True, ssl.CERT_REQUIRED)
+    insecure = load(written(config(plain | {"insecure-skip-tls-verify": True}))).tls()
+    assert (insecure.check_hostname, insecure.verify_mode) == (False, ssl.CERT_NONE)
+    assert load(written(config({"server": "http://h"}))).tls() is None
+
+
+def test_the_name_of_the_certificate_may_be_another(written):
+    assert load(written(config({"tls-server-name": "other"}))).server_name == "other"
+    assert load(written(config())).server_name == ""
+
+
+@pytest.mark.parametrize("field", ["exec", "auth-provider", "tokenFile", "username", "password", "as"])
+def test_credentials_of_other_kinds_are_refused(written, field):
+    with pytest.raises(AccessError, match=f"{field} is not known here"):
+        load(written(config(user={field: "x"})))
+
+
+@pytest.mark.parametrize("word", ["HOST", "PORT"])
+def test_a_pod_has_both_a_host_and_a_port(tmp_path, word):
+    with pytest.raises(AccessError, match="this is no pod"):
+        in_cluster({f"KUBERNETES_SERVICE_{word}": "1"}, tmp_path)
+
+
+def test_a_pod_finds_an_address_of_ipv4(tmp_path):
+    (tmp_path / "ca.crt").write_bytes(b"the ca")
+    (tmp_path / "token").write_text("t")
+    address = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+    assert in_cluster(address, tmp_path).server == "https://10.0.0.1:443"
