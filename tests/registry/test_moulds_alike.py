@@ -159,6 +159,7 @@ def sent(spec, text=None, validation="Warn", repeated=(), **meta):
 
 
 PLAIN = {"containers": [CONTAINER]}
+ODD = PLAIN | {"unknown": 1}
 SPREAD = PLAIN | {"topologySpreadConstraints": PARTS["topologySpreadConstraints"]}
 DOUBLED = written({"metadata": {"name": "p"}, "spec": PLAIN}, ("spec", "containers", 0, "name"))
 
@@ -187,6 +188,8 @@ async def test_pods_come_to_the_same_with_the_cache_of_specs_and_without(registr
     @example([sent(PLAIN), sent(PLAIN), sent(PLAIN, DOUBLED, "Warn")])
     @example([sent(PLAIN), sent(PLAIN), sent(PLAIN, with_escapes(DOUBLED, 1), "Strict")])
     @example([sent(PLAIN), sent(PLAIN), sent(PLAIN, repeated=('line 1: key "name" already set in map',))])
+    @example([sent(ODD, validation=each) for each in ("Ignore", "Ignore", "Warn", "Strict")])
+    @example([sent(ODD, validation=each) for each in ("Warn", "Warn", "Warn", "Strict")])
     @example([sent(SPREAD, labels={"a": color}) for color in ("red", "red", "red", "blue", "red")])
     def compare(history):
         warm = replace(registry, moulds=moulds_by_kind())

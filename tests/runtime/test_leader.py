@@ -296,6 +296,29 @@ async def test_a_renewal_that_took_longer_than_it_holds_makes_nobody_safe(slow_s
         assert not one.is_safe()
 
 
+async def test_a_renewal_without_an_answer_and_a_look_at_it_make_nobody_safe(serve, candidate, hasty):
+    """The lease that was seen says that the leader has it, but nobody knows since when on the leader's clock."""
+    kept, answers = {}, [201]
+
+    async def handle(request):
+        if not request.can_read_body:
+            return web.json_response(kept, status=200 if kept else 404)
+        kept.update(await request.json())
+        return web.json_response(kept, status=answers.pop(0) if answers else 500)
+
+    async with Client(await serve(handle), hasty) as client:
+        one = candidate("one", by=client)
+        await one.acquire()
+        one.clock.passed = 9.0
+        assert not await one._try()
+        answers += [409]  # so that it looks at the lease, which its write before has changed
+        assert not await one._try()
+        assert one.leads
+        assert one.is_safe()
+        one.clock.passed = 10.0
+        assert not one.is_safe()
+
+
 async def test_nobody_else_takes_a_lease_before_the_leader_stops_to_be_safe(candidate):
     """Whatever the leader's clock says when its answer comes, others wait longer than it goes on."""
     one, two = candidate("one"), candidate("two")

@@ -23,10 +23,10 @@ def transaction(revision: int, keys: list[str], engine: Engine) -> list[Event]:
 
 
 def engine_of(sizes: list[int]) -> Engine:
-    """An engine with a transaction of each size; every other key lies in another directory."""
+    """An engine with a transaction of each size: half of the keys lie elsewhere, the rest in two namespaces."""
     engine = Engine()
     for revision, size in enumerate(sizes, start=1):
-        keys = [f"{PODS if number % 2 else '/registry/nodes/'}{number}" for number in range(size)]
+        keys = [f"{PODS}{number % 4}/{number}" if number % 2 else f"/registry/nodes/{number}" for number in range(size)]
         engine.apply(transaction(revision, keys, engine))
     return engine
 
@@ -43,7 +43,7 @@ def batches_of(engine: Engine, prefix: str, after: int) -> list[list[Event]]:
 @settings(deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 9), min_size=1, max_size=12),
-    prefix=st.sampled_from(["", PODS, PODS + "1"]),
+    prefix=st.sampled_from(["", PODS, PODS + "1/", PODS + "3/"]),
     after=st.integers(0, 6),
     limit=st.integers(1, 8),
 )
@@ -119,7 +119,7 @@ def test_snapshots_are_kept_for_their_next_pages_and_only_so_many():
     assert list(engine._snapshots) == [(PODS, revision) for revision in range(4, 12)]
     first = engine.range(PODS, revision=5, limit=1)
     assert list(engine._snapshots) == [(PODS, revision) for revision in range(4, 12)], "it was still there"
-    engine.apply(transaction(13, [PODS + "1"], engine))
+    engine.apply(transaction(13, [PODS + "1/1"], engine))
     assert engine.range(PODS, revision=5, limit=1) == first
     engine.compact(5)
     assert engine._snapshots == {}

@@ -111,6 +111,14 @@ def test_whatever_is_updated_stays_within_the_budget_and_fills_it(found, update,
     assert full or not left, "a pod waits although the budget allows it"
 
 
+@pytest.mark.parametrize("annotation", [GRACE, "inplace-update-grace"], ids=["of today", "before OpenKruise 1.0"])
+def test_a_pod_in_its_grace_is_not_chosen_again_whichever_annotation_says_so(annotation):
+    pod = a_pod(revision="web-old", state="Updating", grace=True)
+    pod["metadata"]["annotations"] = {annotation: '{"revision":"web-new"}'}
+    members = members_of([pod], REVISION, strategy=a_strategy(), now=NOW)
+    assert to_be_updated(members, Diff(update=1, update_limit=2)) == []
+
+
 def is_down(pod):
     [member] = members_of([pod], REVISION, strategy=a_strategy(), now=NOW)
     return not member.available
