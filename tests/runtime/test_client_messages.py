@@ -293,3 +293,22 @@ async def test_a_list_of_what_has_no_name_or_revision_is_none(sent, body):
 async def test_a_list_of_nothing_may_leave_its_items_out(sent):
     sent.outcomes += [Reply(200, b'{"metadata": {"resourceVersion": "1"}, "items": null}', "")]
     assert (await sent.client.page("/x")).items == []
+
+
+@pytest.mark.parametrize("qps", [0.5, 1.0])
+async def test_a_rate_below_one_a_second_is_a_limit(hasty, qps):
+    async with Client(ACCESS, hasty, qps=qps) as client:
+        await client.perform_all([GET] * 2)
+    assert hasty.slept == [1 / qps]
+
+
+async def test_a_later_exchange_is_measured_from_its_own_beginning(sent, hasty):
+    hasty.passed = 100.0
+    await sent.client.perform(GET)
+    assert sent.seen == [("GET", 200, 0.0)]
+
+
+async def test_what_is_no_text_is_quoted_as_far_as_it_can_be_read(sent):
+    sent.outcomes += [Reply(200, b"a\xffb", "")]
+    with pytest.raises(ApiError, match="no JSON: 'a\ufffdb'"):
+        await sent.client.perform(GET)

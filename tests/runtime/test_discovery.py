@@ -276,3 +276,41 @@ async def test_discovery_that_fails_is_tried_again_and_what_was_known_stays(docu
     await clock.next()
     assert follows.now == {GIZMO}
     assert caches.served.named("example.com/v1", "Gizmo") == GIZMO
+
+
+class Never(Follows):
+    """Follows kinds whose first list does not come."""
+
+    async def __call__(self, cache) -> None:  # noqa: ARG002 - a kind that never answers
+        await asyncio.Event().wait()
+
+
+@pytest.mark.looptime
+async def test_after_half_a_minute_it_is_begun_without_the_kinds_that_are_late(caches, caplog):
+    class Server:
+        async def get_json(self, path, **_):
+            return aggregated(GIZMO) if path == "/apis" else aggregated()
+
+    loop = asyncio.get_running_loop()
+    discoverer = Discoverer(Server(), caches, Turns(), Never())
+    running = asyncio.ensure_future(discoverer.run())
+    began = loop.time()
+    await discoverer.until_ready()
+    assert loop.time() - began == pytest.approx(30)
+    assert caplog.messages == ["begun without the first list of gizmos.example.com"]
+    caches[GIZMO].replace((), 1)
+    await discoverer.until_ready()
+    assert loop.time() - began == pytest.approx(30)
+    assert len(caplog.messages) == 1
+    running.cancel()
+    await asyncio.wait([running])
+
+
+async def test_nobody_is_ready_before_the_first_look(caches):
+    discoverer = Discoverer(None, caches, Turns(), Never())
+    waiting = asyncio.ensure_future(discoverer.until_ready())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not waiting.done()
+    waiting.cancel()
+    await asyncio.wait([waiting])
