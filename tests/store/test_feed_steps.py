@@ -199,6 +199,25 @@ async def test_who_waits_is_woken_at_a_revision_and_not_before(cluster, feed):
         await waiting[0]
 
 
+async def test_nobody_waits_for_a_revision_that_is_there(feed):
+    for revision in (0, 4, 5):
+        waiting = feed.until(revision)
+        with pytest.raises(StopIteration):
+            waiting.send(None)
+
+
+async def test_who_asks_for_the_revision_has_no_more_than_one_key_told(cluster, feed, monkeypatch):
+    requests: list[dict[str, Any]] = []
+
+    async def read(_: str, request: dict[str, Any]) -> dict[str, Any]:
+        requests.append(request)
+        return {"header": {"revision": "5"}}
+
+    monkeypatch.setattr(cluster, "read", read)
+    await feed.ask()
+    assert requests == [{"key": "AA==", "limit": 1, "keys_only": True}]
+
+
 async def test_a_cluster_older_than_what_was_seen_of_it_is_another_one(cluster, feed):
     assert await feed.ask() == 5
     cluster.revision = 4
