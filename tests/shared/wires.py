@@ -1,0 +1,61 @@
+"""Transports for connections of the controllers' client, which only note what they are given."""
+
+import asyncio
+
+
+class Wire(asyncio.Transport):
+    """A transport that notes what is written and tells of the end at the loop's next turn."""
+
+    def __init__(self, protocol, sock=None):
+        super().__init__({"socket": sock})
+        self.protocol = protocol
+        self.written = []
+        self.aborted = False
+
+    def write(self, data):
+        self.written.append(data)
+
+    def is_closing(self):
+        return self.aborted
+
+    def abort(self):
+        if not self.aborted:
+            self.aborted = True
+            asyncio.get_running_loop().call_soon(self.protocol.connection_lost, None)
+
+    def say(self, data):
+        self.protocol.data_received(data)
+
+
+class Net:
+    """Takes the place of the loop's sockets: each connection is a Wire, once `gate` is open.
+
+    Attributes:
+        wires: the transports in their order.
+        calls: host, port, whether there is TLS, and the name, of each attempt.
+        errors: what the next attempts raise instead.
+    """
+
+    def __init__(self):
+        self.wires = []
+        self.calls = []
+        self.errors = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def create_connection(self, factory, host, port, *, ssl, server_hostname):
+        self.calls.append((host, port, ssl is not None, server_hostname))
+        await self.gate.wait()
+        if self.errors:
+            raise self.errors.pop(0)
+        protocol = factory()
+        wire = Wire(protocol)
+        protocol.connection_made(wire)
+        self.wires.append(wire)
+        return wire, protocol
+
+
+async def turns(count=6):
+    """Let everything happen that needs no time to pass."""
+    for _ in range(count):
+        await asyncio.sleep(0)
