@@ -195,7 +195,7 @@ class Client:
             await self._watch(collection, query, lambda word, _: word == "DELETED")
 
     async def _watch(self, collection: str, query: str, holds: Callable[[str, Any], Any]) -> Any:
-        path = f"{collection}?watch=1&timeoutSeconds={SECONDS}&{query}"
+        path = f"{collection}?watch=1&timeoutSeconds={SECONDS:.0f}&{query}"
         async with asyncio.timeout(SECONDS), self._session.get(path) as answer:
             async for line in answer.content:
                 event = json.loads(line)

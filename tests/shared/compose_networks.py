@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-
-def _ip(words: str) -> None:
-    subprocess.run(["ip", *words.split()], check=True, capture_output=True)
+import bridges
 
 
 @dataclass(frozen=True)
@@ -27,31 +25,25 @@ class Network:
 
     def place(self, number: int) -> str:
         """A namespace."""
-        return f"{self.name}-{number}"
+        return bridges.host_name(self.name, number)
 
     def host(self, number: int) -> str:
         """Its address."""
-        return f"{self.net}.{number + 2}"
+        return bridges.host_address(self.net, number)
 
     def make(self) -> None:
         """Set it up; raises CalledProcessError or OSError where that is not permitted."""
-        _ip(f"link add {self.name} type bridge")
-        _ip(f"addr add {self.net}.1/24 dev {self.name}")
-        _ip(f"link set {self.name} up")
+        bridges.add_bridge(self.name, self.net)
         for number in range(self.size):
-            place, cable = self.place(number), f"{self.name}v{number}"
-            _ip(f"netns add {place}")
-            _ip(f"link add {cable} type veth peer name eth0 netns {place}")
-            _ip(f"link set {cable} master {self.name} up")
-            _ip(f"-n {place} addr add {self.host(number)}/24 dev eth0")
-            _ip(f"-n {place} link set eth0 up")
-            _ip(f"-n {place} link set lo up")
+            bridges.add_host(self.name, self.net, number)
 
     def remove(self) -> None:
         """Take down what there is of it."""
-        for words in (*(f"netns del {self.place(number)}" for number in range(self.size)), f"link del {self.name}"):
+        for number in range(self.size):
             with suppress(subprocess.CalledProcessError, OSError):
-                _ip(words)
+                bridges.remove_host(self.name, number)
+        with suppress(subprocess.CalledProcessError, OSError):
+            bridges.remove_bridge(self.name)
 
 
 @contextmanager

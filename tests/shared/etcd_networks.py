@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+import bridges
 from etcd_clusters import LOOPBACK, free_port
 
 
@@ -98,10 +99,6 @@ class Proxy:
             self._writers.discard(writer)
 
 
-def _ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
-
-
 @dataclass
 class Cables:
     """A bridge, and network namespaces on it; who is cut off hears nothing more, and nobody tells him or the others."""
@@ -110,26 +107,18 @@ class Cables:
     net: str
 
     def _place(self, number: int) -> str:
-        return f"{self.name}-{number}"
+        return bridges.host_name(self.name, number)
 
     def _host(self, number: int) -> str:
-        return f"{self.net}.{number + 2}"
+        return bridges.host_address(self.net, number)
 
     def make(self, size: int, made: ExitStack) -> None:
         """Set it up; `made` takes it down. Raises CalledProcessError or OSError where that is not permitted."""
-        _ip("link", "add", self.name, "type", "bridge")
-        made.callback(_ip, "link", "del", self.name)
-        _ip("addr", "add", f"{self.net}.1/24", "dev", self.name)
-        _ip("link", "set", self.name, "up")
+        bridges.add_bridge(self.name, self.net)
+        made.callback(bridges.remove_bridge, self.name)
         for number in range(size):
-            place, cable = self._place(number), f"{self.name}v{number}"
-            _ip("netns", "add", place)
-            made.callback(_ip, "netns", "del", place)
-            _ip("link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", place)
-            _ip("link", "set", cable, "master", self.name, "up")
-            _ip("-n", place, "addr", "add", f"{self._host(number)}/24", "dev", "eth0")
-            _ip("-n", place, "link", "set", "eth0", "up")
-            _ip("-n", place, "link", "set", "lo", "up")
+            bridges.add_host(self.name, self.net, number)
+            made.callback(bridges.remove_host, self.name, number)
 
     def seat(self, number: int) -> dict[str, Any]:
         """Where a member is, as etcd_clusters.Member wants to know it."""
@@ -141,16 +130,16 @@ class Cables:
         return f"http://{self._host(number)}:2379"
 
     def cut(self, number: int) -> None:
-        _ip("link", "set", f"{self.name}v{number}", "down")
+        bridges.set_cable(self.name, number, "down")
 
     def mend(self, number: int) -> None:
-        _ip("link", "set", f"{self.name}v{number}", "up")
+        bridges.set_cable(self.name, number, "up")
 
     def part(self, number: int, size: int) -> None:
         """Keep a member from the others, and not from this machine."""
         for other in range(size):
             if other != number:
-                _ip("-n", self._place(number), "route", "add", "blackhole", f"{self._host(other)}/32")
+                bridges.ip("-n", self._place(number), "route", "add", "blackhole", f"{self._host(other)}/32")
 
 
 @contextmanager
