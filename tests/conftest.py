@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,10 @@ from controller_manager.runtime.clock import Clock
 
 # An assertion that fails there says what differs, as it does in a test.
 pytest.register_assert_rewrite("fake_server", "kruise_admission")
+
+# A shell has what it starts in the background ignore SIGINT, which everything that tests start would inherit.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # pytest-asyncio asks for the present loop before its first test, gets one made, and never closes it; told that there is
 # none, it makes none.
