@@ -1,11 +1,17 @@
 """A log of the durable store whose commits a test holds up, lets through one at a time, and fails."""
 
+import asyncio
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from patience import SECONDS
 
+from etcd.compaction import Limits
+from etcd.durable import DurableStore
+from etcd.embedded import Options
 from etcd.sqlite import Row, SqliteLog
 
 
@@ -108,3 +114,15 @@ class GatedLog(SqliteLog):
             super().append(rows)
         finally:
             self._execute(f"PRAGMA max_page_count = {limit}")
+
+
+@asynccontextmanager
+async def store_over(log: GatedLog) -> AsyncIterator[DurableStore]:
+    """Open a store that compacts nothing by itself; its gates are opened before it is closed."""
+    options = Options(attach=lambda key, value: (key, value), clock=time.monotonic, limits=Limits(1e9, 10**6))
+    store = DurableStore(log, options)
+    yield store
+    log.before.open()
+    log.after.open()
+    async with asyncio.timeout(SECONDS):
+        await store.close()

@@ -2,22 +2,18 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
-from gated_log import GatedLog
+from gated_log import GatedLog, store_over
+from patience import SECONDS
 
 from etcd.backends import open_store
-from etcd.compaction import Limits
 from etcd.durable import DurableStore
-from etcd.embedded import Options
 from etcd.store import FutureRevision, Unavailable
 
 POD = "/registry/pods/a/"
-PATIENCE = 30
-"""Seconds after which something that does not come is taken never to come."""
 
 
 @pytest.fixture
@@ -27,12 +23,8 @@ async def log(tmp_path: Path) -> GatedLog:
 
 @pytest.fixture
 async def store(log: GatedLog) -> AsyncIterator[DurableStore]:
-    options = Options(attach=lambda key, value: (key, value), clock=time.monotonic, limits=Limits(1e9, 10**6))
-    store = DurableStore(log, options)
-    yield store
-    log.before.open()
-    async with asyncio.timeout(PATIENCE):
-        await store.close()
+    async with store_over(log) as store:
+        yield store
 
 
 def broken(_rows) -> None:
@@ -47,14 +39,14 @@ async def fail_a_write(store, log) -> None:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for something that the writer does by itself."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(SECONDS):
         while not condition():  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0)
 
 
 async def done_by_the_writer(store) -> None:
     """Wait until the writer has done what it was given."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(SECONDS):
         await store._blocking(lambda: None)
 
 
@@ -219,7 +211,7 @@ async def test_a_closed_store_has_no_thread_no_timer_and_no_compaction(tmp_path)
     await store.close()
     assert len(writers()) == before
     assert store._timer.cancelled()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(SECONDS):
         with pytest.raises(Unavailable, match="the store is closed"):
             await store.compact(1)
 

@@ -1,18 +1,15 @@
 """Durable writes while one batch is being committed and the next one collects."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from gated_log import GatedLog
+from gated_log import GatedLog, store_over
 from patience import SECONDS
 
 from etcd.backends import open_store
-from etcd.compaction import Limits
 from etcd.durable import DurableStore
-from etcd.embedded import Options
 from etcd.store import Conflict, Unavailable
 
 POD = "/registry/pods/a/"
@@ -27,13 +24,8 @@ async def log(tmp_path: Path) -> GatedLog:
 
 @pytest.fixture
 async def store(log: GatedLog) -> AsyncIterator[DurableStore]:
-    options = Options(attach=lambda key, value: (key, value), clock=time.monotonic, limits=Limits(1e9, 10**6))
-    store = DurableStore(log, options)
-    yield store
-    log.before.open()
-    log.after.open()
-    async with asyncio.timeout(SECONDS):
-        await store.close()
+    async with store_over(log) as store:
+        yield store
 
 
 async def begun(*writes) -> list[asyncio.Future]:
