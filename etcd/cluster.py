@@ -228,7 +228,10 @@ class Cluster:
                     async with client.call_rpc(method, orjson.dumps(request), raw=True, timeout=timeout) as response:
                         if response.status != 200:
                             _parsed(response.status, await response.read())
-                        yield _messages(response.content)
+                        try:
+                            yield _messages(response.content)
+                        finally:
+                            _abort(response)
                 finally:
                     self._streams.pop(at, None)
         except (aiohttp.ClientError, TimeoutError, CallError, ValueError) as error:
@@ -239,6 +242,13 @@ class Cluster:
         """Have the stream that is open come from another member."""
         for member in list(self._streams):
             self._pass_by(member)
+
+
+def _abort(response: aiohttp.ClientResponse) -> None:
+    """Close the connection of a response whose rest nobody reads; a TLS shutdown would wait for the member's answer."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
 
 
 async def _messages(content: aiohttp.StreamReader) -> AsyncIterator[Json]:
@@ -309,6 +319,8 @@ def _words(error: Exception) -> str:
             told = f"there is no host {error.host}"
         case aiohttp.ClientConnectorSSLError():
             told = f"no TLS is spoken there, or another one ({error.os_error.strerror or error.os_error})"
+        case aiohttp.ClientConnectorError(os_error=ConnectionResetError()):
+            told = "Connection reset by peer, which happens where no TLS is spoken"
         case aiohttp.ClientConnectorError():
             said = os.strerror(error.os_error.errno) if error.os_error.errno else str(error.os_error)
             told = said or "it closed the connection at once, as it does where no TLS is spoken"

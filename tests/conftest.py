@@ -18,6 +18,7 @@ import etcd_clusters
 import hypothesis
 import pytest
 import yaml
+from loop_leaks import check_loops_when_closed
 from patience import SECONDS
 
 from controller_manager.runtime.clock import Clock
@@ -36,6 +37,14 @@ asyncio.set_event_loop(None)
 # Neither an example nor the making of one goes by the clock.
 hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("patient")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def closed_connections() -> Iterator[None]:
+    """A test that closes a loop while connections on it are open fails."""
+    with pytest.MonkeyPatch.context() as patch:
+        check_loops_when_closed(patch)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,7 @@ class Proxy:
     _open: asyncio.Event = field(default_factory=asyncio.Event)
     _answering: asyncio.Event = field(default_factory=asyncio.Event)
     _server: asyncio.Server | None = None
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
     @property
@@ -71,6 +71,8 @@ class Proxy:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
+        if accepting := asyncio.current_task():
+            self._track(accepting)
         try:
             await self._open.wait()
             there = await asyncio.open_connection(*self.target)
@@ -79,9 +81,12 @@ class Proxy:
             return
         self._writers.add(there[1])
         for one, other, gate in ((reader, there[1], self._open), (there[0], writer, self._answering)):
-            task = asyncio.create_task(self._pass_on(one, other, gate))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._track(asyncio.create_task(self._pass_on(one, other, gate)))
+
+    def _track(self, task: asyncio.Task[Any]) -> None:
+        """Have `drop` cancel a task, and the end of the proxy wait for it."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, gate: asyncio.Event) -> None:
         try:

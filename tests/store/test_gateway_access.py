@@ -5,7 +5,9 @@ import base64
 import datetime as dt
 import gc
 import ipaddress
+import socket
 import ssl
+import struct
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from etcd_networks import Proxy
+from loop_leaks import open_transports
 from patience import SECONDS
 
 from etcd.access import Access, Credentials, Place
@@ -119,6 +122,22 @@ async def test_who_is_trusted_and_shows_a_certificate_is_served(opened, secured,
     assert [event.kv for event in watcher.take()] == [kv]
 
 
+async def test_a_store_that_closes_waits_for_no_farewell_of_an_etcd_with_tls(opened, secured, credentials):
+    etcd = secured.members[0]
+    async with Proxy((etcd.host, etcd.client)) as proxy:
+        store = await opened(proxy.url.replace("http", "https"), access=Access(credentials=credentials))
+        await store.put(PODS + "a", b"1")
+        assert _connections_to(proxy)
+        proxy.mute()
+        await store.close()
+        assert not _connections_to(proxy)
+
+
+def _connections_to(proxy):
+    transports = open_transports(asyncio.get_running_loop())
+    return [transport for transport in transports if transport.get_extra_info("peername")[1] == proxy.port]
+
+
 @failed_handshake
 async def test_an_etcd_whose_authority_is_another_is_refused_in_clear_words(opened, secured, credentials, other_signer):
     with pytest.raises(Away, match=f"{secured.url}: its certificate is not trusted: .*certificate verify failed"):
@@ -154,6 +173,19 @@ async def test_plain_http_to_an_etcd_with_tls_is_told(opened, secured):
 async def test_tls_to_an_etcd_without_is_told(opened, shared_etcd):
     with pytest.raises(Away, match="no TLS is spoken"):
         await opened(shared_etcd.url.replace("http", "https"))
+
+
+@failed_handshake
+async def test_a_member_that_resets_the_connection_at_the_first_bytes_of_tls_is_said_to_speak_none(opened):
+    async def reset(_, writer):
+        linger_off = struct.pack("ii", 1, 0)  # a close sends RST
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_off)
+        writer.close()
+
+    async with await asyncio.start_server(reset, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(Away, match=f"https://127.0.0.1:{port}: Connection reset by peer, .*no TLS is spoken"):
+            await opened(f"https://127.0.0.1:{port}")
 
 
 async def test_a_host_that_there_is_not_is_named(opened):
