@@ -362,7 +362,8 @@ async def test_a_batch_is_asked_at_once_or_in_rounds_that_double_until_one_fails
     answers, server = [], Server(*refused)
 
     def plan(_key):
-        answers.extend((yield Batch(creations(number), slow_start=slow)))
+        how = {"slow_start": True} if slow else {}
+        answers.extend((yield Batch(creations(number), **how)))
 
     stage = make_stage(plan, server=server)
     stage.queue.add("k")
