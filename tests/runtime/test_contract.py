@@ -5,7 +5,14 @@ import pytest
 from apiserver.api.errors import ApiError
 from apiserver.api.schema import available_versions
 from controller_manager.runtime.cache import KindCache
-from controller_manager.runtime.contract import PODS_BY_NODE, Settings, Spec, is_namespace_terminating, key_of, split_key
+from controller_manager.runtime.contract import (
+    PODS_BY_NODE,
+    Settings,
+    Spec,
+    is_namespace_terminating,
+    key_of,
+    split_key,
+)
 from controller_manager.runtime.kinds import POD
 
 

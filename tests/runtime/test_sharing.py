@@ -74,11 +74,28 @@ def parsed(name: str) -> dict:
     return json.loads(json.dumps(whole))
 
 
-METADATA = (
-    "labels annotations ownerReferences finalizers namespace generateName creationTimestamp deletionTimestamp".split()
-)
-STATUS = "conditions hostIPs phase qosClass hostIP startTime".split()
-CONTAINER = "state lastState resources allocatedResources volumeMounts user name image imageID".split()
+METADATA = [
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "namespace",
+    "generateName",
+    "creationTimestamp",
+    "deletionTimestamp",
+]
+STATUS = ["conditions", "hostIPs", "phase", "qosClass", "hostIP", "startTime"]
+CONTAINER = [
+    "state",
+    "lastState",
+    "resources",
+    "allocatedResources",
+    "volumeMounts",
+    "user",
+    "name",
+    "image",
+    "imageID",
+]
 
 
 @pytest.mark.parametrize(
