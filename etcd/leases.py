@@ -45,11 +45,21 @@ class Leases:
         Raises:
             StoreError: none is granted.
         """
-        if self._lease.ttl != ttl or self._keys >= MOST or self._clock() >= self._lease.until:
-            self._wanted = ttl
-            await self._granting.done()
+        if not self._has_room(ttl) or self._clock() >= self._lease.until:
+            await self._granted(ttl)
         self._keys += 1
         return self._lease.id
+
+    def _has_room(self, ttl: float) -> bool:
+        return self._lease.ttl == ttl and self._keys < MOST
+
+    async def _granted(self, ttl: float) -> None:
+        """Wait for a new lease; who waits at the same moment may get it for another time, or fill it."""
+        while True:
+            self._wanted = ttl
+            await self._granting.done()
+            if self._has_room(ttl):
+                return
 
     async def _renew(self) -> None:
         self._lease = await self._grant(self._wanted)
