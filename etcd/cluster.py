@@ -4,6 +4,7 @@ Calls are raw ones of etcd3-py, JSON in and out of etcd's own gateway (etcd 3.4 
 """
 
 import asyncio
+import math
 import os
 import ssl
 from collections.abc import AsyncIterator, Mapping
@@ -52,12 +53,11 @@ class _Client(AioClient):  # type: ignore[misc]  # the library tells no types
 
     def __init__(self, endpoint: str, context: ssl.SSLContext | None) -> None:
         where = urlsplit(endpoint)
-        port = where.port or (443 if where.scheme == "https" else 80)
         host = f"[{where.hostname}]" if ":" in (where.hostname or "") else where.hostname
-        super().__init__(host=host, port=port, protocol=where.scheme, headers=_LED)
+        super().__init__(host=host, port=where.port, protocol=where.scheme, headers=_LED)
         self._unused: aiohttp.ClientSession = self.session  # which knows no way to trust a CA without a certificate
         connector = aiohttp.TCPConnector(limit=0, ssl=context or False)
-        timeout = aiohttp.ClientTimeout(total=PATIENCE, sock_connect=_CONNECT, ceil_threshold=2 * PATIENCE)
+        timeout = aiohttp.ClientTimeout(total=PATIENCE, sock_connect=_CONNECT, ceil_threshold=math.inf)
         self.session: aiohttp.ClientSession = aiohttp.ClientSession(connector=connector, timeout=timeout)
 
     def _retrieve_version(self) -> None:
@@ -110,7 +110,6 @@ class Cluster:
     async def close(self) -> None:
         """Close all connections."""
         self._closed = True
-        self._login.cancel()
         for client in self._clients:
             await client.close()
 
@@ -220,7 +219,7 @@ class Cluster:
         """
         at = self._current
         client, endpoint = self._clients[at], self.access.endpoints[at]
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT)
+        timeout = aiohttp.ClientTimeout(sock_connect=_CONNECT)
         try:
             async with asyncio.timeout(None) as patience:
                 self._streams[at] = patience
@@ -265,11 +264,13 @@ async def _messages(content: aiohttp.StreamReader) -> AsyncIterator[Json]:
 
 
 def _message(line: bytes) -> Json:
-    told: Json = orjson.loads(line)
-    if error := told.get("error"):
-        raise CallError(int(error.get("grpc_code") or error.get("code") or 2), str(error.get("message") or error))
-    found: Json = told["result"]
-    return found
+    """Return what a line of a stream tells; raises CallError where it is an error, or nothing that etcd says."""
+    match orjson.loads(line):
+        case {"result": dict(message)}:
+            return message
+        case {"error": dict(error)}:
+            raise CallError(_UNAVAILABLE, str(error.get("message") or error))
+    raise CallError(_UNAVAILABLE, f"no etcd answers there, but other JSON: {line[:100]!r}")
 
 
 def _parsed(status: int, content: bytes) -> Json:
@@ -322,8 +323,7 @@ def _words(error: Exception) -> str:
         case aiohttp.ClientConnectorError(os_error=ConnectionResetError()):
             told = "Connection reset by peer, which happens where no TLS is spoken"
         case aiohttp.ClientConnectorError():
-            said = os.strerror(error.os_error.errno) if error.os_error.errno else str(error.os_error)
-            told = said or "it closed the connection at once, as it does where no TLS is spoken"
+            told = os.strerror(error.os_error.errno) if error.os_error.errno else str(error.os_error)
         case aiohttp.ServerDisconnectedError():
             told = "it closed the connection without an answer"
         case aiohttp.ClientPayloadError():

@@ -19,11 +19,6 @@ class Shared:
             self._under_way.add_done_callback(look_at)
         await asyncio.shield(self._under_way)
 
-    def cancel(self) -> None:
-        """End what is under way."""
-        if self._under_way is not None:
-            self._under_way.cancel()
-
     async def _run(self) -> None:
         await self._work()
 

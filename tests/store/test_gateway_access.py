@@ -188,6 +188,14 @@ async def test_a_member_that_resets_the_connection_at_the_first_bytes_of_tls_is_
             await opened(f"https://127.0.0.1:{port}")
 
 
+@failed_handshake
+async def test_what_closes_a_connection_at_once_may_not_speak_tls(opened):
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    async with server:
+        with pytest.raises(Away, match="Connection reset by peer, which happens where no TLS is spoken"):
+            await opened(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+
+
 async def test_a_host_that_there_is_not_is_named(opened):
     with pytest.raises(Away, match=r"no\.such\.host\.invalid:2379: there is no host no\.such\.host\.invalid"):
         await opened("http://no.such.host.invalid:2379")
