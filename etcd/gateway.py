@@ -95,7 +95,6 @@ class GatewayStore(EmbeddedStore):
         Raises:
             Unavailable: they do not in time.
         """
-        self._feed.expect(revision)
         if revision <= self._engine.revision:
             return
         try:
@@ -124,12 +123,13 @@ class GatewayStore(EmbeddedStore):
         known = self._engine.get(key)
         created = known.create_revision if known is not None and expect == known.mod_revision else 0
         put: Json = {"key": self._place.encoded(key), "value": b64encode(value).decode()}
-        if expect != 0 and not created:
+        asks_back = expect != 0 and not created
+        if asks_back:
             put["prev_kv"] = True
         with self._feed.writing(key, value, attached):
             answer = await self._put(key, put, expect, ttl)
             revision = int(answer["header"]["revision"])
-            if expect != 0 and not created:
+            if asks_back:
                 prev = answer["responses"][0]["response_put"].get("prev_kv")
                 created = int(prev["create_revision"]) if prev else 0
             await self._be_seen(revision)

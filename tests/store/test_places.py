@@ -92,7 +92,19 @@ def test_members_are_named_with_commas(urls, members):
 
 @pytest.mark.parametrize(
     "url",
-    ["", "a:1", "ftp://a:1", "http://", "http://a", "http://:1", "http://a:1/b", "http://a:x", "http://a:1,", "//a:1"],
+    [
+        "",
+        "a:1",
+        "ftp://a:1",
+        "http://",
+        "http://a",
+        "http://:1",
+        "http://a:1/b",
+        "http://a:1/~",
+        "http://a:x",
+        "http://a:1,",
+        "//a:1",
+    ],
 )
 def test_what_is_no_member_is_refused_by_name(url):
     with pytest.raises(StoreError, match="is no member of an etcd cluster: give https://HOST:PORT"):
