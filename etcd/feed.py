@@ -257,13 +257,12 @@ class Feed:
 
     def _take(self, message: Json) -> None:
         """Take in one message; all events of a revision are in the same one."""
-        if message.get("created"):
-            self.trouble = ""
-        if message.get("canceled"):
-            self._flush()
+        if message.get("canceled"):  # one that etcd refuses is "created" as well
             if int(message.get("compact_revision", 0)):
                 raise Compacted(int(message["compact_revision"]))
             raise Away(f"etcd ended the watch: {message.get('cancel_reason') or 'it does not say why'}")
+        if message.get("created"):
+            self.trouble = ""
         if events := message.get("events"):
             self._held += events
             if self._flushing is None:

@@ -173,7 +173,6 @@ class Controller:
         """Whether the plan asked to be run again, which is no success yet."""
         seen = self.spec.observe(self._means.caches, key)
         if seen is None:
-            self._awaited.forget(key)
             self._ran.pop(key, None)
             return False
         return await self._carry_out(self.spec.plan(seen, self._means.clock.now()), key)

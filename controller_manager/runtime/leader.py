@@ -73,7 +73,7 @@ class Elector:
         self._key = lease
         self._name = name
         self._terms = terms or Terms()
-        self._seen: Obj | None = None
+        self._seen: Obj = {}
         self._seen_at = 0.0
         self._safe_until = 0.0
 
@@ -121,7 +121,7 @@ class Elector:
             log.warning("the lease %s could not be released within %g s", self._key, RELEASE)
 
     async def _give_up(self) -> None:
-        while self._seen is not None and self.leads:
+        while self.leads:
             now = micro_stamp(self._clock.now())
             spec = _spec(self._seen) | {"leaseDurationSeconds": 1, "renewTime": now, "acquireTime": now}
             spec.pop("holderIdentity")
@@ -158,7 +158,7 @@ class Elector:
 
     async def _renewed_as_seen(self) -> bool:
         """Renew what this candidate holds without asking first; False where that is not, or no longer, so."""
-        if self._seen is None or not self.leads:
+        if not self.leads:
             return False
         try:
             await self._write(Update(LEASE, self._renewed(self._seen)))
@@ -221,11 +221,9 @@ class Elector:
         }
 
     def _tell(self, what: str) -> None:
-        namespace, name = split_key(self._key)
-        regarding = self._seen or {"metadata": {"name": name, "namespace": namespace}}
-        regarding = {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "metadata": regarding["metadata"]}
+        regarding = {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "metadata": self._seen["metadata"]}
         self._recorder.record(Emit(regarding, "LeaderElection", f"{self._name} {what}"), SOURCE)
 
 
-def _spec(lease: Obj | None) -> Obj:
-    return dict((lease or {}).get("spec") or {})
+def _spec(lease: Obj) -> Obj:
+    return dict(lease.get("spec") or {})

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import orjson
 
 from apiserver.api.errors import ApiError
+from apiserver.api.go_strings import quoted
 from apiserver.api.meta import Obj, name_of, namespace_of
 from controller_manager.runtime.contract import Create, Delete, DeleteAll, Get, Patch, Request, Update, split_key
 
@@ -37,9 +38,14 @@ _REASONS: Mapping[int, tuple[str, str]] = {
     422: ("Invalid", "the server rejected our request due to an error in our request"),
     429: ("TooManyRequests", "the server has received too many requests and has asked us to try again later"),
     503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
-    504: ("Timeout", "the server was unable to return a response in the time allotted"),
+    504: (
+        "Timeout",
+        "the server was unable to return a response in the time allotted, but may still be processing the request",
+    ),
 }
 """What a code means where the body is no Status (NewGenericServerResponse)."""
+_QUOTED = frozenset((403, 406, 415))
+"""Codes whose explanation is the server's own, if it gives one: who may not do what, or which types it knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +103,9 @@ def refusal(code: int, body: bytes, retry_after: str = "") -> ApiError:
     status = _status(body)
     if status is None:
         return _generic(code, body, retry_after)
-    details = status.get("details")
+    details, own = status.get("details"), status.get("code")
     return ApiError(
-        int(status.get("code") or code),
+        own if isinstance(own, int) and own else code,
         str(status.get("reason") or ""),
         str(status.get("message") or ""),
         details=details if isinstance(details, dict) else None,
@@ -108,8 +114,7 @@ def refusal(code: int, body: bytes, retry_after: str = "") -> ApiError:
 
 def status_error(status: Any) -> ApiError:
     """The error that a Status tells within a stream."""
-    code = status.get("code") if isinstance(status, dict) else None
-    return refusal(code if isinstance(code, int) and code else 500, orjson.dumps(status))
+    return refusal(500, orjson.dumps(status))
 
 
 def lost(why: str) -> ApiError:
@@ -144,12 +149,16 @@ def _status(body: bytes) -> Obj | None:
 
 
 def _generic(code: int, body: bytes, retry_after: str) -> ApiError:
-    told = body[:2048].decode(errors="replace").strip()
-    reason, message = _REASONS.get(code, ("", f"the server responded with the status code {code} but did not say more"))
+    text = body[:2048].decode(errors="replace").strip()
+    said = text or "unknown"
+    silent = f"the server responded with the status code {code} but did not return more information"
+    reason, message = _REASONS.get(code, ("", silent))
+    if code in _QUOTED and text:
+        message = text
     if code >= 500 and not reason:
         reason = "InternalError"
-        message = f"an error on the server ({told!r}) has prevented the request from succeeding"
-    details: Obj = {"causes": [{"reason": "UnexpectedServerResponse", "message": told or "unknown"}]}
+        message = f"an error on the server ({quoted(said)}) has prevented the request from succeeding"
+    details: Obj = {"causes": [{"reason": "UnexpectedServerResponse", "message": said}]}
     if retry_after.isdecimal():
         details["retryAfterSeconds"] = int(retry_after)
     return ApiError(code, reason, message, details=details)

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, auto
 from random import SystemRandom
 
 from apiserver.api.errors import ApiError
@@ -31,12 +31,12 @@ VERY_SHORT = 1.0
 """Seconds in which a watch that told nothing cannot have ended well (reflector.go VeryShortWatchError)."""
 
 
-class State(StrEnum):
+class State(Enum):
     """How a kind's watcher fares."""
 
-    WATCHING = "watching"
-    BROKEN = "broken"
-    ABSENT = "absent"
+    WATCHING = auto()
+    BROKEN = auto()
+    ABSENT = auto()
 
 
 _KUBE_SYSTEM = "metadata.name=kube-system"
@@ -124,7 +124,6 @@ class Follower:
             query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         else:
             query["resourceVersion"] = self._intake.revision
-            self._tell(State.WATCHING)
         self._intake.begin(initial=initial)
         began = self._clock.monotonic()
         target = with_query(self._kind.path(), query)

@@ -145,7 +145,6 @@ class WorkQueue:
         self._timer = self._loop.call_at(self._later[0][0], self._ring)
 
     def _ring(self) -> None:
-        self._timer = None
         now = self._loop.time()
         while self._later and self._later[0][0] <= now:
             at, key = heappop(self._later)

@@ -13,7 +13,7 @@ from controller_manager.containers.furnishing import Kept, furnished
 from controller_manager.containers.runs import Run, container_of, running
 from controller_manager.containers.surroundings import Surroundings
 from controller_manager.runtime.cache import Caches
-from controller_manager.runtime.contract import Change
+from controller_manager.runtime.contract import NAMESPACE_INDEX, Change
 from controller_manager.runtime.kinds import CLAIM, CONFIG_MAP, NODE, POD, SERVICE, Kind
 
 POD_BYTES = 64 * 1024 * 1024
@@ -174,7 +174,7 @@ class Pods:
         """Those that the kubelet tells a pod of: the API server's, and the others of its namespace if it wants them."""
         kubernetes = self._get(SERVICE, "default/kubernetes")
         linked = pod["spec"].get("enableServiceLinks", True)
-        own = self._world[SERVICE].by("namespace", namespace) if linked else ()
+        own = self._world[SERVICE].by(NAMESPACE_INDEX, namespace) if linked else ()
         return [*([kubernetes] if kubernetes else []), *own]
 
     def _get(self, kind: Kind, key: str) -> Obj | None:

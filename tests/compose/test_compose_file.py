@@ -12,6 +12,9 @@ import yaml
 from check_jsonschema.builtin_schemas import get_builtin_schema
 from jsonschema.validators import validator_for
 
+from apiserver.listening import SHUTDOWN
+from etcd.gateway import CLOSING
+
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "compose.yaml").read_text()
 FILE = yaml.safe_load(TEXT)
@@ -241,3 +244,8 @@ def test_what_the_page_saves_of_etcd_is_saved(stack: Any) -> None:
     words = [*line[2].split()[:-2], "save", str(stack.folder / "snapshot.db")]
     subprocess.run(stack.command(line[1], words), check=True, capture_output=True, env=stack.environment("etcd"))
     assert (stack.folder / "snapshot.db").stat().st_size > 10_000
+
+
+def test_what_the_server_may_wait_for_at_its_end_fits_into_what_an_engine_grants() -> None:
+    assert not any("stop_grace_period" in service for service in SERVICES.values())
+    assert SHUTDOWN + CLOSING < compose_stack.GRACE

@@ -12,7 +12,7 @@ from controller_manager.planning.profile import PROFILES
 from controller_manager.planning.times import stamp
 from controller_manager.runtime.contract import Delete, Get, Patch
 from controller_manager.runtime.kinds import NODE, POD, REPLICA_SET
-from controller_manager.runtime.meters import Measure, Meter, exponential
+from controller_manager.runtime.meters import Measure, Meter
 
 NOW = 1_800_000_000.0
 
@@ -31,11 +31,6 @@ def a_pod(name="p", age=60.0, *, ready=True, node="n1", phase="Running", deletin
 def measured(done, meter):
     """The values of a meter with their labels, as often as they were measured."""
     return [(m.value, m.labels) for m in done.of(Measure) if m.meter.name == meter.name for _ in range(m.times)]
-
-
-def test_bounds_are_multiplied_one_after_the_other():
-    assert exponential(1e-8, 10, 5) == (1e-08, 1e-07, 1e-06, 9.999999999999999e-06, 9.999999999999999e-05)
-    assert exponential(0.25, 2, 6) == (0.25, 0.5, 1, 2, 4, 8)
 
 
 @pytest.mark.parametrize(

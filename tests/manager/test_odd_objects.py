@@ -228,9 +228,11 @@ class Attack:
 
 TEXT = r'(?:"(?:[^"\\]|\\.)*"|[^\s"]+)'
 LINE = re.compile(rf'time="[^"]+" level=[A-Z]+ logger=[\w.]+ msg={TEXT}(?: \w+={TEXT})*')
-QUIET, RATE = 4.0, 150.0
-"""Seconds for which nobody writes, and how many keys a queue may be given in each of them: crash loops go on, and what
-fails is tried again, but a key that wakes itself comes thousands of times."""
+QUIET, RATE = 1.0, 150.0
+"""Seconds between two looks at the queues, and how many keys a queue at rest may be given in each of them: crash loops
+go on, and what fails is tried again, but a key that wakes itself comes thousands of times."""
+BACKLOG = 20_000
+"""How many keys a queue may be given after the attack until it rests, however long a slow machine needs for them."""
 MEMORY = 250 * 2**20
 PAUSE = 0.05
 
@@ -252,17 +254,22 @@ async def counts_at(url: str) -> Counts:
 
 
 async def busy_queues(url: str) -> dict[str, float]:
-    """The queues that are given too many keys in a second, also when what the attack began has had its time."""
-    found: dict[str, float] = {}
-    for _ in range(3):
-        before, began = await counts_at(url), time.monotonic()
+    """Return the queues that do not rest after so many keys, with how many each was given; wait until all others do."""
+    first = before = await counts_at(url)
+    while True:
+        began = time.monotonic()
         await asyncio.sleep(QUIET)
         after, seconds = await counts_at(url), time.monotonic() - began
-        rates = {name: (number - before.adds.get(name, 0.0)) / seconds for name, number in after.adds.items()}
-        found = {name: rate for name, rate in rates.items() if rate > RATE}
-        if not found:
-            break
-    return found
+        busy = {name for name, number in _given(before, after).items() if number > RATE * seconds}
+        given = _given(first, after)
+        restless = {name: given[name] for name in busy if given[name] > BACKLOG}
+        if restless or not busy:
+            return restless
+        before = after
+
+
+def _given(before: Counts, after: Counts) -> dict[str, float]:
+    return {name: number - before.adds.get(name, 0.0) for name, number in after.adds.items()}
 
 
 def memory_of(process: int) -> int:

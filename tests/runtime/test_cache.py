@@ -210,6 +210,20 @@ def test_a_new_cache_knows_nothing_and_hears_of_nothing_yet(plain):
     assert (len(plain), list(plain), plain.get("default/a")) == (0, [], None)
 
 
+def test_an_index_that_two_want_is_asked_once_for_each_object(plain):
+    asked = []
+
+    def by_name(obj):
+        asked.append(obj["metadata"]["name"])
+        return (obj["metadata"]["name"],)
+
+    plain.index("name", by_name)
+    plain.index("name", by_name)
+    plain.put(pod("a"))
+    assert asked == ["a"]
+    assert list(plain.by("name", "a")) == [pod("a")]
+
+
 def test_an_index_comes_before_objects(plain):
     plain.put(owned("a"))
     with pytest.raises(AssertionError, match="indexes come before objects"):

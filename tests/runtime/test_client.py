@@ -9,7 +9,18 @@ from aiohttp import web
 
 from apiserver.api.errors import ApiError
 from controller_manager.runtime import client as module
-from controller_manager.runtime.contract import Create, Delete, DeleteAll, Get, ListAll, Patch, Update
+from controller_manager.runtime.contract import (
+    JSON_PATCH,
+    MERGE_PATCH,
+    STRATEGIC_PATCH,
+    Create,
+    Delete,
+    DeleteAll,
+    Get,
+    ListAll,
+    Patch,
+    Update,
+)
 from controller_manager.runtime.kinds import CONFIG_MAP, NAMESPACE
 from controller_manager.runtime.kubeconfig import load
 
@@ -36,6 +47,20 @@ async def test_objects_are_created_read_changed_and_deleted(client):
         await client.perform(Get(CONFIG_MAP, KEY))
     assert (caught.value.code, caught.value.reason) == (404, "NotFound")
     assert caught.value.message == 'configmaps "a" not found'
+
+
+@pytest.mark.parametrize(
+    ("content_type", "patch", "data"),
+    [
+        (MERGE_PATCH, {"data": {"k": None, "x": "y"}}, {"x": "y"}),
+        (STRATEGIC_PATCH, {"data": {"$patch": "replace", "x": "y"}}, {"x": "y"}),
+        (JSON_PATCH, [{"op": "add", "path": "/data/x", "value": "y"}], {"k": "v", "x": "y"}),
+    ],
+)
+async def test_the_server_takes_each_kind_of_patch_for_what_it_is(client, content_type, patch, data):
+    await client.perform(Create(CONFIG_MAP, A_MAP))
+    patched = await client.perform(Patch(CONFIG_MAP, KEY, patch, content_type=content_type))
+    assert patched["data"] == data
 
 
 async def test_a_list_has_all_pages_and_metadata_alone(client, monkeypatch):

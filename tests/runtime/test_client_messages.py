@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import nullcontext
 from dataclasses import replace
+from importlib.metadata import version
 
 import orjson
 import pytest
@@ -96,7 +97,8 @@ async def test_without_a_token_nobody_is_named(hasty):
         await client.perform(GET)
         [message] = client._connections.messages
     assert b"Authorization" not in message
-    assert b"User-Agent: mockube-controller-manager/" in message
+    release = ".".join(version("mockube").split(".")[:2])
+    assert f"User-Agent: mockube-controller-manager/{release}\r\n".encode() in message
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,6 @@ class Stage:
     def __init__(self, clock, plan, *, server=None, **spec) -> None:
         self.ran: list[tuple[str, float]] = []
         self.caches = Caches()
-        self.measured: list[Measure] = []
 
         def wrapped(key, now):
             self.ran.append((key, round(now - clock.START, 3)))
@@ -65,7 +64,6 @@ class Stage:
             server=server,
             recorder=None,
             clock=clock,
-            count=lambda measure, _: self.measured.append(measure),
         )
         self.controller = Controller(self.spec, self.queue, means)
 
@@ -169,8 +167,9 @@ async def test_a_plan_that_breaks_is_logged_and_stops_nobody(make_stage, caplog)
     stage = make_stage(plan, workers=1)
     stage.queue.add("a/bad")
     stage.queue.add("a/good")
-    await stage.run(0.001)
-    assert [key for key, _ in stage.ran] == ["a/bad", "a/good"]
+    await stage.run(0.007)
+    assert [key for key, _ in stage.ran] == ["a/bad", "a/good", "a/bad"]
+    assert stage.times("a/bad") == [0, 0.005]
     assert any(record.levelno == logging.ERROR and record.exc_info for record in caplog.records)
 
 
@@ -270,13 +269,15 @@ async def test_a_key_that_goes_on_unseen_is_counted_where_that_is_asked_for(make
             yield Create(POD, {})
 
     for told in (leaks, None):
-        stage = make_stage(once, server=Unheard(), leaks=told)
+        stage, counted = make_stage(once, server=Unheard(), leaks=told), []
+        means = dataclasses.replace(stage.controller._means, count=lambda *each, into=counted: into.append(each))
+        stage.controller = Controller(stage.spec, stage.queue, means)
         stage.queue.add("a/x")
         asyncio.get_running_loop().call_later(10, stage.queue.add, "a/x")
         await stage.run(400)
         first, second = stage.times("a/x")
         assert second - first == EXPIRES
-        assert [measure.labels for measure in stage.measured] == ([("a", "x")] if told else [])
+        assert counted == ([(Measure(leaks, labels=("a", "x")), 0.0)] if told else [])
 
 
 class Deaf:
@@ -362,7 +363,8 @@ async def test_a_batch_is_asked_at_once_or_in_rounds_that_double_until_one_fails
     answers, server = [], Server(*refused)
 
     def plan(_key):
-        answers.extend((yield Batch(creations(number), slow_start=slow)))
+        how = {"slow_start": True} if slow else {}
+        answers.extend((yield Batch(creations(number), **how)))
 
     stage = make_stage(plan, server=server)
     stage.queue.add("k")
@@ -413,6 +415,28 @@ async def test_a_plan_that_does_not_catch_a_refusal_is_closed_and_run_again(make
     assert stage.times("k") == [0, 0.005]
 
 
+async def test_a_plan_is_closed_before_it_runs_again_also_where_its_action_breaks(make_stage):
+    events = []
+
+    class Recorder:
+        def record(self, *_):
+            raise KeyError("regarding")
+
+    def plan(_key):
+        events.append("begins")
+        try:
+            yield Emit(pod("x"), "Done", "it is done")
+        finally:
+            events.append("closed")
+
+    stage = make_stage(plan)
+    means = dataclasses.replace(stage.controller._means, recorder=Recorder())
+    stage.controller = Controller(stage.spec, stage.queue, means)
+    stage.queue.add("k")
+    await stage.run(0.007)
+    assert events == ["begins", "closed"] * 2
+
+
 @pytest.mark.parametrize("asking", [creations(1)[0], Batch(creations(1))], ids=["alone", "in a batch"])
 async def test_a_key_runs_again_when_the_cache_has_seen_what_it_wrote(make_stage, asking):
     def plan(_key):
@@ -456,6 +480,33 @@ async def test_what_is_made_under_a_name_does_not_wait_for_what_its_former_beare
     assert await stage.run(20) == [("a/x", 0)] + [("a/x", 1)] * goes
 
 
+async def test_a_key_waits_for_what_it_wrote_when_another_object_of_its_name_goes(make_stage):
+    """One of a kind that it only looks at, as ReplicaSets look at Pods."""
+
+    def plan(_key):
+        if len(stage.ran) == 1:
+            yield creations(1)[0]
+
+    stage = make_stage(plan, server=Server(revision=900), watches=(Watch(POD, lambda *_: ["a/x"]),))
+    cache = stage.caches[POD]
+    cache.put(pod("x"))
+    asyncio.get_running_loop().call_later(1, cache.remove, pod("x", revision=2))
+    assert await stage.run(20) == [("a/x", 0)]
+
+
+async def test_a_key_that_failed_has_its_first_failure_once_more_after_its_object_is_gone(make_stage):
+    there = [True]
+    observe = lambda _, key: key if there else None  # noqa: E731 - the stage takes a function
+    stage = make_stage(failing(errors.unavailable("away")), observe=observe)
+    loop = asyncio.get_running_loop()
+    stage.queue.add("a/bad")
+    loop.call_later(0.1, there.clear)
+    loop.call_later(10, there.append, True)
+    loop.call_later(10, stage.queue.add, "a/bad")
+    await stage.run(10.012)
+    assert stage.times("a/bad") == [0, 0.005, 0.015, 0.035, 0.075, 10, 10.005]
+
+
 async def test_what_is_gone_waits_for_nothing_and_has_no_pace(make_stage):
     there = [True]
 
@@ -476,8 +527,8 @@ async def test_what_is_gone_waits_for_nothing_and_has_no_pace(make_stage):
 async def test_workers_are_as_many_as_are_asked_for(loop_clock, make_stage):
     stage = make_stage(nothing, workers=3)
     means = stage.controller._means
-    for asked, expected in ((0, 3), (7, 7)):
-        assert Controller(stage.spec, stage.queue, means, workers=asked)._workers == expected
+    for more, expected in (({}, 3), ({"workers": 0}, 3), ({"workers": 7}, 7)):
+        assert Controller(stage.spec, stage.queue, means, **more)._workers == expected
 
 
 async def test_periodic_keys_without_a_period_run_once(make_stage):

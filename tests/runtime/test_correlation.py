@@ -53,6 +53,14 @@ def test_ten_messages_of_one_reason_are_combined_from_then_on(correlate):
     assert told[9:] == [(count, f"{combined}{second}", 9) for count, second in ((1, 9), (2, 10), (3, 11))]
 
 
+def test_a_message_that_was_told_as_it_is_goes_on_so_while_new_ones_are_combined(correlate):
+    """All but the one of ten that upstream lets go, whichever that is."""
+    for second in range(10):
+        correlate(second, f"m{second}")
+    again = [correlate(second, f"m{second - 10}")[1] for second in range(10, 19)]
+    assert any("combined" not in message for message in again)
+
+
 def test_messages_that_are_more_than_ten_minutes_apart_are_not_combined(correlate):
     told = [correlate(second, f"m{second}") for second in range(0, 20 * 601, 601)]
     assert {count for count, _, _ in told} == {1}
@@ -74,6 +82,16 @@ def test_what_is_remembered_is_bounded():
     recent.get(0)
     recent.put(3, 3)
     assert [recent.get(number) for number in range(4)] == [0, None, 2, 3]
+
+
+def test_4096_are_remembered_unless_another_number_is_said():
+    recent: Recent[int] = Recent()
+    for number in range(4096):
+        recent.put(number, number)
+    assert recent.get(0) == 0
+    recent.put("one more", 1)
+    assert recent.get(1) is None
+    assert recent.get(2) == 2
 
 
 def test_an_event_of_the_core_api_is_upstreams():
@@ -157,7 +175,12 @@ def test_an_event_of_the_scheduler_is_upstreams(reason, action):
 
 @pytest.mark.parametrize(
     ("message", "note"),
-    [("x" * 1024, "x" * 1024), ("x" * 1025, "x" * 1020 + " ..."), ("ü" * 600, "ü" * 510 + " ...")],
+    [
+        ("x" * 1024, "x" * 1024),
+        ("x" * 1025, "x" * 1020 + " ..."),
+        ("ü" * 600, "ü" * 510 + " ..."),
+        ("x" + "ü" * 600, "x" + "ü" * 509 + " ..."),
+    ],
 )
 def test_a_note_is_cut_where_it_is_too_long(message, note):
     said = occurrence(Emit(POD, "FailedScheduling", message), "default-scheduler", nanos=NOW)

@@ -1,6 +1,7 @@
 """Events on a real server: sent in the background, counted, and never in the way."""
 
 import asyncio
+from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import web
@@ -118,22 +119,37 @@ class Sent(list):
                 await self._more.wait()
 
 
-@pytest.fixture
-async def counting(serve, hasty):
-    """A recorder, and what it sent to a server that answers as told."""
-    sent = Sent()
-    codes = []
+@asynccontextmanager
+async def a_recorder(serve, clock):
+    """A recorder, what it sent, and the codes with which its server answers, 201 after them; 0 for no answer."""
+    sent, codes, requests = Sent(), [], []
 
     async def handle(request):
-        sent.add((request.method, (await request.json()).get("reason", "")))
+        body = await request.json()
+        requests.append((request.method, request.content_type, body))
+        sent.add((request.method, body.get("reason", "")))
         code = codes.pop(0) if codes else 201
         if code == 0:
             request.transport.abort()
         return web.json_response({"kind": "Status", "code": code} if code != 201 else {}, status=code or 500)
 
-    async with Client(await serve(handle), hasty) as client:
-        recorder = Recorder(client, hasty)
-        recorder.sent, recorder.codes = sent, codes
+    async with Client(await serve(handle), clock) as client:
+        recorder = Recorder(client, clock)
+        recorder.sent, recorder.codes, recorder.requests = sent, codes, requests
+        yield recorder
+
+
+@pytest.fixture
+async def counting(serve, hasty):
+    """A recorder on a hasty clock."""
+    async with a_recorder(serve, hasty) as recorder:
+        yield recorder
+
+
+@pytest.fixture
+async def steady(serve, patient):
+    """A recorder on a patient clock."""
+    async with a_recorder(serve, patient) as recorder:
         yield recorder
 
 
@@ -194,7 +210,7 @@ async def test_the_controllers_requests_come_first_but_not_for_ever(serve, besid
             recorder.record(Emit(REGARDING, "A", "m"), "x")
             await sent.until(3)
             looks = [pause for pause in hasty.slept if pause == events.LOOK]
-            assert sum(looks) == pytest.approx(events.PRECEDENCE)
+            assert sum(looks) == pytest.approx(0.5)
             gate.set()
             await controllers
             recorder.record(Emit(REGARDING, "B", "m"), "x")
@@ -286,3 +302,79 @@ async def test_what_was_said_before_and_after_a_run_waits_for_the_next(counting,
         async with beside(counting.run()):
             await counting.sent.until("AB".index(reason) + 1)
     assert [reason for _, reason in counting.sent] == ["A", "B"]
+
+
+def about(number):
+    """An object of its own, so that no other's Events are combined with those of it."""
+    return REGARDING | {"metadata": REGARDING["metadata"] | {"name": f"p{number}", "uid": str(number)}}
+
+
+def test_a_thousand_events_of_a_source_may_wait(counting, caplog):
+    caplog.set_level("INFO", logger="controller_manager.events")
+    for _ in range(1000):
+        counting.record(Emit(REGARDING, "A", "m"), "x")
+    assert caplog.messages == []
+    counting.record(Emit(REGARDING, "A", "m"), "x")
+    assert caplog.messages == ["too many events of x wait: more are dropped"]
+
+
+async def test_all_sources_together_send_600_at_once_and_then_300_a_second(counting, beside, hasty):
+    for number in range(603):
+        counting.record(Emit(about(number), "A", "m"), "xyz"[number % 3])
+    async with beside(counting.run()):
+        await counting.sent.until(603)
+    assert hasty.slept == pytest.approx([1 / 300] * 3)
+
+
+async def test_a_running_series_is_told_again_after_half_an_hour(steady, beside, patient, caplog):
+    def record(times):
+        for _ in range(times):
+            steady.record(Emit(REGARDING, "FailedScheduling", "no"), "default-scheduler")
+
+    async with beside(steady.run()):
+        await patient.until_someone_sleeps(1800)
+        record(3)
+        await steady.sent.until(2)
+        for _ in range(5):
+            await patient.until_someone_sleeps(360)
+            assert len(steady.sent) == 2, "the Event tells that there is a series; how long it is can wait"
+            patient.go_on(180)
+            record(1)
+            patient.go_on(180)
+        await steady.sent.until(3)
+    method, _, body = steady.requests[2]
+    assert (method, body["series"]["count"]) == ("PATCH", 8)
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("source", ["default-scheduler", "x-controller"])
+async def test_what_happened_again_is_a_strategic_patch_and_where_it_is_gone_an_event_with_its_count(
+    counting, beside, source
+):
+    counting.codes += [201, 404, 201]
+    for _ in range(2):
+        counting.record(Emit(REGARDING, "A", "m"), source)
+    async with beside(counting.run()):
+        await counting.sent.until(3)
+    assert [(method, kind) for method, kind, _ in counting.requests] == [
+        ("POST", "application/json"),
+        ("PATCH", "application/strategic-merge-patch+json"),
+        ("POST", "application/json"),
+    ]
+    first, patch, again = (body for _, _, body in counting.requests)
+    counted = patch["series"] if source == "default-scheduler" else patch
+    assert counted["count"] == 2
+    assert again == first | patch
+
+
+async def test_an_event_that_somebody_else_made_first_is_nothing_to_warn_of(cluster, beside, hasty, caplog):
+    answers = Sent()
+    observe = lambda method, code, seconds: answers.add((method, code))  # noqa: E731, ARG005 - one line says it
+    async with Client(load(cluster.kubeconfig), Clock(), observe=observe) as client:
+        for count in (1, 2):
+            recorder = Recorder(client, hasty)  # at the same time, so that both Events have the same name
+            recorder.record(Emit(REGARDING, "A", "m"), "x")
+            async with beside(recorder.run()):
+                await answers.until(count)
+    assert answers == [("POST", 201), ("POST", 409)]
+    assert "refused" not in caplog.text

@@ -46,6 +46,14 @@ def test_events_may_be_parted_anywhere(cache, intake, size, event):
     assert len(cache) == 3
 
 
+def test_half_an_event_of_a_watch_that_broke_is_no_part_of_the_next_watch(cache, intake, event):
+    intake.feed(event("ADDED", "a") + event("ADDED", "b")[:20])
+    intake.begin(initial=False)
+    intake.feed(event("ADDED", "c"))
+    assert {obj["metadata"]["name"] for obj in cache} == {"a", "c"}
+    assert intake.received == 1
+
+
 def test_bookmarks_tell_how_far_the_cache_is(cache, intake, event):
     woken = []
     cache.when(9, lambda: woken.append("now"))

@@ -1,16 +1,22 @@
 """The kinds that controllers name are those that the server serves."""
 
+from dataclasses import replace
+
 from controller_manager.runtime import kinds
+from controller_manager.runtime.client import Client
+from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.discovery import discover
 from controller_manager.runtime.kinds import DEPLOYMENT, EVERYTHING, NODE, POD, Kind, Served
+from controller_manager.runtime.kubeconfig import load
+from mockube import Cluster
 
 
-async def test_the_server_serves_every_kind_that_a_controller_names(client):
-    served = await discover(client)
+async def test_the_server_serves_every_kind_that_a_controller_names():
+    async with Cluster(kruise=True) as cluster, Client(load(cluster.kubeconfig), Clock()) as client:
+        served = await discover(client)
     named = [kind for kind in vars(kinds).values() if isinstance(kind, Kind) and kind != EVERYTHING]
-    builtin = [kind for kind in named if kind.group != "apps.kruise.io"]
-    assert [kind for kind in builtin if kind not in served.verbs] == []
-    assert len(builtin) >= 20
+    assert [kind for kind in named if kind not in served.verbs] == []
+    assert len(named) >= 23
 
 
 def test_a_kind_is_known_by_its_resource_and_is_at_its_path():
@@ -28,3 +34,10 @@ def test_only_preferred_kinds_that_can_do_it_all_are_chosen():
     assert (served.named("v1", "Node"), served.named("v2", "Node")) == (NODE, None)
     assert served == Served(dict(served.verbs), served.preferred)
     assert "_named" not in repr(served)
+
+
+def test_a_copy_of_what_is_served_with_other_kinds_knows_those_alone():
+    served = Served({POD: frozenset()}, (POD,))
+    other = replace(served, verbs={NODE: frozenset()}, preferred=(NODE,))
+    assert (other.named("v1", "Node"), other.named("v1", "Pod")) == (NODE, None)
+    assert (served.named("v1", "Node"), served.named("v1", "Pod")) == (None, POD)

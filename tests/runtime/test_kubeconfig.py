@@ -2,11 +2,12 @@
 
 import ssl
 from base64 import b64encode
+from pathlib import Path
 
 import pytest
 import yaml
 
-from controller_manager.runtime.kubeconfig import AccessError, in_cluster, load
+from controller_manager.runtime.kubeconfig import Access, AccessError, in_cluster, load
 
 CLUSTER = {"server": "https://10.0.0.1:6443/", "certificate-authority-data": b64encode(b"the ca").decode()}
 
@@ -125,6 +126,17 @@ def test_a_server_is_asked_who_it_is_unless_it_is_insecure(written):
     insecure = load(written(config(plain | {"insecure-skip-tls-verify": True}))).tls()
     assert (insecure.check_hostname, insecure.verify_mode) == (False, ssl.CERT_NONE)
     assert load(written(config({"server": "http://h"}))).tls() is None
+
+
+def test_a_server_is_asked_who_it_is_where_nothing_is_said():
+    assert Access("https://h").tls().verify_mode == ssl.CERT_REQUIRED
+
+
+def test_a_pods_files_are_where_kubernetes_mounts_them(monkeypatch):
+    monkeypatch.setattr(Path, "read_bytes", lambda file: str(file).encode())
+    access = in_cluster({"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"})
+    assert access.ca == b"/var/run/secrets/kubernetes.io/serviceaccount/ca.crt"
+    assert access.bearer() == "/var/run/secrets/kubernetes.io/serviceaccount/token"
 
 
 def test_the_name_of_the_certificate_may_be_another(written):

@@ -8,9 +8,11 @@ from aiohttp import web
 from apiserver.api.errors import ApiError
 from controller_manager.runtime import leader
 from controller_manager.runtime.client import Client
+from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.contract import Delete, Get, Patch
 from controller_manager.runtime.events import Recorder
 from controller_manager.runtime.kinds import LEASE
+from controller_manager.runtime.kubeconfig import Access
 from controller_manager.runtime.leader import Elector, LeadLostError, identity
 
 KEY = "kube-system/kube-controller-manager"
@@ -137,9 +139,11 @@ async def test_a_released_lease_is_free_at_once(candidate, lease):
 
 
 async def test_a_lease_is_released_that_a_last_renewal_changed_whose_answer_nobody_waited_for(candidate, lease):
-    one = candidate("one")
+    one, the_same = candidate("one"), candidate("one")
     await one.acquire()
-    await candidate("one").acquire()
+    the_same.clock.passed = 1
+    await the_same.acquire()
+    assert (await lease())["renewTime"] == "2027-01-15T08:00:01.000000Z"
     await one.release()
     assert "holderIdentity" not in await lease()
 
@@ -224,6 +228,22 @@ async def test_a_server_that_does_not_answer_keeps_nobody_from_ending(serve, can
         await one.release()
 
 
+@pytest.mark.looptime
+async def test_a_try_without_an_answer_ends_after_half_the_time_to_renew():
+    """So that within that time there is another one."""
+
+    class SilentClient(Client):
+        async def perform(self, *_):
+            await asyncio.Event().wait()
+
+    clock = Clock()
+    silent = SilentClient(Access("http://127.0.0.1:1"), clock)
+    one = Elector(silent, Recorder(silent, clock), clock, lease=KEY, name="one")
+    began = asyncio.get_running_loop().time()
+    assert not await one._try()
+    assert asyncio.get_running_loop().time() - began == pytest.approx(5)
+
+
 def test_no_two_processes_have_one_name():
     assert identity() != identity()
     assert identity().partition("_")[2].count("-") == 4
@@ -240,6 +260,52 @@ async def test_errors_of_the_release_are_no_errors_of_the_manager(serve, candida
         await one.release()
         with pytest.raises(ApiError):
             await client.perform(Get(LEASE, KEY))
+
+
+@pytest.mark.parametrize("code", [403, 500])
+async def test_a_write_that_is_refused_is_not_followed_by_another_within_one_try(serve, candidate, hasty, code):
+    kept, writes = {}, []
+
+    async def handle(request):
+        if request.method == "POST":
+            kept.update(await request.json())
+        if request.method == "PUT":
+            writes.append(await request.json())
+            return web.json_response({}, status=code)
+        return web.json_response(kept, status=200 if kept else 404)
+
+    async with Client(await serve(handle), hasty) as client:
+        one = candidate("one", by=client)
+        await one.acquire()
+        assert not await one._try()
+        assert len(writes) == 1
+        await one.release()
+        assert len(writes) == 2
+
+
+async def test_a_lease_that_is_gone_is_made_once_more(serve, candidate, hasty):
+    """By a server that makes none when one is to be updated."""
+    made = []
+
+    async def handle(request):
+        if request.method != "POST":
+            return web.json_response({}, status=404)
+        made.append(await request.json())
+        return web.json_response(made[-1], status=201)
+
+    async with Client(await serve(handle), hasty) as client:
+        one = candidate("one", by=client)
+        await one.acquire()
+        assert await one._try()
+    namespace, name = KEY.split("/")
+    for lease in made:
+        lease.pop("spec")
+        assert lease == {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": name, "namespace": namespace},
+        }
+    assert len(made) == 2
 
 
 # -- by which moment times are counted

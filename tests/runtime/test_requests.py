@@ -2,8 +2,10 @@
 
 import json
 
+import orjson
 import pytest
 
+from apiserver.api.go_strings import quoted
 from controller_manager.runtime.contract import (
     JSON_PATCH,
     MERGE_PATCH,
@@ -16,7 +18,7 @@ from controller_manager.runtime.contract import (
     Update,
 )
 from controller_manager.runtime.kinds import DEPLOYMENT, NODE, POD
-from controller_manager.runtime.requests import call_of, refusal, with_query
+from controller_manager.runtime.requests import call_of, refusal, status_error, with_query
 
 A_POD = {"metadata": {"name": "a", "namespace": "here"}}
 OPTIONS = {"kind": "DeleteOptions", "apiVersion": "v1"}
@@ -69,6 +71,12 @@ def test_queries_are_encoded():
     assert with_query("/api/v1/pods", {"fieldSelector": "a=b&c", "limit": "5"}) == (
         "/api/v1/pods?fieldSelector=a%3Db%26c&limit=5"
     )
+    assert with_query("/api/v1/pods", {}) == "/api/v1/pods"
+
+
+def test_what_a_path_may_hold_stands_as_it_is_beside_what_is_encoded():
+    kept = "/:@-._~$&()*+,;="
+    assert with_query(f"{kept}é", {}) == f"{kept}%C3%A9"
 
 
 def test_a_status_is_told_as_it_is():
@@ -114,3 +122,87 @@ def test_a_body_that_is_no_status_is_told_by_its_code(code, reason, body):
 def test_a_status_of_odd_types_is_an_error_all_the_same():
     error = refusal(500, b'{"kind": "Status", "code": null, "reason": 5, "message": null, "details": "x"}')
     assert (error.code, error.reason, error.message, error.details) == (500, "5", "", None)
+
+
+@pytest.mark.parametrize("code", ["null", "0", '"404"', "[404]", "40.4"])
+def test_a_status_whose_code_is_no_number_has_that_of_the_answer(code):
+    error = refusal(503, b'{"kind": "Status", "code": %b, "message": "no"}' % code.encode())
+    assert (error.code, error.message) == (503, "no")
+
+
+SILENT = "the server responded with the status code {} but did not return more information"
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (302, SILENT.format(302)),
+        (400, "the server rejected our request for an unknown reason"),
+        (401, "the server has asked for the client to provide credentials"),
+        (404, "the server could not find the requested resource"),
+        (405, "the server does not allow this method on the requested resource"),
+        (409, "the server reported a conflict"),
+        (422, "the server rejected our request due to an error in our request"),
+        (429, "the server has received too many requests and has asked us to try again later"),
+        (499, SILENT.format(499)),
+        (500, 'an error on the server ("a \\"b\\"") has prevented the request from succeeding'),
+        (503, "the server is currently unable to handle the request"),
+        (
+            504,
+            "the server was unable to return a response in the time allotted, but may still be processing the request",
+        ),
+    ],
+)
+def test_what_is_no_status_is_told_in_the_words_of_client_go_and_quoted_beside(code, message):
+    error = refusal(code, b' a "b"\n')
+    assert error.message == message
+    assert error.details == {"causes": [{"reason": "UnexpectedServerResponse", "message": 'a "b"'}]}
+
+
+@pytest.mark.parametrize(
+    ("code", "silent"),
+    [
+        (403, "the server does not allow this request"),
+        (406, "the server was unable to respond with a content type that the client supports"),
+        (415, "the body of the request was in an unknown format"),
+    ],
+)
+def test_a_server_that_says_what_it_does_not_allow_or_understand_is_quoted(code, silent):
+    assert refusal(code, b"only on Sundays\n").message == "only on Sundays"
+    assert refusal(code, b" ").message == silent
+
+
+def test_a_server_that_says_nothing_is_unknown_to_have_had_a_cause():
+    error = refusal(500, b"")
+    assert error.message == 'an error on the server ("unknown") has prevented the request from succeeding'
+    assert error.details == {"causes": [{"reason": "UnexpectedServerResponse", "message": "unknown"}]}
+
+
+def test_of_a_long_page_the_first_2048_bytes_are_quoted():
+    error = refusal(502, b"q" * 2047 + b"yz" + b"z" * 4000)
+    assert error.details["causes"][0]["message"] == "q" * 2047 + "y"
+
+
+@pytest.mark.parametrize("soon", ["", "soon", "1.5"])
+def test_only_whole_seconds_say_when_to_come_back(soon):
+    assert "retryAfterSeconds" not in refusal(503, b"", soon).details
+
+
+@pytest.mark.parametrize(
+    ("told", "code", "reason", "message"),
+    [
+        ({"kind": "Status", "code": 410, "reason": "Expired", "message": "old"}, 410, "Expired", "old"),
+        ({"kind": "Status", "message": "odd"}, 500, "", "odd"),
+        ({"kind": "Pod", "code": 410}, 500, "InternalError", None),
+        ("odd", 500, "InternalError", None),
+        (None, 500, "InternalError", None),
+    ],
+)
+def test_an_error_within_a_stream_is_its_status_or_the_servers_own_failure(told, code, reason, message):
+    error = status_error(told)
+    assert (error.code, error.reason) == (code, reason)
+    if message is None:
+        message = (
+            f"an error on the server ({quoted(orjson.dumps(told).decode())}) has prevented the request from succeeding"
+        )
+    assert error.message == message

@@ -1,6 +1,9 @@
 """What many objects have in common is kept once."""
 
 import copy
+import json
+from functools import reduce
+from operator import getitem
 
 import pytest
 
@@ -39,21 +42,81 @@ def test_an_object_is_what_it_was():
         assert keep.shared(pod(name)) == pod(name)
 
 
+def parsed(name: str) -> dict:
+    """Return a pod with everything that pods have in common, as parsed from bytes of its own: no text is another's."""
+    container = {
+        "name": "web",
+        "image": "nginx:1",
+        "imageID": "sha256:1",
+        "containerID": f"x://{name}",
+        "state": {"running": {"startedAt": TIME}},
+        "lastState": {"terminated": {"exitCode": 1}},
+        "resources": {"requests": {"cpu": "1"}},
+        "allocatedResources": {"cpu": "1"},
+        "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+        "user": {"linux": {"uid": 5}},
+    }
+    whole = pod(name)
+    whole["metadata"] |= {
+        "generateName": "web-",
+        "deletionTimestamp": TIME,
+        "annotations": {"note": "none"},
+        "finalizers": ["example.com/kept"],
+    }
+    whole["status"] |= {
+        "qosClass": "Burstable",
+        "hostIP": "10.0.0.9",
+        "hostIPs": [{"ip": "10.0.0.9"}],
+        "startTime": TIME,
+        "containerStatuses": [container],
+        "initContainerStatuses": [container | {"name": "init"}],
+    }
+    return json.loads(json.dumps(whole))
+
+
+METADATA = [
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "namespace",
+    "generateName",
+    "creationTimestamp",
+    "deletionTimestamp",
+]
+STATUS = ["conditions", "hostIPs", "phase", "qosClass", "hostIP", "startTime"]
+CONTAINER = [
+    "state",
+    "lastState",
+    "resources",
+    "allocatedResources",
+    "volumeMounts",
+    "user",
+    "name",
+    "image",
+    "imageID",
+]
+
+
 @pytest.mark.parametrize(
-    "part",
+    "path",
     [
-        lambda pod: pod["metadata"]["labels"],
-        lambda pod: pod["metadata"]["ownerReferences"],
-        lambda pod: pod["metadata"]["creationTimestamp"],
-        lambda pod: pod["spec"],
-        lambda pod: pod["status"]["conditions"],
-        lambda pod: pod["status"]["phase"],
-        lambda pod: pod["status"]["containerStatuses"][0]["state"],
+        ["spec"],
+        *(["metadata", name] for name in METADATA),
+        *(["status", name] for name in STATUS),
+        *(["status", which, 0, name] for which in ("containerStatuses", "initContainerStatuses") for name in CONTAINER),
     ],
+    ids=lambda path: ".".join(map(str, path)),
 )
-def test_equal_parts_are_the_same(part):
+def test_equal_parts_and_words_are_the_same(path):
+    def at(obj):
+        return reduce(getitem, path, obj)
+
     keep = Sharing()
-    assert part(keep.shared(pod("a"))) is part(keep.shared(pod("b")))
+    one, other = parsed("a"), parsed("b")
+    assert at(one) is not at(other)
+    assert at(keep.shared(one)) is at(keep.shared(other))
+    assert one == parsed("a")
 
 
 def test_parts_that_differ_stay_apart():

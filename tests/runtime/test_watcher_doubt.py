@@ -31,6 +31,8 @@ class Server:
         questions: how often that was asked for.
         watches: from which revision each watch began, "" where it told first what there is.
         ends: what becomes of each watch that goes on, one after the other; the last one stays.
+        lists_only: whether it is too old to tell within a watch what there is.
+        lists: how often it was asked for a list.
     """
 
     def __init__(self, clock, *ends):
@@ -39,10 +41,16 @@ class Server:
         self.questions = 0
         self.watches = []
         self.ends = list(ends)
+        self.lists_only = False
+        self.lists = 0
 
     async def handle(self, request):
         if request.path.endswith("/namespaces"):
-            return self._namespaces()
+            return self._namespaces(request.query.get("fieldSelector"))
+        if "watch" not in request.query:
+            return self._list()
+        if self.lists_only and "sendInitialEvents" in request.query:
+            return web.Response(status=422)
         begins = request.query.get("resourceVersion", "")
         self.watches.append(begins)
         response = web.StreamResponse()
@@ -52,13 +60,20 @@ class Server:
             await response.write(changed("ADDED", f"of-{self.origin[0]}", 3) + END)
         return await self._end(request, response)
 
-    def _namespaces(self):
+    def _namespaces(self, selector):
         self.questions += 1
         uid, revision = self.origin
         if isinstance(uid, int):
             return web.Response(status=uid)
         items = [{"metadata": {"name": "kube-system", "uid": uid}}] if uid else []
+        if selector != "metadata.name=kube-system":
+            items = [{"metadata": {"name": "a-namespace", "uid": "of-its-own"}}, *items]
         return web.json_response({"metadata": {"resourceVersion": str(revision)}, "items": items})
+
+    def _list(self):
+        self.lists += 1
+        meta = {"name": f"of-{self.origin[0]}", "namespace": "d", "uid": "a", "resourceVersion": "3"}
+        return web.json_response({"metadata": {"resourceVersion": "5"}, "items": [{"metadata": meta}]})
 
     async def _end(self, request, response):
         end = self.ends.pop(0) if self.ends else stay
@@ -116,8 +131,9 @@ async def refuse(server, request, response):
 def follow(serve, following, hasty):
     """follow(*ends, meanwhile?): follow a server whose watches end so; gives it and the cache once it is at rest."""
 
-    async def run(*ends, origin=None):
+    async def run(*ends, origin=None, lists_only=False):
         server = Server(hasty, *ends)
+        server.lists_only = lists_only
         first, *rest = ends
 
         async def end_first(*args):
@@ -177,6 +193,14 @@ async def test_a_doubt_is_settled_once(follow):
     server, _ = await follow(stop, finish, finish, origin=("one", 6))
     assert server.questions == 2
     assert server.watches == ["", "6", "6", "6"]
+
+
+async def test_a_server_that_lists_is_asked_for_its_origin_before_each_list_and_once_for_each_doubt(follow):
+    server, names = await follow(stop, finish, origin=("two", 500), lists_only=True)
+    assert server.lists == 2
+    assert server.watches == ["5", "5", "5"]
+    assert server.questions == 2 + 2  # at the start, where initial events are refused, and after the doubt
+    assert names == {"of-two", "last"}
 
 
 @pytest.mark.parametrize("code", [401, 403, 404])

@@ -69,6 +69,14 @@ async def test_a_worker_that_is_cancelled_when_it_has_been_woken_wakes_another(q
     assert await second == "a"
 
 
+async def test_a_worker_that_was_cancelled_while_it_waited_is_passed_over(queue):
+    first, second = (asyncio.ensure_future(take(queue)) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    queue.add("a")
+    assert await second == "a"
+
+
 async def test_of_several_times_the_earliest_holds(queue):
     began = elapsed()
     queue.add_after("a", 30)
@@ -117,6 +125,7 @@ async def test_a_poison_key_backs_off_alone(queue):
 
 
 async def test_what_waits_and_what_works_is_measured(queue, tally):
+    await asyncio.sleep(100)
     queue.add("a")
     await asyncio.sleep(0.5)
     key = await queue.get()
@@ -132,6 +141,28 @@ async def test_a_closed_queue_rings_no_more(queue):
     queue.close()
     await asyncio.sleep(10)
     assert len(queue) == 0
+
+
+async def test_a_closed_queue_rings_for_none_of_several_keys(queue):
+    """Also not for one whose time came later than that of a key added after it."""
+    queue.add_after("late", 30)
+    queue.add_after("early", 5)
+    queue.close()
+    await asyncio.sleep(60)
+    assert len(queue) == 0
+
+
+async def test_a_queue_for_which_nothing_waits_can_be_closed(queue):
+    queue.close()
+
+
+async def test_the_queue_that_rang_for_its_last_late_key_has_no_error(queue):
+    errors = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
+    queue.add_after("a", 5)
+    await asyncio.sleep(10)
+    assert len(queue) == 1
+    assert errors == []
 
 
 def test_the_clock_tells_both_times():

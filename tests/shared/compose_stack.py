@@ -23,6 +23,8 @@ PROGRAMS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "mockube-etcd": {"etcd": ["etcd"], "etcdctl": ["etcdctl"]},
 }
 """Image → what stands in its PATH and is started for it here."""
+GRACE: Final = 10.0
+"""Seconds that an engine grants a service that it stops, unless the file says otherwise."""
 PORT: Final = re.compile(r"(?:0\.0\.0\.0|127\.0\.0\.1|(?P<name>[a-z][a-z-]*)):(?P<port>\d+)")
 PORT_FLAG: Final = re.compile(r"-port=(\d+)$")
 
@@ -179,12 +181,15 @@ class Stack:
         return ran.returncode == 0
 
     def down(self) -> dict[str, int]:
-        """Stop the services as an engine does, the last one first; their exit codes, -9 for one that was killed."""
+        """Stop the services as an engine does, the last one first; their exit codes, -9 for one that was killed.
+
+        An engine grants GRACE seconds; here a slow machine gets more.
+        """
         codes = {}
         for service, process in reversed(self.running.items()):
             process.terminate()
             try:
-                codes[service] = process.wait(10)  # what an engine grants
+                codes[service] = process.wait(SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
                 codes[service] = process.wait()

@@ -4,12 +4,28 @@ A wait ends as soon as that is there, so a slow machine costs time and nothing e
 comes. How quick something is belongs to the bench.
 """
 
+import asyncio
 import signal
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec
+
+_P = ParamSpec("_P")
 
 SECONDS = 300.0
 """More than anything here takes on a machine that does ten other things."""
+
+
+def bounded(test: Callable[_P, Awaitable[None]]) -> Callable[_P, Awaitable[None]]:
+    """Break off an asynchronous test that waits for what never comes."""
+
+    @wraps(test)
+    async def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        async with asyncio.timeout(SECONDS):
+            await test(*args, **kwargs)
+
+    return run
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Stores of every backend, opened, opened again, and closed; and the etcds that some of them are over."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 from etcd_networks import Proxy
+from patience import SECONDS
 
 from etcd.access import Access, Place
 from etcd.backends import open_store
@@ -65,12 +67,14 @@ async def opened(access: Access, patient_store: None) -> AsyncIterator[Callable[
     stores: list[Store] = []
 
     async def opener(url: str, **options: Any) -> Store:
-        stores.append(await open_store(url, **{"access": access} | options))
+        async with asyncio.timeout(SECONDS):
+            stores.append(await open_store(url, **{"access": access} | options))
         return stores[-1]
 
     yield opener
-    for store in stores:
-        await store.close()
+    async with asyncio.timeout(SECONDS):
+        for store in stores:
+            await store.close()
 
 
 @pytest.fixture

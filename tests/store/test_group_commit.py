@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from patience import bounded
 
 from etcd.backends import open_store
 from etcd.store import Conflict, KeyValue, Unavailable
@@ -32,12 +33,14 @@ def commits(store) -> list[int]:
     return sizes
 
 
+@bounded
 async def test_writes_of_one_moment_share_a_commit(durable):
     sizes = commits(durable)
     await asyncio.gather(*(durable.put(f"{POD}{n}", b"") for n in range(50)))
     assert sizes == [50]
 
 
+@bounded
 async def test_a_batch_of_any_size_is_stored(durable, tmp_path):
     sizes = commits(durable)
     await asyncio.gather(*(durable.put(f"{POD}{n:03}", b"%d" % n) for n in range(201)))
@@ -49,6 +52,7 @@ async def test_a_batch_of_any_size_is_stored(durable, tmp_path):
     await again.close()
 
 
+@bounded
 async def test_a_write_is_invisible_until_it_is_durable(durable):
     watcher = durable.watch(POD, after=0)
     write = asyncio.ensure_future(durable.put(POD + "x", b""))
@@ -58,6 +62,7 @@ async def test_a_write_is_invisible_until_it_is_durable(durable):
     assert (durable.get(POD + "x"), durable.revision) == (kv, 1)
 
 
+@bounded
 async def test_writes_of_one_key_under_way_build_on_each_other(durable):
     first, second, event, third = await asyncio.gather(
         durable.put(POD + "x", b"1"),
@@ -72,6 +77,7 @@ async def test_writes_of_one_key_under_way_build_on_each_other(durable):
     assert [event.prev for event in events] == [None, first, second, None]
 
 
+@bounded
 async def test_a_conflict_with_a_write_under_way_is_told_when_that_is_certain(durable):
     first = asyncio.ensure_future(durable.put(POD + "x", b"1", expect=0))
     second = asyncio.ensure_future(durable.put(POD + "x", b"2", expect=0))
@@ -84,6 +90,7 @@ async def test_a_conflict_with_a_write_under_way_is_told_when_that_is_certain(du
     assert durable.get(POD + "x") == caught.value.current == await first
 
 
+@bounded
 async def test_a_write_that_lost_to_one_that_fails_is_made(durable):
     await durable.put(POD + "fill", b"")
     fill_the_disk(durable)
@@ -95,6 +102,7 @@ async def test_a_write_that_lost_to_one_that_fails_is_made(durable):
     assert (await second).value == b"2"
 
 
+@bounded
 async def test_a_cancelled_writer_stops_no_other(durable):
     first = asyncio.ensure_future(durable.put(POD + "x", b"1"))
     second = asyncio.ensure_future(durable.put(POD + "x", b"2", expect=0))
@@ -105,6 +113,7 @@ async def test_a_cancelled_writer_stops_no_other(durable):
     assert durable.get(POD + "x").value == b"1"
 
 
+@bounded
 async def test_a_full_disk_refuses_writes_while_reads_go_on(durable, tmp_path):
     before = await durable.put(POD + "x", b"1")
     fill_the_disk(durable)
@@ -118,6 +127,7 @@ async def test_a_full_disk_refuses_writes_while_reads_go_on(durable, tmp_path):
     assert durable.revision == 1
 
 
+@bounded
 async def test_after_a_full_disk_revisions_go_on_where_they_were(durable, tmp_path):
     await durable.put(POD + "x", b"1")
     fill_the_disk(durable)
@@ -131,6 +141,7 @@ async def test_after_a_full_disk_revisions_go_on_where_they_were(durable, tmp_pa
     await again.close()
 
 
+@bounded
 async def test_whatever_fails_in_the_writer_reaches_who_waits(durable):
     def broken(_rows) -> None:
         raise RuntimeError("out of luck")
@@ -142,6 +153,7 @@ async def test_whatever_fails_in_the_writer_reaches_who_waits(durable):
     assert (await durable.put(POD + "x", b"")).mod_revision == 1
 
 
+@bounded
 async def test_a_compaction_that_cannot_be_stored_changes_nothing(durable):
     await durable.put(POD + "x", b"1")
     await durable.put(POD + "x", b"2")
@@ -159,6 +171,7 @@ async def test_a_compaction_that_cannot_be_stored_changes_nothing(durable):
 
 
 @pytest.mark.parametrize("compacted", [0, 2, 4, 5])
+@bounded
 async def test_everything_since_compaction_is_there_after_a_restart(tmp_path: Path, compacted):
     store = await open_store(f"sqlite://{tmp_path}/data")
     await store.put(POD + "x", b"1")
@@ -179,6 +192,7 @@ async def test_everything_since_compaction_is_there_after_a_restart(tmp_path: Pa
     await again.close()
 
 
+@bounded
 async def test_a_revision_whose_events_are_all_compacted_is_not_given_again(tmp_path: Path):
     store = await open_store(f"sqlite://{tmp_path}/data")
     await store.put(POD + "x", b"1")
@@ -191,6 +205,7 @@ async def test_a_revision_whose_events_are_all_compacted_is_not_given_again(tmp_
     await again.close()
 
 
+@bounded
 async def test_what_is_attached_is_computed_again_at_a_restart(tmp_path: Path):
     def attach(key: str, value: bytes) -> str:
         return key + value.decode()

@@ -60,14 +60,14 @@ class Servers:
 
     def stop(self) -> None:
         """Have all come to an end by themselves, those too that have just been started."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + SECONDS
         while not all(log.stat().st_size for log in self.logs.values()):
             assert time.monotonic() < end, self.errors()
             time.sleep(0.05)
         for each in self.running:
             each.send_signal(signal.SIGTERM)
         for each in self.running:
-            assert each.wait(60) == 0, self.errors()
+            assert each.wait(SECONDS) == 0, self.errors()
 
     def errors(self) -> str:
         return "\n".join(path.read_text() for path in sorted(self.folder.glob("*.err")))

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import SECONDS
 from truth import Server
 
 from apiserver.app import serving
@@ -35,21 +36,21 @@ def config(tokens: Path, **settings: Any) -> Config:
 def newest_server(tokens: Path) -> Iterator[Server]:
     """A server of the newest release, without TLS and without controllers."""
     with in_thread(serving(check(config(tokens)))) as running:
-        yield Server(running.url, TOKEN)
+        yield Server(running.url, TOKEN, patience=SECONDS)
 
 
 @pytest.fixture(scope="module")
 def server_of_1_36(tokens: Path) -> Iterator[Server]:
     """A server of Kubernetes 1.36, without TLS and without controllers."""
     with in_thread(serving(check(config(tokens, kubernetes_version="1.36")))) as running:
-        yield Server(running.url, TOKEN)
+        yield Server(running.url, TOKEN, patience=SECONDS)
 
 
 @pytest.fixture(scope="module")
 def controlled_server(tokens: Path) -> Iterator[Server]:
     """A server of the newest release, without TLS, beside a controller manager."""
     with in_thread(_controlled(tokens)) as url:
-        yield Server(url, TOKEN)
+        yield Server(url, TOKEN, patience=SECONDS)
 
 
 @asynccontextmanager

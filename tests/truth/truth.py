@@ -14,7 +14,7 @@ A scenario is a YAML file with `about` and `steps`, which run in order in a name
     token     another bearer token, "" for none
     headers   further request headers
     save      {VARIABLE: dotted.path.into.the.answer}
-    wait      seconds to repeat the request until `until` (dotted.path=value) holds
+    wait      seconds to repeat the request until `until` (dotted.path=value) holds; `never=…` makes it a pause
     watch     seconds to read a stream of events; the body of the answer is then {"events": [...]}
     websocket true: the stream is read as WebSocket frames, until the server ends it
     ignore    dotted paths left out of the comparison, `*` for any key or index
@@ -48,10 +48,8 @@ import aiohttp
 import yaml
 from comparison import Answer, Normaliser, Scenario, Variables, compare, dig
 
-REQUEST_TIMEOUT = 60
-"""Seconds after which a request without an answer is given up."""
-EVENT_PATIENCE = 30
-"""Seconds to wait for events that the recorded answer has, on a machine that is slow to send them."""
+PATIENCE = 60.0
+"""Seconds to wait for an answer, and for what a recorded answer has, on a machine that is slow to give them."""
 
 # --- asking ---------------------------------------------------------------------------------------------------------
 
@@ -93,11 +91,13 @@ class Server:
         url: where it listens.
         token: the bearer token to show, "" for none.
         ca: the file of the CA that signed its certificate; None trusts any.
+        patience: seconds to wait for an answer, and for what a recorded answer has.
     """
 
-    def __init__(self, url: str, token: str, ca: str | None = None) -> None:
+    def __init__(self, url: str, token: str, ca: str | None = None, *, patience: float = PATIENCE) -> None:
         self._url: SplitResult = urlsplit(url)
         self._token = token
+        self.patience = patience
         self._tls = ssl.create_default_context(cafile=ca) if ca else ssl._create_unverified_context()
 
     def ask(self, step: dict[str, Any], fill: Callable[[str], str], expected_events: int = 0) -> Reply:
@@ -124,7 +124,7 @@ class Server:
             connection.request(method, path, body, headers)
             response = connection.getresponse()
             if "watch" in step and response.status == http.HTTPStatus.OK:
-                raw = _read_watch(connection, response, step["watch"], expected_events)
+                raw = self._read_watch(connection, response, step["watch"], expected_events)
             else:
                 raw = response.read()
             if raw and response.getheader("Content-Encoding") == "gzip":
@@ -138,8 +138,8 @@ class Server:
     def _connect(self) -> http.client.HTTPConnection:
         host, port = self._url.hostname or "", self._url.port
         if self._url.scheme == "https":
-            return http.client.HTTPSConnection(host, port, context=self._tls, timeout=REQUEST_TIMEOUT)
-        return http.client.HTTPConnection(host, port, timeout=REQUEST_TIMEOUT)
+            return http.client.HTTPSConnection(host, port, context=self._tls, timeout=self.patience)
+        return http.client.HTTPConnection(host, port, timeout=self.patience)
 
     async def _read_websocket(self, path: str, headers: dict[str, str]) -> Reply:
         url = self._url.geturl() + path
@@ -150,26 +150,25 @@ class Server:
             events = [json.loads(message.data) async for message in socket]
         return Reply(http.HTTPStatus.SWITCHING_PROTOCOLS, http.client.HTTPMessage(), _events_body(events))
 
-
-def _read_watch(
-    connection: http.client.HTTPConnection, response: http.client.HTTPResponse, seconds: float, expected: int
-) -> bytes:
-    """Read events for so many seconds, or until the server ends the stream; longer only for expected events."""
-    lines: list[bytes] = []
-    buffer = b""
-    start = time.monotonic()
-    while (elapsed := time.monotonic() - start) < (EVENT_PATIENCE if len(lines) < expected else seconds):
-        if connection.sock:
-            connection.sock.settimeout(max(0.05, (EVENT_PATIENCE if len(lines) < expected else seconds) - elapsed))
-        try:
-            chunk = response.read1(65536)
-        except OSError:
-            break
-        if not chunk:
-            break
-        *complete, buffer = (buffer + chunk).split(b"\n")
-        lines += [line for line in complete if line.strip()]
-    return _events_body([_event(line) for line in lines])
+    def _read_watch(
+        self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse, seconds: float, expected: int
+    ) -> bytes:
+        """Read events for so many seconds, or until the server ends the stream; longer only for expected events."""
+        lines: list[bytes] = []
+        buffer = b""
+        start = time.monotonic()
+        while (elapsed := time.monotonic() - start) < (self.patience if len(lines) < expected else seconds):
+            if connection.sock:
+                connection.sock.settimeout(max(0.05, (self.patience if len(lines) < expected else seconds) - elapsed))
+            try:
+                chunk = response.read1(65536)
+            except OSError:
+                break
+            if not chunk:
+                break
+            *complete, buffer = (buffer + chunk).split(b"\n")
+            lines += [line for line in complete if line.strip()]
+        return _events_body([_event(line) for line in lines])
 
 
 def _event(line: bytes) -> Any:
@@ -190,8 +189,10 @@ class Run:
     Attributes:
         server: which is asked.
         scenario: its steps.
-        golden: the recorded answers by step, if there are any: they say how many events are worth waiting for.
-        longest_wait: seconds to which waits are cut; None leaves them as the scenario has them.
+        golden: the recorded answers by step, if there are any: they say how many events are worth waiting for, and
+            that what a step waits for came.
+        longest_wait: seconds to which waits for a condition are cut; None leaves them as the scenario has them, or
+            makes them as long as the server's patience where there are recorded answers.
         complaints: what went wrong in steps that prepare.
     """
 
@@ -232,14 +233,21 @@ class Run:
         return answer | ({"heads": {name: reply.headers.get(name) for name in heads}} if heads else {})
 
     def _ask_until(self, step: dict[str, Any], *, exact: bool) -> tuple[Reply, Any]:
-        wait = step.get("wait", 0)
-        deadline = time.monotonic() + (wait if self.longest_wait is None else min(wait, self.longest_wait))
+        deadline = time.monotonic() + self._longest_wait(step)
         while True:
             reply = self.server.ask(step, self._fill, self._expected_events(step))
             body = reply.parsed(raw=step.get("raw", False), exact=exact)
             if "until" not in step or self._holds(step, body) or time.monotonic() > deadline:
                 return reply, body
             time.sleep(0.1)
+
+    def _longest_wait(self, step: dict[str, Any]) -> float:
+        seconds = step.get("wait", 0)
+        if "until" not in step or step["until"].startswith("never="):
+            return seconds
+        if self.longest_wait is not None:
+            return min(seconds, self.longest_wait)
+        return max(seconds, self.server.patience) if self.golden else seconds
 
     def _expected_events(self, step: dict[str, Any]) -> int:
         body = self.golden.get(step["name"], {}).get("body") if "watch" in step else None
