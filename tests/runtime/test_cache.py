@@ -210,6 +210,13 @@ def test_a_new_cache_knows_nothing_and_hears_of_nothing_yet(plain):
     assert (len(plain), list(plain), plain.get("default/a")) == (0, [], None)
 
 
+def test_a_kind_that_is_not_served_is_known_to_be_empty_and_at_no_revision(plain):
+    plain.replace([], 7)
+    plain.replace([], 0)
+    assert plain.synced
+    assert plain.revision == 0
+
+
 def test_an_index_that_two_want_is_asked_once_for_each_object(plain):
     asked = []
 

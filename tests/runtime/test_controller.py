@@ -112,6 +112,13 @@ async def test_a_trigger_may_ask_for_later(make_stage):
     assert await stage.run(20) == [("k", 7)]
 
 
+async def test_what_is_only_looked_at_runs_nothing(make_stage, caplog):
+    stage = make_stage(nothing, watches=(Watch(POD),))
+    stage.caches[POD].put(pod("x"))
+    assert await stage.run(20) == []
+    assert caplog.records == []
+
+
 async def test_a_failing_key_backs_off_alone_for_ever(make_stage):
     stage = make_stage(failing(errors.unavailable("away")), workers=1)
     stage.queue.add("a/bad")

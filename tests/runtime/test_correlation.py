@@ -84,6 +84,14 @@ def test_what_is_remembered_is_bounded():
     assert [recent.get(number) for number in range(4)] == [0, None, 2, 3]
 
 
+def test_what_was_only_asked_for_takes_no_room():
+    recent: Recent[int] = Recent(2)
+    recent.put("a", 1)
+    assert [recent.get(key) for key in ("x", "y")] == [None, None]
+    recent.put("b", 2)
+    assert [recent.get(key) for key in ("a", "b")] == [1, 2]
+
+
 def test_4096_are_remembered_unless_another_number_is_said():
     recent: Recent[int] = Recent()
     for number in range(4096):
