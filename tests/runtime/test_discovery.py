@@ -9,7 +9,7 @@ from aiohttp import web
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.discovery import EVERY, NEVER_COLLECTED, SETTLES, Discoverer, discover
+from controller_manager.runtime.discovery import NEVER_COLLECTED, Discoverer, discover
 from controller_manager.runtime.kinds import EVERYTHING, LEASE, NAMESPACE, POD, REPLICA_SET, Kind, Served
 from controller_manager.runtime.kubeconfig import Access
 from mockube.cluster import Cluster
@@ -19,6 +19,7 @@ GIZMO = Kind("example.com", "v1", "Gizmo", "gizmos")
 DEFINITION = Kind(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False
 )
+OTHER = Kind("example.com", "v1", "Other", "others")
 OLD_GIZMO = Kind("example.com", "v1beta1", "Gizmo", "gizmos")
 
 
@@ -44,8 +45,10 @@ class Documents:
 
     def __init__(self) -> None:
         self.found = {"/api": {"kind": "APIVersions", "versions": []}, "/apis": aggregated(GIZMO)}
+        self.requests: list[tuple[str, str]] = []
 
     async def answer(self, request: web.Request) -> web.Response:
+        self.requests.append((request.path, request.headers["Accept"]))
         found = self.found.get(request.path, 404)
         if isinstance(found, int):
             return web.Response(status=found)
@@ -122,6 +125,64 @@ async def test_a_version_that_is_stale_is_told_and_known(documents):
     served = await discover(documents.client)
     assert served.preferred == (GIZMO,)
     assert served.failures == {"example.com/v1": "stale GroupVersion discovery: example.com/v1"}
+
+
+async def test_a_server_is_asked_for_two_documents_in_the_newest_form_and_takes_what_it_knows(documents):
+    group = {"name": "example.com", "versions": [{"version": "v1"}]}
+    newest = (
+        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
+        "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json"
+    )
+    documents.found["/api"] = aggregated(POD)
+    assert (await discover(documents.client)).preferred == (POD, GIZMO)
+    assert documents.requests == [("/api", newest), ("/apis", newest)]
+    documents.found["/apis"] = {"kind": "APIGroupList", "groups": [group]}
+    await discover(documents.client)
+    assert documents.requests[2:] == [("/api", newest), ("/apis", newest), ("/apis/example.com/v1", "application/json")]
+
+
+async def test_the_real_server_answers_in_two_documents(kube_cluster_session):
+    cluster, answers = kube_cluster_session, []
+    access = Access(cluster.url, cluster.ca_file.read_bytes(), cluster.token)
+    async with Client(access, Clock(), observe=lambda *answer: answers.append(answer[:2])) as client:
+        await discover(client)
+    assert answers == [("GET", 200)] * 2
+
+
+async def test_a_resource_without_a_kind_is_not_known(documents):
+    document = aggregated(GIZMO, OLD_GIZMO)
+    for odd in ({}, {"responseKind": None}, {"responseKind": {}}):
+        [version, _] = document["items"][0]["versions"]
+        version["resources"].append({"resource": "odd", "scope": "Namespaced", "verbs": ["list"]} | odd)
+    documents.found["/apis"] = document
+    assert list((await discover(documents.client)).verbs) == [GIZMO, OLD_GIZMO]
+
+
+async def test_what_a_document_leaves_out_is_empty(documents):
+    items = [{"metadata": {"name": "a.com"}}, {"metadata": {"name": "b.com"}, "versions": [{"version": "v1"}]}]
+    documents.found["/apis"] = {"kind": "APIGroupDiscoveryList", "items": items}
+    documents.found["/api"] = {"kind": "APIGroupDiscoveryList"}
+    assert await discover(documents.client) == Served()
+    documents.found["/apis"] = aggregated(GIZMO)
+    documents.found["/apis"]["items"][0]["versions"][0]["resources"][0].pop("verbs")
+    assert (await discover(documents.client)).verbs == {GIZMO: frozenset()}
+
+
+async def test_the_older_form_may_leave_out_what_the_path_says(documents):
+    entry = {"name": "gizmos", "kind": "Gizmo"}
+    elsewhere = entry | {"group": "other.com", "version": "v2", "kind": "Scale", "name": "scales", "namespaced": True}
+    documents.found |= {
+        "/api": {"kind": "APIVersions", "versions": ["v1"]},
+        "/api/v1": {"resources": [{"name": "pods", "kind": "Pod", "namespaced": True, "verbs": ["list"]}]},
+        "/apis": {"groups": [{"name": "example.com", "versions": [{"version": "v1"}]}, {"name": "empty.com"}]},
+        "/apis/example.com/v1": {"resources": [entry, elsewhere]},
+    }
+    served = await discover(documents.client)
+    assert served.verbs == {
+        POD: frozenset({"list"}),
+        Kind("example.com", "v1", "Gizmo", "gizmos", namespaced=False): frozenset(),
+        Kind("other.com", "v2", "Scale", "scales"): frozenset(),
+    }
 
 
 # -- what is followed
@@ -220,7 +281,7 @@ async def test_custom_kinds_come_and_go(documents, caches, at_work):
     documents.found["/apis"] = aggregated(GIZMO)
     await clock.next()
     assert follows.now == {GIZMO}
-    assert set(clock.slept) == {EVERY}
+    assert set(clock.slept) == {30}
 
 
 async def test_a_definition_that_comes_changes_or_goes_is_looked_into_at_once(documents, caches, at_work):
@@ -232,10 +293,39 @@ async def test_a_definition_that_comes_changes_or_goes_is_looked_into_at_once(do
         clock.asleep.clear()
         change(definition)
         await clock.asleep.wait()
-        assert clock.slept[-1] == SETTLES
+        assert clock.slept[-1] == 0.1
         await clock.next()
         assert follows.now == found
-        assert clock.slept[-1] == EVERY
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert clock.slept[-1] == 30
+
+
+async def test_a_change_of_what_defines_no_kinds_is_not_looked_into(documents, caches, at_work):
+    _, clock, _ = await at_work(documents.client, caches)
+    caches[GIZMO].put({"metadata": {"name": "a", "namespace": "d", "resourceVersion": "7"}})
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert clock.slept == [30]
+
+
+async def test_until_the_server_has_told_something_it_is_asked_every_second(documents, caches, at_work):
+    documents.found["/apis"] = 503
+    _, clock, follows = await at_work(documents.client, caches)
+    await clock.next()
+    assert (clock.slept, follows.now) == ([1, 1], set())
+    documents.found["/apis"] = aggregated(GIZMO)
+    await clock.next()
+    assert (clock.slept, follows.now) == ([1, 1, 30], {GIZMO})
+
+
+async def test_looks_leave_no_waits_behind(documents, caches, at_work):
+    _, clock, _ = await at_work(documents.client, caches)
+    await clock.next()
+    tasks = len(asyncio.all_tasks())
+    for _ in range(10):
+        await clock.next()
+    assert len(asyncio.all_tasks()) < tasks + 10
 
 
 async def test_a_kind_that_was_gone_between_two_looks_is_followed_anew_if_its_watcher_waits(documents, caches, at_work):
@@ -278,10 +368,12 @@ async def test_discovery_that_fails_is_tried_again_and_what_was_known_stays(docu
     assert caches.served.named("example.com/v1", "Gizmo") == GIZMO
 
 
-class Never(Follows):
-    """Follows kinds whose first list does not come."""
+class Late(Follows):
+    """Follows kinds of which only the first list of definitions comes."""
 
-    async def __call__(self, cache) -> None:  # noqa: ARG002 - a kind that never answers
+    async def __call__(self, cache) -> None:
+        if cache.kind == DEFINITION:
+            cache.replace((), 1)
         await asyncio.Event().wait()
 
 
@@ -289,16 +381,17 @@ class Never(Follows):
 async def test_after_half_a_minute_it_is_begun_without_the_kinds_that_are_late(caches, caplog):
     class Server:
         async def get_json(self, path, **_):
-            return aggregated(GIZMO) if path == "/apis" else aggregated()
+            return aggregated(GIZMO, DEFINITION, OTHER) if path == "/apis" else aggregated()
 
     loop = asyncio.get_running_loop()
-    discoverer = Discoverer(Server(), caches, Turns(), Never())
+    discoverer = Discoverer(Server(), caches, Turns(), Late())
     running = asyncio.ensure_future(discoverer.run())
     began = loop.time()
     await discoverer.until_ready()
     assert loop.time() - began == pytest.approx(30)
-    assert caplog.messages == ["begun without the first list of gizmos.example.com"]
-    caches[GIZMO].replace((), 1)
+    assert caplog.messages == ["begun without the first list of gizmos.example.com, others.example.com"]
+    for kind in (GIZMO, OTHER):
+        caches[kind].replace((), 1)
     await discoverer.until_ready()
     assert loop.time() - began == pytest.approx(30)
     assert len(caplog.messages) == 1
@@ -307,7 +400,7 @@ async def test_after_half_a_minute_it_is_begun_without_the_kinds_that_are_late(c
 
 
 async def test_nobody_is_ready_before_the_first_look(caches):
-    discoverer = Discoverer(None, caches, Turns(), Never())
+    discoverer = Discoverer(None, caches, Turns(), Late())
     waiting = asyncio.ensure_future(discoverer.until_ready())
     for _ in range(5):
         await asyncio.sleep(0)
