@@ -106,7 +106,6 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._connections.close()
-        await asyncio.sleep(0)  # the loop closes sockets at its next turn
 
     def twin(self, purpose: str) -> "Client":
         """Another client of the same server, without a limit: what it asks waits for nothing that is asked here."""

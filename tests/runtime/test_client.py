@@ -172,9 +172,9 @@ async def test_a_path_before_the_api_is_kept(asked, serve):
         return web.json_response({})
 
     access = await serve(handle)
-    async with asked(replace(access, server=f"{access.server}/clusters/c")) as client:
+    async with asked(replace(access, server=f"{access.server}/clusters/c~/")) as client:
         await client.perform(Get(CONFIG_MAP, KEY))
-    assert seen == ["/clusters/c/api/v1/namespaces/default/configmaps/a"]
+    assert seen == ["/clusters/c~/api/v1/namespaces/default/configmaps/a"]
 
 
 async def test_a_token_in_a_file_is_read_again_each_minute(asked, serve, hasty, tmp_path):

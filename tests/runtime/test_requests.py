@@ -46,6 +46,11 @@ OPTIONS = {"kind": "DeleteOptions", "apiVersion": "v1"}
         ),
         (DeleteAll(POD, "here"), "DELETE /api/v1/namespaces/here/pods", None),
         (DeleteAll(POD, "here", grace=0), "DELETE /api/v1/namespaces/here/pods", OPTIONS | {"gracePeriodSeconds": 0}),
+        (
+            DeleteAll(POD, "here", propagation="Foreground"),
+            "DELETE /api/v1/namespaces/here/pods",
+            OPTIONS | {"propagationPolicy": "Foreground"},
+        ),
         (Get(POD, "here/a"), "GET /api/v1/namespaces/here/pods/a", None),
         (Get(POD, "here/a", "status"), "GET /api/v1/namespaces/here/pods/a/status", None),
         (Get(NODE, "a?b/c é"), "GET /api/v1/namespaces/a%3Fb/nodes/c%20%C3%A9", None),
