@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -94,12 +94,8 @@ def _copy(path: Path, copy: Path) -> bool:
     log_copy.unlink(missing_ok=True)
     before = _age(path, log)
     shutil.copyfile(path, copy)
-    if _age(path, log) != before:
-        return False
-    try:
+    with suppress(FileNotFoundError):
         shutil.copyfile(log, log_copy)
-    except FileNotFoundError:
-        return _age(path, log) == before
     return _age(path, log) == before
 
 

@@ -296,8 +296,7 @@ class SqliteLog:
         except sqlite3.Error as error:
             self._has_remains |= getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_IOERR
             with suppress(sqlite3.Error):
-                if self._connection.in_transaction:
-                    self._connection.rollback()
+                self._connection.rollback()
             raise Unavailable(f"The database {self.path} cannot be written: {error}.") from error
 
 
@@ -325,7 +324,9 @@ def _create(path: Path) -> None:
     """Make an empty database under another name and link it in: no process ever finds half of one."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}.new")
-    new_database(draft).close()
-    with suppress(FileExistsError):  # another process was faster: then its file is the database
-        os.link(draft, path)
-    draft.unlink()
+    try:
+        new_database(draft).close()
+        with suppress(FileExistsError):  # another process was faster: then its file is the database
+            os.link(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 _HEADER = Struct(">8I")  # magic, format, page size, checkpoint number, two salts, two checksums
 _FRAME = Struct(">6I")  # page, pages of the database (0 = no commit), two salts, two checksums
-_MAGIC = 0x377F0682  # | 1: the words that checksums are made of are big-endian
+_MAGIC = 0x377F0683  # if the words that checksums are made of are big-endian; one less if they are little-endian
 _MASK = 0xFFFFFFFF
 
 
@@ -54,10 +54,10 @@ def damage(path: Path) -> str:
     magic, _, page, _, *rest = _HEADER.unpack_from(content)
     log = _Log(content, Struct(">2I" if magic & 1 else "<2I"), page, (rest[0], rest[1]))
     sums = log.sums(_Sums(0, 0), 0, _FRAME.size)
-    if magic | 1 != _MAGIC | 1 or sums != tuple(rest[2:]):
+    if magic | 1 != _MAGIC or sums != tuple(rest[2:]):
         return f"the header of {path.name} is overwritten"
     commits = _commits_after_break(log, sums)
-    return f"{commits} transactions in {path.name} follow a broken one" if commits > 1 else ""
+    return f"a transaction in {path.name} that is not the last one is broken" if commits > 1 else ""
 
 
 def _commits_after_break(log: _Log, sums: _Sums) -> int:

@@ -7,12 +7,13 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from etcd import image as images
 from etcd.image import NewDatabase, image
+from etcd.sqlite import SqliteLog, row
 from etcd.store import Damaged, Store, Unavailable
 
 Opened = Callable[..., Awaitable[Store]]
@@ -83,14 +84,16 @@ async def test_a_copy_tells_whether_its_server_had_ended(opened: Opened, tmp_pat
         assert found.closed
 
 
-async def test_who_is_interrupted_as_soon_as_there_is_a_place_for_the_copy_leaves_none(
-    opened: Opened, tmp_path: Path, room: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_made", [False, True], ids=["before it is made", "after it is made"])
+async def test_who_is_interrupted_as_the_directory_for_the_copy_is_made_leaves_none(
+    opened: Opened, tmp_path: Path, room: Path, monkeypatch: pytest.MonkeyPatch, *, is_made: bool
 ) -> None:
     await opened(f"sqlite://{tmp_path}/data")
     mkdir = os.mkdir
 
     def interrupted(*arguments: Any) -> None:
-        mkdir(*arguments)
+        if is_made:
+            mkdir(*arguments)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "mkdir", interrupted)
@@ -99,15 +102,168 @@ async def test_who_is_interrupted_as_soon_as_there_is_a_place_for_the_copy_leave
     assert not left_in(room)
 
 
-async def test_a_log_that_begins_anew_too_often_is_given_up(
-    durable: Store, tmp_path: Path, room: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ages = iter(range(1_000_000))
-    monkeypatch.setattr(images, "_age", lambda *_: next(ages))
-    monkeypatch.setattr(images, "PATIENCE", 0.0)
-    with pytest.raises(Unavailable, match="changes faster than it can be copied: try again at a quieter time"):
-        read(tmp_path / "data" / "store.db", room)
+async def test_a_copy_can_be_read_by_its_owner_alone(durable: Store, tmp_path: Path, room: Path) -> None:
+    with image(tmp_path / "data" / "store.db", room):
+        [directory] = left_in(room)
+        assert directory.stat().st_mode & 0o777 == 0o700
+
+
+async def test_a_disk_that_fails_while_a_copy_is_read_is_no_damage(durable: Store, tmp_path: Path, room: Path) -> None:
+    database = tmp_path / "data" / "store.db"
+    with (
+        pytest.raises(Unavailable, match=f"The database {database} cannot be read: disk I/O error"),
+        image(database, room),
+    ):
+        raise sqlite3.OperationalError("disk I/O error")
     assert not left_in(room)
+
+
+# -- a server that writes meanwhile
+
+
+class Meanwhile:
+    """Has something happen whenever a database has been copied, before its log is.
+
+    Attributes:
+        acts: what happens, copy by copy; nothing after the last.
+        copies: how many copies of the database were made.
+    """
+
+    def __init__(self, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.acts: list[Callable[[Path], None]] = []
+        self.copies = 0
+        self._database = database
+        self._copyfile = shutil.copyfile
+        monkeypatch.setattr("etcd.image.shutil.copyfile", self._copy)
+
+    def _copy(self, source: Path, copy: Path) -> None:
+        self._copyfile(source, copy)
+        if source == self._database:
+            self.copies += 1
+            if self.acts:
+                self.acts.pop(0)(copy)
+
+
+@pytest.fixture
+async def database(opened: Opened, tmp_path: Path) -> Path:
+    """A database with one key, which no server has."""
+    store = await opened(f"sqlite://{tmp_path}/data")
+    await store.put("/registry/a/a", b"1")
+    await store.close()
+    return tmp_path / "data" / "store.db"
+
+
+@pytest.fixture
+def meanwhile(database: Path, monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
+    return Meanwhile(database, monkeypatch)
+
+
+def write(log: SqliteLog, revision: int) -> None:
+    log.append([row(revision, "/registry/a/a", 1, b"%d" % revision)])
+
+
+def test_a_copy_during_which_a_server_came_and_went_is_taken_again(
+    database: Path, room: Path, meanwhile: Meanwhile
+) -> None:
+    def serve(_copy: Path) -> None:
+        log = SqliteLog(database)
+        log.read()
+        write(log, 2)
+        log.close()
+
+    meanwhile.acts = [serve]
+    assert read(database, room) == (2, {"/registry/a/a": b"2"})
+    assert meanwhile.copies == 2
+
+
+def test_a_log_that_ends_while_it_is_copied_is_no_part_of_the_next_copy(
+    database: Path, room: Path, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = SqliteLog(database)
+    log.read()
+    write(log, 2)
+    copyfile = shutil.copyfile
+
+    def copied(source: Path, copy: Path) -> None:
+        copyfile(source, copy)
+        if source != database:
+            write(log, 3)
+            log.close()
+
+    monkeypatch.setattr("etcd.image.shutil.copyfile", copied)
+    assert read(database, room) == (3, {"/registry/a/a": b"3"})
+
+
+def test_a_log_may_begin_again_more_often_than_a_copy_may_look_damaged(
+    database: Path, room: Path, meanwhile: Meanwhile
+) -> None:
+    log = SqliteLog(database)
+    log.read()
+    write(log, 2)
+    revisions = iter(range(3, 100))
+
+    def begin_again(_copy: Path) -> None:
+        log._execute("PRAGMA wal_checkpoint(RESTART)")
+        write(log, next(revisions))
+
+    meanwhile.acts = [begin_again] * 10
+    assert read(database, room) == (12, {"/registry/a/a": b"12"})
+    assert meanwhile.copies == 11
+    log.close()
+
+
+def test_a_log_that_is_written_to_the_database_and_goes_on_does_not_spoil_a_copy(
+    database: Path, room: Path, meanwhile: Meanwhile
+) -> None:
+    log = SqliteLog(database)
+    log.read()
+    write(log, 2)
+
+    def checkpoint(_copy: Path) -> None:
+        write(log, 3)
+        log._execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    meanwhile.acts = [checkpoint]
+    assert read(database, room) == (3, {"/registry/a/a": b"3"})
+    assert meanwhile.copies == 1
+    log.close()
+
+
+@pytest.mark.parametrize("number", [1, 4, 5])
+def test_a_copy_that_looks_damaged_is_taken_again_up_to_five_times(
+    database: Path, room: Path, meanwhile: Meanwhile, number: int
+) -> None:
+    meanwhile.acts = [lambda copy: os.truncate(copy, 10_000)] * number
+    if number < 5:
+        assert read(database, room) == (1, {"/registry/a/a": b"1"})
+    else:
+        with pytest.raises(Damaged, match=f"The database {database} is damaged"):
+            read(database, room)
+    assert meanwhile.copies == min(number + 1, 5)
+    assert not left_in(room)
+
+
+@pytest.mark.parametrize(("seconds", "copies"), [(70.0, 1), (30.25, 2), (20.0, 4)])
+def test_a_log_that_begins_anew_too_often_is_given_up_after_a_minute(
+    database: Path, room: Path, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch, seconds: float, copies: int
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr("etcd.image.time", SimpleNamespace(monotonic=lambda: now))
+
+    def change(_copy: Path) -> None:
+        nonlocal now
+        now += seconds
+        os.utime(database, (now, now))
+
+    meanwhile.acts = [change] * 10
+    words = f"The database {database} changes faster than it can be copied: try again at a quieter time."
+    with pytest.raises(Unavailable, match=f"^{words}$"):
+        read(database, room)
+    assert meanwhile.copies == copies
+    assert not left_in(room)
+
+
+# -- what is damaged
 
 
 async def test_what_is_damaged_is_told_of_the_database_itself(opened: Opened, tmp_path: Path, room: Path) -> None:
@@ -122,6 +278,22 @@ async def test_what_is_damaged_is_told_of_the_database_itself(opened: Opened, tm
     database.write_bytes(content[:20_000])
     with pytest.raises(Damaged, match=rf"The database {database} is damaged"):
         read(database, room)
+
+
+@pytest.mark.parametrize("compacted", [0, 2, 5], ids="compacted at {}".format)
+async def test_keys_that_were_compacted_are_counted_whether_anything_was_written_since(
+    opened: Opened, tmp_path: Path, room: Path, compacted: int
+) -> None:
+    store = await opened(f"sqlite://{tmp_path}/data")
+    for key in "abcde":
+        await store.put(f"/registry/a/{key}", b"{}")
+    await store.compact(compacted)
+    await store.close()
+    assert read(tmp_path / "data" / "store.db", room)[0] == 5
+    with closing(sqlite3.connect(tmp_path / "data" / "store.db")) as connection, connection:
+        connection.execute("UPDATE meta SET number = 9 WHERE name = 'live'")
+    with pytest.raises(Damaged, match=f"9 keys were compacted, and it has {compacted}"):
+        read(tmp_path / "data" / "store.db", room)
 
 
 @pytest.mark.parametrize(
@@ -162,3 +334,32 @@ async def test_a_new_database_is_opened_as_any_other(opened: Opened, tmp_path: P
         ("/registry/b/a", b"3", 103),
     ]
     assert (await store.put("/registry/a/a", b"4", expect=101)).mod_revision == 104
+
+
+def test_a_new_database_takes_the_place_of_what_was_there_and_is_on_disk_when_it_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "draft"
+    path.write_bytes(b"left behind")
+    synced: list[bytes] = []
+
+    def fsync(descriptor: int) -> None:
+        assert os.path.samestat(os.fstat(descriptor), path.stat())
+        synced.append(path.read_bytes())
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    new = NewDatabase(path, above=7)
+    new.add([("/registry/a/a", b"1")])
+    new.finish()
+    new.close()
+    assert synced == [path.read_bytes()]
+    log = SqliteLog(path)
+    assert [(each.revision, each.key, each.value) for each in log.read().state.values()] == [(8, "/registry/a/a", b"1")]
+    log.close()
+
+
+def test_a_new_database_that_is_closed_takes_nothing_more(tmp_path: Path) -> None:
+    new = NewDatabase(tmp_path / "draft", above=0)
+    new.close()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        new.add([("/registry/a/a", b"1")])

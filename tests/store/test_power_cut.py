@@ -6,13 +6,14 @@ import random
 import sqlite3
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from power_cut import PowerCut
 
 from etcd.backends import open_store
-from etcd.sqlite import SqliteLog
+from etcd.sqlite import SqliteLog, row
 from etcd.store import Event, Unavailable
 
 POD = "/registry/pods/a/"
@@ -215,3 +216,57 @@ async def test_a_database_on_a_full_disk_can_be_opened_and_read(power, tmp_path)
     power.room = None
     assert (await again.put(POD + "x", b"")).mod_revision == 6
     await again.close()
+
+
+# -- disks that fail
+
+
+def descriptors() -> list[str]:
+    """Return what this process has open, by path."""
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("the system does not say which files a process has open")
+    paths: list[str] = []
+    for each in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # it has been closed meanwhile
+            paths.append(str(each.readlink()))
+    return paths
+
+
+def test_a_disk_that_fails_while_a_database_is_opened_is_no_damage(power, tmp_path):
+    log = SqliteLog(tmp_path / "store.db")
+    power.failing = 1
+    with pytest.raises(Unavailable, match=r"store\.db cannot be used: disk I/O error") as caught:
+        log.read()
+    assert str(tmp_path) in caught.value.reason
+    assert not [path for path in descriptors() if path.startswith(str(tmp_path))]
+    again = SqliteLog(tmp_path / "store.db")
+    assert again.read().events == []
+    again.close()
+
+
+def test_a_new_database_for_which_there_is_no_room_leaves_nothing(power, tmp_path):
+    power.room = 0
+    with pytest.raises(Unavailable, match=r"store\.db cannot be opened: database or disk is full") as caught:
+        SqliteLog(tmp_path / "store.db")
+    assert str(tmp_path) in caught.value.reason
+    assert list(tmp_path.iterdir()) == []
+    assert not [path for path in descriptors() if path.startswith(str(tmp_path))]
+    power.room = None
+    log = SqliteLog(tmp_path / "store.db")
+    log.read()
+    log.close()
+
+
+def test_the_log_begins_again_once_after_a_commit_that_could_not_be_synced(power, tmp_path):
+    log = SqliteLog(tmp_path / "store.db")
+    log.read()
+    power.failing = 1
+    with pytest.raises(Unavailable):
+        log.append([row(1, "/a", 1, b"")])
+    statements: list[str] = []
+    log._connection.set_trace_callback(lambda statement: statements.append(statement.split()[0]))
+    log.append([row(1, "/a", 1, b"")])
+    log.append([row(2, "/b", 2, b"")])
+    log._connection.set_trace_callback(None)
+    assert statements == ["PRAGMA", "INSERT", "INSERT"]
+    log.close()

@@ -129,6 +129,42 @@ def test_each_kind_of_damage_is_named(log, path, damage, words):
     assert "Restore the file from a backup" in str(caught.value)
 
 
+def test_a_database_whose_pages_do_not_fit_together_is_damaged_though_its_rows_can_be_read(log, path):
+    log.append(rows(1, 10))
+    log.close()
+    with path.open("r+b") as file:
+        file.seek(36)  # how many pages are free: https://www.sqlite.org/fileformat2.html#the_database_header
+        file.write((5).to_bytes(4))
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM events").fetchone() == (10,)
+    with pytest.raises(Damaged, match="reelist"):
+        SqliteLog(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE events SET value = 5 WHERE revision = 5",
+        "UPDATE events SET value = x'00' WHERE revision = 5",
+        "DELETE FROM events WHERE revision = 5",
+        "DROP TABLE events",
+    ],
+)
+def test_who_finds_damage_leaves_the_file_to_others(log, path, change):
+    log.append(rows(1, 10))
+    log.close()
+    sql(change)(path)
+    opened = SqliteLog(path)
+    with pytest.raises(Damaged):
+        opened.read()
+    with closing(sqlite3.connect(path, timeout=0)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+
+
+def test_who_finds_a_database_in_use_is_not_kept_waiting(log):
+    assert log._execute("PRAGMA busy_timeout").fetchone() == (0,)
+
+
 def test_rows_that_a_compaction_was_about_to_delete_are_known_in_order_at_the_next_opening(log, path):
     log.append([row(1, "/b", 1, b"1"), row(2, "/a", 2, b"1"), row(3, "/a", 2, b"2"), row(4, "/b", 0, None)])
     log.append([row(5, "/c", 5, b"1"), row(6, "/c", 5, b"2")])
