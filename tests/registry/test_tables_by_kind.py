@@ -1,0 +1,57 @@
+"""The tables by kind: a row for a kind that no release serves would never be used."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from apiserver.api.schema import available_versions
+from apiserver.registry.conversion import CONVERSIONS
+from apiserver.registry.defaults import BESIDE_SPEC, DEFAULTS, VERSION_DEFAULTS
+from apiserver.registry.fields import FIELDS
+from apiserver.registry.strategy import STRATEGIES, SUBRESOURCES
+from apiserver.registry.subresources import VIRTUAL
+from apiserver.registry.unsupported import NOTICES
+from apiserver.registry.validation import VALIDATORS, WARNINGS
+from apiserver.registry.validation.metadata import NAME_RULES
+from apiserver.registry.validation.subresources import PART_VALIDATORS
+from apiserver.release import load_release
+
+ROWS = [row for version in available_versions() for row in load_release(version).rows]
+KINDS = {(row.group, row.kind) for row in ROWS}
+BY_KIND = {
+    "defaults": DEFAULTS,
+    "defaults beside the spec": BESIDE_SPEC,
+    "fields": FIELDS,
+    "names": NAME_RULES,
+    "notices": NOTICES,
+    "strategies": STRATEGIES,
+    "validators": VALIDATORS,
+    "warnings": WARNINGS,
+}
+
+
+WORKLOADS = {("apps.kruise.io", kind) for kind in ("CloneSet", "StatefulSet", "UnitedDeployment")}
+
+
+@pytest.mark.parametrize("table", BY_KIND.values(), ids=BY_KIND)
+def test_rows_are_of_kinds_that_a_release_serves(table: Mapping[tuple[str, str], Any]) -> None:
+    assert table.keys() - KINDS - WORKLOADS == set()
+
+
+def test_every_stored_kind_of_the_newest_release_has_a_strategy() -> None:
+    newest = load_release(available_versions()[-1]).rows
+    assert {(row.group, row.kind) for row in newest if (row.group, row.plural) not in VIRTUAL} <= STRATEGIES.keys()
+
+
+def test_rows_of_versions_are_of_versions_that_a_release_serves() -> None:
+    served = {(row.group, row.version, row.kind) for row in ROWS}
+    assert VERSION_DEFAULTS.keys() - served == set()
+    assert CONVERSIONS.keys() - served == set()
+
+
+def test_rows_of_subresources_are_of_those_that_kinds_have() -> None:
+    served = {(row.group, row.kind, name) for row in ROWS for name in row.subresources}
+    assert SUBRESOURCES.keys() - served == set()
+    assert PART_VALIDATORS.keys() - served == set()
+    assert VIRTUAL.keys() - {(row.group, row.plural) for row in ROWS} == set()
