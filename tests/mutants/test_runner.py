@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 Mutate = Callable[..., Any]
 
 AGE = "def adult(age):\n    return age >= 18\n"
@@ -155,3 +157,31 @@ def test_the_sample_tries_its_sources_with_its_tests_alone(mutate: Mutate) -> No
     ran = mutate(AGE, BOTH_SIDES, "--sample", groups='[sample]\n"planted/code.py" = ["test_code.py"]\n')
     assert set(ran.verdicts.values()) == {"killed"}
     assert len(ran.verdicts) == 3
+
+
+@pytest.mark.parametrize("given", ["test_code.py", "tests/test_cod.py", "tests", "/test_code.py"])
+def test_a_test_file_that_is_not_there_is_an_error_that_says_what_to_give(mutate: Mutate, given: str) -> None:
+    ran = mutate(AGE, BOTH_SIDES, "--tests", "tests/test_code.py", given)
+    assert ran.err == (
+        f"--tests: there is no test file {given}: name files as they are called from the root, such as "
+        "tests/store/test_compaction.py\n"
+    )
+    assert (ran.out, ran.code) == ("", 2)
+
+
+def test_test_files_are_used_instead_of_those_of_the_group(mutate: Mutate) -> None:
+    assert set(mutate(AGE, BOTH_SIDES, "--tests", "./tests/test_code.py").verdicts.values()) == {"killed"}
+
+
+def test_a_table_of_tests_that_is_made_of_what_is_changed_is_run_as_it_is_then(mutate: Mutate) -> None:
+    source = "LONGEST = 3\n\ndef fits(text):\n    return len(text) <= LONGEST\n"
+    tests = (
+        "import pytest\nfrom planted.code import LONGEST, fits\n\n"
+        "@pytest.mark.parametrize('text', ['a', 'a' * LONGEST])\ndef test_it_fits(text):\n    assert fits(text)\n"
+    )
+    at_the_bound = "\ndef test_the_bound():\n    assert not fits('aaaa')\n"
+    name = "LONGEST:number:1"
+    assert mutate(source, tests + at_the_bound).verdicts[name] == "killed"
+    assert mutate(source, tests).verdicts[name] == "survived"
+    changed = tests.replace("fits(text)\n", "fits(text) and text != 'aaaa'\n")
+    assert mutate(source, changed).verdicts[name] == "killed"

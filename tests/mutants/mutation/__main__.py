@@ -63,6 +63,10 @@ def main() -> int:
     if not mutants:
         print("no mutants there: name files or folders of the groups in tests/mutants/groups.toml", file=sys.stderr)
         return 2
+    args.tests = [os.path.normpath(file) for file in args.tests or ()]
+    if absent := _absent(args.tests):
+        print(absent, file=sys.stderr)
+        return 2
     preload()
     report = Report(ROOT, survivors(ROOT), groups(ROOT))
     end = monotonic() + args.seconds if args.seconds else float("inf")
@@ -108,6 +112,15 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=0, help="start no mutants after so many seconds")
     parser.add_argument("--tests", nargs="+", metavar="FILE", help="test files, instead of all of the group")
     return parser
+
+
+def _absent(test_files: Sequence[str]) -> str:
+    """Say that a test file is not there, or return nothing: mutants would seem not covered."""
+    absent = [file for file in test_files if Path(file).is_absolute() or not (ROOT / file).is_file()]
+    if not absent:
+        return ""
+    example = "such as tests/store/test_compaction.py"
+    return f"--tests: there is no test file {absent[0]}: name files as they are called from the root, {example}"
 
 
 def _settle_sample(args: argparse.Namespace) -> None:

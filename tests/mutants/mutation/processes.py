@@ -143,13 +143,14 @@ def end(process: int) -> int:
 
 def judge(process: int, said: Connection, tests: Sequence[Test], limits: Limits) -> Verdict:
     """Follow a fork until it has a verdict or a test takes too long."""
-    by_id = {test.id: test for test in tests}
+    seconds = {test.id: limits.of(test) for test in tests}
+    longest = max(seconds.values(), default=0.0)  # of a test that there is only with the mutant
     current, deadline = "", monotonic() + _IMPORTING
     try:
         while said.poll(max(0.0, deadline - monotonic())):
             word, detail = said.recv()
             if word == START:
-                current, deadline = detail, monotonic() + limits.of(by_id[detail])
+                current, deadline = detail, monotonic() + seconds.get(detail, longest)
             else:
                 return Verdict({PASSED: SURVIVED, FAILED: KILLED, BROKEN: ERROR}.get(word, word), detail)
     except EOFError:

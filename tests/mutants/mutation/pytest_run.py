@@ -82,6 +82,14 @@ def run_items(session: pytest.Session, chosen: Sequence[str], failures: Failures
     send(PASSED, "")
 
 
+def as_collected(collected: Sequence[str], chosen: Sequence[str]) -> list[str]:
+    """Return the tests to run where a change makes tables of tests others: for rows that are gone, the other rows."""
+    there = set(collected)
+    kept = [name for name in chosen if name in there]
+    tables = {name.partition("[")[0] for name in chosen if name not in there}
+    return [*kept, *(name for name in collected if name.partition("[")[0] in tables and name not in kept)]
+
+
 class Chosen:
     """A plug-in for a pytest of its own: runs the chosen tests alone, in their order."""
 
@@ -105,7 +113,8 @@ class Chosen:
         if not is_hooked(self._module):
             self._send(BROKEN, f"{self._module} was imported without the mutant")
             return True
-        run_items(session, self._chosen, self._failures, self._send)
+        names = as_collected([item.nodeid for item in session.items], self._chosen) if self._module else self._chosen
+        run_items(session, names, self._failures, self._send)
         return True
 
 
