@@ -42,11 +42,14 @@ class Ran:
         return dict(lines)
 
 
-@pytest.fixture
-def mutate(tmp_path: Path) -> Callable[..., Ran]:
-    """mutate(source, tests, *arguments, survivors="", groups=""): on a project of one module, `planted.code`."""
+@dataclass(frozen=True)
+class Command:
+    """The command on a project of one module, `planted.code`."""
 
-    def run(source: str, tests: str, *arguments: str, survivors: str = "", groups: str = "") -> Ran:
+    root: Path
+
+    def plant(self, source: str, tests: str, *, survivors: str = "", groups: str = "") -> None:
+        """Write the project."""
         files = {
             "planted/__init__.py": "",
             "planted/code.py": source,
@@ -57,19 +60,36 @@ def mutate(tmp_path: Path) -> Callable[..., Ran]:
             "pytest.ini": "[pytest]\naddopts = --import-mode=importlib\n",
         }
         for name, text in files.items():
-            path = tmp_path / name
+            path = self.root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        environment = {**os.environ, "PYTHONPATH": f"{Path(__file__).parent}{os.pathsep}{tmp_path}"}
-        done = subprocess.run(
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        """Start it there."""
+        return subprocess.Popen(
             [sys.executable, "-m", "mutation", "--jobs", "1", *arguments],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
+            cwd=self.root,
+            env={**os.environ, "PYTHONPATH": f"{Path(__file__).parent}{os.pathsep}{self.root}"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=SECONDS,
-            check=False,
         )
-        return Ran(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """The command, to be started on a project."""
+    return Command(tmp_path)
+
+
+@pytest.fixture
+def mutate(command: Command) -> Callable[..., Ran]:
+    """mutate(source, tests, *arguments, survivors="", groups=""): runs the command to its end."""
+
+    def run(source: str, tests: str, *arguments: str, survivors: str = "", groups: str = "") -> Ran:
+        command.plant(source, tests, survivors=survivors, groups=groups)
+        with command.start(*arguments) as process:
+            out, err = process.communicate(timeout=SECONDS)
+        return Ran(process.returncode, out, err)
 
     return run

@@ -5,13 +5,14 @@ import os
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from time import monotonic
 
 from mutation.config import groups, sample, survivors
 from mutation.coverage_map import CoverageMap, FileCoverage, load
+from mutation.guard import Guard
 from mutation.mutants import Mutant, mutants_of
 from mutation.processes import (
     ERROR,
@@ -20,6 +21,7 @@ from mutation.processes import (
     UNSOUND,
     Job,
     Limits,
+    Slot,
     Verdict,
     judge_recording,
     preload,
@@ -67,11 +69,14 @@ def main() -> int:
     if absent := _absent(args.tests):
         print(absent, file=sys.stderr)
         return 2
+    guard = Guard()
     preload()
     report = Report(ROOT, survivors(ROOT), groups(ROOT))
     end = monotonic() + args.seconds if args.seconds else float("inf")
     for batch, test_files in _batches(args, mutants):
-        _Run(args, report, _coverage(args.tests or test_files, args.jobs), end).all(batch)
+        covered = _coverage(args.tests or test_files, args.jobs, guard)
+        _Run(args, report, covered, end=end, guard=guard).all(batch)
+    guard.close()
     details = report.details()
     print(f"\n{details}\n\n{report.table()}" if details else f"\n{report.table()}")
     if len(report.results) < len(mutants):
@@ -161,31 +166,31 @@ def _chosen(args: argparse.Namespace) -> list[Mutant]:
     return [mutant for mutant in mutants if mutant.id in kept]
 
 
-def _coverage(test_files: Sequence[str], jobs: int) -> CoverageMap:
+def _coverage(test_files: Sequence[str], jobs: int, guard: Guard) -> CoverageMap:
     """Return the coverage of test files, and record what the cache lacks."""
     known: dict[str, FileCoverage | None] = {file: load(ROOT, file) for file in test_files}
     missing = [file for file, coverage in known.items() if coverage is None]
     if missing:
         print(f"recording the coverage of {len(missing)} test files", file=sys.stderr)
         size = min(_CHUNK, -(-len(missing) // jobs))
-        _record([missing[start : start + size] for start in range(0, len(missing), size)], jobs)
+        _record([missing[start : start + size] for start in range(0, len(missing), size)], jobs, guard)
     present = [coverage for file in test_files if (coverage := known[file] or load(ROOT, file))]
     for failed in (name for coverage in present for name in coverage.failed):
         print(f"left out, since it does not pass: {failed}", file=sys.stderr)
     return CoverageMap(present)
 
 
-def _record(chunks: list[list[str]], jobs: int) -> None:
+def _record(chunks: list[list[str]], jobs: int, guard: Guard) -> None:
     running: dict[Connection, tuple[int, list[str]]] = {}
     while chunks or running:
         while chunks and len(running) < jobs:
             chunk = chunks.pop()
-            process, said = record(ROOT, chunk)
+            process, said = record(ROOT, chunk, guard)
             running[said] = process, chunk
         for ready in wait(list(running)):
             assert isinstance(ready, Connection)
             process, chunk = running.pop(ready)
-            verdict = judge_recording(process, ready)
+            verdict = judge_recording(process, ready, guard)
             if verdict.status != SURVIVED:
                 print(f"no coverage of {', '.join(chunk)}: {verdict.by}", file=sys.stderr)
 
@@ -193,19 +198,26 @@ def _record(chunks: list[list[str]], jobs: int) -> None:
 class _Run:
     """Runs the mutants of one group."""
 
-    def __init__(self, args: argparse.Namespace, report: Report, covered: CoverageMap, end: float) -> None:
+    def __init__(
+        self, args: argparse.Namespace, report: Report, covered: CoverageMap, *, end: float, guard: Guard
+    ) -> None:
         self._args = args
         self._report = report
         self._selection = Selection(ROOT, covered, args.budget)
         self._end = end
+        self._guard = guard
         self._busy: dict[Connection, Job] = {}
         self._waiting: deque[Mutant] = deque()
 
     def all(self, mutants: Sequence[Mutant]) -> None:
         test_files = sorted({test.file for mutant in mutants for test in self._selection.covering(mutant)})
+        new = partial(Slot, ROOT, test_files, Limits(self._args.limit), self._guard)
+        processes: list[int] = []
         slots: list[Connection] = []
         for _ in range(min(self._args.jobs, len(mutants))):
-            slots.append(start_slot(ROOT, test_files, Limits(self._args.limit), slots))
+            process, slot = start_slot(new, slots)
+            processes.append(process)
+            slots.append(slot)
         self._waiting = deque(mutants)
         for slot in slots:
             self._next(slot)
@@ -222,9 +234,8 @@ class _Run:
                 self._next(ready)
         for slot in slots:
             slot.close()
-        with suppress(ChildProcessError):  # slots tidy up when their connections are closed
-            while True:
-                os.wait()
+        for process in processes:  # slots tidy up when their connections are closed
+            os.waitpid(process, 0)
 
     def _take(self, job: Job, verdict: Verdict) -> None:
         if verdict.status == UNSOUND:

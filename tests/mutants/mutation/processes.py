@@ -6,7 +6,6 @@ runs in a fork of the slot, which imports everything with the changed module. Bo
 processes, which is killed when the mutant is done.
 """
 
-import ctypes
 import os
 import shutil
 import signal
@@ -25,6 +24,7 @@ from time import monotonic
 import pytest
 
 from mutation.coverage_map import Recorder, Test
+from mutation.guard import Guard, die_with_parent
 from mutation.install import Functions, SwapError, functions_under, hand_down, hook, swap
 from mutation.mutants import Mutant
 from mutation.pytest_run import (
@@ -69,8 +69,6 @@ UNSOUND = "unsound"
 _FRESH = "fresh"
 """A verdict of the fork that has collected the tests: this mutant has to be imported."""
 
-_PR_SET_PDEATHSIG = 1
-
 _IMPORTING = 90.0
 """Seconds that a fork may take until its first test starts."""
 
@@ -112,19 +110,14 @@ def preload() -> None:
             import_module(name)
 
 
-def die_with_parent() -> None:
-    """Have the kernel kill this process when its parent ends, so that a killed command leaves nothing running."""
-    with suppress(OSError, AttributeError):  # Linux has it
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def forked(work: Callable[[Send], None]) -> tuple[int, Connection]:
+def forked(work: Callable[[Send], None], guard: Guard) -> tuple[int, Connection]:
     """Start a fork that leads a group of processes; return its id and what it says."""
     ours, its = Pipe(duplex=False)
     sys.stdout.flush()
     process = os.fork()
     if process == 0:
         os.setsid()
+        guard.watch(os.getpid())
         die_with_parent()
         ours.close()
         quiet()
@@ -134,15 +127,17 @@ def forked(work: Callable[[Send], None]) -> tuple[int, Connection]:
     return process, ours
 
 
-def end(process: int) -> int:
-    """Kill a fork and all that it started; return its exit status."""
+def end(process: int, guard: Guard) -> None:
+    """Kill a fork and all that it started."""
     with suppress(ProcessLookupError):
         os.killpg(process, signal.SIGKILL)
-    return os.waitpid(process, 0)[1]
+    guard.leave(process)
+    os.waitpid(process, 0)
 
 
-def judge(process: int, said: Connection, tests: Sequence[Test], limits: Limits) -> Verdict:
+def judge(fork: tuple[int, Connection], tests: Sequence[Test], limits: Limits, guard: Guard) -> Verdict:
     """Follow a fork until it has a verdict or a test takes too long."""
+    process, said = fork
     seconds = {test.id: limits.of(test) for test in tests}
     longest = max(seconds.values(), default=0.0)  # of a test that there is only with the mutant
     current, deadline = "", monotonic() + _IMPORTING
@@ -156,7 +151,7 @@ def judge(process: int, said: Connection, tests: Sequence[Test], limits: Limits)
     except EOFError:
         return Verdict(ERROR, f"the runner died in {current or 'its beginning'}")
     finally:
-        end(process)
+        end(process, guard)
         said.close()
     return Verdict(TIMEOUT, current)
 
@@ -164,8 +159,9 @@ def judge(process: int, said: Connection, tests: Sequence[Test], limits: Limits)
 class Slot:
     """Runs mutants one after the other; lives in a process of its own."""
 
-    def __init__(self, root: Path, test_files: Sequence[str], limits: Limits) -> None:
+    def __init__(self, root: Path, test_files: Sequence[str], limits: Limits, guard: Guard) -> None:
         """Take the test files of all jobs."""
+        self._guard = guard
         self._root = root
         self._test_files = test_files
         self._limits = limits
@@ -209,7 +205,7 @@ class Slot:
             tests = [test.id for test in job.tests]
             run_fresh("" if job.control else module, tests, self._temp / "run", send)
 
-        verdict = judge(*forked(work), job.tests, self._limits)
+        verdict = judge(forked(work, self._guard), job.tests, self._limits, self._guard)
         if verdict.status == UNCOLLECTED:
             return self._uncollected(job, verdict)
         return verdict
@@ -221,7 +217,7 @@ class Slot:
             code = pytest.main(["--collect-only", *arguments({test.file for test in job.tests}, self._temp / "run")])
             send(PASSED if code == 0 else BROKEN, verdict.by)
 
-        without = judge(*forked(work), (), self._limits)
+        without = judge(forked(work, self._guard), (), self._limits, self._guard)
         return Verdict(KILLED, "importing it") if without.status == SURVIVED else Verdict(ERROR, verdict.by)
 
     def _swapped(self, job: Job) -> Verdict:
@@ -250,14 +246,15 @@ class Slot:
         settle_hypothesis()
         pytest.main(
             arguments(self._test_files, self._temp / "collected"),
-            plugins=[_Server(self._root, jobs, self._limits, self._temp)],
+            plugins=[_Server(self._root, jobs, self._limits, self._temp, self._guard)],
         )
 
 
 class _Server:
     """A plug-in that takes the place of pytest's loop: runs one mutant after the other, each in a fork."""
 
-    def __init__(self, root: Path, jobs: Connection, limits: Limits, temp: Path) -> None:
+    def __init__(self, root: Path, jobs: Connection, limits: Limits, temp: Path, guard: Guard) -> None:
+        self._guard = guard
         self._root = root
         self._jobs = jobs
         self._limits = limits
@@ -271,7 +268,8 @@ class _Server:
         with suppress(EOFError):
             while True:
                 job: Job = self._jobs.recv()
-                self._jobs.send(judge(*forked(partial(self._work, session, job)), job.tests, self._limits))
+                fork = forked(partial(self._work, session, job), self._guard)
+                self._jobs.send(judge(fork, job.tests, self._limits, self._guard))
         return True
 
     def _work(self, session: pytest.Session, job: Job, send: Send) -> None:
@@ -298,17 +296,18 @@ class _Server:
         return True
 
 
-def start_slot(root: Path, test_files: Sequence[str], limits: Limits, others: Sequence[Connection] = ()) -> Connection:
-    """Start a slot; it takes jobs and gives verdicts until the connection is closed."""
+def start_slot(new: Callable[[], Slot], others: Sequence[Connection] = ()) -> tuple[int, Connection]:
+    """Start a slot; return its process, and what takes jobs and gives verdicts until it is closed."""
     ours, its = Pipe()
     sys.stdout.flush()
-    if os.fork() == 0:
+    process = os.fork()
+    if process == 0:
         die_with_parent()
         for each in (ours, *others):
             each.close()
-        leave(lambda *_: None, lambda: _run_slot(Slot(root, test_files, limits), its))
+        leave(lambda *_: None, lambda: _run_slot(new(), its))
     its.close()
-    return ours
+    return process, ours
 
 
 def _run_slot(slot: Slot, jobs: Connection) -> None:
@@ -320,7 +319,7 @@ def _run_slot(slot: Slot, jobs: Connection) -> None:
         slot.close()
 
 
-def record(root: Path, test_files: Sequence[str]) -> tuple[int, Connection]:
+def record(root: Path, test_files: Sequence[str], guard: Guard) -> tuple[int, Connection]:
     """Start a fork that runs test files and puts their coverage into the cache."""
 
     def work(send: Send) -> None:
@@ -331,16 +330,16 @@ def record(root: Path, test_files: Sequence[str]) -> tuple[int, Connection]:
             recorder.save(test_files)
             send(PASSED if code in {0, 1, 5} else BROKEN, f"pytest ended with {code!r}")
 
-    return forked(work)
+    return forked(work, guard)
 
 
-def judge_recording(process: int, said: Connection) -> Verdict:
+def judge_recording(process: int, said: Connection, guard: Guard) -> Verdict:
     """Return what a fork that records coverage came to, once it has said so or died."""
     try:
         word, detail = said.recv()
     except EOFError:
         word, detail = BROKEN, "its process died"
-    end(process)
+    end(process, guard)
     said.close()
     return Verdict(SURVIVED if word == PASSED else ERROR, detail)
 
