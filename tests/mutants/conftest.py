@@ -4,9 +4,10 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,8 +49,10 @@ class Command:
 
     root: Path
 
-    def plant(self, source: str, tests: str, *, survivors: str = "", groups: str = "") -> None:
-        """Write the project."""
+    def plant(
+        self, source: str, tests: str, *, survivors: str = "", groups: str = "", more: Mapping[str, str] | None = None
+    ) -> None:
+        """Write the project, with more files by their paths."""
         files = {
             "planted/__init__.py": "",
             "planted/code.py": source,
@@ -58,6 +61,7 @@ class Command:
             "tests/mutants/survivors.toml": survivors,
             **AS_INSTALLED,
             "pytest.ini": "[pytest]\naddopts = --import-mode=importlib\n",
+            **(more or {}),
         }
         for name, text in files.items():
             path = self.root / name
@@ -84,10 +88,10 @@ def command(tmp_path: Path) -> Command:
 
 @pytest.fixture
 def mutate(command: Command) -> Callable[..., Ran]:
-    """mutate(source, tests, *arguments, survivors="", groups=""): runs the command to its end."""
+    """mutate(source, tests, *arguments, **tables_and_more): runs the command to its end."""
 
-    def run(source: str, tests: str, *arguments: str, survivors: str = "", groups: str = "") -> Ran:
-        command.plant(source, tests, survivors=survivors, groups=groups)
+    def run(source: str, tests: str, *arguments: str, **others: Any) -> Ran:
+        command.plant(source, tests, **others)
         with command.start(*arguments) as process:
             out, err = process.communicate(timeout=SECONDS)
         return Ran(process.returncode, out, err)

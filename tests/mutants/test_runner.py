@@ -97,6 +97,17 @@ def test_a_table_is_tried_by_tests_that_look_at_it_and_run_nothing(mutate: Mutat
     assert (verdicts["TABLE:text:1"], verdicts["TABLE:text:2"]) == ("killed", "killed")
 
 
+def test_what_is_made_at_import_by_other_files_is_tried_by_tests_that_import_it_from_a_package(mutate: Mutate) -> None:
+    source = "from planted.making import within\n\nSMALL = within(5)\n\ndef other():\n    return 1\n"
+    more = {
+        "planted/making.py": "def within(most):\n    return lambda n: n <= most\n",
+        "planted/__init__.py": "from planted.code import SMALL, other\n",
+        "tests/test_other.py": "import planted\n\ndef test_other():\n    assert planted.other() == 1\n",
+    }
+    tests = "import planted\n\ndef test_small():\n    assert planted.SMALL(5) and not planted.SMALL(6)\n"
+    assert mutate(source, tests, "planted/code.py", more=more).verdicts["SMALL:number:1"] == "killed"
+
+
 def test_a_module_that_cannot_be_imported_any_more_is_a_kill(mutate: Mutate) -> None:
     source = "TABLE = {'a': 1}\nFIRST = TABLE['a']\n"
     tests = "from planted import code\n\ndef test_first():\n    assert code.FIRST == 1\n"

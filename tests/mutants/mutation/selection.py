@@ -67,8 +67,10 @@ class Selection:
         return list({test.id: test for test in tests}.values())
 
     def _importing(self, file: str) -> list[Test]:
-        """Return the tests of files that import a file themselves: they may look at its tables and run nothing."""
-        files = set(importers(self._root).get(module_of(file), ()))
+        """Return the tests of files that import a file, or another one that does: they may run nothing of it."""
+        by_module = importers(self._root)
+        direct = by_module.get(module_of(file), ())
+        files = {*direct, *(test for each in direct for test in by_module.get(module_of(each), ()))}
         return [test for test in self._covered.tests.values() if test.file in files]
 
 
