@@ -201,6 +201,17 @@ def test_a_balancers_address_is_virtual(defaulted):
         ),
         (
             "networking.k8s.io",
+            "NetworkPolicy",
+            {"spec": {"ingress": [{"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53}]}, {}]}},
+            {
+                "spec": {
+                    "ingress": [{"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]}, {}],
+                    "policyTypes": ["Ingress"],
+                }
+            },
+        ),
+        (
+            "networking.k8s.io",
             "IngressClass",
             {"spec": {"parameters": {"scope": None}}},
             {"spec": {"parameters": {"scope": "Cluster"}}},

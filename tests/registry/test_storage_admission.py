@@ -80,6 +80,8 @@ async def test_the_default_is_what_it_is_now_and_of_several_the_newest(admit, pu
     assert await chosen() == "new"
     await store.delete(CLASSES + "new")
     assert await chosen() == "old"
+    await put("both", {MARK: "true", OLD_MARK: "true"}, created="2027-03-01T00:00:00Z")
+    assert await chosen() == "both"
 
 
 @pytest.mark.parametrize(

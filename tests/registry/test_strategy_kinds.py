@@ -51,6 +51,22 @@ def test_a_claims_source_and_reference_agree(created, given: Obj, expected: Obj)
     assert created("", "PersistentVolumeClaim", {"spec": given})["spec"] == expected
 
 
+@pytest.mark.parametrize(
+    ("old", "given", "expected"),
+    [
+        ({}, {"dataSource": POPULATOR}, {}),
+        ({"dataSource": POPULATOR}, {"dataSource": POPULATOR}, {"dataSource": POPULATOR, "dataSourceRef": POPULATOR}),
+        (
+            {"dataSourceRef": POPULATOR},
+            {"dataSource": POPULATOR},
+            {"dataSource": POPULATOR, "dataSourceRef": POPULATOR},
+        ),
+    ],
+)
+def test_a_source_that_a_claim_has_already_is_kept(updated, old: Obj, given: Obj, expected: Obj):
+    assert updated("", "PersistentVolumeClaim", {"spec": given}, {"spec": old})["spec"] == expected
+
+
 def test_an_account_keeps_the_names_of_its_secrets(created):
     assert created("", "ServiceAccount", {"secrets": [{"name": "s", "uid": "u"}]})["secrets"] == [{"name": "s"}]
 

@@ -31,6 +31,44 @@ async def test_a_review_may_carry_no_metadata(client):
     assert answer["message"].endswith("must be empty")
 
 
+LOCAL = f"POST {ACCESS.replace('/v1', '/v1/namespaces/default')}/localsubjectaccessreviews"
+HERE = {"user": "jane", "resourceAttributes": {"verb": "get", "namespace": "default"}}
+
+
+async def test_a_local_review_is_of_its_namespace(client):
+    review = await client.do(LOCAL, {"spec": HERE})
+    assert (review["metadata"]["namespace"], review["status"]) == ("default", {"allowed": True})
+
+
+@pytest.mark.parametrize(
+    ("body", "path", "why"),
+    [
+        (
+            {"spec": {**HERE, "resourceAttributes": {}}},
+            "spec.resourceAttributes.namespace",
+            "must match metadata.namespace",
+        ),
+        (
+            {"spec": {**HERE, "resourceAttributes": {"namespace": "other"}}},
+            "spec.resourceAttributes.namespace",
+            "must match metadata.namespace",
+        ),
+        ({"spec": {**HERE, "user": ""}}, "spec.user", "at least one of user or group must be specified"),
+        (
+            {"spec": {"user": "jane", "nonResourceAttributes": {"path": "/"}}},
+            "spec.nonResourceAttributes",
+            "disallowed on this kind of request",
+        ),
+        ({"metadata": {"labels": {"a": "b"}}, "spec": HERE}, "metadata", "must be empty except for namespace"),
+    ],
+)
+async def test_a_local_review_is_refused(client, body, path, why):
+    status, answer = await client.ask(LOCAL, body)
+    (cause,) = answer["details"]["causes"]
+    assert (status, cause["field"]) == (422, path)
+    assert cause["message"].endswith(why)
+
+
 @pytest.mark.parametrize(
     ("request_line", "code"),
     [
