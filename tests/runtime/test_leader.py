@@ -124,6 +124,14 @@ async def test_a_leader_is_safe_until_its_last_renewal_is_as_old_as_the_deadline
     assert not one.is_safe()
 
 
+async def test_who_released_its_lease_is_not_safe_for_a_moment(candidate):
+    one = candidate("one")
+    await one.acquire()
+    assert one.is_safe()
+    await one.release()
+    assert not one.is_safe()
+
+
 async def test_a_released_lease_is_free_at_once(candidate, lease):
     one, two = candidate("one"), candidate("two")
     await one.acquire()
@@ -228,20 +236,35 @@ async def test_a_server_that_does_not_answer_keeps_nobody_from_ending(serve, can
         await one.release()
 
 
-@pytest.mark.looptime
-async def test_a_try_without_an_answer_ends_after_half_the_time_to_renew():
-    """So that within that time there is another one."""
+class SilentClient(Client):
+    """Of a server that never answers."""
 
-    class SilentClient(Client):
-        async def perform(self, *_):
-            await asyncio.Event().wait()
+    async def perform(self, *_):
+        await asyncio.Event().wait()
 
+
+@pytest.fixture
+def unanswered():
+    """An elector whose server never answers, on the clock of the loop."""
     clock = Clock()
     silent = SilentClient(Access("http://127.0.0.1:1"), clock)
-    one = Elector(silent, Recorder(silent, clock), clock, lease=KEY, name="one")
+    return Elector(silent, Recorder(silent, clock), clock, lease=KEY, name="one")
+
+
+@pytest.mark.looptime
+async def test_a_try_without_an_answer_ends_after_half_the_time_to_renew(unanswered):
+    """So that within that time there is another one."""
     began = asyncio.get_running_loop().time()
-    assert not await one._try()
+    assert not await unanswered._try()
     assert asyncio.get_running_loop().time() - began == pytest.approx(5)
+
+
+@pytest.mark.looptime
+async def test_a_release_without_an_answer_ends_after_two_seconds(unanswered):
+    unanswered._note({"spec": {"holderIdentity": "one"}})
+    began = asyncio.get_running_loop().time()
+    await unanswered.release()
+    assert asyncio.get_running_loop().time() - began == pytest.approx(2)
 
 
 def test_no_two_processes_have_one_name():

@@ -313,6 +313,23 @@ async def test_a_list_that_is_refused_is_asked_for_again_later(stub, following, 
     assert len(hasty.slept) == 2
 
 
+@pytest.mark.parametrize("metadata_only", [True, False])
+async def test_where_metadata_is_enough_it_is_all_that_is_asked_for(stub, following, hasty, metadata_only):
+    asked = []
+
+    async def handle(request):
+        asked.append("PartialObjectMetadata" in request.headers["Accept"])
+        if "sendInitialEvents" in request.query:
+            return web.Response(status=400)
+        if "watch" in request.query:
+            return await streamed(request)
+        return web.json_response({"metadata": {"resourceVersion": "5"}, "items": []})
+
+    async with stub(handle, hasty) as client, following(client, clock=hasty, metadata_only=metadata_only) as seen:
+        await seen.attached()
+    assert asked == [metadata_only] * 3
+
+
 # -- what is asked, and what is said of it
 
 
