@@ -48,22 +48,17 @@ class Asked(NamedTuple):
 
     Attributes:
         request: what aiohttp read.
-        route: what its path means.
+        target: what it is about, as its path says.
         query: its parameters.
         user: who sent it.
         audit_id: under which it is answered.
     """
 
     request: web.BaseRequest
-    route: Route
+    target: Target
     query: Parameters
     user: User
     audit_id: str
-
-    @property
-    def target(self) -> Target:
-        """What it is about."""
-        return self.route.target
 
     @property
     def agent(self) -> str:
@@ -79,7 +74,7 @@ class Asked(NamedTuple):
         accept = self.request.headers.get("Accept", "")
         if accept == JSON or not accept:  # as most clients say
             return PLAIN
-        target = self.route.target
+        target = self.target
         if target.resource.custom:
             form = answer_form(accept)
         elif target.name or self.request.method != "GET":

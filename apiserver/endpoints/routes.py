@@ -1,7 +1,7 @@
 """Paths: one split, one look into the table of resources, and what a path means is bound (apiserver's RequestInfo)."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from apiserver.api import errors
@@ -10,14 +10,9 @@ from apiserver.registry.options import Target
 
 NAMESPACE_PARTS = frozenset(("status", "finalize"))
 """What may follow /namespaces/NAME and is a subresource of it, not a resource in it."""
-CACHE = 8192
-"""How many paths are remembered."""
-LONGEST = 512
-"""How long a path may be to be worth its memory; those of objects whose names are not made up are shorter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """What a resource path means.
 
     Attributes:
@@ -40,15 +35,10 @@ def well_escaped(path: str) -> bool:
 
 
 class Router:
-    """Paths → routes, remembered until the table changes."""
+    """Paths → routes."""
 
     def __init__(self, table: ResourceTable) -> None:
         self._table = table
-        self._known: dict[str, Route | None] = {}
-
-    def invalidate(self) -> None:
-        """Forget what paths mean; called when a row comes or goes."""
-        self._known.clear()
 
     def route(self, path: str) -> Route | None:
         """What the raw (still escaped) path means; None where it names no resource that is served.
@@ -56,18 +46,6 @@ class Router:
         Raises:
             ApiError: 400 for a name that no object can have.
         """
-        try:
-            return self._known[path]
-        except KeyError:
-            pass
-        found = self._resolve(path)
-        if len(path) <= LONGEST:
-            if len(self._known) >= CACHE:
-                self._known.clear()
-            self._known[path] = found
-        return found
-
-    def _resolve(self, path: str) -> Route | None:
         parts = unquote(path.removeprefix("/").removesuffix("/")).split("/")
         match parts:
             case ["api", version, *rest]:

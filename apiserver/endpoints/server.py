@@ -4,13 +4,14 @@ import logging
 import time
 from dataclasses import dataclass
 from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from aiohttp import web
 
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.parameters import Parameters
+from apiserver.api.resources import Resource
 from apiserver.api.user import User
 from apiserver.auth.authentication import Authentication
 from apiserver.auth.authorization import Authorizer, Request, is_anonymous, is_public
@@ -22,7 +23,7 @@ from apiserver.endpoints.negotiation import answer_form, routed_form
 from apiserver.endpoints.pages import BAD_REQUEST, Page, Pages
 from apiserver.endpoints.params import NO_QUERY, is_dry_run, parse_query
 from apiserver.endpoints.responses import compressed, is_pretty, response, shaped, status_response, warn_first
-from apiserver.endpoints.routes import CACHE, LONGEST, Route, Router, well_escaped
+from apiserver.endpoints.routes import Router, well_escaped
 from apiserver.endpoints.watch import Watches
 from apiserver.metrics import Labels, Metrics
 from apiserver.registry.clock import Ids
@@ -37,8 +38,16 @@ READS = frozenset(("GET", "HEAD"))
 METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
 KNOWN = METHODS | READS
 """Methods that the metrics call by their names."""
+CACHE = 8192
+"""How many entries each of Dispatch's tables may have."""
+LONGEST = 512
+"""How long a path may be to be worth its memory; those of objects whose names are not made up are shorter."""
 REPORTED = {"create": "POST", "update": "PUT"}
 """What metrics call verbs that they do not call by their names (metrics.CanonicalVerb)."""
+
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +72,55 @@ class Outcome:
 
 
 class Bound(NamedTuple):
-    """What a method on a path means: the route, the action, and how the metrics call it."""
+    """What a method on a path means: what it is about, the action, and how the metrics call it.
 
-    route: Route
+    Attributes:
+        watch: the path has the deprecated prefix /watch/.
+    """
+
+    target: Target
+    action: Action
+    labels: Labels
+    watch: bool = False
+
+
+class Template(NamedTuple):
+    """What a method means for any object of a collection, or for one subresource of any of them."""
+
+    resource: Resource
+    namespace: str
+    subresource: str
     action: Action
     labels: Labels
 
+    def bound(self, name: str) -> Bound:
+        """Return what the method means for the object of that name."""
+        resource, namespace, subresource, action, labels = self
+        return Bound(Target(resource, namespace, name, subresource), action, labels)
+
 
 class Dispatch:
-    """(method, path) → what is to be done, remembered until the table of resources changes."""
+    """(method, path) → what is to be done, remembered until the table of resources changes.
+
+    All objects of a collection share one entry, whatever their names:
+
+        GET    /api/v1/namespaces/default/pods             one of _collections
+        GET    /api/v1/namespaces/default/pods/a           the entry of GET, /api/v1/namespaces/default/pods in _objects
+        GET    /api/v1/namespaces/default/pods/b           the same
+        PATCH  /api/v1/namespaces/default/pods/a/status    that of PATCH, /api/v1/namespaces/default/pods, status
+    """
 
     def __init__(self, router: Router) -> None:
         self._router = router
-        self._known: dict[tuple[str, str], Bound] = {}
+        self._collections: dict[tuple[str, str], Bound] = {}
+        self._objects: dict[tuple[str, str], Template] = {}
+        self._subresources: dict[tuple[str, str, str], Template] = {}
 
     def invalidate(self) -> None:
         """Forget what paths mean; called when a row comes or goes."""
-        self._router.invalidate()
-        self._known.clear()
+        self._collections.clear()
+        self._objects.clear()
+        self._subresources.clear()
 
     def bound(self, method: str, path: str) -> Bound | None:
         """What the method does to the raw path; None where that names no resource.
@@ -88,8 +128,18 @@ class Dispatch:
         Raises:
             ApiError: 400, 405.
         """
-        found = self._known.get((method, path))
-        return found or self._bind(method, path)
+        prefix, _, last = path.rpartition("/")
+        template = self._objects.get((method, prefix))
+        if template is not None and _is_plain_name(last):
+            return template.bound(last)
+        found = self._collections.get((method, path))
+        if found is not None:
+            return found
+        prefix, _, name = prefix.rpartition("/")
+        template = self._subresources.get((method, prefix, last))
+        if template is not None and _is_plain_name(name):
+            return template.bound(name)
+        return self._bind(method, path)
 
     def _bind(self, method: str, path: str) -> Bound | None:
         route = self._router.route(path)
@@ -104,12 +154,38 @@ class Dispatch:
             raise errors.method_not_allowed()
         else:
             action = action_of(method, route.target)
-        bound = Bound(route, action, _labels(action.verb, route.target))
-        if len(path) <= LONGEST:
-            if len(self._known) >= CACHE:
-                self._known.clear()
-            self._known[method, path] = bound
+        bound = Bound(route.target, action, _labels(action.verb, route.target), route.watch)
+        if not route.watch and not route.rest and len(path) <= LONGEST:
+            self._remember(method, path, bound)
         return bound
+
+    def _remember(self, method: str, path: str, bound: Bound) -> None:
+        """Keep what the path means, without the name of the object; a path with escapes or odd slashes is not kept."""
+        resource, namespace, name, subresource = bound.target
+        if not name:
+            _keep(self._collections, (method, path), bound)
+            return
+        template = Template(resource, namespace, subresource, bound.action, bound.labels)
+        end = f"/{name}/{subresource}" if subresource else f"/{name}"
+        if not _is_plain_name(name) or not path.endswith(end):
+            return
+        prefix = path.removesuffix(end)
+        if subresource:
+            _keep(self._subresources, (method, prefix, subresource), template)
+        else:
+            _keep(self._objects, (method, prefix), template)
+
+
+def _is_plain_name(segment: str) -> bool:
+    """Return whether a segment of a raw path is the name of an object as it stands: no escapes, more than dots."""
+    return "%" not in segment and segment.strip(".") != ""
+
+
+def _keep(table: dict[K, V], key: K, value: V) -> None:
+    """Add an entry to a table, which starts over when it is full."""
+    if len(table) >= CACHE:
+        table.clear()
+    table[key] = value
 
 
 class AuditIds:
@@ -207,16 +283,16 @@ class Server:
         if bound is None:
             page = self._page(request, path, query, user=user, audit_id=audit_id)
             return await compressed(page, headers.get("Accept-Encoding", ""))
-        route, action, labels = bound
-        asked = Asked(request, route, query, user, audit_id)
-        watched = route.watch or (query and action.verb == "list" and query.is_true("watch"))
+        target, action, labels, watch = bound
+        asked = Asked(request, target, query, user, audit_id)
+        watched = watch or (query and action.verb == "list" and query.is_true("watch"))
         self._authorize(asked, "watch" if watched else action.verb, path)
-        if route.target.resource.custom:
-            self._customs.check_resolved(route.target.resource)
+        if target.resource.custom:
+            self._customs.check_resolved(target.resource)
         if watched:
             return await self._watched(asked, outcome)
         outcome.labels = labels._replace(dry_run=_dry_run(query)) if "dryRun" in query else labels
-        if route.target.subresource in CONNECTIONS:
+        if target.subresource in CONNECTIONS:
             return await action.handle(self._handlers, asked)
         return await self._limited(asked, action, outcome)
 
@@ -318,9 +394,9 @@ class Server:
 
 
 def _is_long_running(bound: Bound, query: Parameters) -> bool:
-    if bound.route.target.subresource in CONNECTIONS:
+    if bound.target.subresource in CONNECTIONS:
         return True
-    return bound.route.watch or (bound.action.verb == "list" and query.is_true("watch"))
+    return bound.watch or (bound.action.verb == "list" and query.is_true("watch"))
 
 
 def _sent(page: Page, audit_id: str) -> Answer:

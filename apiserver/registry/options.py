@@ -8,8 +8,7 @@ from apiserver.api.selectors import FieldSelector, LabelSelector
 from apiserver.api.user import User
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """What a request is about: a resource, and in it a namespace, a name and a subresource, each "" where not named."""
 
     resource: Resource

@@ -1,7 +1,5 @@
 """Binding: a pod gets its node, by pods/NAME/binding or by the collection of bindings (core/pod/storage)."""
 
-from dataclasses import replace
-
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
@@ -73,7 +71,7 @@ async def assign(registry: Registry, pod: Target, wanted: Obj, options: WriteOpt
         spec = old["spec"] | {"nodeName": node}
         return old | {"metadata": meta, "spec": spec, "status": with_condition(old.get("status") or {}, scheduled)}
 
-    await rewrite(registry, replace(pod, subresource="binding"), change, options)
+    await rewrite(registry, pod._replace(subresource="binding"), change, options)
 
 
 def _check_uid(pod: Target, wanted: Obj, old: Obj) -> None:

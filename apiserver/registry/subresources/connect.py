@@ -136,7 +136,7 @@ def _without_port(call: Call) -> Call:
     kind = call.target.resource.singular
     if len(parts) > 3 or (len(parts) == 3 and parts[0] not in ("", "http", "https")):
         raise errors.bad_request(f'invalid {kind} request "{call.target.name}"')
-    return replace(call, target=replace(call.target, name=parts[1 if len(parts) == 3 else 0]))
+    return replace(call, target=call.target._replace(name=parts[1 if len(parts) == 3 else 0]))
 
 
 def _since(query: Parameters) -> str | None:

@@ -103,7 +103,7 @@ def _pinned(options: DeleteOptions, pod: Obj) -> DeleteOptions:
 
 async def _delete(call: Call, options: DeleteOptions) -> None:
     """Delete the pod, after noting in it why."""
-    pod, now = replace(call.target, subresource=""), call.registry.timestamps.now()
+    pod, now = call.target._replace(subresource=""), call.registry.timestamps.now()
     noted = {
         "type": "DisruptionTarget",
         "status": "True",

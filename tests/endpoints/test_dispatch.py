@@ -1,0 +1,142 @@
+"""What a method on a path means does not depend on the paths that were asked for before, and names take no memory."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from apiserver.api.errors import ApiError
+from apiserver.api.resources import Resource, ResourceTable, Subresource
+from apiserver.endpoints.routes import Route, Router
+from apiserver.endpoints.server import CACHE, Dispatch
+from apiserver.release import load_release
+
+PODS = "/api/v1/namespaces/default/pods"
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "BREW")
+PREFIXES = (
+    "/api/v1",
+    "/api/v1/watch",
+    "/api/v1/nodes",
+    "/api/v1/pods",
+    "/api/v1/namespaces",
+    "/api/v1/namespaces/a",
+    "/api/v1/namespaces/a/pods",
+    "/api/v1/namespaces/a%2Fpods",
+    "/api/v1/namespaces/a/pods/x",
+    "/api/v1/namespaces/a/pods/x%2Fstatus",
+    "/api/v1/namespaces/a/pods/x/proxy",
+    "/api/v1/namespaces/a/namespaces",
+    "/api/v1/watch/namespaces/a/pods",
+    "/apis/apps/v1/namespaces/a/deployments",
+    "/apis/apps/v1/namespaces/a/deployments/web",
+    "/apis/example.com/v1/namespaces/a/widgets",
+    "/apis/example.com/v1/namespaces/a/widgets/x",
+    "/apis/example.com/v1/widgets",
+    "//api/v1/namespaces/a/pods",
+    "/readyz",
+)
+ENDS = ("", "/", *(f"/{last}" for last in ("a", "b", "..", ".", "...", "%61", "a%2Fstatus", "%25", "pods", "watch")))
+BELOW = (
+    "",
+    "/",
+    "/status",
+    "/finalize",
+    "/scale",
+    "/log",
+    "/proxy",
+    "/proxy/a/proxy",
+    "/proxy/b/proxy",
+    "/%73tatus",
+    "/nothing",
+)
+PATHS = [prefix + end + below for prefix, end, below in itertools.product(PREFIXES, ENDS, BELOW)]
+
+
+@pytest.fixture(scope="module")
+def table() -> ResourceTable:
+    """All rows of the newest release, and one of a definition."""
+    status = Subresource("status", ("get", "patch", "update"), "Widget", "example.com", "v1")
+    widgets = Resource(
+        group="example.com",
+        version="v1",
+        kind="Widget",
+        plural="widgets",
+        singular="widget",
+        namespaced=True,
+        definition="",
+        storage_group="example.com",
+        storage_version="v1",
+        storage_prefix="example.com/widgets",
+        custom=True,
+        subresources={"status": status},
+    )
+    return ResourceTable([*load_release("1.37").rows, widgets])
+
+
+class CountingRouter(Router):
+    """A router that counts the paths that it splits."""
+
+    splits = 0
+
+    def route(self, path: str) -> Route | None:
+        self.splits += 1
+        return super().route(path)
+
+
+def meaning(dispatch: Dispatch, method: str, path: str) -> Any:
+    """Return what a method on a path means, or how it is refused."""
+    try:
+        bound = dispatch.bound(method, path)
+    except ApiError as error:
+        return error.code, error.message
+    return bound and (bound.target, bound.action.verb, bound.labels, bound.watch)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_a_path_means_does_not_depend_on_the_paths_before_it(table: ResourceTable, method: str) -> None:
+    used = Dispatch(Router(table))
+    for path in (*PATHS, *reversed(PATHS)):
+        assert meaning(used, method, path) == meaning(Dispatch(Router(table)), method, path), path
+
+
+@pytest.mark.parametrize(("method", "below"), [("GET", ""), ("DELETE", ""), ("PATCH", "/status"), ("POST", "/binding")])
+def test_a_path_is_split_once_for_all_names_in_a_collection(table: ResourceTable, method: str, below: str) -> None:
+    router = CountingRouter(table)
+    dispatch = Dispatch(router)
+    for number in range(2 * CACHE):
+        bound = dispatch.bound(method, f"{PODS}/p{number}{below}")
+        assert bound is not None
+        assert bound.target.name == f"p{number}"
+    assert router.splits == 1
+
+
+def test_names_do_not_push_collections_out(table: ResourceTable) -> None:
+    router = CountingRouter(table)
+    dispatch = Dispatch(router)
+    dispatch.bound("POST", PODS)
+    for number in range(2 * CACHE):
+        dispatch.bound("PATCH", f"{PODS}/p{number}/status")
+    before = router.splits
+    dispatch.bound("POST", PODS)
+    assert router.splits == before
+
+
+@pytest.mark.parametrize("below", ["", "/a", "/a/status"])
+def test_a_server_with_many_namespaces_keeps_so_many_of_them_and_no_more(table: ResourceTable, below: str) -> None:
+    dispatch = Dispatch(Router(table))
+    for number in range(CACHE + 1):
+        assert dispatch.bound("GET", f"/api/v1/namespaces/n{number}/pods{below}") is not None
+    for entries in (dispatch._collections, dispatch._objects, dispatch._subresources):
+        assert len(entries) <= CACHE
+
+
+def test_a_path_of_a_row_that_is_gone_leads_nowhere(table: ResourceTable) -> None:
+    rows = ResourceTable(table)
+    dispatch = Dispatch(Router(rows))
+    paths = [f"/apis/example.com/v1/namespaces/a/widgets{below}" for below in ("", "/a", "/a/status")]
+    assert all(dispatch.bound("GET", path) for path in paths)
+    gone = rows.find("example.com", "v1", "widgets")
+    assert gone is not None
+    rows.remove(gone)
+    dispatch.invalidate()
+    assert not any(dispatch.bound("GET", path) for path in paths)
