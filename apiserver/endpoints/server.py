@@ -38,8 +38,10 @@ READS = frozenset(("GET", "HEAD"))
 METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
 KNOWN = METHODS | READS
 """Methods that the metrics call by their names."""
-CACHE = 8192
-"""How many entries each of Dispatch's tables may have."""
+RECENT = 1024
+"""How many paths are remembered."""
+TEMPLATES = 8192
+"""How many templates are remembered: one for each method on the objects, or on one subresource, of a collection."""
 LONGEST = 512
 """How long a path may be to be worth its memory; those of objects whose names are not made up are shorter."""
 REPORTED = {"create": "POST", "update": "PUT"}
@@ -93,34 +95,26 @@ class Template(NamedTuple):
     action: Action
     labels: Labels
 
-    def bound(self, name: str) -> Bound:
-        """Return what the method means for the object of that name."""
-        resource, namespace, subresource, action, labels = self
-        return Bound(Target(resource, namespace, name, subresource), action, labels)
-
 
 class Dispatch:
     """(method, path) → what is to be done, remembered until the table of resources changes.
 
-    All objects of a collection share one entry, whatever their names:
+    Paths that come again are remembered as they are. The others share one template for all names in a collection:
 
-        GET    /api/v1/namespaces/default/pods             one of _collections
-        GET    /api/v1/namespaces/default/pods/a           the entry of GET, /api/v1/namespaces/default/pods in _objects
+        GET    /api/v1/namespaces/default/pods/a           the template of GET, /api/v1/namespaces/default/pods
         GET    /api/v1/namespaces/default/pods/b           the same
         PATCH  /api/v1/namespaces/default/pods/a/status    that of PATCH, /api/v1/namespaces/default/pods, status
     """
 
     def __init__(self, router: Router) -> None:
         self._router = router
-        self._collections: dict[tuple[str, str], Bound] = {}
-        self._objects: dict[tuple[str, str], Template] = {}
-        self._subresources: dict[tuple[str, str, str], Template] = {}
+        self._recent: dict[tuple[str, str], Bound] = {}
+        self._templates: dict[tuple[str, str, str], Template] = {}
 
     def invalidate(self) -> None:
         """Forget what paths mean; called when a row comes or goes."""
-        self._collections.clear()
-        self._objects.clear()
-        self._subresources.clear()
+        self._recent.clear()
+        self._templates.clear()
 
     def bound(self, method: str, path: str) -> Bound | None:
         """What the method does to the raw path; None where that names no resource.
@@ -128,24 +122,32 @@ class Dispatch:
         Raises:
             ApiError: 400, 405.
         """
-        prefix, _, last = path.rpartition("/")
-        template = self._objects.get((method, prefix))
-        if template is not None and _is_plain_name(last):
-            return template.bound(last)
-        found = self._collections.get((method, path))
+        found = self._recent.get((method, path))
         if found is not None:
             return found
-        prefix, _, name = prefix.rpartition("/")
-        template = self._subresources.get((method, prefix, last))
-        if template is not None and _is_plain_name(name):
-            return template.bound(name)
-        return self._bind(method, path)
+        found = self._from_template(method, path) or self._bind(method, path)
+        if found is not None and len(path) <= LONGEST:
+            _keep(self._recent, (method, path), found, limit=RECENT)
+        return found
+
+    def _from_template(self, method: str, path: str) -> Bound | None:
+        prefix, _, name = path.rpartition("/")
+        template = self._templates.get((method, prefix, ""))
+        if template is None:
+            below = name
+            prefix, _, name = prefix.rpartition("/")
+            template = self._templates.get((method, prefix, below))
+        if template is None or not _is_plain_name(name):
+            return None
+        resource, namespace, subresource, action, labels = template
+        return Bound(Target(resource, namespace, name, subresource), action, labels)
 
     def _bind(self, method: str, path: str) -> Bound | None:
         route = self._router.route(path)
         if route is None:
             return None
-        if route.target.resource.custom:
+        target = route.target
+        if target.resource.custom:
             custom = custom_action_of(method, route)
             if custom is None:
                 return None
@@ -153,27 +155,19 @@ class Dispatch:
         elif method not in METHODS or (route.watch and method != "GET"):
             raise errors.method_not_allowed()
         else:
-            action = action_of(method, route.target)
-        bound = Bound(route.target, action, _labels(action.verb, route.target), route.watch)
+            action = action_of(method, target)
+        bound = Bound(target, action, _labels(action.verb, target), route.watch)
         if not route.watch and not route.rest and len(path) <= LONGEST:
-            self._remember(method, path, bound)
+            self._keep_template(method, path, bound)
         return bound
 
-    def _remember(self, method: str, path: str, bound: Bound) -> None:
-        """Keep what the path means, without the name of the object; a path with escapes or odd slashes is not kept."""
+    def _keep_template(self, method: str, path: str, bound: Bound) -> None:
+        """Keep what the path means for all names, unless it has escapes or odd slashes."""
         resource, namespace, name, subresource = bound.target
-        if not name:
-            _keep(self._collections, (method, path), bound)
-            return
-        template = Template(resource, namespace, subresource, bound.action, bound.labels)
         end = f"/{name}/{subresource}" if subresource else f"/{name}"
-        if not _is_plain_name(name) or not path.endswith(end):
-            return
-        prefix = path.removesuffix(end)
-        if subresource:
-            _keep(self._subresources, (method, prefix, subresource), template)
-        else:
-            _keep(self._objects, (method, prefix), template)
+        if _is_plain_name(name) and path.endswith(end):
+            template = Template(resource, namespace, subresource, bound.action, bound.labels)
+            _keep(self._templates, (method, path.removesuffix(end), subresource), template, limit=TEMPLATES)
 
 
 def _is_plain_name(segment: str) -> bool:
@@ -181,9 +175,9 @@ def _is_plain_name(segment: str) -> bool:
     return "%" not in segment and segment.strip(".") != ""
 
 
-def _keep(table: dict[K, V], key: K, value: V) -> None:
+def _keep(table: dict[K, V], key: K, value: V, *, limit: int) -> None:
     """Add an entry to a table, which starts over when it is full."""
-    if len(table) >= CACHE:
+    if len(table) >= limit:
         table.clear()
     table[key] = value
 

@@ -8,7 +8,7 @@ import pytest
 from apiserver.api.errors import ApiError
 from apiserver.api.resources import Resource, ResourceTable, Subresource
 from apiserver.endpoints.routes import Route, Router
-from apiserver.endpoints.server import CACHE, Dispatch
+from apiserver.endpoints.server import LONGEST, RECENT, TEMPLATES, Dispatch
 from apiserver.release import load_release
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -103,31 +103,35 @@ def test_what_a_path_means_does_not_depend_on_the_paths_before_it(table: Resourc
 def test_a_path_is_split_once_for_all_names_in_a_collection(table: ResourceTable, method: str, below: str) -> None:
     router = CountingRouter(table)
     dispatch = Dispatch(router)
-    for number in range(2 * CACHE):
+    for number in range(2 * RECENT):
         bound = dispatch.bound(method, f"{PODS}/p{number}{below}")
         assert bound is not None
         assert bound.target.name == f"p{number}"
     assert router.splits == 1
 
 
-def test_names_do_not_push_collections_out(table: ResourceTable) -> None:
+@pytest.mark.parametrize("below", ["", "/a", "/a/status"])
+def test_a_path_that_comes_again_is_not_split_again(table: ResourceTable, below: str) -> None:
     router = CountingRouter(table)
     dispatch = Dispatch(router)
-    dispatch.bound("POST", PODS)
-    for number in range(2 * CACHE):
-        dispatch.bound("PATCH", f"{PODS}/p{number}/status")
-    before = router.splits
-    dispatch.bound("POST", PODS)
-    assert router.splits == before
+    assert dispatch.bound("GET", f"{PODS}{below}") is dispatch.bound("GET", f"{PODS}{below}")
+    assert router.splits == 1
 
 
 @pytest.mark.parametrize("below", ["", "/a", "/a/status"])
-def test_a_server_with_many_namespaces_keeps_so_many_of_them_and_no_more(table: ResourceTable, below: str) -> None:
+def test_a_server_with_many_namespaces_remembers_so_many_of_them_and_no_more(table: ResourceTable, below: str) -> None:
     dispatch = Dispatch(Router(table))
-    for number in range(CACHE + 1):
+    for number in range(TEMPLATES + 1):
         assert dispatch.bound("GET", f"/api/v1/namespaces/n{number}/pods{below}") is not None
-    for entries in (dispatch._collections, dispatch._objects, dispatch._subresources):
-        assert len(entries) <= CACHE
+    assert len(dispatch._recent) <= RECENT
+    assert len(dispatch._templates) <= TEMPLATES
+
+
+def test_a_path_that_is_too_long_is_not_remembered(table: ResourceTable) -> None:
+    dispatch = Dispatch(Router(table))
+    assert dispatch.bound("GET", f"{PODS}/{'a' * LONGEST}") is not None
+    assert not dispatch._recent
+    assert not dispatch._templates
 
 
 def test_a_path_of_a_row_that_is_gone_leads_nowhere(table: ResourceTable) -> None:
