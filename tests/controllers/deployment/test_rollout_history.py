@@ -102,6 +102,13 @@ def test_a_long_history_drops_its_oldest_entries(make_deployment, bounded):
     assert found[0] == ("1001" if bounded else "1000")
 
 
+def test_the_newest_entry_is_kept_alone_where_there_is_room_for_no_other(make_deployment):
+    new = {"metadata": {"annotations": {REVISION: "12345", HISTORY: "0" * 1995}}}
+    assert annotations_for_new(make_deployment(), new, 12346, bounded=True)[HISTORY] == "12345"
+    fits = {"metadata": {"annotations": {REVISION: "12345", HISTORY: "0" * 1994}}}
+    assert annotations_for_new(make_deployment(), fits, 12346, bounded=True)[HISTORY] == "0" * 1994 + ",12345"
+
+
 def test_an_entry_that_is_too_long_alone_is_not_kept(make_deployment):
     new = {"metadata": {"annotations": {REVISION: "0" * 2001, HISTORY: "1,2"}}}
     assert annotations_for_new(make_deployment(), new, 3, bounded=True)[HISTORY] == "1,2"

@@ -67,6 +67,10 @@ def stage(make_stage, make_node):
             'persistentvolumeclaim "data" bound to non-existent persistentvolume ""',
         ),
         (
+            a_claim(volumeName="pv") | {"status": {"phase": "Lost"}},
+            'persistentvolumeclaim "data" bound to non-existent persistentvolume "pv"',
+        ),
+        (
             a_claim() | {"metadata": a_claim()["metadata"] | {"deletionTimestamp": "2027-01-15T08:00:00Z"}},
             'persistentvolumeclaim "data" is being deleted',
         ),
