@@ -262,6 +262,7 @@ def test_of_equal_nodes_the_one_with_fewer_pods_is_chosen_then_the_first(chosen,
 def test_pods_of_one_owner_are_spread_over_nodes_and_zones_though_they_do_not_say_so(chosen, make_pod):
     assert chosen(ZONES, {"a": 1, "b": 1}, make_pod(labels=WEB), selector=BY_APP) == "c"
     assert chosen(ZONES, {"a": 1, "c": 1}, make_pod(labels=WEB), selector=BY_APP) == "b"
+    assert chosen(ZONES, {"a": 1}, make_pod(labels=WEB), selector=BY_APP) == "c"  # b is as empty, in a fuller zone
 
 
 def test_default_spreading_takes_nodes_that_have_no_zone(chosen, make_pod):
