@@ -14,7 +14,7 @@ from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.contract import WARNING, Create, Delete, Emit
 from controller_manager.runtime.events import Recorder
 from controller_manager.runtime.kinds import CONFIG_MAP, EVENT, NAMESPACE
-from controller_manager.runtime.kubeconfig import load
+from controller_manager.runtime.kubeconfig import Access, load
 
 REGARDING = {
     "apiVersion": "v1",
@@ -285,8 +285,9 @@ async def test_an_event_that_changed_is_patched_and_made_where_it_is_gone_alone(
     assert counting.sent[2][1] == ("A" if code == 404 else "Last")
 
 
-async def test_an_event_that_is_refused_is_not_sent_again(counting, beside, hasty, caplog):
-    counting.codes += [403]
+@pytest.mark.parametrize("code", [403, 404, 409, 500])
+async def test_an_event_that_is_refused_is_not_sent_again(counting, beside, hasty, caplog, code):
+    counting.codes += [code]
     counting.record(Emit(REGARDING, "A", "m"), "x")
     counting.record(Emit(REGARDING, "B", "m"), "x")
     async with beside(counting.run()):
@@ -309,7 +310,7 @@ def about(number):
     return REGARDING | {"metadata": REGARDING["metadata"] | {"name": f"p{number}", "uid": str(number)}}
 
 
-def test_a_thousand_events_of_a_source_may_wait(counting, caplog):
+def test_a_thousand_components_a_source_may_wait(counting, caplog):
     caplog.set_level("INFO", logger="controller_manager.events")
     for _ in range(1000):
         counting.record(Emit(REGARDING, "A", "m"), "x")
@@ -378,3 +379,48 @@ async def test_an_event_that_somebody_else_made_first_is_nothing_to_warn_of(clus
                 await answers.until(count)
     assert answers == [("POST", 201), ("POST", 409)]
     assert "refused" not in caplog.text
+
+
+async def test_what_a_source_says_of_an_object_above_its_rate_is_left_out_without_a_word(counting, beside, caplog):
+    for _ in range(27):
+        counting.record(Emit(REGARDING, "A", "m"), "x")
+    counting.record(Emit(about(1), "Last", "m"), "x")
+    async with beside(counting.run()):
+        await counting.sent.until(26)
+    assert counting.requests[24][2]["count"] == 25
+    assert counting.sent[25] == ("POST", "Last")
+    assert caplog.messages == []
+
+
+class SilentPool:
+    """Takes the place of a Pool whose server never answers.
+
+    Attributes:
+        messages: what was sent.
+    """
+
+    def __init__(self, *_, **__):
+        self.messages = []
+        self.under_way = 0
+
+    def exchange(self, message, **_):
+        self.messages.append(message)
+        return asyncio.get_running_loop().create_future()
+
+    def close(self):
+        pass
+
+
+async def test_of_all_sources_four_events_are_under_way_at_a_time_and_one_of_each(beside, hasty, monkeypatch):
+    monkeypatch.setattr(clients, "Pool", SilentPool)
+    async with Client(Access("http://h.example"), hasty) as client:
+        recorder = Recorder(client, hasty)
+        for number in range(12):
+            recorder.record(Emit(about(number), "A", "m"), f"source-{number // 2}")
+        async with beside(recorder.run()):
+            for _ in range(100):
+                await asyncio.sleep(0)
+        components = [
+            message.partition(b'"component":"')[2].partition(b'"')[0] for message in client._connections.messages
+        ]
+    assert components == [b"source-0", b"source-1", b"source-2", b"source-3"]
