@@ -118,6 +118,18 @@ async def test_a_failure_that_nobody_is_left_to_see_is_not_complained_of(kind, c
     assert caplog.text == ""
 
 
+@pytest.mark.parametrize("kind", [Shared, Together])
+async def test_work_that_ends_with_its_loop_is_not_complained_of(kind, caplog):
+    shared = kind(Work())
+    await waiting(shared)
+    rest = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in rest:  # as asyncio.run does at its end
+        task.cancel()
+    await asyncio.wait(rest)
+    await turn()
+    assert caplog.text == ""
+
+
 async def test_the_end_of_work_together_is_that_of_all_runs_that_were_asked_for():
     work = Work()
     together = Together(work)
