@@ -8,7 +8,7 @@ import gc
 import json
 from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -353,6 +353,10 @@ async def test_a_snapshot_that_is_known_here_is_not_asked_for(etcd, store):
 # -- compaction
 
 
+def task_names() -> set[str]:
+    return {task.get_name() for task in asyncio.all_tasks()}
+
+
 async def test_what_is_compacted_is_forgotten_here_even_if_etcd_has_compacted_it_before(etcd, store):
     etcd.puts("a", 6)
     await store.put(PODS + "a", b"1")
@@ -384,9 +388,14 @@ async def test_a_revision_that_is_not_seen_yet_is_waited_for_before_it_is_compac
 
 
 async def test_nobody_compacts_a_cluster_of_which_somebody_else_takes_care(etcd, store):
-    names = {task.get_name() for task in asyncio.all_tasks()}
-    assert "etcd watch" in names
-    assert "etcd compaction" not in names
+    assert {"etcd watch", "etcd compaction"} & task_names() == {"etcd watch"}
+
+
+async def test_a_store_that_compacts_and_watches_does_neither_once_it_is_closed(etcd, opened):
+    store = await opened(etcd.url, access=replace(HERE, compaction=1000.0))
+    assert task_names() >= {"etcd watch", "etcd compaction"}
+    await store.close()
+    assert not {"etcd watch", "etcd compaction"} & task_names()
 
 
 # -- the end
@@ -451,6 +460,20 @@ async def test_writes_that_are_not_answered_are_waited_for_no_longer_than_that(e
     sent, *unsent = await asyncio.gather(*writing, return_exceptions=True)
     assert (type(sent), sent.unknown) == (Away, True)
     assert {type(each) for each in unsent} == {Unavailable}
+
+
+async def test_a_store_that_is_closed_has_no_question_left_however_many_wait(etcd, opened, monkeypatch):
+    monkeypatch.setattr("etcd.cluster.CONNECTIONS", 1)
+    store = await opened(etcd.url, access=HERE)
+    await etcd.called(WATCH)
+    etcd.on(RANGE, lambda _: None)
+    before = asyncio.all_tasks()
+    others = [await waiting(store._cluster.read(RANGE, {})) for _ in range(20)]
+    asking = await waiting(store.fresh())
+    await asyncio.wait_for(store.close(), SECONDS)
+    assert {task for task in asyncio.all_tasks() - before if "Together" in repr(task)} == set()
+    for each in await asyncio.gather(asking, *others, return_exceptions=True):
+        assert isinstance(each, Unavailable)
 
 
 async def test_a_store_that_cannot_be_opened_leaves_nothing_behind(etcd, patient_store, caplog):
