@@ -211,6 +211,12 @@ def test_a_balancers_address_is_virtual(defaulted):
             },
         ),
         (
+            "",
+            "LimitRange",
+            {"spec": {"limits": [{"type": "Pod", "min": {"cpu": "1u"}, "max": {"cpu": "1500u", "memory": "1"}}]}},
+            {"spec": {"limits": [{"type": "Pod", "min": {"cpu": "1m"}, "max": {"cpu": "2m", "memory": "1"}}]}},
+        ),
+        (
             "networking.k8s.io",
             "IngressClass",
             {"spec": {"parameters": {"scope": None}}},

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from apiserver.api.schema import available_versions
+from apiserver.registry.bootstrap.cluster import GROUP_PRIORITIES
 from apiserver.registry.conversion import CONVERSIONS
 from apiserver.registry.defaults import BESIDE_SPEC, DEFAULTS, VERSION_DEFAULTS
 from apiserver.registry.fields import FIELDS
@@ -42,6 +43,10 @@ def test_rows_are_of_kinds_that_a_release_serves(table: Mapping[tuple[str, str],
 def test_every_stored_kind_of_the_newest_release_has_a_strategy() -> None:
     newest = load_release(available_versions()[-1]).rows
     assert {(row.group, row.kind) for row in newest if (row.group, row.plural) not in VIRTUAL} <= STRATEGIES.keys()
+
+
+def test_priorities_are_of_groups_that_a_release_serves() -> None:
+    assert GROUP_PRIORITIES.keys() - {row.group for row in ROWS} == set()
 
 
 def test_rows_of_versions_are_of_versions_that_a_release_serves() -> None:

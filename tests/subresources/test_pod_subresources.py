@@ -30,6 +30,38 @@ async def test_a_bound_pod_has_its_node_and_is_scheduled(client, namespace):
     assert [(c["type"], c["status"]) for c in pod["status"]["conditions"]] == [("PodScheduled", "True")]
 
 
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ({}, "target.name: Required value"),
+        ({"kind": "Node"}, "target.name: Required value"),
+        ({"kind": "Pod", "name": "n"}, 'target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"'),
+        (
+            {"kind": "Pod"},
+            '[target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>", target.name: Required value]',
+        ),
+    ],
+)
+async def test_a_binding_names_a_node(client, namespace, target, message):
+    await client.do(f"POST {namespace}/pods", POD)
+    body = {"metadata": {"name": "p"}, "target": target}
+    status, answer = await client.ask(f"POST {namespace}/pods/p/binding", body)
+    assert (status, answer["message"]) == (500, message)
+
+
+async def test_a_binding_is_of_the_pod_that_the_path_names_and_of_one_without_a_node(client, namespace):
+    await client.do(f"POST {namespace}/pods", POD)
+    body = {"metadata": {"name": "other"}, "target": {"name": "node"}}
+    status, answer = await client.ask(f"POST {namespace}/pods/p/binding", body)
+    assert (status, answer["message"]) == (400, "name in URL does not match name in Binding object")
+    await client.do(f"POST {namespace}/pods/p/binding", body | {"metadata": {"name": "p"}})
+    status, answer = await client.ask(f"POST {namespace}/pods/p/binding", body | {"metadata": {"name": "p"}})
+    assert (status, answer["message"].partition("binding ")[2]) == (
+        409,
+        '"p": pod p is already assigned to node "node"',
+    )
+
+
 async def test_a_gated_pod_gets_no_node(client, namespace):
     gated = POD | {"spec": POD["spec"] | {"schedulingGates": [{"name": "wait"}]}}
     await client.do(f"POST {namespace}/pods", gated)
