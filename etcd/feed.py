@@ -58,7 +58,6 @@ class Feed:
     apply: Callable[[Iterable[Event]], None]
     mine: dict[str, list[Mine]] = field(default_factory=dict)
     trouble: str = ""
-    _newest: int = 0
     _task: asyncio.Task[None] | None = None
     _waiting: list[tuple[int, int, asyncio.Future[None]]] = field(default_factory=list)
     _number: int = 0
@@ -86,10 +85,6 @@ class Feed:
         for _, _, come in self._waiting:
             if not come.done():
                 come.set_exception(Unavailable("the store is closed"))
-
-    def expect(self, revision: int) -> None:
-        """Note that the cluster has come to a revision."""
-        self._newest = max(self._newest, revision)
 
     async def until(self, revision: int) -> None:
         """Wait until the engine has come to a revision."""
@@ -226,11 +221,10 @@ class Feed:
         while True:
             await asyncio.sleep(LOOK)
             try:
-                await self.ask()
+                newest = await self.ask()
             except StoreError as error:  # nobody answers: then the watch cannot be blamed
                 self.trouble = str(error)
                 continue
-            newest = self._newest
             await asyncio.sleep(BEHIND)
             if self.engine.revision < newest:
                 self.cluster.leave()
@@ -252,7 +246,6 @@ class Feed:
                 f"etcd is at revision {revision} and was at {seen} before: it is another one, or was restored from an "
                 "older copy; what is known of it is wrong, so start anew"
             )
-        self.expect(revision)
         return revision
 
     def _take(self, message: Json) -> None:

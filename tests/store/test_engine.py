@@ -83,6 +83,43 @@ def test_revisions_of_others_move_the_engine_on_and_wake_who_waits_for_them():
     assert engine.compacted == 5
 
 
+def engine_of_pods(number: int) -> Engine:
+    """An engine with so many revisions of one pod."""
+    engine = Engine()
+    for revision in range(1, number + 1):
+        engine.apply(transaction(revision, [PODS + "a"], engine))
+    return engine
+
+
+def test_a_watcher_that_lacks_a_compacted_event_is_told_however_few_it_lacks():
+    engine = engine_of_pods(5)
+    cursors = [engine.watch(PODS, after) for after in range(6)]
+    engine.compact(5)
+    for cursor in cursors[:5]:
+        with pytest.raises(Compacted):
+            cursor.take()
+    assert cursors[5].take() == ()
+
+
+def test_a_position_moves_over_what_happens_elsewhere_without_anything_being_taken():
+    engine = engine_of_pods(2)
+    cursors = [engine.watch(PODS, 2), engine.watch(PODS, 1)]
+    engine.apply(transaction(3, ["/registry/nodes/a"], engine))
+    assert [cursor.position for cursor in cursors] == [3, 1], "the second has yet to take an event"
+    assert [event.revision for event in cursors[1].take()] == [2]
+    assert [cursor.position for cursor in cursors] == [3, 3]
+
+
+@pytest.mark.parametrize("revision", range(6))
+def test_what_a_compaction_drops_of_the_log_is_what_has_its_revision_or_an_older_one(revision):
+    engine = engine_of_pods(5)
+    dropped = engine.log_until(revision)
+    log = list(engine.log)
+    assert [event.revision for event in dropped] == list(range(1, revision + 1))
+    engine.compact(revision)
+    assert [*dropped, *engine.log] == log
+
+
 def test_who_is_parked_is_woken_once_and_only_where_something_happens():
     engine = engine_of([1])
     woken = []

@@ -95,15 +95,6 @@ async def test_a_watch_that_comes_to_what_a_look_saw_is_not_behind_however_far_t
     assert (cluster.left, len(cluster.streams), feed.trouble) == ([], 1, "")
 
 
-async def test_a_write_that_a_member_has_not_seen_counts_for_the_look_at_it(cluster, feed):
-    await feed.start()
-    await cluster.begins(1)
-    feed.expect(9)
-    cluster.revision = 7
-    await cluster.begins(2)
-    assert feed.trouble == "the watch stands at revision 5, the cluster at 9"
-
-
 async def test_while_nobody_answers_the_watch_is_not_to_blame_and_the_trouble_ends_with_that(cluster, feed):
     await feed.start()
     await cluster.begins(1)

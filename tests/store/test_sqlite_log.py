@@ -161,6 +161,15 @@ def test_who_finds_damage_leaves_the_file_to_others(log, path, change):
         other.execute("BEGIN EXCLUSIVE")
 
 
+def test_a_database_that_may_not_be_made_is_told_with_the_reason(path, monkeypatch):
+    def refuse(*_: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(Unavailable, match=r"store\.db cannot be opened: .*Permission denied"):
+        SqliteLog(path)
+
+
 def test_who_finds_a_database_in_use_is_not_kept_waiting(log):
     assert log._execute("PRAGMA busy_timeout").fetchone() == (0,)
 
