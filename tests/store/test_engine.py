@@ -91,6 +91,18 @@ def engine_of_pods(number: int) -> Engine:
     return engine
 
 
+def test_an_engine_that_begins_with_a_state_knows_its_keys_and_nothing_from_before():
+    kvs = [KeyValue(key, b"", 3, 4, None) for key in (PODS + "b", PODS + "a", "/registry/nodes/a", "odd")]
+    engine = Engine()
+    engine.restore(kvs, 7)
+    assert (engine.revision, engine.compacted, list(engine.log)) == (7, 7, [])
+    assert engine.range(PODS).items == [kvs[1], kvs[0]]
+    assert engine.range("").items == [kvs[2], kvs[1], kvs[0], kvs[3]]
+    assert (engine.count(PODS), engine.count(""), engine.get("odd")) == (2, 4, kvs[3])
+    with pytest.raises(Compacted):
+        engine.watch(PODS, 6)
+
+
 def test_a_watcher_that_lacks_a_compacted_event_is_told_however_few_it_lacks():
     engine = engine_of_pods(5)
     cursors = [engine.watch(PODS, after) for after in range(6)]
