@@ -204,6 +204,8 @@ async def test_the_client_kr8s() -> None:
         made = await kr8s.asyncio.objects.ConfigMap(config_map("made"), api=api)
         await made.create()
         found = [each.name async for each in api.get("configmaps")]
+        assert api._session is not None
+        await api._session.aclose()  # kr8s has no public way to close its connections
     assert "made" in found
 
 
