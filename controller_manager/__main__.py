@@ -14,7 +14,7 @@ from controller_manager.config import Config, ConfigError
 from controller_manager.flags import from_arguments
 from controller_manager.manager import managing
 from controller_manager.runtime.kubeconfig import AccessError, in_cluster, load
-from controller_manager.runtime.leader import LeadLostError
+from controller_manager.runtime.leader_election import LeadLostError
 
 log = logging.getLogger("controller_manager")
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from apiserver.api.quantity import QuantityError, parse
-from controller_manager.controllers import CONTROLLERS
-from controller_manager.planning.addresses import network, prefix_for
-from controller_manager.planning.profile import PROFILES
-from controller_manager.runtime.contract import Settings, Spec
-from controller_manager.runtime.leader import Terms
-from controller_manager.streams.settings import StreamSettings
+from controller_manager.known_controllers import CONTROLLERS
+from controller_manager.kubelet.addresses import network, prefix_for
+from controller_manager.kubelet.streams.settings import StreamSettings
+from controller_manager.reconcile.contract import Settings, Spec
+from controller_manager.reconcile.profile import PROFILES
+from controller_manager.runtime.leader_election import Terms
 
 
 class ConfigError(Exception):

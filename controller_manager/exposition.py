@@ -9,8 +9,8 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from controller_manager.metrics import WAITED, WORKED, Family, Histogram, Metrics, QueueTally, Read
-from controller_manager.parts.reconciles import ACTIVE, MOST
-from controller_manager.runtime.meters import Meter
+from controller_manager.reconcile.controller_runtime_metrics import ACTIVE, MOST
+from controller_manager.reconcile.metric_defs import Meter
 
 TOTAL = "_total"
 

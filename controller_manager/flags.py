@@ -7,11 +7,11 @@ from pathlib import Path
 
 from apiserver.api.go_durations import duration_text, parse_duration
 from controller_manager.config import Config, ConfigError, Election, check
-from controller_manager.controllers import CONTROLLERS
-from controller_manager.planning.profile import PROFILES
-from controller_manager.runtime.contract import Settings, Spec
-from controller_manager.runtime.leader import Terms
-from controller_manager.streams.settings import StreamSettings
+from controller_manager.known_controllers import CONTROLLERS
+from controller_manager.kubelet.streams.settings import StreamSettings
+from controller_manager.reconcile.contract import Settings, Spec
+from controller_manager.reconcile.profile import PROFILES
+from controller_manager.runtime.leader_election import Terms
 
 CONFIG, SETTINGS, ELECTION = Config(), Settings(), Election()
 STREAMS = {each.name: each.default for each in fields(StreamSettings)}

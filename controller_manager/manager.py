@@ -11,23 +11,23 @@ from typing import Any
 
 from controller_manager.config import Config, ConfigError, Election
 from controller_manager.health import answering
+from controller_manager.kubelet.streams.server import serving_streams
+from controller_manager.kubelet.streams.settings import StreamSettings
 from controller_manager.metrics import Metrics
-from controller_manager.parts.reconciles import RECONCILES
-from controller_manager.planning.profile import PROFILES
+from controller_manager.reconcile.contract import Spec
+from controller_manager.reconcile.controller_runtime_metrics import RECONCILES
+from controller_manager.reconcile.profile import PROFILES
 from controller_manager.runtime.cache import Caches, KindCache
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.contract import Spec
 from controller_manager.runtime.controller import Controller, Means
 from controller_manager.runtime.discovery import Discoverer
-from controller_manager.runtime.events import Recorder
+from controller_manager.runtime.event_recorder import Recorder
 from controller_manager.runtime.kubeconfig import Access
-from controller_manager.runtime.leader import Elector, identity
+from controller_manager.runtime.leader_election import Elector, identity
 from controller_manager.runtime.ratelimit import QueueLimiter
-from controller_manager.runtime.watcher import follow
+from controller_manager.runtime.reflector import follow
 from controller_manager.runtime.workqueue import WorkQueue
-from controller_manager.streams.server import serving_streams
-from controller_manager.streams.settings import StreamSettings
 
 log = logging.getLogger("controller_manager")
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from controller_manager.reconcile.contract import Gauge, Spec, World
+from controller_manager.reconcile.metric_defs import Measure, Meter, Reading, exponential
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.contract import Gauge, Spec, World
-from controller_manager.runtime.meters import Measure, Meter, Reading, exponential
 from controller_manager.runtime.workqueue import WorkQueue
 
 WORK_BUCKETS = exponential(1e-8, 10, 10)

@@ -13,11 +13,7 @@ from typing import Any
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, namespace_of
 from apiserver.api.namespace_conditions import Remaining, updated
-from controller_manager.parts.disposal import Item, insist
-from controller_manager.planning.pods import is_terminal
-from controller_manager.planning.times import seconds, stamp
-from controller_manager.runtime.claims import is_deleting
-from controller_manager.runtime.contract import (
+from controller_manager.reconcile.contract import (
     NAMESPACE_INDEX,
     Action,
     Again,
@@ -35,7 +31,11 @@ from controller_manager.runtime.contract import (
     Watch,
     World,
 )
-from controller_manager.runtime.kinds import EVERYTHING, NAMESPACE, POD, Kind
+from controller_manager.reconcile.controller_ref import is_deleting
+from controller_manager.reconcile.deletion import Item, insist
+from controller_manager.reconcile.kinds import EVERYTHING, NAMESPACE, POD, Kind
+from controller_manager.reconcile.pods import is_terminal
+from controller_manager.reconcile.times import seconds, stamp
 
 FINALIZER = "kubernetes"
 """Of a namespace's spec: it stands for the content (v1.FinalizerKubernetes)."""

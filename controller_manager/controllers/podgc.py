@@ -5,11 +5,8 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of, namespace_of
-from controller_manager.planning.conditions import condition_of
-from controller_manager.planning.pods import DISRUPTION_TARGET, is_ready, is_terminal
-from controller_manager.planning.times import stamp
-from controller_manager.runtime.claims import is_deleting
-from controller_manager.runtime.contract import (
+from controller_manager.reconcile.conditions import condition_of
+from controller_manager.reconcile.contract import (
     PODS_BY_NODE,
     STRATEGIC_PATCH,
     Batch,
@@ -26,8 +23,11 @@ from controller_manager.runtime.contract import (
     World,
     key_of,
 )
-from controller_manager.runtime.kinds import NODE, POD
-from controller_manager.runtime.meters import Measure, Meter
+from controller_manager.reconcile.controller_ref import is_deleting
+from controller_manager.reconcile.kinds import NODE, POD
+from controller_manager.reconcile.metric_defs import Measure, Meter
+from controller_manager.reconcile.pods import DISRUPTION_TARGET, is_ready, is_terminal
+from controller_manager.reconcile.times import stamp
 
 SWEEP: Key = ""
 """The key of the look at all pods; every other key is a node's name."""

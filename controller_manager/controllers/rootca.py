@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, annotations_of, name_of, namespace_of
-from controller_manager.planning.conditions import phase_of
-from controller_manager.runtime.contract import (
+from controller_manager.reconcile.conditions import phase_of
+from controller_manager.reconcile.contract import (
     Change,
     Create,
     Key,
@@ -20,7 +20,7 @@ from controller_manager.runtime.contract import (
     World,
     is_namespace_terminating,
 )
-from controller_manager.runtime.kinds import CONFIG_MAP, NAMESPACE
+from controller_manager.reconcile.kinds import CONFIG_MAP, NAMESPACE
 
 NAME, ENTRY = "kube-root-ca.crt", "ca.crt"
 ANNOTATION = "kubernetes.io/description"

@@ -5,9 +5,18 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import namespace_of
-from controller_manager.planning.conditions import phase_of
-from controller_manager.runtime.contract import Change, Create, Key, Plan, Spec, Watch, World, is_namespace_terminating
-from controller_manager.runtime.kinds import NAMESPACE, SERVICE_ACCOUNT
+from controller_manager.reconcile.conditions import phase_of
+from controller_manager.reconcile.contract import (
+    Change,
+    Create,
+    Key,
+    Plan,
+    Spec,
+    Watch,
+    World,
+    is_namespace_terminating,
+)
+from controller_manager.reconcile.kinds import NAMESPACE, SERVICE_ACCOUNT
 
 ACCOUNT = "default"
 

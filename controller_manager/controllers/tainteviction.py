@@ -5,10 +5,7 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, namespace_of
-from controller_manager.planning.pods import DISRUPTION_TARGET, is_terminal
-from controller_manager.planning.taints import Since, no_execute, taints_of, tolerated_for
-from controller_manager.planning.times import stamp
-from controller_manager.runtime.contract import (
+from controller_manager.reconcile.contract import (
     PODS_BY_NODE,
     STRATEGIC_PATCH,
     Change,
@@ -23,8 +20,11 @@ from controller_manager.runtime.contract import (
     World,
     key_of,
 )
-from controller_manager.runtime.kinds import NODE, POD
-from controller_manager.runtime.meters import Measure, Meter
+from controller_manager.reconcile.kinds import NODE, POD
+from controller_manager.reconcile.metric_defs import Measure, Meter
+from controller_manager.reconcile.pods import DISRUPTION_TARGET, is_terminal
+from controller_manager.reconcile.taints import Since, no_execute, taints_of, tolerated_for
+from controller_manager.reconcile.times import stamp
 
 SINCE = "taints-since"
 """The view that remembers since when nodes have taints that do not say so themselves."""

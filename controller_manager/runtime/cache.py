@@ -10,9 +10,7 @@ from itertools import count
 from typing import Any
 
 from apiserver.api.meta import Obj, namespace_of
-from controller_manager.planning.profile import NEWEST, Profile
-from controller_manager.runtime.claims import controller_of
-from controller_manager.runtime.contract import (
+from controller_manager.reconcile.contract import (
     NAMESPACE_INDEX,
     ORPHANS,
     OWNER,
@@ -24,7 +22,9 @@ from controller_manager.runtime.contract import (
     View,
     key_of,
 )
-from controller_manager.runtime.kinds import EVERYTHING, Kind, Served
+from controller_manager.reconcile.controller_ref import controller_of
+from controller_manager.reconcile.kinds import EVERYTHING, Kind, Served
+from controller_manager.reconcile.profile import NEWEST, Profile
 
 log = logging.getLogger("controller_manager")
 

@@ -11,9 +11,9 @@ import orjson
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, metadata
+from controller_manager.reconcile.contract import ListAll, Request
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.connection import Feed, LostError, Place, Pool, Reply
-from controller_manager.runtime.contract import ListAll, Request
 from controller_manager.runtime.kubeconfig import Access, AccessError
 from controller_manager.runtime.ratelimit import TokenBucket
 from controller_manager.runtime.requests import JSON, METADATA_LIST, Call, call_of, lost, refusal, with_query

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
-from controller_manager.runtime.framing import LONGEST_HEAD, Head, MalformedError, read_head
+from controller_manager.runtime.http1 import LONGEST_HEAD, Head, MalformedError, read_head
 
 Feed = Callable[[bytes], None]
 """Takes the bytes of a stream."""

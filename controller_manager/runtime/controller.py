@@ -9,10 +9,7 @@ from math import inf
 from typing import Any, Protocol
 
 from apiserver.api.errors import ApiError
-from controller_manager.runtime.awaited import Awaited
-from controller_manager.runtime.cache import Caches, Listener
-from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.contract import (
+from controller_manager.reconcile.contract import (
     Action,
     Again,
     Answer,
@@ -31,8 +28,11 @@ from controller_manager.runtime.contract import (
     itself,
     key_of,
 )
-from controller_manager.runtime.kinds import Kind
-from controller_manager.runtime.meters import Measure
+from controller_manager.reconcile.kinds import Kind
+from controller_manager.reconcile.metric_defs import Measure
+from controller_manager.runtime.cache import Caches, Listener
+from controller_manager.runtime.clock import Clock
+from controller_manager.runtime.expectations import Awaited
 from controller_manager.runtime.requests import LOST
 from controller_manager.runtime.workqueue import WorkQueue
 

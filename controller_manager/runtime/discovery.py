@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, api_version
+from controller_manager.reconcile.kinds import EVENT, SCHEDULER_EVENT, Kind, Served
 from controller_manager.runtime.cache import Caches, KindCache
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.kinds import EVENT, SCHEDULER_EVENT, Kind, Served
 
 log = logging.getLogger("controller_manager")
 

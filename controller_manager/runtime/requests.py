@@ -11,7 +11,7 @@ import orjson
 from apiserver.api.errors import ApiError
 from apiserver.api.go_strings import quoted
 from apiserver.api.meta import Obj, name_of, namespace_of
-from controller_manager.runtime.contract import Create, Delete, DeleteAll, Get, Patch, Request, Update, split_key
+from controller_manager.reconcile.contract import Create, Delete, DeleteAll, Get, Patch, Request, Update, split_key
 
 JSON = "application/json"
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Protocol
 
-from controller_manager.runtime.contract import Key
+from controller_manager.reconcile.contract import Key
 
 
 class Limiter(Protocol):

@@ -3,11 +3,10 @@
 import pytest
 
 from apiserver.api.errors import conflict, not_found, unavailable, unknown_path
-from controller_manager.controllers.disruption import SPEC
-from controller_manager.planning import budgets
-from controller_manager.planning.times import stamp
-from controller_manager.runtime.contract import Change, Get, Later, Update
-from controller_manager.runtime.kinds import (
+from controller_manager.controllers.disruption import budgets
+from controller_manager.controllers.disruption.controller import SPEC
+from controller_manager.reconcile.contract import Change, Get, Later, Update
+from controller_manager.reconcile.kinds import (
     DEPLOYMENT,
     DISRUPTION_BUDGET,
     POD,
@@ -17,6 +16,7 @@ from controller_manager.runtime.kinds import (
     Kind,
     Served,
 )
+from controller_manager.reconcile.times import stamp
 
 NOW = 1_800_000_000.0
 KEY = "default/b"

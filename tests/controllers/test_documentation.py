@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from controller_manager.controllers import CONTROLLERS
 from controller_manager.flags import parser
-from controller_manager.planning.profile import PROFILES, Profile
+from controller_manager.known_controllers import CONTROLLERS
+from controller_manager.reconcile.profile import PROFILES, Profile
 from mockube import Cluster
 
 GENERAL = (

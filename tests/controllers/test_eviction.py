@@ -10,17 +10,17 @@ from patience import SECONDS
 from apiserver.api.errors import ApiError
 from apiserver.app import serving
 from apiserver.config import Config
-from controller_manager.controllers.disruption import SPEC
+from controller_manager.controllers.disruption.controller import SPEC
 from controller_manager.metrics import QueueTally
+from controller_manager.reconcile.contract import STRATEGIC_PATCH, Create, Delete, Patch
+from controller_manager.reconcile.kinds import DISRUPTION_BUDGET, POD, REPLICA_SET
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.contract import STRATEGIC_PATCH, Create, Delete, Patch
 from controller_manager.runtime.controller import Controller, Means
-from controller_manager.runtime.kinds import DISRUPTION_BUDGET, POD, REPLICA_SET
 from controller_manager.runtime.kubeconfig import Access
 from controller_manager.runtime.ratelimit import ItemBackoff
-from controller_manager.runtime.watcher import follow
+from controller_manager.runtime.reflector import follow
 from controller_manager.runtime.workqueue import WorkQueue
 
 LABELS = {"app": "web"}

@@ -3,10 +3,10 @@
 import pytest
 
 from apiserver.api.errors import ApiError, conflict, not_found, unknown_path, unsupported_media_type
-from controller_manager.controllers.garbagecollector import SPEC
-from controller_manager.planning.ownership import UID
-from controller_manager.runtime.contract import Again, Batch, Delete, Get, Patch, Wake
-from controller_manager.runtime.kinds import CONFIG_MAP, DEPLOYMENT, NODE, POD, REPLICA_SET, Kind, Served
+from controller_manager.controllers.garbagecollector.controller import SPEC
+from controller_manager.controllers.garbagecollector.graph import UID
+from controller_manager.reconcile.contract import Again, Batch, Delete, Get, Patch, Wake
+from controller_manager.reconcile.kinds import CONFIG_MAP, DEPLOYMENT, NODE, POD, REPLICA_SET, Kind, Served
 
 GIZMO = Kind("example.com", "v1", "Gizmo", "gizmos")
 CLUSTER_GIZMO = Kind("example.com", "v1", "ClusterGizmo", "clustergizmos", namespaced=False)

@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apiserver.api.errors import conflict, not_found
-from controller_manager.controllers.garbagecollector import SPEC
-from controller_manager.planning.ownership import FOREGROUND, ORPHAN
+from controller_manager.controllers.garbagecollector.controller import SPEC
+from controller_manager.controllers.garbagecollector.graph import FOREGROUND, ORPHAN
+from controller_manager.reconcile.contract import Again, Delete, Get, Patch, Wake
+from controller_manager.reconcile.kinds import CONFIG_MAP, POD, Served
 from controller_manager.runtime.cache import Caches
-from controller_manager.runtime.contract import Again, Delete, Get, Patch, Wake
-from controller_manager.runtime.kinds import CONFIG_MAP, POD, Served
 
 KINDS = (CONFIG_MAP, POD)
 VERBS = frozenset({"delete", "list", "watch"})

@@ -4,8 +4,8 @@ import pytest
 
 from apiserver.api import errors
 from controller_manager.controllers.namespace import SPEC
-from controller_manager.runtime.contract import Again, Change, Delete, DeleteAll, Get, Later, ListAll, Patch, Update
-from controller_manager.runtime.kinds import CONFIG_MAP, EVERYTHING, NAMESPACE, NODE, POD, Kind, Served
+from controller_manager.reconcile.contract import Again, Change, Delete, DeleteAll, Get, Later, ListAll, Patch, Update
+from controller_manager.reconcile.kinds import CONFIG_MAP, EVERYTHING, NAMESPACE, NODE, POD, Kind, Served
 
 GIZMO = Kind("example.com", "v1", "Gizmo", "gizmos")
 ALL = frozenset({"delete", "deletecollection", "list", "watch"})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controller_manager.planning.ordinals import (
+from controller_manager.controllers.statefulset.ordinals import (
     Health,
     Replica,
     arrange,
@@ -11,7 +11,7 @@ from controller_manager.planning.ordinals import (
     pod_name,
     wanted_ordinals,
 )
-from controller_manager.planning.profile import NEWEST, PROFILES
+from controller_manager.reconcile.profile import NEWEST, PROFILES
 
 
 @pytest.mark.parametrize(

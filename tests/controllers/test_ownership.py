@@ -2,9 +2,14 @@
 
 import pytest
 
-from controller_manager.planning.owner_patches import owners_deleted, owners_kept, owners_unblocked, propagation_of
-from controller_manager.planning.ownership import Graph, Identity, awaited_work
-from controller_manager.runtime.kinds import NODE, POD, REPLICA_SET
+from controller_manager.controllers.garbagecollector.graph import Graph, Identity, awaited_work
+from controller_manager.controllers.garbagecollector.patches import (
+    owners_deleted,
+    owners_kept,
+    owners_unblocked,
+    propagation_of,
+)
+from controller_manager.reconcile.kinds import NODE, POD, REPLICA_SET
 
 FOREGROUND = {"deletionTimestamp": "2027-01-15T08:00:00Z", "finalizers": ["foregroundDeletion"]}
 ORPHAN = {"deletionTimestamp": "2027-01-15T08:00:00Z", "finalizers": ["orphan"]}

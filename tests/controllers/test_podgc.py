@@ -4,18 +4,9 @@ import pytest
 
 from apiserver.api.errors import conflict, not_found, unavailable
 from controller_manager.controllers.podgc import SPEC
-from controller_manager.planning.times import stamp
-from controller_manager.runtime.contract import (
-    STRATEGIC_PATCH,
-    Change,
-    Delayed,
-    Delete,
-    Get,
-    Later,
-    Patch,
-    Settings,
-)
-from controller_manager.runtime.kinds import NODE, POD
+from controller_manager.reconcile.contract import STRATEGIC_PATCH, Change, Delayed, Delete, Get, Later, Patch, Settings
+from controller_manager.reconcile.kinds import NODE, POD
+from controller_manager.reconcile.times import stamp
 
 NOW = 1_800_000_000.0
 SWEEP = ""

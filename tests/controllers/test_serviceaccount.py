@@ -4,8 +4,8 @@ import pytest
 
 from apiserver.api import errors
 from controller_manager.controllers import rootca, serviceaccount
-from controller_manager.runtime.contract import Change, Create, Settings, Update
-from controller_manager.runtime.kinds import CONFIG_MAP, NAMESPACE, SERVICE_ACCOUNT
+from controller_manager.reconcile.contract import Change, Create, Settings, Update
+from controller_manager.reconcile.kinds import CONFIG_MAP, NAMESPACE, SERVICE_ACCOUNT
 
 PEM = Settings(root_ca="-----BEGIN CERTIFICATE-----\n")
 

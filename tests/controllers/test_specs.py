@@ -1,16 +1,13 @@
 """What others know controllers by: the component of their Events and the queue in their metrics, upstream's names."""
 
-import pkgutil
 from importlib import import_module
 
 import pytest
 
-from controller_manager import controllers
-from controller_manager.runtime.meters import Meter
+from controller_manager.known_controllers import CONTROLLERS
+from controller_manager.reconcile.metric_defs import Meter
 
-SPECS = [
-    import_module(f"{controllers.__name__}.{each.name}").SPEC for each in pkgutil.iter_modules(controllers.__path__)
-]
+SPECS = list(CONTROLLERS.values())
 
 KNOWN = {  # name: (component, queue if it is not the name)
     "advancedstatefulset": ("statefulset-controller", "statefulset-controller"),

@@ -3,8 +3,8 @@
 import pytest
 
 from controller_manager.config import Config, ConfigError
-from controller_manager.controllers import CONTROLLERS
 from controller_manager.flags import from_arguments
+from controller_manager.known_controllers import CONTROLLERS
 
 
 def chosen(*words: str) -> set[str]:

@@ -10,12 +10,12 @@ import pytest
 from aiohttp import web
 from patience import SECONDS
 
+from controller_manager.reconcile.kinds import CONFIG_MAP
 from controller_manager.runtime.cache import KindCache
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.kinds import CONFIG_MAP
 from controller_manager.runtime.kubeconfig import Access, load
-from controller_manager.runtime.watcher import follow
+from controller_manager.runtime.reflector import follow
 from mockube import Cluster
 
 CHORE = 360

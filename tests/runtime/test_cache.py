@@ -5,9 +5,9 @@ import logging
 
 import pytest
 
+from controller_manager.reconcile.contract import NAMESPACE_INDEX, ORPHANS, OWNER, Change, Index, Spec, Watch
+from controller_manager.reconcile.kinds import CONFIG_MAP, EVERYTHING, POD, Kind
 from controller_manager.runtime.cache import Caches, KindCache, number_of, revision_of
-from controller_manager.runtime.contract import NAMESPACE_INDEX, ORPHANS, OWNER, Change, Index, Spec, Watch
-from controller_manager.runtime.kinds import CONFIG_MAP, EVERYTHING, POD, Kind
 
 
 def pod(name, revision="1"):

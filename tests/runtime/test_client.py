@@ -8,8 +8,7 @@ import pytest
 from aiohttp import web
 
 from apiserver.api.errors import ApiError
-from controller_manager.runtime import client as module
-from controller_manager.runtime.contract import (
+from controller_manager.reconcile.contract import (
     JSON_PATCH,
     MERGE_PATCH,
     STRATEGIC_PATCH,
@@ -21,7 +20,8 @@ from controller_manager.runtime.contract import (
     Patch,
     Update,
 )
-from controller_manager.runtime.kinds import CONFIG_MAP, NAMESPACE
+from controller_manager.reconcile.kinds import CONFIG_MAP, NAMESPACE
+from controller_manager.runtime import client as module
 from controller_manager.runtime.kubeconfig import load
 
 A_MAP = {"metadata": {"name": "a", "namespace": "default"}, "data": {"k": "v"}}

@@ -9,11 +9,11 @@ import orjson
 import pytest
 
 from apiserver.api.errors import ApiError
+from controller_manager.reconcile.contract import Create, Delete, Get, ListAll
+from controller_manager.reconcile.kinds import CONFIG_MAP
 from controller_manager.runtime import client as module
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.connection import LostError, Place, Reply
-from controller_manager.runtime.contract import Create, Delete, Get, ListAll
-from controller_manager.runtime.kinds import CONFIG_MAP
 from controller_manager.runtime.kubeconfig import Access
 
 ACCESS = Access("http://h.example:8080", token="t")

@@ -7,9 +7,9 @@ import pytest
 from aiohttp import web
 
 from apiserver.api.errors import ApiError
+from controller_manager.reconcile.contract import Create, Get, ListAll
+from controller_manager.reconcile.kinds import CONFIG_MAP
 from controller_manager.runtime import client as module
-from controller_manager.runtime.contract import Create, Get, ListAll
-from controller_manager.runtime.kinds import CONFIG_MAP
 
 A_MAP = {"metadata": {"name": "a", "namespace": "default"}, "data": {"k": "v"}}
 KEY = "default/a"

@@ -4,8 +4,7 @@ import pytest
 
 from apiserver.api.errors import ApiError
 from apiserver.api.schema import available_versions
-from controller_manager.runtime.cache import KindCache
-from controller_manager.runtime.contract import (
+from controller_manager.reconcile.contract import (
     PODS_BY_NODE,
     Settings,
     Spec,
@@ -13,7 +12,8 @@ from controller_manager.runtime.contract import (
     key_of,
     split_key,
 )
-from controller_manager.runtime.kinds import POD
+from controller_manager.reconcile.kinds import POD
+from controller_manager.runtime.cache import KindCache
 
 
 @pytest.mark.parametrize(

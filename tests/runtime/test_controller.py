@@ -10,9 +10,7 @@ import pytest
 
 from apiserver.api import errors
 from controller_manager.metrics import QueueTally
-from controller_manager.runtime.awaited import EXPIRES, SETTLES
-from controller_manager.runtime.cache import Caches
-from controller_manager.runtime.contract import (
+from controller_manager.reconcile.contract import (
     Again,
     Batch,
     Create,
@@ -25,9 +23,11 @@ from controller_manager.runtime.contract import (
     Watch,
     itself,
 )
+from controller_manager.reconcile.kinds import EVERYTHING, POD
+from controller_manager.reconcile.metric_defs import Measure, Meter
+from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.controller import Controller, Means
-from controller_manager.runtime.kinds import EVERYTHING, POD
-from controller_manager.runtime.meters import Measure, Meter
+from controller_manager.runtime.expectations import EXPIRES, SETTLES
 from controller_manager.runtime.ratelimit import ItemBackoff
 from controller_manager.runtime.requests import lost
 from controller_manager.runtime.workqueue import WorkQueue

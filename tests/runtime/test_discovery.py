@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import web
 
+from controller_manager.reconcile.kinds import EVERYTHING, LEASE, NAMESPACE, POD, REPLICA_SET, Kind, Served
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.discovery import NEVER_COLLECTED, Discoverer, discover
-from controller_manager.runtime.kinds import EVERYTHING, LEASE, NAMESPACE, POD, REPLICA_SET, Kind, Served
 from controller_manager.runtime.kubeconfig import Access
 from mockube.cluster import Cluster
 

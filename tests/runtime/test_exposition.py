@@ -5,11 +5,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from controller_manager.exposition import exposition
 from controller_manager.metrics import Metrics
-from controller_manager.planning.profile import PROFILES
+from controller_manager.reconcile.contract import Gauge, Spec
+from controller_manager.reconcile.metric_defs import Measure, Meter, Reading
+from controller_manager.reconcile.profile import PROFILES
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.contract import Gauge, Spec
-from controller_manager.runtime.meters import Measure, Meter, Reading
 
 COUNTER = Meter("made_total", "What was made.")
 BY_KIND = Meter("made_by_kind_total", "What was made, by kind.", ("kind",))

@@ -1,6 +1,6 @@
 """Families of numbers, and the bounds of histograms."""
 
-from controller_manager.runtime.meters import exponential
+from controller_manager.reconcile.metric_defs import exponential
 
 
 def test_bounds_are_multiplied_one_after_the_other():

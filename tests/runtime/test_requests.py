@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from apiserver.api.go_strings import quoted
-from controller_manager.runtime.contract import (
+from controller_manager.reconcile.contract import (
     JSON_PATCH,
     MERGE_PATCH,
     Create,
@@ -17,7 +17,7 @@ from controller_manager.runtime.contract import (
     Patch,
     Update,
 )
-from controller_manager.runtime.kinds import DEPLOYMENT, NODE, POD
+from controller_manager.reconcile.kinds import DEPLOYMENT, NODE, POD
 from controller_manager.runtime.requests import call_of, refusal, status_error, with_query
 
 A_POD = {"metadata": {"name": "a", "namespace": "here"}}

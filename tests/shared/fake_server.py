@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from apiserver.api.errors import ApiError, already_exists, conflict, not_found
-from controller_manager.planning.times import stamp
-from controller_manager.runtime.contract import Create, Delete, Get, Patch, Update, key_of
-from controller_manager.runtime.kinds import POD
+from controller_manager.reconcile.contract import Create, Delete, Get, Patch, Update, key_of
+from controller_manager.reconcile.kinds import POD
+from controller_manager.reconcile.times import stamp
 
 
 class FakeServer:

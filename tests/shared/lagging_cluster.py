@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from apiserver.api.errors import ApiError
-from controller_manager.runtime.contract import Batch, Create, Delete, Emit, Later, Patch, Update, key_of
-from controller_manager.runtime.kinds import CLAIM, CONTROLLER_REVISION, POD
-from controller_manager.runtime.meters import Measure
+from controller_manager.reconcile.contract import Batch, Create, Delete, Emit, Later, Patch, Update, key_of
+from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD
+from controller_manager.reconcile.metric_defs import Measure
 
 
 def answers_to(batch: Batch, answer: Callable[[Any], Any]) -> list[Any]:

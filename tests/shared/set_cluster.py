@@ -4,10 +4,10 @@ from typing import Any
 
 from lagging_cluster import LaggingCluster, Ran
 
-from controller_manager.planning.stages.look import Place
-from controller_manager.planning.stages.pods import advance
-from controller_manager.runtime.contract import Delete
-from controller_manager.runtime.kinds import POD
+from controller_manager.kubelet.pods.lifecycle import advance
+from controller_manager.kubelet.pods.pod_sync import Place
+from controller_manager.reconcile.contract import Delete
+from controller_manager.reconcile.kinds import POD
 
 KEY = "ns/web"
 

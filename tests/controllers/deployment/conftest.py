@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from controller_manager.controllers.deployment import SPEC
-from controller_manager.planning.times import stamp
-from controller_manager.runtime.contract import Create, Update
-from controller_manager.runtime.kinds import DEPLOYMENT, POD, REPLICA_SET
+from controller_manager.controllers.deployment.controller import SPEC
+from controller_manager.reconcile.contract import Create, Update
+from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
+from controller_manager.reconcile.times import stamp
 
 DESIRED, MOST = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
 REVISION = "deployment.kubernetes.io/revision"

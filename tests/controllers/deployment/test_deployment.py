@@ -3,11 +3,11 @@
 import pytest
 
 from apiserver.api.errors import ApiError, already_exists, conflict, forbidden
-from controller_manager.controllers.deployment import SPEC
-from controller_manager.planning.hashing import template_hash
-from controller_manager.planning.profile import PROFILES
-from controller_manager.runtime.contract import Create, Delete, Emit, Get, Later, Update
-from controller_manager.runtime.kinds import DEPLOYMENT, REPLICA_SET
+from controller_manager.controllers.deployment.controller import SPEC
+from controller_manager.reconcile.contract import Create, Delete, Emit, Get, Later, Update
+from controller_manager.reconcile.kinds import DEPLOYMENT, REPLICA_SET
+from controller_manager.reconcile.pod_templates import template_hash
+from controller_manager.reconcile.profile import PROFILES
 
 REVISION = "deployment.kubernetes.io/revision"
 

@@ -3,8 +3,8 @@
 import pytest
 
 from apiserver.api.errors import invalid
-from controller_manager.runtime.contract import Create, Emit, Update
-from controller_manager.runtime.kinds import DEPLOYMENT
+from controller_manager.reconcile.contract import Create, Emit, Update
+from controller_manager.reconcile.kinds import DEPLOYMENT
 
 ROLLING = "RollingUpdate"
 NO_PERCENT = "invalid value for IntOrString: invalid type: string is not a percentage: "

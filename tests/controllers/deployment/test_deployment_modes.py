@@ -2,9 +2,9 @@
 
 import pytest
 
-from controller_manager.runtime.claims import owner_reference
-from controller_manager.runtime.contract import Create, Delete, Emit, Later, Update
-from controller_manager.runtime.kinds import DEPLOYMENT, REPLICA_SET
+from controller_manager.reconcile.contract import Create, Delete, Emit, Later, Update
+from controller_manager.reconcile.controller_ref import owner_reference
+from controller_manager.reconcile.kinds import DEPLOYMENT, REPLICA_SET
 
 REVISION = "deployment.kubernetes.io/revision"
 ROLLBACK_TO = "deprecated.deployment.rollback.to"

@@ -3,8 +3,8 @@
 import pytest
 
 from apiserver.api.errors import conflict, not_found
-from controller_manager.runtime.contract import Create, Get, Patch, Update, key_of
-from controller_manager.runtime.kinds import DEPLOYMENT, REPLICA_SET
+from controller_manager.reconcile.contract import Create, Get, Patch, Update, key_of
+from controller_manager.reconcile.kinds import DEPLOYMENT, REPLICA_SET
 
 
 def refused(error, kind=Create):

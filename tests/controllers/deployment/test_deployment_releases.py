@@ -2,9 +2,9 @@
 
 import pytest
 
-from controller_manager.planning.profile import PROFILES
-from controller_manager.runtime.contract import Delete, Update
-from controller_manager.runtime.kinds import REPLICA_SET
+from controller_manager.reconcile.contract import Delete, Update
+from controller_manager.reconcile.kinds import REPLICA_SET
+from controller_manager.reconcile.profile import PROFILES
 
 HISTORY = "deployment.kubernetes.io/revision-history"
 ROLLED = {"replicas": 10, "updatedReplicas": 10, "availableReplicas": 10, "observedGeneration": 3}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from controller_manager.planning.deployment_status import (
+from controller_manager.controllers.deployment.replica_sets import divided
+from controller_manager.controllers.deployment.status import (
     is_complete,
     look_again_in,
     rollout_status,
@@ -10,9 +11,8 @@ from controller_manager.planning.deployment_status import (
     with_collision,
     with_pause_noted,
 )
-from controller_manager.planning.profile import NEWEST, PROFILES
-from controller_manager.planning.replica_sets import divided
-from controller_manager.planning.times import stamp
+from controller_manager.reconcile.profile import NEWEST, PROFILES
+from controller_manager.reconcile.times import stamp
 
 
 def progressing(status="True", reason="ReplicaSetUpdated", *, updated=0.0, transition=0.0):

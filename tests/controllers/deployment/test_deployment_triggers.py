@@ -2,10 +2,10 @@
 
 import pytest
 
-from controller_manager.controllers.deployment import SPEC
-from controller_manager.runtime.claims import owner_reference
-from controller_manager.runtime.contract import Change
-from controller_manager.runtime.kinds import DEPLOYMENT, POD, REPLICA_SET
+from controller_manager.controllers.deployment.controller import SPEC
+from controller_manager.reconcile.contract import Change
+from controller_manager.reconcile.controller_ref import owner_reference
+from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
 
 KEY = "default/web"
 

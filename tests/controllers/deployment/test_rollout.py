@@ -2,8 +2,9 @@
 
 import pytest
 
-from controller_manager.planning.replica_sets import Resize, divided, terminating
-from controller_manager.planning.rollout import (
+from controller_manager.controllers.deployment.proportional_scaling import active_or_latest, resized
+from controller_manager.controllers.deployment.replica_sets import Resize, divided, terminating
+from controller_manager.controllers.deployment.rolling import (
     Limits,
     fenceposts,
     fewest_available,
@@ -14,7 +15,6 @@ from controller_manager.planning.rollout import (
     without_surplus,
     without_unhealthy,
 )
-from controller_manager.planning.scaling import active_or_latest, resized
 
 
 def named(resizes):

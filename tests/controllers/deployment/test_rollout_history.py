@@ -2,9 +2,7 @@
 
 import pytest
 
-from controller_manager.planning.profile import NEWEST, PROFILES
-from controller_manager.planning.replica_sets import divided
-from controller_manager.planning.rollout_history import (
+from controller_manager.controllers.deployment.history import (
     annotations_for_new,
     is_resized,
     last_revision,
@@ -16,7 +14,9 @@ from controller_manager.planning.rollout_history import (
     with_revision_of,
     without_rollback,
 )
-from controller_manager.planning.rollout_sets import new_replica_set, replica_set_name, scaling_message
+from controller_manager.controllers.deployment.new_replica_set import new_replica_set, replica_set_name, scaling_message
+from controller_manager.controllers.deployment.replica_sets import divided
+from controller_manager.reconcile.profile import NEWEST, PROFILES
 
 REVISION = "deployment.kubernetes.io/revision"
 HISTORY = "deployment.kubernetes.io/revision-history"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from controller_manager.controllers.replicaset import SPEC
-from controller_manager.planning.times import stamp
-from controller_manager.runtime.contract import Delete, Update
-from controller_manager.runtime.kinds import POD, REPLICA_SET
+from controller_manager.controllers.replicaset.controller import SPEC
+from controller_manager.reconcile.contract import Delete, Update
+from controller_manager.reconcile.kinds import POD, REPLICA_SET
+from controller_manager.reconcile.times import stamp
 
 NOW = 1_800_000_000.0
 KEY = "default/web"

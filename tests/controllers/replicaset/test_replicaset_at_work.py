@@ -6,13 +6,13 @@ from itertools import count
 import pytest
 
 from apiserver.api.errors import ApiError, unavailable
-from controller_manager.controllers import replicaset
+from controller_manager.controllers.replicaset import controller as replicaset
 from controller_manager.metrics import QueueTally
-from controller_manager.planning.times import stamp
+from controller_manager.reconcile.contract import Create, Delete, Update
+from controller_manager.reconcile.kinds import POD, REPLICA_SET
+from controller_manager.reconcile.times import stamp
 from controller_manager.runtime.cache import Caches
-from controller_manager.runtime.contract import Create, Delete, Update
 from controller_manager.runtime.controller import Controller, Means
-from controller_manager.runtime.kinds import POD, REPLICA_SET
 from controller_manager.runtime.ratelimit import ItemBackoff
 from controller_manager.runtime.workqueue import WorkQueue
 

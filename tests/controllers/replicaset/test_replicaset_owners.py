@@ -3,17 +3,9 @@
 import pytest
 
 from apiserver.api.errors import invalid, not_found
-from controller_manager.controllers import replicaset
-from controller_manager.runtime.contract import (
-    STRATEGIC_PATCH,
-    Change,
-    Create,
-    Delete,
-    Get,
-    Patch,
-    Update,
-)
-from controller_manager.runtime.kinds import POD, REPLICA_SET
+from controller_manager.controllers.replicaset import controller as replicaset
+from controller_manager.reconcile.contract import STRATEGIC_PATCH, Change, Create, Delete, Get, Patch, Update
+from controller_manager.reconcile.kinds import POD, REPLICA_SET
 
 SPEC = replicaset.SPEC
 KEY = "default/web"

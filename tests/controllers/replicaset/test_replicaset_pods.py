@@ -3,14 +3,9 @@
 import pytest
 
 from apiserver.api.errors import forbidden, not_found
-from controller_manager.planning.profile import PROFILES
-from controller_manager.planning.times import stamp
-from controller_manager.runtime.contract import (
-    Batch,
-    Create,
-    Delete,
-    Update,
-)
+from controller_manager.reconcile.contract import Batch, Create, Delete, Update
+from controller_manager.reconcile.profile import PROFILES
+from controller_manager.reconcile.times import stamp
 
 NOW = 1_800_000_000.0
 LABELS = {"app": "web"}

@@ -3,15 +3,9 @@
 import pytest
 
 from apiserver.api.errors import conflict, forbidden
-from controller_manager.controllers import replicaset
-from controller_manager.planning.profile import PROFILES
-from controller_manager.runtime.contract import (
-    Create,
-    Delete,
-    Get,
-    Later,
-    Update,
-)
+from controller_manager.controllers.replicaset import controller as replicaset
+from controller_manager.reconcile.contract import Create, Delete, Get, Later, Update
+from controller_manager.reconcile.profile import PROFILES
 
 NOW = 1_800_000_000.0
 LABELS = {"app": "web"}

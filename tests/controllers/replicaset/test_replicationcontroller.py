@@ -2,13 +2,9 @@
 
 import pytest
 
-from controller_manager.controllers import replicationcontroller
-from controller_manager.runtime.contract import (
-    Change,
-    Create,
-    Patch,
-)
-from controller_manager.runtime.kinds import POD, REPLICATION_CONTROLLER
+from controller_manager.controllers.replicaset import replicationcontroller
+from controller_manager.reconcile.contract import Change, Create, Patch
+from controller_manager.reconcile.kinds import POD, REPLICATION_CONTROLLER
 
 KEY = "default/web"
 LABELS = {"app": "web"}

@@ -6,11 +6,11 @@ import pytest
 from fake_server import FakeServer
 from lagging_cluster import LaggingCluster, Ran
 
-from controller_manager.controllers.statefulset import SPEC
-from controller_manager.planning.profile import NEWEST
-from controller_manager.planning.times import stamp
-from controller_manager.runtime.contract import Delayed, Delete
-from controller_manager.runtime.kinds import CLAIM, CONTROLLER_REVISION, POD, STATEFUL_SET
+from controller_manager.controllers.statefulset.controller import SPEC
+from controller_manager.reconcile.contract import Delayed, Delete
+from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD, STATEFUL_SET
+from controller_manager.reconcile.profile import NEWEST
+from controller_manager.reconcile.times import stamp
 
 KINDS = (STATEFUL_SET, POD, CLAIM, CONTROLLER_REVISION)
 

@@ -3,11 +3,11 @@
 import pytest
 
 from apiserver.api.errors import ApiError, already_exists, conflict
-from controller_manager.planning.identity import set_names
-from controller_manager.planning.profile import PROFILES
-from controller_manager.planning.times import stamp
-from controller_manager.runtime.contract import Create, Update
-from controller_manager.runtime.kinds import CLAIM, POD, STATEFUL_SET
+from controller_manager.controllers.statefulset.identity import set_names
+from controller_manager.reconcile.contract import Create, Update
+from controller_manager.reconcile.kinds import CLAIM, POD, STATEFUL_SET
+from controller_manager.reconcile.profile import PROFILES
+from controller_manager.reconcile.times import stamp
 
 DATA = {"volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {"storageClassName": "fast"}}]}
 TWO = {"volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {}}, {"metadata": {"name": "log"}, "spec": {}}]}

@@ -3,9 +3,9 @@
 import pytest
 
 from apiserver.api.errors import conflict, not_found
-from controller_manager.planning.revisions import revision_hash, template_data
-from controller_manager.runtime.contract import Create, Delete, Update
-from controller_manager.runtime.kinds import CONTROLLER_REVISION
+from controller_manager.reconcile.contract import Create, Delete, Update
+from controller_manager.reconcile.kinds import CONTROLLER_REVISION
+from controller_manager.reconcile.revisions import revision_hash, template_data
 
 
 def test_s15_going_back_takes_the_old_revision_by_name_and_raises_its_number(cluster, template):

@@ -1,7 +1,7 @@
 """Rows S21 to S23: which pods and revisions are a set's own, which it adopts, and which it lets go."""
 
-from controller_manager.runtime.contract import Create, Patch
-from controller_manager.runtime.kinds import CONTROLLER_REVISION, POD, STATEFUL_SET
+from controller_manager.reconcile.contract import Create, Patch
+from controller_manager.reconcile.kinds import CONTROLLER_REVISION, POD, STATEFUL_SET
 
 
 def test_s21_a_pod_of_another_name_is_not_adopted(cluster):

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
-from controller_manager.planning.ordinals import Health, ordinal_of
-from controller_manager.planning.pods import is_ready
-from controller_manager.planning.profile import PROFILES
-from controller_manager.runtime.contract import Create, Delete, Update
-from controller_manager.runtime.kinds import CONTROLLER_REVISION, POD, STATEFUL_SET
+from controller_manager.controllers.statefulset.ordinals import Health, ordinal_of
+from controller_manager.reconcile.contract import Create, Delete, Update
+from controller_manager.reconcile.kinds import CONTROLLER_REVISION, POD, STATEFUL_SET
+from controller_manager.reconcile.pods import is_ready
+from controller_manager.reconcile.profile import PROFILES
 
 KEY = "ns/web"
 BAD = "bad"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controller_manager.planning.profile import PROFILES
+from controller_manager.reconcile.profile import PROFILES
 
 PARALLEL = {"podManagementPolicy": "Parallel"}
 

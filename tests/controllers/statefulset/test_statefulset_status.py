@@ -1,9 +1,9 @@
 """Row S33, what the status and Events of a set tell, and what is refused."""
 
 from apiserver.api.errors import ApiError, forbidden
-from controller_manager.planning.times import stamp
-from controller_manager.runtime.contract import Create, Update
-from controller_manager.runtime.kinds import POD, STATEFUL_SET
+from controller_manager.reconcile.contract import Create, Update
+from controller_manager.reconcile.kinds import POD, STATEFUL_SET
+from controller_manager.reconcile.times import stamp
 
 PARALLEL = {"podManagementPolicy": "Parallel"}
 

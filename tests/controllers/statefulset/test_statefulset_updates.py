@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from controller_manager.planning.profile import NEWEST, PROFILES
+from controller_manager.reconcile.profile import NEWEST, PROFILES
 
 PARALLEL = {"podManagementPolicy": "Parallel"}
 

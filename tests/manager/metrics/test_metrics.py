@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from controller_manager.controllers import CONTROLLERS
+from controller_manager.known_controllers import CONTROLLERS
 
 WORK = ("1e-08", "1e-07", "1e-06", "9.999999999999999e-06", "9.999999999999999e-05", "0.001", "0.01", "0.1", "1", "10")
 REQUEST = ("0.005", "0.025", "0.1", "0.25", "0.5", "1", "2", "4", "8", "15", "30", "60")

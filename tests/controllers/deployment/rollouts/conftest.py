@@ -10,12 +10,9 @@ from typing import Any
 import pytest
 
 from apiserver.api.errors import ApiError, already_exists, conflict, not_found
-from controller_manager.controllers import deployment, replicaset
-from controller_manager.planning.profile import NEWEST, Profile
-from controller_manager.planning.times import stamp
-from controller_manager.runtime.awaited import Awaited
-from controller_manager.runtime.cache import Caches
-from controller_manager.runtime.contract import (
+from controller_manager.controllers.deployment import controller as deployment
+from controller_manager.controllers.replicaset import controller as replicaset
+from controller_manager.reconcile.contract import (
     Again,
     Batch,
     Create,
@@ -28,8 +25,12 @@ from controller_manager.runtime.contract import (
     Update,
     key_of,
 )
-from controller_manager.runtime.kinds import DEPLOYMENT, POD, REPLICA_SET
-from controller_manager.runtime.meters import Measure
+from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
+from controller_manager.reconcile.metric_defs import Measure
+from controller_manager.reconcile.profile import NEWEST, Profile
+from controller_manager.reconcile.times import stamp
+from controller_manager.runtime.cache import Caches
+from controller_manager.runtime.expectations import Awaited
 
 START = 1_700_000_000.0
 KINDS = (DEPLOYMENT, REPLICA_SET, POD)

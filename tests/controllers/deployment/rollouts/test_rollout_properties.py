@@ -7,14 +7,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apiserver.api.errors import unavailable
-from controller_manager.planning.pods import is_ready
-from controller_manager.planning.replica_sets import count, divided
-from controller_manager.planning.replicas import replicas_of
-from controller_manager.planning.rollout import fewest_available, most
-from controller_manager.planning.rollout_history import is_resized, number_in
-from controller_manager.planning.templates import without_hash
-from controller_manager.runtime.contract import Update, key_of
-from controller_manager.runtime.kinds import DEPLOYMENT, POD, REPLICA_SET
+from controller_manager.controllers.deployment.history import is_resized, number_in
+from controller_manager.controllers.deployment.replica_sets import count, divided
+from controller_manager.controllers.deployment.rolling import fewest_available, most
+from controller_manager.reconcile.contract import Update, key_of
+from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
+from controller_manager.reconcile.pod_templates import without_hash
+from controller_manager.reconcile.pods import is_ready
+from controller_manager.reconcile.replicas import replicas_of
 
 KEY = "default/web"
 REVISION = "deployment.kubernetes.io/revision"

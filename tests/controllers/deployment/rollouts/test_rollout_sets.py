@@ -1,6 +1,6 @@
 """The ReplicaSets of whole rollouts: made, found again, taken in and forgotten."""
 
-from controller_manager.runtime.kinds import DEPLOYMENT, REPLICA_SET
+from controller_manager.reconcile.kinds import DEPLOYMENT, REPLICA_SET
 
 REVISION = "deployment.kubernetes.io/revision"
 HISTORY = "deployment.kubernetes.io/revision-history"

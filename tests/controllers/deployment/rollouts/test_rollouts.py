@@ -3,8 +3,8 @@
 import pytest
 
 from apiserver.api.errors import forbidden, internal, unavailable
-from controller_manager.runtime.contract import Update
-from controller_manager.runtime.kinds import DEPLOYMENT, POD, REPLICA_SET
+from controller_manager.reconcile.contract import Update
+from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
 
 KINDS = (DEPLOYMENT, REPLICA_SET, POD)
 

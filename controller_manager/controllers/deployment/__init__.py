@@ -1,0 +1,1 @@
+"""The deployment controller (pkg/controller/deployment)."""

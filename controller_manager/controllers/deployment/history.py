@@ -1,0 +1,154 @@
+"""What a Deployment remembers in annotations: revisions, the sizes it has asked for, and what it may forget."""
+
+from collections.abc import Iterable, Mapping
+
+from apiserver.api.go_numbers import parse_int
+from apiserver.api.meta import Obj, annotations_of
+from controller_manager.controllers.deployment.replica_sets import ReplicaSets, age, count
+from controller_manager.controllers.deployment.rolling import most
+from controller_manager.reconcile.pod_templates import without_hash
+from controller_manager.reconcile.replicas import replicas_of
+
+REVISION = "deployment.kubernetes.io/revision"
+HISTORY = "deployment.kubernetes.io/revision-history"
+DESIRED = "deployment.kubernetes.io/desired-replicas"
+MOST = "deployment.kubernetes.io/max-replicas"
+ROLLBACK_TO = "deprecated.deployment.rollback.to"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+_OWN = frozenset((LAST_APPLIED, REVISION, HISTORY, DESIRED, MOST, ROLLBACK_TO))
+"""What a Deployment and its ReplicaSets do not have from each other (annotationsToSkip)."""
+_HISTORY_LENGTH = 2000
+_NO_LIMIT = 2**31 - 1
+
+
+def with_annotations(obj: Obj, annotations: Mapping[str, str]) -> Obj:
+    """The object with these annotations in place of its own."""
+    return obj | {"metadata": obj["metadata"] | {"annotations": dict(annotations)}}
+
+
+def number_in(obj: Obj, annotation: str) -> int | None:
+    """The number of 64 bits that an annotation holds, None where there is none."""
+    try:
+        return parse_int(annotations_of(obj).get(annotation, ""))
+    except ValueError:
+        return None
+
+
+def next_revision(old: Iterable[Obj]) -> int:
+    """The revision after those of the old ReplicaSets (MaxRevision)."""
+    return 1 + max((number_in(found, REVISION) or 0 for found in old), default=0)
+
+
+def last_revision(sets: Iterable[Obj]) -> int:
+    """The revision before the newest, 0 where there is none (LastRevision)."""
+    known = sorted(found for one in sets if (found := number_in(one, REVISION)) is not None)
+    return max(known[-2], 0) if len(known) > 1 else 0
+
+
+def with_revision_of(deployment: Obj, new: Obj) -> Obj:
+    """The Deployment with the revision of its new ReplicaSet; itself where it has it (SetDeploymentRevision)."""
+    revision = annotations_of(new).get(REVISION, "")
+    own = annotations_of(deployment)
+    return deployment if own.get(REVISION) == revision else with_annotations(deployment, own | {REVISION: revision})
+
+
+def size_annotations(deployment: Obj) -> dict[str, str]:
+    """What a ReplicaSet is told of the sizes at which it was made or resized (SetReplicasAnnotations)."""
+    return {DESIRED: str(replicas_of(deployment)), MOST: str(most(deployment))}
+
+
+def annotations_for_new(deployment: Obj, new: Obj, revision: int, *, bounded: bool) -> dict[str, str]:
+    """The annotations that the new ReplicaSet should have (SetNewReplicaSetAnnotations).
+
+    Its revision never falls, and one that it had before is kept as history: the template came back.
+
+    Args:
+        deployment: whose annotations are copied.
+        new: the ReplicaSet as it is.
+        revision: that it gets if its own is lower.
+        bounded: whether the history drops its oldest entries when it gets long (Profile.bounded_history).
+    """
+    own = annotations_of(new)
+    copied = own | {key: value for key, value in annotations_of(deployment).items() if key not in _OWN}
+    before = own.get(REVISION, "")
+    number = number_in(new, REVISION)
+    if before and number is None:  # upstream gives up on all of them
+        return own
+    if (number or 0) >= revision:
+        return copied
+    if before:
+        copied[HISTORY] = _with_entry(own.get(HISTORY, ""), before, bounded=bounded)
+    return copied | {REVISION: str(revision)}
+
+
+def _with_entry(history: str, entry: str, *, bounded: bool) -> str:
+    """The history with one more entry, unless even that one alone is too long."""
+    entries = [*history.split(","), entry] if history else [entry]
+    if not bounded or not history:
+        return ",".join(entries)
+    length = len(history) + 1 + len(entry)
+    while length > _HISTORY_LENGTH and len(entries) > 1:
+        length -= len(entries.pop(0)) + 1
+    return ",".join(entries) if length <= _HISTORY_LENGTH else history
+
+
+# -- rolling back by annotation ----------------------------------------------------------------------------------------
+
+
+def rollback_revision(deployment: Obj) -> int | None:
+    """The revision that an annotation asks to go back to, 0 for the one before; None where it asks for nothing."""
+    return number_in(deployment, ROLLBACK_TO)
+
+
+def without_rollback(deployment: Obj) -> Obj:
+    """The Deployment with nothing to go back to (updateDeploymentAndClearRollbackTo)."""
+    rest = {key: value for key, value in annotations_of(deployment).items() if key != ROLLBACK_TO}
+    return with_annotations(deployment, rest)
+
+
+def rolled_back(deployment: Obj, to: Obj) -> Obj:
+    """The Deployment with the template and the annotations of a ReplicaSet (rollbackToTemplate)."""
+    kept = {key: value for key, value in annotations_of(deployment).items() if key in _OWN and key != ROLLBACK_TO}
+    back = {key: value for key, value in annotations_of(to).items() if key not in _OWN}
+    changed = with_annotations(deployment, kept | back)
+    return changed | {"spec": deployment["spec"] | {"template": without_hash(to["spec"]["template"])}}
+
+
+# -- what may be forgotten ---------------------------------------------------------------------------------------------
+
+
+def to_forget(deployment: Obj, sets: ReplicaSets, *, by_revision: bool) -> list[Obj]:
+    """The old ReplicaSets that may be deleted, since more are kept than revisionHistoryLimit (cleanupDeployment).
+
+    One of the oldest that still has pods, or whose controller is behind, stays, and nobody goes in its place.
+
+    Args:
+        deployment: whose limit counts.
+        sets: its ReplicaSets.
+        by_revision: whether the lowest revision is the oldest, or the first that was made
+            (Profile.cleanup_by_revision).
+    """
+    limit = deployment["spec"].get("revisionHistoryLimit")
+    if limit is None or limit == _NO_LIMIT:
+        return []
+    kept = [found for found in sets.old if not found["metadata"].get("deletionTimestamp")]
+    if by_revision:
+        kept.sort(key=lambda found: (number_in(found, REVISION) or 0, age(found)))
+    return [found for found in kept[: max(0, len(kept) - limit)] if _is_idle(found)]
+
+
+def _is_idle(replica_set: Obj) -> bool:
+    seen = count(replica_set, "observedGeneration") >= replica_set["metadata"].get("generation", 0)
+    return seen and not count(replica_set, "replicas") and not replicas_of(replica_set)
+
+
+def with_revision(sets: Iterable[Obj], revision: int) -> Obj | None:
+    """The ReplicaSet of a revision, None where there is none."""
+    return next((found for found in sets if number_in(found, REVISION) == revision), None)
+
+
+def is_resized(deployment: Obj, sets: ReplicaSets) -> bool:
+    """Whether a ReplicaSet that has pods was made or resized for another spec.replicas (isScalingEvent)."""
+    told = (number_in(found, DESIRED) for found in sets.active)
+    return any(desired is not None and desired != replicas_of(deployment) for desired in told)

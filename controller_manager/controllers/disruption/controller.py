@@ -1,0 +1,306 @@
+"""Disruption budgets: their status, by which evictions are allowed, and pods that were to be disrupted and were not."""
+
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj, group_version, labels_of, name_of, namespace_of
+from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
+from controller_manager.controllers.disruption import budgets
+from controller_manager.reconcile.conditions import condition_of
+from controller_manager.reconcile.contract import (
+    NAMESPACE_INDEX,
+    WARNING,
+    Action,
+    Change,
+    Emit,
+    Get,
+    Key,
+    Later,
+    Plan,
+    Spec,
+    Update,
+    Watch,
+    World,
+    itself,
+    key_of,
+)
+from controller_manager.reconcile.controller_ref import controller_of, resolved
+from controller_manager.reconcile.kinds import (
+    DEPLOYMENT,
+    DISRUPTION_BUDGET,
+    POD,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    STATEFUL_SET,
+    Kind,
+)
+from controller_manager.reconcile.pods import DISRUPTION_TARGET, counts_differently
+from controller_manager.reconcile.replicas import replicas_of
+from controller_manager.reconcile.selectors import lenient_selector
+
+POD_PREFIX = "pods/"
+"""What tells the key of a pod from that of a budget."""
+PACE = 0.1
+"""Seconds between two looks at one budget, each of which is a look at all pods of its namespace."""
+
+_CACHED = {
+    ("", "ReplicationController"): REPLICATION_CONTROLLER,
+    ("apps", "ReplicaSet"): REPLICA_SET,
+    ("extensions", "ReplicaSet"): REPLICA_SET,
+    ("apps", "StatefulSet"): STATEFUL_SET,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """Who controls pods.
+
+    Attributes:
+        pod: one of them.
+        reference: by which it names its controller.
+        kind: of the controller, None where it is not served.
+        uid, scale: of it, or of the Deployment that controls it; where the scale is None nobody is there.
+        asked: whether its scale must be asked for.
+    """
+
+    pod: str
+    reference: Obj
+    kind: Kind | None
+    uid: str = ""
+    scale: int | None = None
+    asked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A budget and its pods.
+
+    Attributes:
+        error: why the selector cannot be understood.
+        controls: each controller of the pods once, where their number matters.
+        unmanaged: whether there are pods that nobody controls, where that matters.
+    """
+
+    obj: Obj
+    pods: Sequence[Obj] = ()
+    error: str = ""
+    controls: Sequence[Controls] = ()
+    unmanaged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbed:
+    """A pod that is the target of a disruption, or under several budgets: their names."""
+
+    pod: Obj
+    budgets: Sequence[str]
+
+
+# -- what is seen ------------------------------------------------------------------------------------------------------
+
+
+def observe(world: World, key: Key) -> Budget | Disturbed | None:
+    """The budget of that key and its pods, or the pod of that key; None where it is gone."""
+    if key.startswith(POD_PREFIX) and key.count("/") > 1:
+        pod = world[POD].get(key.removeprefix(POD_PREFIX))
+        return Disturbed(pod, _names(world, pod)) if pod is not None else None
+    budget = world[DISRUPTION_BUDGET].get(key)
+    if budget is None:
+        return None
+    try:
+        selector = label_selector_of(budget["spec"].get("selector"))
+    except SelectorError as error:
+        return Budget(budget, error=str(error))
+    pods = _selected(world, selector, namespace_of(budget))
+    if not budgets.asks_for_scale(budget["spec"]):
+        return Budget(budget, pods)
+    return _with_controllers(world, budget, pods)
+
+
+def _selected(world: World, selector: LabelSelector, namespace: str) -> Sequence[Obj]:
+    return [pod for pod in world[POD].by(NAMESPACE_INDEX, namespace) if selector.matches(labels_of(pod))]
+
+
+def _with_controllers(world: World, budget: Obj, pods: Sequence[Obj]) -> Budget:
+    found: dict[str, Controls] = {}
+    unmanaged = False
+    for pod in pods:
+        reference = controller_of(pod)
+        if reference is None:
+            unmanaged = True
+        elif reference["uid"] not in found:
+            found[reference["uid"]] = _controls(world, pod, reference)
+    return Budget(budget, pods, controls=list(found.values()), unmanaged=unmanaged)
+
+
+def _controls(world: World, pod: Obj, reference: Obj) -> Controls:
+    """Who controls a pod, as far as caches tell (disruption.go finders)."""
+    group, _ = group_version(reference["apiVersion"])
+    kind = _CACHED.get((group, reference["kind"]))
+    if kind is None:
+        served = world.served.named(reference["apiVersion"], reference["kind"])
+        return Controls(name_of(pod), reference, served, reference["uid"], asked=True)
+    owner = resolved(world, kind, pod)
+    if owner is not None and kind == REPLICA_SET:
+        owner = resolved(world, DEPLOYMENT, owner) or owner
+    if owner is None:
+        return Controls(name_of(pod), reference, kind)
+    return Controls(name_of(pod), reference, kind, owner["metadata"]["uid"], replicas_of(owner))
+
+
+def pod_changed(world: World, change: Change) -> Iterable[Key]:
+    """The budgets that select the pod or did, and the pod itself where it is disturbed."""
+    old, new = change.old, change.new
+    if old is not None and new is not None and (old is new or not _matters(old, new)):
+        return
+    pod = change.obj
+    found = {key_of(budget): None for budget in _budgets(world, pod)}
+    if new is not None and (len(found) > 1 or condition_of(new, DISRUPTION_TARGET)):
+        yield f"{POD_PREFIX}{key_of(new)}"
+    if old is not None and new is not None and labels_of(old) != labels_of(new):
+        found |= {key_of(budget): None for budget in _budgets(world, old)}
+    yield from found
+
+
+def _matters(old: Obj, new: Obj) -> bool:
+    return counts_differently(old, new) or condition_of(old, DISRUPTION_TARGET) != condition_of(new, DISRUPTION_TARGET)
+
+
+def _budgets(world: World, pod: Obj) -> Iterable[Obj]:
+    """The budgets that may select a pod, by equal labels alone: expressions are parsed when they run."""
+    labels = labels_of(pod).items()
+    for budget in world[DISRUPTION_BUDGET].by(NAMESPACE_INDEX, namespace_of(pod)):
+        selector = budget["spec"].get("selector")
+        if selector is not None and (selector.get("matchLabels") or {}).items() <= labels:
+            yield budget
+
+
+def _names(world: World, pod: Obj) -> Sequence[str]:
+    able = ((name_of(budget), lenient_selector(budget["spec"].get("selector"))) for budget in _budgets(world, pod))
+    return sorted(name for name, selector in able if selector.matches(labels_of(pod)))
+
+
+# -- what is done ------------------------------------------------------------------------------------------------------
+
+
+def plan(seen: Budget | Disturbed, now: float) -> Plan:
+    """Tell how many pods may be disrupted; nobody may disrupt any where that is not known (disruption.go sync).
+
+    Raises:
+        ApiError: the status could not be written, or a scale could not be asked for.
+    """
+    if isinstance(seen, Disturbed):
+        yield from _calm(seen, now)
+        return
+    failure = None
+    try:
+        status = yield from _status(seen, now)
+    except (ApiError, ValueError) as error:
+        failure = error
+        status = budgets.failed_status(seen.obj, str(error), now)
+    if status != seen.obj.get("status"):
+        yield Update(DISRUPTION_BUDGET, seen.obj | {"status": status}, "status")
+    if isinstance(failure, ApiError):
+        raise failure
+
+
+def _status(seen: Budget, now: float) -> Generator[Action, Any, Obj]:
+    """The status as it should be.
+
+    Raises:
+        ApiError, ValueError: it cannot be known; an event has said so.
+    """
+    budget = seen.obj
+    if seen.error:
+        yield Emit(budget, "NoPods", f"Failed to get pods: {seen.error}", WARNING)
+        raise ValueError(seen.error)
+    if not seen.pods:
+        yield Emit(budget, "NoPods", "No matching pods found")
+    try:
+        scale = yield from _scale(seen)
+        wanted = budgets.expected(budget["spec"], len(seen.pods), scale)
+    except (ApiError, ValueError) as error:
+        message = f"Failed to calculate the number of expected pods: {error}"
+        yield Emit(budget, "CalculateExpectedPodCountFailed", message, WARNING)
+        raise
+    if seen.unmanaged:
+        yield Emit(budget, "UnmanagedPods", _unmanaged(budget), WARNING)
+    found = budgets.disrupted((budget.get("status") or {}).get("disruptedPods") or {}, seen.pods, now)
+    for pod in found.missed:
+        namespace = namespace_of(budget)  # twice, as upstream prints it
+        message = f"Pod was expected by PDB {namespace}/{namespace} to be deleted but it wasn't"
+        yield Emit(pod, "NotDeleted", message, WARNING)
+    if found.wait is not None:
+        yield Later(found.wait)
+    current = budgets.healthy(seen.pods, found.awaited)
+    return budgets.status_of(budget, wanted, current, awaited=found.awaited, now=now)
+
+
+def _unmanaged(budget: Obj) -> str:
+    return (
+        f"Pods selected by this PodDisruptionBudget (selector: {budgets.printed(budget['spec'].get('selector'))}) were "
+        "found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in "
+        'undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer '
+        "value."
+    )
+
+
+def _scale(seen: Budget) -> Generator[Action, Any, int]:
+    """How many pods all their controllers want, each counted once (getExpectedScale)."""
+    scales: dict[str, int] = {}
+    for controls in seen.controls:
+        scale = controls.scale
+        if controls.asked:
+            scale = yield from _ask(controls, namespace_of(seen.obj))
+        if scale is None:
+            raise ValueError(f'found no controllers for pod "{controls.pod}"')
+        scales[controls.uid] = scale
+    return sum(scales.values())
+
+
+def _ask(controls: Controls, namespace: str) -> Generator[Action, Any, int | None]:
+    """The scale of a controller that no cache holds, None where it is gone (getScaleController)."""
+    reference, kind = controls.reference, controls.kind
+    if kind is None:
+        raise ValueError(f'no matches for kind "{reference["kind"]}" in version "{reference["apiVersion"]}"')
+    try:
+        scale = yield Get(kind, f"{namespace}/{reference['name']}", "scale")
+    except ApiError as error:
+        if error.code != 404:
+            raise
+        if not (error.details or {}).get("name"):  # the path itself is not there
+            raise ValueError(f"{kind} does not implement the scale subresource") from error
+        return None
+    return scale["spec"].get("replicas") or 0 if scale["metadata"].get("uid") == controls.uid else None
+
+
+def _calm(seen: Disturbed, now: float) -> Plan:
+    """Say that a pod is under several budgets, and in the end that it is no target (syncStalePodDisruption)."""
+    pod, wait = seen.pod, budgets.stale_in(seen.pod, now)
+    if len(seen.budgets) > 1:
+        which = f'Pod "{namespace_of(pod)}"/"{name_of(pod)}" matches multiple PodDisruptionBudgets.'
+        chosen = f'Chose "{seen.budgets[0]}" arbitrarily.'
+        yield Emit(pod, "MultiplePodDisruptionBudgets", f"{which}  {chosen}", WARNING)
+    if wait:
+        yield Later(wait)
+    elif wait is not None:
+        yield Update(POD, pod | {"status": budgets.no_target(pod, now)}, "status")
+
+
+SPEC = Spec(
+    name="disruption",
+    watches=(
+        Watch(DISRUPTION_BUDGET, itself),
+        Watch(POD, pod_changed),
+        Watch(DEPLOYMENT),
+        Watch(REPLICA_SET),
+        Watch(STATEFUL_SET),
+        Watch(REPLICATION_CONTROLLER),
+    ),
+    observe=observe,
+    plan=plan,
+    source="controllermanager",
+    pace=PACE,
+)

@@ -1,0 +1,1 @@
+"""The endpointslice controller (pkg/controller/endpointslice), and how slices are filled and written."""

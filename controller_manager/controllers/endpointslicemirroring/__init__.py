@@ -1,0 +1,1 @@
+"""The endpointslicemirroring controller (pkg/controller/endpointslicemirroring)."""

@@ -1,0 +1,1 @@
+"""The garbage collector: the graph of owner references, and what it deletes (pkg/controller/garbagecollector)."""

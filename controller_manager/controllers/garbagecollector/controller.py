@@ -1,0 +1,317 @@
+"""Deletes what owners left behind, and lets owners go that wait for their dependents (pkg/controller/garbagecollector).
+
+A key is an item, "pods/default/web-1", that is to be judged by its owners or that waits for its dependents; or it is
+"uid/<uid>", an owner that was not seen and whom the server has to confirm. Upstream asks the server for every item and
+every owner; here only for owners that no cache has: what a cache says of an item is guarded by its revision.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import namespace_of
+from controller_manager.controllers.garbagecollector.dependents import (
+    GRAPH,
+    Judged,
+    Verdict,
+    by_name,
+    dependents_of,
+    graph_of,
+    is_blocked_by,
+    is_elsewhere,
+    item_at,
+    judge,
+    verdict_on,
+    waits_for,
+)
+from controller_manager.controllers.garbagecollector.graph import (
+    FOREGROUND,
+    ORPHAN,
+    UID,
+    Graph,
+    awaited_work,
+    identity_of,
+    item_of,
+)
+from controller_manager.controllers.garbagecollector.patches import (
+    owners_all_unblocked,
+    owners_deleted,
+    owners_kept,
+    owners_unblocked,
+    propagation_of,
+)
+from controller_manager.reconcile.contract import (
+    STRATEGIC_PATCH,
+    WARNING,
+    Action,
+    Again,
+    Batch,
+    Change,
+    Emit,
+    Key,
+    Patch,
+    Plan,
+    Spec,
+    Wake,
+    Watch,
+    World,
+)
+from controller_manager.reconcile.deletion import Item, Patches, delete, look_up, patch, take_finalizer
+from controller_manager.reconcile.kinds import EVERYTHING
+
+AT_ONCE = 100
+"""How many dependents are orphaned at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """An item with owners of which one is not solid.
+
+    Attributes:
+        owners: one for each reference.
+        has_dependents: whether somebody refers to the item.
+        in_circle: whether one of those waits for its own dependents, which may be a circle.
+    """
+
+    item: Item
+    owners: tuple[Judged, ...]
+    has_dependents: bool
+    in_circle: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Orphaning:
+    """A deleted item that leaves its dependents alone."""
+
+    item: Item
+    dependents: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finishing:
+    """A deleted item whose dependents are gone, or do not block it."""
+
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """An owner whom the server has to confirm.
+
+    Attributes:
+        items: all that name it so.
+        is_elsewhere: whether it is known in another namespace than theirs.
+    """
+
+    judged: Judged
+    items: tuple[Item, ...]
+    is_elsewhere: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Confirming:
+    """An owner that somebody refers to and that was not seen, or not as what they say.
+
+    Attributes:
+        doubts: one for each identity that references give it.
+        wake: dependents that have to be judged.
+        again: whether a reference names a kind that is not served as yet.
+    """
+
+    doubts: tuple[Doubt, ...]
+    wake: tuple[Item, ...]
+    again: bool
+
+
+Observed = Judging | Orphaning | Finishing | Confirming
+
+
+# -- observing ---------------------------------------------------------------------------------------------------------
+
+
+def _due(world: World, _: Change) -> Iterable[Key]:
+    """What the graph, which has heard of the change before, wants looked at."""
+    graph: Graph = world.view(GRAPH)
+    return graph.take()
+
+
+def observe(world: World, key: Key) -> Observed | None:
+    """What is to be done about an item or an unseen owner, None for nothing."""
+    if key.startswith(UID):
+        return _observe_owner(world, key.removeprefix(UID))
+    item = item_at(world, key)
+    if item is None:
+        return None
+    if item.meta.get("deletionTimestamp"):
+        return _observe_deleted(world, item)
+    return _observe_owned(world, item)
+
+
+def _observe_deleted(world: World, item: Item) -> Observed | None:
+    work, uid = awaited_work(item.meta), item.meta["uid"]
+    if work == ORPHAN:
+        return Orphaning(item, tuple(dependents_of(world, uid)))
+    if work == FOREGROUND and not any(_has_to_go(world, dependent, uid) for dependent in dependents_of(world, uid)):
+        return Finishing(item)
+    return None
+
+
+def _has_to_go(world: World, dependent: Item, uid: str) -> bool:
+    """Whether an owner that waits has to wait for a dependent: not for one that itself waits for the owner.
+
+    Upstream lets those who were deleted one by one, each in the foreground, wait for each other for ever.
+    """
+    return is_blocked_by(dependent, uid) and not (
+        awaited_work(dependent.meta) == FOREGROUND and waits_for(world, dependent, uid)
+    )
+
+
+def _observe_owned(world: World, item: Item) -> Observed | None:
+    namespace, uid = namespace_of(item.obj), item.meta["uid"]
+    references = item.meta.get("ownerReferences") or ()
+    owners = tuple(judge(world, owner["uid"], identity_of(owner, namespace)) for owner in references)
+    verdicts = {judged.verdict for judged in owners}
+    if verdicts <= {Verdict.SOLID} or Verdict.INVALID in verdicts:
+        return None
+    in_circle = any(awaited_work(dependent.meta) == FOREGROUND for dependent in dependents_of(world, uid))
+    return Judging(item, owners, has_dependents=uid in graph_of(world).owners, in_circle=in_circle)
+
+
+def _observe_owner(world: World, uid: str) -> Observed | None:
+    doubts: list[Doubt] = []
+    wake: list[Item] = []
+    again = False
+    for named, items in by_name(world, uid).items():
+        judged = judge(world, uid, named)
+        if judged.found is not None:
+            graph_of(world).saw(judged.kind, judged.found)
+        match judged.verdict:
+            case Verdict.DANGLING | Verdict.WAITING:
+                wake += items
+            case Verdict.UNSEEN:
+                doubts.append(Doubt(judged, tuple(items), is_elsewhere=is_elsewhere(world, judged)))
+            case Verdict.UNSERVED:
+                again = True
+    return Confirming(tuple(doubts), tuple(wake), again=again) if doubts or wake or again else None
+
+
+# -- planning ----------------------------------------------------------------------------------------------------------
+
+
+def plan(seen: Observed, _: float) -> Plan:
+    """Delete, let go, or ask."""
+    match seen:
+        case Judging():
+            yield from _judge_item(seen)
+        case Orphaning(item, dependents):
+            yield from _orphan(dependents, item.meta["uid"])
+            yield from take_finalizer(item, ORPHAN)
+        case Finishing(item):
+            yield from take_finalizer(item, FOREGROUND)
+        case Confirming():
+            yield from _confirm(seen)
+
+
+def _judge_item(seen: Judging) -> Plan:
+    """An item goes when no owner is left, and forgets owners that are not there (attemptToDeleteItem)."""
+    owners: defaultdict[Verdict, list[str]] = defaultdict(list)
+    for judged in seen.owners:
+        verdict = judged.verdict
+        if verdict is Verdict.UNSEEN:
+            verdict = yield from _ask(judged)
+        owners[verdict].append(judged.uid)
+    item, waiting = seen.item, owners[Verdict.WAITING]
+    if owners[Verdict.UNSERVED]:
+        yield Again()
+    elif owners[Verdict.SOLID]:
+        others = owners[Verdict.DANGLING] + waiting
+        if others:
+            yield from patch(item, _let_go(item, others))
+    elif waiting and seen.has_dependents:
+        yield from _delete_in_foreground(item, in_circle=seen.in_circle)
+    else:
+        yield from delete(item, propagation_of(item.meta))
+
+
+def _delete_in_foreground(item: Item, *, in_circle: bool) -> Plan:
+    """A dependent that waits for its own dependents may wait for the item itself: then nobody may block anybody."""
+    if in_circle:
+        freed = yield from patch(item, Patches(owners_unblocked(item.meta), owners_all_unblocked(item.meta)))
+        if freed is None:
+            return
+        item = freed
+    yield from delete(item, "Foreground")
+
+
+def _orphan(dependents: Sequence[Item], uid: str) -> Plan:
+    """Take the references to an owner off all its dependents (orphanDependents).
+
+    Raises:
+        ApiError: the first refusal, once all were asked.
+    """
+    failure: ApiError | None = None
+    for start in range(0, len(dependents), AT_ONCE):
+        some = dependents[start : start + AT_ONCE]
+        patches = [Patch(item.kind, item.key, _let_go(item, [uid]).strategic, "", STRATEGIC_PATCH) for item in some]
+        answers = yield Batch(patches)
+        for item, answer in zip(some, answers, strict=True):
+            if isinstance(answer, ApiError) and answer.code == 415:
+                yield from patch(item, _let_go(item, [uid]))
+            elif isinstance(answer, ApiError) and answer.code != 404:
+                failure = failure or answer
+    if failure is not None:
+        raise failure
+
+
+def _confirm(seen: Confirming) -> Plan:
+    """Ask the server for owners that no cache has; who refers to one that is not there has to be judged."""
+    wake, again = list(seen.wake), seen.again
+    for doubt in seen.doubts:
+        if (yield from _ask(doubt.judged)) is not Verdict.DANGLING:
+            again = True  # it is there, and has to be seen, or its end would never be
+            continue
+        if doubt.is_elsewhere:
+            for item in doubt.items:
+                yield _stray(item, doubt.judged)
+        wake += doubt.items
+    if wake:
+        yield Wake([item_of(item.kind, item.meta) for item in wake])
+    if again:
+        yield Again()
+
+
+def _ask(judged: Judged) -> Generator[Action, Any, Verdict]:
+    """What the server says of an owner that no cache has; that it has none is remembered (absentOwnerCache)."""
+    assert judged.kind is not None
+    found = yield from look_up(judged.kind, judged.identity.key, judged.uid)
+    if found is None:
+        judged.owner.absent.add(judged.identity)
+        return Verdict.DANGLING
+    return verdict_on(found)
+
+
+def _stray(item: Item, judged: Judged) -> Emit:
+    namespace = namespace_of(item.obj)
+    whom = judged.identity.text(judged.uid)
+    message = f'ownerRef {whom} does not exist in namespace "{namespace}"'
+    return Emit(item.obj, "OwnerRefInvalidNamespace", message, WARNING)
+
+
+def _let_go(item: Item, uids: Collection[str]) -> Patches:
+    return Patches(owners_deleted(item.meta, uids), owners_kept(item.meta, uids))
+
+
+SPEC = Spec(
+    name="garbagecollector",
+    watches=(Watch(EVERYTHING, _due),),
+    observe=observe,
+    plan=plan,
+    source="garbage-collector-controller",
+    workers=20,
+    flag="gc",
+    views={GRAPH: Graph},
+    feeds={GRAPH: (EVERYTHING,)},
+    queue="garbage_collector_attempt_to_delete",
+)

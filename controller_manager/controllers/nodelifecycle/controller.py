@@ -1,0 +1,153 @@
+"""Nodes that are silent are given up, and tainted as their conditions say (pkg/controller/nodelifecycle).
+
+Other than upstream, taints that throw pods out are not held back by a rate in each zone; when no node at all is ready,
+pods stay where they are, as there.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj, name_of
+from controller_manager.controllers.nodelifecycle.health import DOUBT, STARTUP_GRACE, Health, silent_status
+from controller_manager.reconcile.conditions import TRUE
+from controller_manager.reconcile.contract import (
+    PODS_BY_NODE,
+    STRATEGIC_PATCH,
+    WARNING,
+    Batch,
+    Change,
+    Emit,
+    Key,
+    Later,
+    Patch,
+    Plan,
+    Spec,
+    Update,
+    Watch,
+    World,
+    key_of,
+)
+from controller_manager.reconcile.kinds import LEASE, NODE, POD
+from controller_manager.reconcile.metric_defs import Measure
+from controller_manager.reconcile.node_metrics import EVICTIONS, ZONES, zone_of
+from controller_manager.reconcile.nodes import LEASES, ready_status
+from controller_manager.reconcile.pods import is_ready
+from controller_manager.reconcile.taints import no_execute, wanted_taints
+from controller_manager.reconcile.times import stamp
+
+HEALTH = "node-health"
+"""The view that remembers when nodes were heard of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A node.
+
+    Attributes:
+        pods: that are bound to it.
+        others_ready: whether any other node is ready.
+        grace: seconds that it may be silent.
+    """
+
+    node: Obj
+    lease: Obj | None
+    pods: Collection[Obj]
+    others_ready: bool
+    grace: float
+    health: Health
+
+
+def _of_node(_: World, change: Change) -> Iterable[Key]:
+    return (name_of(change.new),) if change.new is not None else ()
+
+
+def observe(world: World, key: Key) -> Observed | None:
+    """The node, None where it is gone."""
+    node = world[NODE].get(key)
+    if node is None:
+        return None
+    return Observed(
+        node,
+        world[LEASE].get(f"{LEASES}/{key}"),
+        world[POD].by(PODS_BY_NODE.name, key),
+        any(other is not node and ready_status(other) == TRUE for other in world[NODE]),
+        world.settings.node_monitor_grace if ready_status(node) else STARTUP_GRACE,
+        world.view(HEALTH),
+    )
+
+
+def plan(seen: Observed, now: float) -> Plan:
+    """Give the node up if it has been silent for too long, taint it, and look again when it may have been."""
+    node, name = seen.node, name_of(seen.node)
+    if seen.health.is_new(name):
+        yield _event(node, "RegisteredNode", f"Node {name} event: Registered Node {name} in Controller")
+    known = seen.health.look(node, seen.lease, now=now)
+    due = known.at + seen.grace
+    ready_before = known.ready
+    pods = list(seen.pods)
+    if now >= due and (status := silent_status(node, now)) != node.get("status"):
+        if not known.is_sure():
+            yield Later(max(1.0, seen.grace * DOUBT))
+            return
+        node = yield Update(NODE, node | {"status": status}, subresource="status")
+    ready = ready_status(node)
+    if ready != TRUE and ready_before == TRUE:
+        yield _event(seen.node, "NodeNotReady", f"Node {name} status is now: NodeNotReady")
+        yield from _mark(pods, now)
+    known.ready = ready
+    yield from _taint(node, now, evict=seen.others_ready or ready == TRUE)
+    yield Later(due - now if now < due else seen.grace)
+
+
+def _event(node: Obj, reason: str, message: str) -> Emit:
+    return Emit(node, reason=reason, message=message)
+
+
+def _mark(pods: Collection[Obj], now: float) -> Plan:
+    """Say of the pods of a node that is not ready that they are not either (controller_utils.go MarkPodsNotReady)."""
+    ready = [pod for pod in pods if is_ready(pod)]
+    for pod in ready:
+        yield Emit(pod, reason="NodeNotReady", message="Node is not ready", type=WARNING)
+    condition = {"type": "Ready", "status": "False", "lastTransitionTime": stamp(now)}
+    answers = yield Batch(
+        [
+            Patch(
+                POD,
+                key_of(pod),
+                {"metadata": {"uid": pod["metadata"]["uid"]}, "status": {"conditions": [condition]}},
+                subresource="status",
+                content_type=STRATEGIC_PATCH,
+            )
+            for pod in ready
+        ]
+    )
+    for answer in answers:
+        if isinstance(answer, ApiError) and answer.code not in (404, 409):  # gone, or another of its name
+            raise answer
+
+
+def _taint(node: Obj, now: float, *, evict: bool) -> Plan:
+    taints = wanted_taints(node, now, evict=evict)
+    if taints is not None:
+        version = node["metadata"]["resourceVersion"]
+        yield Patch(NODE, name_of(node), {"metadata": {"resourceVersion": version}, "spec": {"taints": taints}})
+        before = no_execute(node)
+        if any(taint not in before for taint in no_execute({"spec": {"taints": taints}})):
+            yield Measure(EVICTIONS, labels=(zone_of(node),))
+
+
+SPEC = Spec(
+    name="nodelifecycle",
+    watches=(Watch(NODE, _of_node), Watch(LEASE), Watch(POD)),
+    observe=observe,
+    plan=plan,
+    source="node-controller",
+    workers=8,
+    indexes=(PODS_BY_NODE,),
+    views={HEALTH: Health},
+    feeds={HEALTH: (NODE,)},
+    queue="node_lifecycle_controller",
+    meters=(EVICTIONS,),
+    gauges=ZONES,
+)

@@ -1,0 +1,1 @@
+"""The replicaset and replicationcontroller controllers, one code for both (pkg/controller/replicaset)."""

@@ -1,0 +1,192 @@
+"""StatefulSets: pods with names of their own, made, updated and deleted in order, each with claims that outlive it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj, name_of
+from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
+from controller_manager.controllers.statefulset.children import (
+    adopters,
+    claim_changed,
+    claiming_by_name,
+    claims_of,
+    owners_by_policy,
+    pods_of,
+    revisions_of,
+)
+from controller_manager.controllers.statefulset.claim_retention import policy_of
+from controller_manager.controllers.statefulset.identity import revision_name_of, version_of
+from controller_manager.controllers.statefulset.metrics import GAUGES
+from controller_manager.controllers.statefulset.ordinals import arrange, health_of, wanted_ordinals
+from controller_manager.controllers.statefulset.pods import perform
+from controller_manager.controllers.statefulset.status import (
+    Progress,
+    counts,
+    is_same_status,
+    progress_of,
+    status_of,
+    with_condition,
+)
+from controller_manager.controllers.statefulset.sync import Work, held_back, partition_of
+from controller_manager.reconcile.collect_errors import tried
+from controller_manager.reconcile.conditions import condition_of, phase_of
+from controller_manager.reconcile.contract import WARNING, Emit, Key, Later, Plan, Spec, Watch, World, itself
+from controller_manager.reconcile.controller_ref import Parent, claim, is_deleting, owner_reference
+from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD, STATEFUL_SET
+from controller_manager.reconcile.pod_triggers import pod_changed
+from controller_manager.reconcile.pods import counts_differently, soonest_available
+from controller_manager.reconcile.profile import Profile
+from controller_manager.reconcile.replicas import FAILURE, Failure, replicas_of
+from controller_manager.reconcile.retry_on_conflict import update
+from controller_manager.reconcile.revisions import History, history_limit, record, template_data, truncate
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A StatefulSet and what belongs to it.
+
+    Attributes:
+        selector: of its pods and revisions, or why it is none.
+        pods: those it owns, and those that it would adopt.
+        revisions: likewise.
+        claims: the claims of its ordinals, and of its pods', that exist, by name.
+    """
+
+    parent: Obj
+    selector: LabelSelector | SelectorError
+    pods: Sequence[Obj]
+    revisions: Sequence[Obj]
+    claims: Mapping[str, Obj]
+    profile: Profile
+
+
+# -- what is seen ------------------------------------------------------------------------------------------------------
+
+
+def observe(world: World, key: Key) -> Observed | None:
+    """The StatefulSet of that key and what belongs to it, None where it is gone."""
+    parent = world[STATEFUL_SET].get(key)
+    if parent is None:
+        return None
+    try:
+        selector = label_selector_of(parent["spec"].get("selector"))
+    except SelectorError as error:
+        return Observed(parent, error, (), (), {}, world.profile)
+    pods, wanted = pods_of(world, parent, selector), wanted_ordinals(parent, world.profile)
+    revisions = revisions_of(world, parent, selector)
+    claims = claims_of(world, parent, pods, wanted=wanted)
+    return Observed(parent, selector, pods, revisions, claims, world.profile)
+
+
+def _matters(old: Obj, new: Obj) -> bool:
+    """Whether a change of a pod may change what is done or counted."""
+    return counts_differently(old, new) or phase_of(old) != phase_of(new)
+
+
+# -- what is done ------------------------------------------------------------------------------------------------------
+
+
+def plan(seen: Observed, now: float) -> Plan:
+    """Adopt, record what the set is now, make, update or delete pods, tell how many there are, forget old states.
+
+    (stateful_set.go sync, stateful_set_control.go UpdateStatefulSet)
+
+    Raises:
+        ApiError: the first that stood in the way; the status was written nevertheless.
+    """
+    parent, selector = seen.parent, seen.selector
+    if isinstance(selector, SelectorError):
+        yield from _complain(seen, Failure("InvalidSelector", str(selector)), now=now)
+        return
+    adopter = Parent(STATEFUL_SET, parent, selector)
+    named = claiming_by_name(adopter)
+    if is_deleting(parent):
+        pods = yield from claim(named, POD, seen.pods)
+        yield from _tell(seen, pods, progress=progress_of(parent), now=now)
+        return
+    revisions = yield from claim(adopter, CONTROLLER_REVISION, seen.revisions)
+    pods = yield from claim(named, POD, seen.pods)
+    history = yield from record(adopter, revisions, data=template_data(parent["spec"]["template"]))
+    yield from _sync(seen, pods, history=history, now=now)
+
+
+def _sync(seen: Observed, pods: Sequence[Obj], *, history: History, now: float) -> Plan:
+    parent, refusals = seen.parent, list[ApiError]()
+    deleted = yield from tried(perform(_work(seen, pods, history=history, now=now)), refusals)
+    progress = Progress(name_of(history.current), name_of(history.update), history.collisions, deleted or 0)
+    failure = _failure(parent, pods, refusals=refusals)
+    yield from tried(_tell(seen, pods, progress=progress, now=now, failure=failure), refusals)
+    live = {revision_name_of(pod) for pod in pods}
+    yield from tried(truncate(history, live=live, limit=history_limit(parent)), refusals)
+    health = health_of(parent, now, seen.profile)
+    wait = soonest_available((pod for pod in pods if not is_deleting(pod)), now, minimum=health.minimum)
+    if wait is not None:
+        yield Later(wait)
+    if refusals:
+        raise refusals[0]
+
+
+def _work(seen: Observed, pods: Sequence[Obj], *, history: History, now: float) -> Work:
+    parent = seen.parent
+    wanted, reference = wanted_ordinals(parent, seen.profile), owner_reference(STATEFUL_SET, parent)
+    return Work(
+        parent=parent,
+        reference=reference,
+        pods=arrange(name_of(parent), pods, wanted),
+        current=version_of(parent, history.current),
+        update=version_of(parent, history.update),
+        held=wanted.start + held_back(parent),
+        reach=wanted.start + partition_of(parent),
+        health=health_of(parent, now, seen.profile),
+        claims=seen.claims,
+        owners=owners_by_policy(parent, reference, policy=policy_of(parent, seen.profile), wanted=wanted),
+        profile=seen.profile,
+    )
+
+
+def _failure(parent: Obj, pods: Sequence[Obj], *, refusals: Sequence[ApiError]) -> Failure | None:
+    """What the set itself is to blame for: the server finds invalid what is made of it."""
+    invalid = next((error for error in refusals if error.code in (400, 422)), None)
+    if invalid is None:
+        return None
+    missing = len(pods) < replicas_of(parent)
+    return Failure("FailedCreate" if missing else "FailedUpdate", invalid.message)
+
+
+# -- what is told ------------------------------------------------------------------------------------------------------
+
+
+def _tell(
+    seen: Observed, pods: Sequence[Obj], *, progress: Progress, now: float, failure: Failure | None = None
+) -> Plan:
+    """Write the status if it changes (updateStatefulSetStatus)."""
+    numbers = counts(pods, progress, health=health_of(seen.parent, now, seen.profile))
+    status = with_condition(status_of(seen.parent, numbers, progress=progress, profile=seen.profile), failure, now=now)
+    if not is_same_status(seen.parent.get("status") or {}, status):
+        yield from update(STATEFUL_SET, seen.parent, change=lambda obj: obj | {"status": status}, subresource="status")
+
+
+def _complain(seen: Observed, failure: Failure, *, now: float) -> Plan:
+    """Say that the selector cannot be understood, once: the pods are left alone."""
+    parent = seen.parent
+    if condition_of(parent, FAILURE) is None:
+        yield Emit(parent, failure.reason, f"Error selecting pods: {failure.message}", WARNING)
+        status = with_condition(parent.get("status") or {"replicas": 0}, failure, now=now)
+        yield from update(STATEFUL_SET, parent, change=lambda obj: obj | {"status": status}, subresource="status")
+
+
+SPEC = Spec(
+    name="statefulset",
+    watches=(
+        Watch(STATEFUL_SET, itself),
+        Watch(POD, pod_changed(STATEFUL_SET, adopters(STATEFUL_SET), _matters)),
+        Watch(CLAIM, claim_changed(STATEFUL_SET)),
+        Watch(CONTROLLER_REVISION),
+    ),
+    observe=observe,
+    plan=plan,
+    source="statefulset-controller",
+    flag="statefulset",
+    gauges=GAUGES,
+)

@@ -1,0 +1,62 @@
+"""What can be read of StatefulSets that roll: how many pods may be away, and how many are.
+
+(pkg/controller/statefulset/metrics; upstream sets both in each sync and lets them stand when a set goes.)
+"""
+
+from collections.abc import Iterable, Iterator
+
+from apiserver.api.meta import Obj, name_of, namespace_of
+from controller_manager.controllers.statefulset.sync import max_unavailable, strategy_of
+from controller_manager.reconcile.contract import Gauge, World
+from controller_manager.reconcile.kinds import STATEFUL_SET
+from controller_manager.reconcile.metric_defs import Meter, Reading
+from controller_manager.reconcile.replicas import replicas_of
+
+LABELS = ("statefulset_namespace", "statefulset_name", "pod_management_policy")
+MAX_UNAVAILABLE = Meter(
+    "statefulset_controller_statefulset_max_unavailable",
+    "How many pods of a StatefulSet may be unavailable while it rolls.",
+    LABELS,
+    feature="max_unavailable",
+)
+UNAVAILABLE = Meter(
+    "statefulset_controller_statefulset_unavailable_replicas",
+    "How many pods of a StatefulSet are missing or unavailable.",
+    LABELS,
+    feature="max_unavailable",
+)
+
+
+def _sets(world: World) -> Iterator[Obj]:
+    """The sets that roll by themselves."""
+    return (parent for parent in world[STATEFUL_SET] if strategy_of(parent).get("type") != "OnDelete")
+
+
+def _labels(parent: Obj) -> tuple[str, ...]:
+    return namespace_of(parent), name_of(parent), parent["spec"].get("podManagementPolicy") or "OrderedReady"
+
+
+def allowed(parent: Obj) -> int | None:
+    """How many pods may be unavailable, None where what is said means no number."""
+    try:
+        return max_unavailable(parent)
+    except ValueError:
+        return None
+
+
+def unavailable(parent: Obj) -> int:
+    """How many of the wanted pods are not available, as the status has it."""
+    return max(replicas_of(parent) - ((parent.get("status") or {}).get("availableReplicas") or 0), 0)
+
+
+def _allowed(world: World) -> Iterable[Reading]:
+    for parent in _sets(world):
+        if (number := allowed(parent)) is not None:
+            yield Reading(number, _labels(parent))
+
+
+def _unavailable(world: World) -> Iterable[Reading]:
+    return (Reading(unavailable(parent), _labels(parent)) for parent in _sets(world))
+
+
+GAUGES = (Gauge(MAX_UNAVAILABLE, _allowed), Gauge(UNAVAILABLE, _unavailable))

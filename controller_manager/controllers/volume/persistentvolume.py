@@ -1,0 +1,254 @@
+"""The binder of persistent volumes: claims and volumes find each other, and volumes are reclaimed after their claims.
+
+A key is a claim's, with its namespace, or the name of a volume. Whatever is written must be as it was read, so that of
+two claims that find the same volume one looks again.
+"""
+
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj, annotations_of, name_of
+from apiserver.api.storage_classes import default_of, is_default
+from controller_manager.controllers.volume.claims import ClaimSeen, sync_claim, waits
+from controller_manager.controllers.volume.provisioning import is_ours_to_delete, why_undeletable
+from controller_manager.controllers.volume.writes import fail, to_phase, unbind
+from controller_manager.reconcile.conditions import phase_of
+from controller_manager.reconcile.contract import (
+    WARNING,
+    Action,
+    Change,
+    Delete,
+    Emit,
+    Get,
+    Key,
+    Plan,
+    Spec,
+    Wake,
+    Watch,
+    World,
+    itself,
+    key_of,
+)
+from controller_manager.reconcile.controller_ref import is_deleting
+from controller_manager.reconcile.deletion import remove
+from controller_manager.reconcile.kinds import CLAIM, NODE, POD, STORAGE_CLASS, VOLUME
+from controller_manager.reconcile.pods import is_terminal
+from controller_manager.reconcile.volumes import (
+    FREE_VOLUMES,
+    PODS_BY_CLAIM,
+    PROVISIONED_BY,
+    SELECTED_NODE,
+    VOLUMES_BY_CLAIM,
+    WAITING_CLAIMS,
+    best_match,
+    claim_key,
+    class_of,
+    has_mode,
+    names_class,
+)
+
+TICK = ""
+"""The key under which claims without a volume, and volumes that are to go, are looked at again."""
+PERIOD = 15.0
+"""Seconds between these looks (--pvclaimbinder-sync-period)."""
+
+_GIVEN_UP = ("Released", "Failed")
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeSeen:
+    """A volume, and the claim of the name to which it points, if that is there."""
+
+    volume: Obj
+    claim: Obj | None
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The keys of what is not done with."""
+
+    keys: Sequence[Key]
+
+
+# -- what is seen ------------------------------------------------------------------------------------------------------
+
+
+def observe(world: World, key: Key) -> ClaimSeen | VolumeSeen | Due | None:
+    """The claim or the volume of that key and what belongs to it, None where it is gone."""
+    if key == TICK:
+        return Due([*_unbound(world), *_unreclaimed(world)])
+    if "/" in key:
+        claim = world[CLAIM].get(key)
+        return _claim_seen(world, claim) if claim is not None else None
+    volume = world[VOLUME].get(key)
+    if volume is None:
+        return None
+    reference = volume["spec"].get("claimRef")
+    return VolumeSeen(volume, world[CLAIM].get(claim_key(reference)) if reference is not None else None)
+
+
+def _unbound(world: World) -> Iterable[Key]:
+    return (key_of(claim) for claim in world[CLAIM] if phase_of(claim) in ("", "Pending"))
+
+
+def _unreclaimed(world: World) -> Iterable[Key]:
+    for volume in world[VOLUME]:
+        if phase_of(volume) in _GIVEN_UP and volume["spec"].get("persistentVolumeReclaimPolicy") != "Retain":
+            yield name_of(volume)
+
+
+def _claim_seen(world: World, claim: Obj) -> ClaimSeen:
+    name, key = claim["spec"].get("volumeName"), key_of(claim)
+    if name:
+        return ClaimSeen(claim, world[VOLUME].get(name))
+    storage_class = world[STORAGE_CLASS].get(class_of(claim))
+    volumes = (*world[VOLUME].by(VOLUMES_BY_CLAIM.name, key), *world[VOLUME].by(FREE_VOLUMES.name, class_of(claim)))
+    node = annotations_of(claim).get(SELECTED_NODE)
+    return ClaimSeen(
+        claim,
+        match=best_match(claim, volumes, waits=waits(storage_class)),
+        storage_class=storage_class,
+        default=None if names_class(claim) else default_of(world[STORAGE_CLASS]),
+        node=world[NODE].get(node) if node else None,
+        pods=_without_node(world, key),
+    )
+
+
+def _without_node(world: World, key: Key) -> Sequence[str]:
+    """The names of the pods that use a claim and have no node (findNonScheduledPodsByPVC)."""
+    pods = world[POD].by(PODS_BY_CLAIM.name, key)
+    return sorted(name_of(pod) for pod in pods if not pod["spec"].get("nodeName") and not is_terminal(pod))
+
+
+def claim_went(world: World, change: Change) -> Iterable[Key]:
+    """The volumes of a claim that went."""
+    if change.new is None:
+        for volume in world[VOLUME].by(VOLUMES_BY_CLAIM.name, key_of(change.obj)):
+            yield name_of(volume)
+
+
+def volume_changed(world: World, change: Change) -> Iterable[Key]:
+    """The claim of a volume that went, and all that may want one that is free by now."""
+    volume = change.obj
+    if change.new is None:
+        if reference := volume["spec"].get("claimRef"):
+            yield claim_key(reference)
+    elif change.old is not change.new and phase_of(volume) == "Available" and not _was_available(change.old):
+        yield from map(key_of, world[CLAIM].by(WAITING_CLAIMS.name, class_of(volume)))
+
+
+def _was_available(old: Obj | None) -> bool:
+    return old is not None and phase_of(old) == "Available"
+
+
+def class_changed(world: World, change: Change) -> Iterable[Key]:
+    """The claims that wait for a class, and those without one if it is the default."""
+    if change.new is not None and change.old is not change.new:
+        claims = world[CLAIM].by(WAITING_CLAIMS.name, name_of(change.new))
+        without = world[CLAIM].by(WAITING_CLAIMS.name, "") if is_default(change.new) else ()
+        yield from map(key_of, (*claims, *without))
+
+
+# -- what is done ------------------------------------------------------------------------------------------------------
+
+
+def plan(seen: ClaimSeen | VolumeSeen | Due, now: float) -> Plan:
+    """Bind, make and reclaim (pv_controller.go syncClaim, syncVolume).
+
+    Raises:
+        ApiError: something could not be written; whoever was faster is seen at the next try.
+    """
+    match seen:
+        case Due(keys=keys):
+            yield Wake(keys)
+        case ClaimSeen():
+            yield from sync_claim(seen, now)
+        case VolumeSeen():
+            yield from _sync_volume(seen, now)
+
+
+def _sync_volume(seen: VolumeSeen, now: float) -> Plan:
+    """Tell whether the volume is free, bound or done with, and reclaim it in the end (syncVolume)."""
+    volume, reference = seen.volume, seen.volume["spec"].get("claimRef") or {}
+    if not reference.get("uid"):
+        yield from to_phase(volume, "Available", now)
+        return
+    claim = yield from _claim_of(seen)
+    bound_to = claim["spec"].get("volumeName") if claim is not None else None
+    if claim is None:
+        yield from _reclaim(volume, now)
+    elif bound_to == name_of(volume):
+        yield from to_phase(volume, "Bound", now)
+    elif not bound_to:
+        yield from _finish(volume, claim)
+    elif PROVISIONED_BY in annotations_of(volume) and _policy(volume) == "Delete":
+        yield from _reclaim(volume, now)
+    else:
+        yield from unbind(volume, now)
+
+
+def _policy(volume: Obj) -> str:
+    return volume["spec"].get("persistentVolumeReclaimPolicy") or "Retain"
+
+
+def _claim_of(seen: VolumeSeen) -> Generator[Action, Any, Obj | None]:
+    """The claim to which the volume is bound, None where it is gone or another one has its name.
+
+    A volume may be known before the claim for which it was made, so that the server is asked before it is given up.
+    """
+    reference, claim = seen.volume["spec"]["claimRef"], seen.claim
+    if claim is None and phase_of(seen.volume) not in _GIVEN_UP:
+        try:
+            claim = yield Get(CLAIM, claim_key(reference))
+        except ApiError as error:
+            if error.code != 404:
+                raise
+    return claim if claim is not None and claim["metadata"]["uid"] == reference["uid"] else None
+
+
+def _finish(volume: Obj, claim: Obj) -> Plan:
+    """Have a claim take the volume that is bound to it; only what it asks for may stand in the way."""
+    if has_mode(volume, claim):
+        yield Wake([key_of(claim)])
+        return
+    ours, theirs = name_of(volume), name_of(claim)
+    told = f'Cannot bind PersistentVolume to requested PersistentVolumeClaim "{theirs}" due to incompatible volumeMode.'
+    yield Emit(volume, "VolumeMismatch", told, WARNING)
+    told = f'Cannot bind PersistentVolume "{ours}" to requested PersistentVolumeClaim due to incompatible volumeMode.'
+    yield Emit(claim, "VolumeMismatch", told, WARNING)
+
+
+def _reclaim(volume: Obj, now: float) -> Plan:
+    """Release a volume, and do with it what its policy says (reclaimVolume)."""
+    if phase_of(volume) not in _GIVEN_UP:
+        volume = yield from to_phase(volume, "Released", now)
+    if _policy(volume) == "Recycle":
+        yield from fail(volume, "VolumeFailedRecycle", "No recycler plugin found for the volume!", now)
+    elif _policy(volume) == "Delete" and is_ours_to_delete(volume):
+        if why := why_undeletable(volume):
+            yield from fail(volume, "VolumeFailedDelete", why, now)
+        elif not is_deleting(volume):
+            yield from remove(Delete(VOLUME, name_of(volume), uid=volume["metadata"]["uid"]))
+
+
+SPEC = Spec(
+    name="persistentvolume-binder",
+    watches=(
+        Watch(CLAIM, itself),
+        Watch(CLAIM, claim_went),
+        Watch(VOLUME, itself),
+        Watch(VOLUME, volume_changed),
+        Watch(STORAGE_CLASS, class_changed),
+        Watch(POD),
+        Watch(NODE),
+    ),
+    observe=observe,
+    plan=plan,
+    source="persistentvolume-controller",
+    every=PERIOD,
+    periodic=(TICK,),
+    indexes=(VOLUMES_BY_CLAIM, FREE_VOLUMES, WAITING_CLAIMS, PODS_BY_CLAIM),
+    queue="claims",
+)

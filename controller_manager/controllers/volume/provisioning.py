@@ -1,0 +1,133 @@
+"""Volumes that are made for claims: the storage classes of a new cluster, what a class makes, and how it goes again."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from apiserver.api.meta import Obj, annotations_of, labels_of, name_of
+from apiserver.api.storage_classes import DEFAULT_MARKS
+from controller_manager.reconcile.volumes import PROVISIONED_BY, WAITS_FOR_CONSUMER, class_of, modes_of, reference_to
+
+PROVISIONER = "mockube.io/simulated"
+"""The provisioner of the classes whose volumes are made here."""
+STORAGE_PROVISIONERS = ("volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner")
+"""The annotations of a claim that say who is to make its volume."""
+STANDARD, STANDARD_WAIT = "standard", "standard-wait"
+"""The classes of a new cluster: claims of the first, the default, are bound at once, of the second with their pod."""
+
+_HOSTNAME = "kubernetes.io/hostname"
+_IN_TREE = "kubernetes.io/"
+_FOLDER = "/var/lib/mockube/volumes"
+_DELETABLE = re.compile("/tmp/.+")  # noqa: S108 - the words of upstream's deleter, which deletes nothing here
+
+
+def first_classes() -> Sequence[Obj]:
+    """The storage classes of a cluster that has none."""
+    default = {"annotations": {DEFAULT_MARKS[0]: "true"}}
+    return (
+        _class(STANDARD, "Immediate") | {"metadata": {"name": STANDARD} | default},
+        _class(STANDARD_WAIT, WAITS_FOR_CONSUMER),
+    )
+
+
+def _class(name: str, mode: str) -> Obj:
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": name},
+        "provisioner": PROVISIONER,
+        "reclaimPolicy": "Delete",
+        "volumeBindingMode": mode,
+    }
+
+
+def why_nobody(provisioner: str) -> str:
+    """Why no volume can be made by a provisioner, "" where somebody may do it (findProvisionablePlugin).
+
+    The plugins inside Kubernetes are gone; what those for clouds did is done outside by now.
+    """
+    if not provisioner.startswith(_IN_TREE) or provisioner in _MIGRATED:
+        return ""
+    return f"no volume plugin matched name: {provisioner}"
+
+
+_MIGRATED: Mapping[str, str] = {
+    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
+    "kubernetes.io/azure-disk": "disk.csi.azure.com",
+    "kubernetes.io/azure-file": "file.csi.azure.com",
+    "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+    "kubernetes.io/portworx-volume": "pxd.portworx.com",
+    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
+}
+
+
+def provisioner_of(storage_class: Obj) -> str:
+    """Who makes the volumes of a class: for a plugin that moved out of Kubernetes the driver (csi-translation-lib)."""
+    name = str(storage_class.get("provisioner") or "")
+    return _MIGRATED.get(name, name)
+
+
+def assigned_claim(claim: Obj, provisioner: str) -> Obj:
+    """The claim, which says who is to make its volume; itself where it does (setClaimProvisioner)."""
+    annotations = annotations_of(claim)
+    if all(annotations.get(name) == provisioner for name in STORAGE_PROVISIONERS):
+        return claim
+    told = {**annotations, **dict.fromkeys(STORAGE_PROVISIONERS, provisioner)}
+    return claim | {"metadata": claim["metadata"] | {"annotations": told}}
+
+
+def volume_name(claim: Obj) -> str:
+    """The name of the volume that is made for a claim (getProvisionedVolumeNameForClaim)."""
+    return f"pvc-{claim['metadata']['uid']}"
+
+
+def new_volume(claim: Obj, storage_class: Obj, node: Obj | None) -> Obj:
+    """The volume that is made for a claim, bound to it from its side.
+
+    Args:
+        claim: the claim.
+        storage_class: its class.
+        node: where it has to be, None for anywhere.
+    """
+    name = volume_name(claim)
+    spec: Obj = {
+        "accessModes": list(modes_of(claim)),
+        "capacity": {"storage": claim["spec"]["resources"]["requests"]["storage"]},
+        "claimRef": reference_to(claim),
+        "hostPath": {"path": f"{_FOLDER}/{name}", "type": "DirectoryOrCreate"},
+        "persistentVolumeReclaimPolicy": storage_class.get("reclaimPolicy") or "Delete",
+        "storageClassName": class_of(claim),
+        "volumeMode": claim["spec"].get("volumeMode") or "Filesystem",
+    }
+    if options := storage_class.get("mountOptions"):
+        spec["mountOptions"] = options
+    if node is not None:
+        spec["nodeAffinity"] = _only_on(node)
+    meta = {"name": name, "annotations": {PROVISIONED_BY: str(storage_class["provisioner"])}}
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": meta, "spec": spec}
+
+
+def _only_on(node: Obj) -> Obj:
+    hostname = labels_of(node).get(_HOSTNAME) or name_of(node)
+    here = {"key": _HOSTNAME, "operator": "In", "values": [hostname]}
+    return {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}}
+
+
+def is_ours_to_delete(volume: Obj) -> bool:
+    """Whether the volume is deleted here when it is released, or else by somebody else (findDeletablePlugin)."""
+    by = annotations_of(volume).get(PROVISIONED_BY)
+    return by == PROVISIONER if by else volume["spec"].get("csi") is None
+
+
+def why_undeletable(volume: Obj) -> str:
+    """Why a volume that nobody else deletes cannot be deleted here either, "" where it can.
+
+    Of volumes that were made by hand, only folders below /tmp can be: the words are upstream's.
+    """
+    if annotations_of(volume).get(PROVISIONED_BY) == PROVISIONER:
+        return ""
+    path = (volume["spec"].get("hostPath") or {}).get("path")
+    if path is None:
+        plugin = "no deletable volume plugin matched"
+        return f'error getting deleter volume plugin for volume "{name_of(volume)}": {plugin}'
+    return "" if _DELETABLE.search(path) else f"host_path deleter only supports /tmp/.+ but received provided {path}"

@@ -1,0 +1,138 @@
+"""Claims that were deleted go when no pod uses them any more (pkg/controller/volume/pvcprotection).
+
+A key is a namespace: before its claims go the server is asked for its pods, once for all of them.
+"""
+
+from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj, namespace_of
+from apiserver.api.storage_classes import CLAIM_FINALIZER
+from controller_manager.controllers.volume.protection import held, lacks, let_go, may_go, uses
+from controller_manager.reconcile.contract import (
+    NAMESPACE_INDEX,
+    Action,
+    Batch,
+    Change,
+    Get,
+    Index,
+    Key,
+    ListAll,
+    Plan,
+    Spec,
+    Update,
+    Watch,
+    World,
+    key_of,
+)
+from controller_manager.reconcile.kinds import CLAIM, POD
+from controller_manager.reconcile.pods import is_terminal
+from controller_manager.reconcile.volumes import PODS_BY_CLAIM, claim_keys
+
+PACE = 0.1
+"""Seconds between two looks at one namespace, so that many claims that go are one look."""
+
+
+def _concerns(claim: Obj) -> bool:
+    return may_go(claim, CLAIM_FINALIZER) or lacks(claim, CLAIM_FINALIZER)
+
+
+UNSETTLED = Index(CLAIM, "unsettled", lambda claim: (namespace_of(claim),) if _concerns(claim) else ())
+"""Claims that should be held or may go, by namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What is to be done about the claims of a namespace.
+
+    Attributes:
+        unheld: claims without the finalizer that should have it.
+        unused: claims that no pod in the cache uses.
+        known: the uids of all pods in the cache.
+        waiting: pods that would use one of them, if they had a node.
+    """
+
+    namespace: str
+    unheld: Sequence[Obj]
+    unused: Sequence[Obj]
+    known: AbstractSet[str]
+    waiting: Sequence[Obj]
+
+
+def observe(world: World, key: Key) -> Observed | None:
+    """The claims of a namespace that should be held, or go; None where there are none."""
+    claims = world[CLAIM].by(UNSETTLED.name, key)
+    unheld = [claim for claim in claims if lacks(claim, CLAIM_FINALIZER)]
+    unused: list[Obj] = []
+    waiting: list[Obj] = []
+    for claim in claims:
+        pods = world[POD].by(PODS_BY_CLAIM.name, key_of(claim))
+        if may_go(claim, CLAIM_FINALIZER) and not any(uses(pod, claim) for pod in pods):
+            unused.append(claim)
+            waiting.extend(pod for pod in pods if not pod["spec"].get("nodeName"))
+    if not unheld and not unused:
+        return None
+    known = {pod["metadata"]["uid"] for pod in world[POD].by(NAMESPACE_INDEX, key)} if unused else frozenset[str]()
+    return Observed(key, unheld, unused, known, waiting)
+
+
+def claim_changed(_: World, change: Change) -> Iterable[Key]:
+    """The namespace of a claim that should be held or may go."""
+    if change.new is not None and _concerns(change.new):
+        yield namespace_of(change.new)
+
+
+def pod_changed(world: World, change: Change) -> Iterable[Key]:
+    """The namespace of a pod that went, has ended or has no node, if it uses a claim that may go (enqueuePVCs)."""
+    pod = change.obj
+    if not pod["spec"].get("volumes"):
+        return
+    if change.new is None or is_terminal(pod) or not pod["spec"].get("nodeName"):
+        claims = (world[CLAIM].get(key) for key in claim_keys(pod))
+        if any(claim is not None and may_go(claim, CLAIM_FINALIZER) for claim in claims):
+            yield namespace_of(pod)
+
+
+def plan(seen: Observed, now: float) -> Plan:
+    """Hold claims, and let those go that no pod uses.
+
+    Raises:
+        ApiError: the pods are not known, or a claim could not be written for a reason other than that it is gone.
+    """
+    del now
+    written = [held(claim, CLAIM_FINALIZER) for claim in seen.unheld]
+    if seen.unused:
+        late = yield from _late_pods(seen)
+        free = (claim for claim in seen.unused if not any(uses(pod, claim) for pod in late))
+        written.extend(let_go(claim, CLAIM_FINALIZER) for claim in free)
+    for answer in (yield Batch([Update(CLAIM, claim) for claim in written])) if written else ():
+        if isinstance(answer, ApiError) and answer.code != 404:
+            raise answer
+
+
+def _late_pods(seen: Observed) -> Generator[Action, Any, Sequence[Obj]]:
+    """The pods that the cache does not show as they are: new ones, and those that may have a node by now."""
+    listed = yield ListAll(POD, seen.namespace)
+    keys = [key_of(pod) for pod in listed if pod["metadata"]["uid"] not in seen.known]
+    keys += [key_of(pod) for pod in seen.waiting]
+    found = []
+    for answer in (yield Batch([Get(POD, key) for key in dict.fromkeys(keys)])) if keys else ():
+        if not isinstance(answer, ApiError):
+            found.append(answer)
+        elif answer.code != 404:
+            raise answer
+    return found
+
+
+SPEC = Spec(
+    name="pvc-protection",
+    watches=(Watch(CLAIM, claim_changed), Watch(POD, pod_changed)),
+    observe=observe,
+    plan=plan,
+    pace=PACE,
+    indexes=(UNSETTLED, PODS_BY_CLAIM),
+    queue="pvcprotection",
+)

@@ -1,0 +1,60 @@
+"""Volumes that were deleted go when no claim is bound to them any more (pkg/controller/volume/pvprotection)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj, name_of
+from apiserver.api.storage_classes import VOLUME_FINALIZER
+from controller_manager.controllers.volume.protection import held, lacks, let_go, may_go
+from controller_manager.reconcile.conditions import phase_of
+from controller_manager.reconcile.contract import Change, Key, Plan, Spec, Update, Watch, World
+from controller_manager.reconcile.kinds import VOLUME
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A volume as it should be: held, or let go."""
+
+    volume: Obj
+
+
+def observe(world: World, key: Key) -> Observed | None:
+    """What a volume should become, None where it is gone or in use."""
+    volume = world[VOLUME].get(key)
+    if volume is None:
+        return None
+    if lacks(volume, VOLUME_FINALIZER):
+        return Observed(held(volume, VOLUME_FINALIZER))
+    is_free = may_go(volume, VOLUME_FINALIZER) and phase_of(volume) != "Bound"
+    return Observed(let_go(volume, VOLUME_FINALIZER)) if is_free else None
+
+
+def volume_changed(_: World, change: Change) -> Iterable[Key]:
+    """A volume that should be held or may go."""
+    if change.new is not None and (lacks(change.new, VOLUME_FINALIZER) or may_go(change.new, VOLUME_FINALIZER)):
+        yield name_of(change.new)
+
+
+def plan(seen: Observed, now: float) -> Plan:
+    """Write the volume.
+
+    Raises:
+        ApiError: it could not be written for a reason other than that it is gone.
+    """
+    del now
+    try:
+        yield Update(VOLUME, seen.volume)
+    except ApiError as error:
+        if error.code != 404:
+            raise
+
+
+SPEC = Spec(
+    name="pv-protection",
+    watches=(Watch(VOLUME, volume_changed),),
+    observe=observe,
+    plan=plan,
+    workers=1,
+    queue="pvprotection",
+)

@@ -1,0 +1,1 @@
+"""The cloneset controller (openkruise/kruise pkg/controller/cloneset)."""

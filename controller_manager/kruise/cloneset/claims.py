@@ -1,0 +1,53 @@
+"""Claims of a CloneSet's pods that are gone or go: they go with their pods (cleanupPVCs)."""
+
+from collections.abc import Generator, Iterable, Sequence
+from typing import Any
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj, name_of
+from controller_manager.kruise.cloneset.pods import id_of
+from controller_manager.kruise.cloneset.scale import delete_claims
+from controller_manager.reconcile.contract import WARNING, Action, Emit, Plan, Update
+from controller_manager.reconcile.controller_ref import owner_reference
+from controller_manager.reconcile.kinds import CLAIM, POD
+
+
+def clean_up(
+    parent: Obj, claims: Sequence[Obj], *, active: Iterable[Obj], inactive: Iterable[Obj]
+) -> Generator[Action, Any, list[Obj]]:
+    """Delete claims without a pod, and give those of pods that go to these; gives the claims of active pods.
+
+    Args:
+        parent: the CloneSet.
+        claims: those that it owns and that nobody deletes.
+        active: its pods.
+        inactive: those of its pods that have ended, or are on their way out.
+
+    Raises:
+        ApiError: the first refusal that is not because a claim is gone.
+    """
+    living, going = {id_of(pod) for pod in active}, {id_of(pod): pod for pod in inactive}
+    kept, orphaned = list[Obj](), list[Obj]()
+    for claim in claims:
+        if id_of(claim) in living:
+            kept.append(claim)
+        elif (pod := going.get(id_of(claim))) is not None:
+            yield from _hand_over(parent, claim, pod)
+        else:
+            orphaned.append(claim)
+    if refusals := (yield from delete_claims(parent, orphaned, "failed to clean up PVC")):
+        raise refusals[0]
+    return kept
+
+
+def _hand_over(parent: Obj, claim: Obj, pod: Obj) -> Plan:
+    """Make a claim the pod's, so that the garbage collector deletes it with the pod (updateClaimOwnerRefToPod)."""
+    uid = parent["metadata"]["uid"]
+    others = [owner for owner in claim["metadata"].get("ownerReferences") or () if owner["uid"] != uid]
+    owners = [*others, owner_reference(POD, pod)]
+    try:
+        yield Update(CLAIM, claim | {"metadata": claim["metadata"] | {"ownerReferences": owners}})
+    except ApiError as error:
+        if error.code != 404:
+            yield Emit(parent, "FailedUpdate", f"failed to update PVC {name_of(claim)}: {error.message}", WARNING)
+            raise

@@ -1,0 +1,9 @@
+"""OpenKruise's controllers, as the manager registers them."""
+
+from controller_manager.kruise.cloneset import controller as cloneset
+from controller_manager.kruise.statefulset import controller as statefulset
+from controller_manager.kruise.uniteddeployment import controller as uniteddeployment
+from controller_manager.reconcile.contract import Spec
+
+SPECS: tuple[Spec, ...] = (uniteddeployment.SPEC, cloneset.SPEC, statefulset.SPEC)
+"""The controllers of this package."""

@@ -1,0 +1,1 @@
+"""The controller of Advanced StatefulSets (openkruise/kruise pkg/controller/statefulset)."""

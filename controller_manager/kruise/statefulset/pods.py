@@ -1,0 +1,141 @@
+"""The deeds of a pass over an Advanced StatefulSet: those of a StatefulSet, and updates of its own.
+
+(pkg/controller/statefulset/stateful_set_control.go)
+"""
+
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj, name_of
+from controller_manager.controllers.statefulset.identity import revision_name_of
+from controller_manager.controllers.statefulset.ordinals import Replica
+from controller_manager.controllers.statefulset.pods import dismiss, make, mend, provide, remove
+from controller_manager.controllers.statefulset.sync import Work, due, max_unavailable
+from controller_manager.kruise.in_place_update import Look, Refreshed, begin, refresh
+from controller_manager.kruise.pod_lifecycle import IN_PLACE, IN_PLACE_ONLY, lifecycle_of
+from controller_manager.kruise.statefulset.spec import Rollout, can_be_updated, is_of, turnover, updating
+from controller_manager.kruise.statefulset.status import FAILED_CREATE, FAILED_UPDATE
+from controller_manager.reconcile.contract import Action, Plan
+from controller_manager.reconcile.in_place import UpdateSpec, spec_between
+from controller_manager.reconcile.pods import is_active
+from controller_manager.reconcile.revisions import History
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a pass.
+
+    Attributes:
+        former: how many pods of the current revision were given up.
+        newest: how many of the update revision were, because somebody asked for it.
+        failures: what could not be done to pods, by the condition that tells of it.
+        wait: seconds until a grace is over, None where there is none.
+    """
+
+    former: int = 0
+    newest: int = 0
+    failures: dict[str, str] = field(default_factory=dict)
+    wait: float | None = None
+
+    def count(self, work: Work, given_up: Iterable[Replica]) -> None:
+        """Note pods that are on their way."""
+        for replica in given_up:
+            revision = revision_name_of(replica.created)
+            self.former += revision == work.current.name
+            self.newest += revision == work.update.name != work.current.name
+
+
+def perform(work: Work, rollout: Rollout, *, history: History, outcome: Outcome) -> Plan:
+    """One pass: pods are brought on that are being updated, then as for a StatefulSet (updateStatefulSet).
+
+    Args:
+        work: the set and its pods.
+        rollout: how it updates them.
+        history: its revisions.
+        outcome: where it is noted what comes of this.
+
+    Raises:
+        ApiError: something was refused, and nothing that comes after it was done.
+    """
+    seen = yield from _bring_on(work)
+    outcome.wait = seen.wait
+    needs = due(work)
+    yield from _noted(mend(work, needs.mend), outcome, FAILED_UPDATE)
+    yield from provide(work, needs.provide)
+    yield from remove(work, needs.remove)
+    yield from _noted(make(work, needs.make), outcome, FAILED_CREATE)
+    if not needs.onward or not (yield from dismiss(work)):
+        return
+    if not (seen.moved or work.on_delete or rollout.paused):
+        yield from _update(work, rollout, history=history, outcome=outcome)
+
+
+def _bring_on(work: Work) -> Generator[Action, Any, Refreshed]:
+    """Change pods whose grace is over, open gates, end updates (refreshPodState)."""
+    replicas = (*work.pods.replicas, *work.pods.condemned)
+    pods = [replica.pod for replica in replicas if replica.pod is not None and is_active(replica.pod)]
+    return (yield from refresh(pods, Look(work.health.now, is_of)))
+
+
+_DEEDS = {FAILED_CREATE: "create", FAILED_UPDATE: "update"}
+
+
+def _noted(deeds: Plan, outcome: Outcome, type_: str) -> Plan:
+    """Do something to pods; if it is refused, a condition is to tell so."""
+    try:
+        yield from deeds
+    except ApiError as error:
+        outcome.failures[type_] = f"StatefulPodControl failed to {_DEEDS[type_]} Pod error: {error.message}"
+        raise
+
+
+# -- updates -----------------------------------------------------------------------------------------------------------
+
+
+def _update(work: Work, rollout: Rollout, *, history: History, outcome: Outcome) -> Plan:
+    """Delete pods that somebody wants to go, and bring others to the update revision, as the budget has it."""
+    try:
+        budget = max_unavailable(work.parent)
+    except ValueError as error:
+        raise ApiError(422, "Invalid", str(error)) from None
+    chosen = turnover(work, budget)
+    yield from remove(work, chosen.specified)
+    outcome.count(work, chosen.specified)
+    replaced = []
+    for replica in chosen.outdated:
+        spec = _change(replica.created, rollout, history)
+        if spec is None:
+            replaced.append(replica)
+            continue
+        yield from _begin(work, replica.created, spec)
+        outcome.count(work, (replica,))
+        if spec.grace > 0:
+            outcome.wait = min(outcome.wait or spec.grace, spec.grace)
+    yield from remove(work, replaced)
+    outcome.count(work, replaced)
+
+
+def _change(pod: Obj, rollout: Rollout, history: History) -> UpdateSpec | None:
+    """What brings a pod to the update revision as it is, None where it is replaced (inPlaceUpdatePod).
+
+    Raises:
+        ApiError: it must not be replaced, and cannot be brought there as it is, or not now.
+    """
+    if rollout.policy not in (IN_PLACE, IN_PLACE_ONLY):
+        return None
+    known = next((revision for revision in history.revisions if is_of(pod, name_of(revision))), None)
+    spec = spec_between(known, history.update, grace=rollout.grace)
+    if spec is None and rollout.policy == IN_PLACE_ONLY:
+        why = f"find strategy is InPlaceOnly but Pod {name_of(pod)} can not update in-place"
+        raise ApiError(422, "Invalid", why)
+    if spec is not None and not can_be_updated(pod):
+        why = f"not allowed to in-place update pod {name_of(pod)} in state {lifecycle_of(pod)}"
+        raise ApiError(422, "Invalid", why)
+    return spec
+
+
+def _begin(work: Work, pod: Obj, spec: UpdateSpec) -> Plan:
+    now = work.health.now
+    yield from begin(work.parent, pod, spec, mark=lambda found: updating(found, spec.revision, now), now=now)

@@ -1,0 +1,1 @@
+"""The uniteddeployment controller (openkruise/kruise pkg/controller/uniteddeployment)."""

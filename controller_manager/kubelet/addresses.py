@@ -1,0 +1,134 @@
+"""Addresses of simulated nodes and their pods: who has which, and which are free."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network
+from itertools import chain
+
+from apiserver.api.meta import Obj
+from controller_manager.reconcile.pods import TERMINAL
+
+FIRST_HOST = int(IPv4Address("172.18.0.2"))
+"""The address of the node that has the first block."""
+RESERVED = 2
+"""Addresses at the beginning of a block that no pod gets: the network's own and the gateway's."""
+
+
+@lru_cache(maxsize=4096)
+def network(cidr: str) -> IPv4Network | None:
+    """The addresses of a block; None of what is none, or one of IPv6, as nodes may have that somebody else made."""
+    try:
+        return IPv4Network(cidr, strict=False)
+    except ValueError:
+        return None
+
+
+def prefix_for(pods: int) -> int:
+    """How long the prefix of a block is that holds so many pods twice, for those that come while others go."""
+    return min(24, 32 - (2 * pods + RESERVED).bit_length())
+
+
+def host_address(block: str, cluster: str) -> str:
+    """The address of the node that has a block, "" of a block that is none of IPv4."""
+    own, whole = network(block), network(cluster)
+    if own is None or whole is None:
+        return ""
+    number = (int(own.network_address) - int(whole.network_address)) // own.num_addresses
+    return str(IPv4Address((FIRST_HOST + number) % 2**32))
+
+
+class Blocks:
+    """Which node has which block of pods' addresses: a view of the nodes (pkg/controller/nodeipam)."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, IPv4Network] = {}
+        self._used: set[IPv4Network] = set()
+        self._left: dict[tuple[str, int], Iterator[IPv4Network]] = {}
+
+    def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
+        """A node came, changed or went."""
+        del kind
+        node = new or old
+        assert node is not None
+        name, block = node["metadata"]["name"], node["spec"].get("podCIDR") or ""
+        was = self._taken.get(name)
+        if new is None:
+            self._taken.pop(name, None)
+        elif (own := network(block)) is not None:
+            self._taken[name] = own
+        if self._taken.get(name) != was:  # what was taken may be free: it is looked for from the first again
+            self._used = set(self._taken.values())
+            self._left.clear()
+
+    def take(self, name: str, cluster: str, prefix: int) -> str:
+        """A block for a node, the same at every call; "" if there is none left."""
+        if name not in self._taken:
+            free = next((block for block in self._untried(cluster, prefix) if block not in self._used), None)
+            if free is None:
+                return ""
+            self._taken[name] = free
+            self._used.add(free)
+        return str(self._taken[name])
+
+    def _untried(self, cluster: str, prefix: int) -> Iterator[IPv4Network]:
+        """The blocks of a network that were not looked at yet; those before are taken."""
+        whole = network(cluster)
+        if whole is None or prefix < whole.prefixlen:
+            return iter(())
+        return self._left.setdefault((cluster, prefix), whole.subnets(new_prefix=prefix))
+
+
+class PodAddresses:
+    """Which pod has which address: a view of the pods, that also knows what was given away and not yet written."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, int] = {}
+        self._used: set[int] = set()
+        self._last: dict[str, int] = {}
+
+    def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
+        """A pod came, changed or went."""
+        del kind
+        pod = new or old
+        assert pod is not None
+        uid, status = pod["metadata"]["uid"], pod.get("status") or {}
+        if new is None or status.get("phase") in TERMINAL:
+            self._used.discard(self._held.pop(uid, -1))
+        elif uid not in self._held:
+            number = _number(status.get("podIP") or "")
+            if number is not None and number not in self._used:  # pods of the host's network share its address
+                self._held[uid] = number
+                self._used.add(number)
+
+    def take(self, uid: str, block: str) -> str:
+        """An address of the block for a pod, the same at every call; "" if there is none left."""
+        if uid not in self._held:
+            number = self._next(block)
+            if number is None:
+                return ""
+            self._held[uid] = self._last[block] = number
+            self._used.add(number)
+        return _dotted(self._held[uid])
+
+    def _next(self, block: str) -> int | None:
+        """The next free address after the one that was given last, so that none comes back too soon."""
+        own = network(block)
+        if own is None:
+            return None
+        start = int(own.network_address)
+        low, high = start + RESERVED, start + own.num_addresses - 1
+        last = self._last.get(block, low - 1)
+        numbers = chain(range(last + 1, high), range(low, last + 1))
+        return next((number for number in numbers if number not in self._used), None)
+
+
+def _number(address: str) -> int | None:
+    """An address as a number; None of what is none of IPv4."""
+    try:
+        return int(IPv4Address(address))
+    except ValueError:
+        return None
+
+
+def _dotted(number: int) -> str:
+    return f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"

@@ -1,0 +1,303 @@
+"""Commands on files: ls, mkdir, rm, touch, cp, mv, ln, chmod, stat, find."""
+
+from collections.abc import Generator, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from controller_manager.kubelet.container.commands.call import UsageError, options
+from controller_manager.kubelet.container.container import Call
+from controller_manager.kubelet.container.files import Directory, File, FileError, Link, Node
+from controller_manager.kubelet.container.patterns import Glob
+from controller_manager.kubelet.container.syscalls import Effect, Now, Process, Turn, complain, say
+
+_MOST = 100_000
+"""How many files are looked at."""
+
+
+def ls(call: Call) -> Process:
+    """What is in directories; -l with what is known of it, -a with what begins with a dot."""
+    given = options(call, "1laAhdFRtrSi")
+    code = 0
+    listed: list[tuple[str, Directory]] = []
+    for path in given.operands or (".",):
+        try:
+            node = call.files.get(call.path(path), follow="l" not in given.letters)
+        except FileError as error:
+            yield complain(f"ls: {path}: {error.why}")
+            code = 1
+            continue
+        if isinstance(node, Directory) and "d" not in given.letters:
+            listed.append((path, node))
+        else:
+            yield say(_row(path, node, long="l" in given.letters))
+    for number, (path, directory) in enumerate(listed):
+        if len(given.operands) > 1:
+            yield say(f"{chr(10) if number else ''}{path}:")
+        yield from _listed(directory, given.letters)
+    return code
+
+
+def _listed(directory: Directory, letters: frozenset[str]) -> Process:
+    entries: dict[str, Node] = dict(sorted(directory.entries.items()))
+    if "a" in letters:
+        entries = {".": directory, "..": directory} | entries
+    shown = {name: node for name, node in entries.items() if letters & {"a", "A"} or not name.startswith(".")}
+    if "l" in letters:
+        yield say(f"total {len(shown) * 4}")
+    for name, node in shown.items():
+        yield say(_row(name, node, long="l" in letters))
+    return 0
+
+
+def _row(name: str, node: Node, *, long: bool) -> str:
+    if not long:
+        return name
+    size = len(node.data) if isinstance(node, File) else 4096
+    moment = datetime.fromtimestamp(node.modified, UTC).strftime("%b %e %H:%M")
+    target = f" -> {node.target}" if isinstance(node, Link) else ""
+    return f"{mode_text(node)}    1 root     root     {size:9} {moment} {name}{target}"
+
+
+def mode_text(node: Node) -> str:
+    """A mode as letters: "drwxr-xr-x"."""
+    mode = 0o777 if isinstance(node, Link) else node.mode
+    kind = "l" if isinstance(node, Link) else "d" if isinstance(node, Directory) else "c" if node.device else "-"
+    return kind + "".join(letter if mode >> (8 - place) & 1 else "-" for place, letter in enumerate("rwxrwxrwx"))
+
+
+def mkdir(call: Call) -> Process:
+    """New directories; -p with those above, and without complaint where they are there."""
+    given = options(call, "pv", "m")
+    now = yield Now()
+    code = 0
+    for path in given.operands:
+        try:
+            call.files.make_directory(call.path(path), now, parents="p" in given.letters)
+        except FileError as error:
+            yield complain(f"mkdir: can't create directory '{path}': {error.why}")
+            code = 1
+    return code
+
+
+def rmdir(call: Call) -> Process:
+    """Remove empty directories."""
+    code = 0
+    for path in options(call, "pv").operands:
+        try:
+            if not isinstance(call.files.get(call.path(path), follow=False), Directory):
+                raise FileError("Not a directory")  # noqa: TRY301 - told like the others
+            call.files.remove(call.path(path))
+        except FileError as error:
+            yield complain(f"rmdir: '{path}': {error.why}")
+            code = 1
+    return code
+
+
+def rm(call: Call) -> Process:
+    """Remove files; -r directories with all that is in them, -f without complaint where nothing is."""
+    given = options(call, "rRfvi")
+    tree = bool(given.letters & {"r", "R"})
+    code = 0
+    for path in given.operands:
+        node = call.files.find(call.path(path), follow=False)
+        try:
+            if node is None and "f" in given.letters:
+                continue
+            if isinstance(node, Directory) and not tree:
+                raise FileError("is a directory")  # noqa: TRY301 - told like the others
+            call.files.remove(call.path(path), tree=tree)
+        except FileError as error:
+            yield complain(f"rm: can't remove '{path}': {error.why}")
+            code = 1
+    return code
+
+
+def touch(call: Call) -> Process:
+    """Files that are there, and changed now."""
+    given = options(call, "acmf", "dtr")
+    now = yield Now()
+    code = 0
+    for path in given.operands:
+        try:
+            node = call.files.find(call.path(path))
+            if node is None and "c" not in given.letters:
+                call.files.open(call.path(path), now)
+            elif node is not None:
+                node.modified = now
+        except FileError as error:
+            yield complain(f"touch: {path}: {error.why}")
+            code = 1
+    return code
+
+
+def cp(call: Call) -> Process:
+    """Copies of files, with -r of directories."""
+    given = options(call, "rRafpvdLP")
+    *sources, target = given.operands if len(given.operands) > 1 else ("", "")
+    if not sources or not sources[0]:
+        raise UsageError("missing operand")
+    code = 0
+    for source in sources:
+        try:
+            node = call.files.get(call.path(source))
+            if isinstance(node, Directory) and not given.letters & {"r", "R", "a"}:
+                raise FileError(f"omitting directory '{source}'")  # noqa: TRY301 - told like the others
+            yield from _copied(call, node, _into(call, source, target))
+        except FileError as error:
+            yield complain(f"cp: can't stat '{source}': {error.why}" if not error.args else f"cp: {error}")
+            code = 1
+    return code
+
+
+def _copied(call: Call, node: Node, target: str) -> Process:
+    now = yield Now()
+    for path, below in list(walk(node, target)):
+        yield Turn()
+        if isinstance(below, Directory):
+            call.files.make_directory(path, now, parents=True)
+        elif isinstance(below, Link):
+            call.files.link(path, below.target, now)
+        else:
+            call.files.write(path, bytes(below.data), now).mode = below.mode
+    return 0
+
+
+def _into(call: Call, source: str, target: str) -> str:
+    """The path that something gets: the target, or in it where that is a directory."""
+    path = call.path(target)
+    name = source.rstrip("/").rpartition("/")[2]
+    return f"{path.rstrip('/')}/{name}" if isinstance(call.files.find(path), Directory) else path
+
+
+def walk(node: Node, path: str) -> Iterator[tuple[str, Node]]:
+    """A node and all that is in it, each with its path, directories before what they hold."""
+    left = [(path, node)]
+    for _ in range(_MOST):
+        if not left:
+            return
+        path, node = left.pop()
+        yield path, node
+        if isinstance(node, Directory):
+            left += [(f"{path.rstrip('/')}/{name}", node.entries[name]) for name in sorted(node.entries, reverse=True)]
+
+
+def mv(call: Call) -> Process:
+    """Give files other paths."""
+    given = options(call, "fniv")
+    *sources, target = given.operands if len(given.operands) > 1 else ("", "")
+    if not sources or not sources[0]:
+        raise UsageError("missing operand")
+    code = 0
+    for source in sources:
+        try:
+            call.files.move(call.path(source), _into(call, source, target))
+        except FileError as error:
+            yield complain(f"mv: can't rename '{source}': {error.why}")
+            code = 1
+    return code
+
+
+def ln(call: Call) -> Process:
+    """A symbolic link."""
+    given = options(call, "sfnv")
+    if len(given.operands) != 2 or "s" not in given.letters:
+        raise UsageError("only ln -s TARGET NAME is simulated")
+    now = yield Now()
+    target, name = given.operands
+    path = _into(call, target, name)
+    if "f" in given.letters and call.files.find(path, follow=False) is not None:
+        call.files.remove(path)
+    call.files.link(path, target, now)
+    return 0
+
+
+def chmod(call: Call) -> Process:
+    """Change modes, given as numbers or by +x and its like."""
+    words = [text for text in call.arguments if text != "-R"]
+    if len(words) < 2:
+        raise UsageError("missing operand")
+    for path in words[1:]:
+        node = call.files.get(call.path(path))
+        if isinstance(node, (File, Directory)):
+            node.mode = _mode(words[0], node.mode)
+    return 0
+    yield
+
+
+def _mode(text: str, mode: int) -> int:
+    if text.isdecimal() and len(text) <= 4 and not set(text) & {"8", "9"}:
+        return int(text, 8) & 0o7777
+    who, sign, letters = text.partition("+") if "+" in text else text.partition("-")
+    if not sign or set(who) - set("ugoa") or set(letters) - set("rwxX"):
+        raise UsageError(f"invalid mode '{text}'")
+    bits = sum({"r": 4, "w": 2, "x": 1, "X": 1}[letter] for letter in set(letters))
+    change = sum(
+        bits << shift for name, shift in (("u", 6), ("g", 3), ("o", 0)) if not who or name in who or "a" in who
+    )
+    return mode | change if sign == "+" else mode & ~change
+
+
+def stat(call: Call) -> Process:
+    """What is known of files; -c with %s, %n, %a, %F, %Y."""
+    given = options(call, "tL", "c")
+    for path in given.operands:
+        node = call.files.get(call.path(path), follow="L" in given.letters)
+        size = len(node.data) if isinstance(node, File) else 4096
+        kind = (
+            "symbolic link"
+            if isinstance(node, Link)
+            else "directory"
+            if isinstance(node, Directory)
+            else "regular file"
+        )
+        mode = 0o777 if isinstance(node, Link) else node.mode
+        form = given.values.get("c")
+        if form is not None:
+            facts = {"%s": str(size), "%n": path, "%a": f"{mode:o}", "%F": kind, "%Y": str(int(node.modified))}
+            for sign, fact in facts.items():
+                form = form.replace(sign, fact)
+            yield say(form)
+        else:
+            yield say(f"  File: {path}\n  Size: {size:<10}\t{kind}\nAccess: ({mode:04o}/{mode_text(node)})")
+    return 0
+
+
+def find(call: Call) -> Process:
+    """Files below paths, by -name and -type."""
+    paths, tests = _find_words(call)
+    code = 0
+    for path in paths:
+        node = call.files.find(call.path(path), follow=False)
+        if node is None:
+            yield complain(f"find: {path}: No such file or directory")
+            code = 1
+            continue
+        yield from _found(node, path, tests)
+    return code
+
+
+def _found(node: Node, path: str, tests: dict[str, str]) -> Generator[Effect, Any, None]:
+    glob = Glob(tests["-name"]) if "-name" in tests else None
+    kinds = {"f": File, "d": Directory, "l": Link}
+    for place, below in walk(node, path):
+        yield Turn()
+        fits = glob is None or glob.fits(place.rpartition("/")[2] or place)
+        if fits and isinstance(below, kinds.get(tests.get("-type", ""), (File, Directory, Link))):
+            yield say(place)
+
+
+def _find_words(call: Call) -> tuple[list[str], dict[str, str]]:
+    """Where to look, and for what."""
+    paths: list[str] = []
+    tests: dict[str, str] = {}
+    words = iter(call.arguments)
+    for word in words:
+        if word in ("-name", "-type"):
+            tests[word] = next(words, "")
+        elif word == "-print":
+            continue
+        elif word.startswith("-"):
+            raise UsageError(f"unrecognized: {word}")
+        else:
+            paths.append(word)
+    return paths or ["."], tests

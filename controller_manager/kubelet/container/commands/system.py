@@ -1,0 +1,197 @@
+"""Commands about the container itself: date, env, hostname, id, ps, pwd, sleep, uname, which and their like."""
+
+import re
+from datetime import UTC, datetime
+
+from controller_manager.kubelet.container.commands.call import UsageError, options
+from controller_manager.kubelet.container.container import Call
+from controller_manager.kubelet.container.files import File
+from controller_manager.kubelet.container.syscalls import FAILED, Now, Process, Sleep, complain, say
+
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_LONGEST = 1e9
+_DURATION = re.compile(r"(\d{1,12}(?:\.\d{0,9})?|\.\d{1,9})([smhd]?)")
+_FOR_EVER = frozenset(("inf", "infinity"))
+_DATE = re.compile(r"%(.)")
+_DATE_LETTERS = {
+    "F": "%Y-%m-%d",
+    "T": "%H:%M:%S",
+    "D": "%m/%d/%y",
+    "R": "%H:%M",
+    "e": "%d",
+    "h": "%b",
+    "z": "+0000",
+    "Z": "UTC",
+    "n": "\n",
+    "t": "\t",
+    "%": "%%",
+}
+_PLAIN_DATE = frozenset("YymdHIMSpabABjuwyUW")
+
+
+def true(_: Call) -> Process:
+    """Nothing, with success."""
+    return 0
+    yield
+
+
+def false(_: Call) -> Process:
+    """Nothing, with failure."""
+    return FAILED
+    yield
+
+
+def ignored(_: Call) -> Process:
+    """What has no meaning in a simulation, and succeeds."""
+    return 0
+    yield
+
+
+def date(call: Call) -> Process:
+    """The time, in UTC; in a form of one's own after "+"."""
+    given = options(call, "uR", "dI")
+    now = yield Now()
+    moment = datetime.fromtimestamp(now, UTC)
+    wanted = next((text for text in given.operands if text.startswith("+")), "")
+    if wanted:
+        yield say(_formatted(wanted[1:], moment, now))
+    elif "R" in given.letters:
+        yield say(moment.strftime("%a, %d %b %Y %H:%M:%S +0000"))
+    elif "I" in given.values:
+        yield say(moment.strftime("%Y-%m-%dT%H:%M:%S+00:00"))
+    else:
+        yield say(moment.strftime("%a %b %e %H:%M:%S UTC %Y"))
+    return 0
+
+
+def _formatted(form: str, moment: datetime, now: float) -> str:
+    def one(found: "re.Match[str]") -> str:
+        letter = found[1]
+        if letter == "s":
+            return str(int(now))
+        if letter == "N":
+            return f"{int(now % 1 * 1e9):09d}"
+        if letter in _DATE_LETTERS:
+            return moment.strftime(_DATE_LETTERS[letter])
+        return moment.strftime(found[0]) if letter in _PLAIN_DATE else found[0]
+
+    return _DATE.sub(one, form)
+
+
+def env(call: Call) -> Process:
+    """The environment, or of `printenv` some of it."""
+    wanted = [text for text in call.arguments if not text.startswith("-")]
+    if wanted:
+        for name in wanted:
+            if name not in call.environment:
+                return FAILED
+            yield say(call.environment[name])
+        return 0
+    for name, value in call.environment.items():
+        yield say(f"{name}={value}")
+    return 0
+
+
+def hostname(call: Call) -> Process:
+    """The name of the host."""
+    yield say(call.container.hostname)
+    return 0
+
+
+def uname(call: Call) -> Process:
+    """The system, as far as letters ask."""
+    letters = options(call, "asnrvmo").letters or {"s"}
+    facts = {
+        "s": "Linux",
+        "n": call.container.hostname,
+        "r": "6.1.0-mockube",
+        "v": "#1 SMP",
+        "m": "x86_64",
+        "o": "GNU/Linux",
+    }
+    yield say(" ".join(fact for letter, fact in facts.items() if letter in letters or "a" in letters))
+    return 0
+
+
+def identity(call: Call) -> Process:
+    """`id`: who the user is."""
+    letters = options(call, "ugnG").letters
+    user, group = call.container.user, call.container.group
+    if "u" in letters:
+        yield say(_user_name(user) if "n" in letters else str(user))
+    elif letters & {"g", "G"}:
+        yield say(_user_name(group) if "n" in letters else str(group))
+    else:
+        yield say(f"uid={_named(user)} gid={_named(group)} groups={_named(group)}")
+    return 0
+
+
+def whoami(call: Call) -> Process:
+    """The name of the user."""
+    if call.container.user != 0:
+        yield complain(f"whoami: unknown uid {call.container.user}")
+        return FAILED
+    yield say("root")
+    return 0
+
+
+def _named(number: int) -> str:
+    return f"{number}(root)" if number == 0 else str(number)
+
+
+def _user_name(number: int) -> str:
+    return "root" if number == 0 else str(number)
+
+
+def ps(call: Call) -> Process:
+    """The container's first process and this one."""
+    yield say("PID   USER     TIME  COMMAND")
+    first = " ".join(call.container.command) or "(main)"
+    owner = _user_name(call.container.user)
+    yield say(f"    1 {owner:<8}  0:00 {first}")
+    yield say(f"    7 {owner:<8}  0:00 {' '.join([call.name, *call.arguments])}")
+    return 0
+
+
+def pwd(call: Call) -> Process:
+    """Where the process is."""
+    yield say(call.directory)
+    return 0
+
+
+def sleep(call: Call) -> Process:
+    """Wait; several durations are added up."""
+    if not call.arguments:
+        raise UsageError("missing operand")
+    total = 0.0
+    for text in call.arguments:
+        found = _DURATION.fullmatch(text)
+        if found is None and text not in _FOR_EVER:
+            raise UsageError(f"invalid number '{text}'")
+        total += float(found[1]) * _SECONDS[found[2]] if found else _LONGEST
+    yield Sleep(min(total, _LONGEST))
+    return 0
+
+
+def which(call: Call) -> Process:
+    """Where commands lie."""
+    code = 0
+    for name in call.arguments:
+        if isinstance(call.files.find(f"/bin/{name}"), File):
+            yield say(f"/bin/{name}")
+        else:
+            code = FAILED
+    return code
+
+
+def basename(call: Call) -> Process:
+    """The last name of a path, or for `dirname` what stands before it."""
+    if not call.arguments:
+        raise UsageError("missing operand")
+    path = call.arguments[0].rstrip("/") or "/"
+    before, _, name = path.rpartition("/")
+    if call.name.endswith("dirname"):
+        yield say(before or ("/" if path.startswith("/") else "."))
+    else:
+        yield say((name or "/").removesuffix(call.arguments[1]) if len(call.arguments) > 1 else name or "/")
+    return 0

@@ -1,0 +1,150 @@
+"""What a name on a command line begins: a command, another shell, or a script in a file."""
+
+from collections.abc import Mapping
+
+from controller_manager.kubelet.container.commands import COMMANDS, Command
+from controller_manager.kubelet.container.container import Call, Container
+from controller_manager.kubelet.container.files import Directory, File, FileError
+from controller_manager.kubelet.container.shell.interpreter import CALLS, Shell
+from controller_manager.kubelet.container.shell.session import session
+from controller_manager.kubelet.container.shell.state import OutOfMemoryError, State
+from controller_manager.kubelet.container.syscalls import (
+    INTERRUPTED,
+    MISUSED,
+    NOT_EXECUTABLE,
+    NOT_FOUND,
+    InterruptedByUser,
+    Process,
+    complain,
+    text_of,
+)
+from controller_manager.kubelet.pods.commands import INTERPRETERS
+
+PROGRAMS = (*sorted({*COMMANDS, *INTERPRETERS}),)
+"""What /bin of every container has."""
+
+
+def begin(container: Container, command: tuple[str, ...], *, terminal: bool = False) -> Process:
+    """The process of a command that is executed in a container; its exit code.
+
+    What cannot be executed is told in the words of runc, with the exit code that container runtimes give it.
+    """
+    environment = dict(container.environment) | ({"TERM": "xterm"} if terminal else {})
+    name = command[0] if command else ""
+    call = Call(name, command[1:], container, environment, container.directory, terminal)
+    why = _obstacle(call)
+    if why:
+        yield complain(
+            "OCI runtime exec failed: exec failed: unable to start container process: "
+            f"exec: {_quoted(name)}: {why}: unknown"
+        )
+        return NOT_EXECUTABLE
+    try:
+        return (yield from _run(call, 0))
+    except InterruptedByUser:
+        return INTERRUPTED
+
+
+def _obstacle(call: Call) -> str:
+    base = call.name.rpartition("/")[2]
+    if "/" not in call.name:
+        return "" if base in COMMANDS or base in INTERPRETERS else "executable file not found in $PATH"
+    try:
+        node = call.files.get(call.path(call.name))
+    except FileError as error:
+        return f"stat {call.name}: {error.why.lower()}"
+    if isinstance(node, Directory):
+        return "is a directory"
+    return "" if isinstance(node, File) and node.mode & 0o111 else "permission denied"
+
+
+def _execute(caller: Shell, name: str, arguments: tuple[str, ...], environment: Mapping[str, str]) -> Process:
+    """Run a command for a shell, which says itself what it cannot find."""
+    state = caller.state
+    call = Call(name, arguments, state.container, environment, state.directory, state.terminal)
+    why = _obstacle(call)
+    if not why:
+        return (yield from _run(call, caller.depth))
+    if state.container.lenient:
+        return 0
+    if why in ("permission denied", "is a directory"):
+        yield complain(f"sh: {name}: Permission denied")
+        return NOT_EXECUTABLE
+    yield complain(f"sh: {name}: not found")
+    return NOT_FOUND
+
+
+def _run(call: Call, depth: int) -> Process:
+    base = call.name.rpartition("/")[2]
+    if base in INTERPRETERS:
+        return (yield from _shell(call, depth + 1))
+    if base in COMMANDS:
+        return (yield from _command(COMMANDS[base], call))
+    return (yield from _script(call, depth + 1))
+
+
+def _command(command: Command, call: Call) -> Process:
+    try:
+        return (yield from command(call))
+    except FileError as error:
+        yield complain(f"{call.name}: {error}")
+        return 1
+    except (MemoryError, OutOfMemoryError):
+        yield complain(f"{call.name}: out of memory")
+        return 1
+
+
+def _script(call: Call, depth: int) -> Process:
+    if depth > CALLS:
+        yield complain("sh: too many levels of calls")
+        return MISUSED
+    inner = _fresh(call, depth)
+    inner.state.name, inner.state.arguments = call.name, call.arguments
+    return (yield from inner.to_end(inner.source(text_of(call.read(call.name)))))
+
+
+def _shell(call: Call, depth: int) -> Process:
+    """A shell as it is called: with -c and a script, with a file, or reading what it runs."""
+    inner = _fresh(call, depth)
+    options, rest = _options(call.arguments)
+    inner.state.options |= options & set("eux")
+    if "c" in options:
+        if not rest:
+            yield complain("sh: -c requires an argument")
+            return MISUSED
+        inner.state.name, inner.state.arguments = (rest[1] if len(rest) > 1 else call.name), rest[2:]
+        return (yield from inner.to_end(inner.source(rest[0])))
+    if rest:
+        inner.state.name, inner.state.arguments = rest[0], rest[1:]
+        try:
+            text = text_of(call.read(rest[0]))
+        except FileError as error:
+            yield complain(f"sh: can't open '{rest[0]}': {error.why}")
+            return MISUSED
+        return (yield from inner.to_end(inner.source(text)))
+    return (yield from session(inner, prompts=call.terminal or "i" in options))
+
+
+def _fresh(call: Call, depth: int) -> Shell:
+    state = State.fresh(call.container, call.environment, call.directory)
+    state.terminal = call.terminal
+    return Shell(state, _execute, depth)
+
+
+def _options(arguments: tuple[str, ...]) -> tuple[set[str], tuple[str, ...]]:
+    """The letters before the first argument that is none, and the rest."""
+    options: set[str] = set()
+    for number, argument in enumerate(arguments):
+        if argument == "--" or not argument.startswith("-") or len(argument) < 2:
+            return options, arguments[number + (argument == "--") :]
+        options |= set(argument[2:4] if argument.startswith("--") else argument[1:])
+    return options, ()
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def is_known(command: tuple[str, ...]) -> bool:
+    """Whether there is something to run for a command line."""
+    return bool(command) and command[0].rpartition("/")[2] in {*COMMANDS, *INTERPRETERS}

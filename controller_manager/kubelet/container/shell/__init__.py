@@ -1,0 +1,1 @@
+"""The POSIX shell of simulated containers: lexer, parser, expansion and interpreter."""

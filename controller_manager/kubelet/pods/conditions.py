@@ -1,0 +1,127 @@
+"""The conditions of a pod that its kubelet keeps (pkg/kubelet/status/generate.go)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from apiserver.api.meta import Obj
+from controller_manager.kubelet.pods.phases import FAILED, SUCCEEDED, Statuses
+from controller_manager.kubelet.pods.pod_sync import INIT, MAIN, SIDECAR, Container
+
+OWN = frozenset(("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"))
+"""The conditions that the kubelet keeps; all others are left as they are."""
+_TERMINAL = {SUCCEEDED: "PodCompleted", FAILED: "PodFailed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a condition says."""
+
+    holds: bool
+    reason: str = ""
+    message: str = ""
+
+
+HOLDS = Verdict(holds=True)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What conditions follow from."""
+
+    pod: Obj
+    containers: Sequence[Container]
+    statuses: Statuses
+    phase: str
+
+
+def conditions_of(state: State, time: str) -> list[Obj]:
+    """All conditions of a pod: others' first, then the kubelet's own in upstream's order.
+
+    Args:
+        state: the pod's.
+        time: of the transitions that there are.
+    """
+    before = (state.pod.get("status") or {}).get("conditions") or ()
+    kept = {condition["type"]: condition for condition in before}
+    foreign = [condition for condition in before if condition["type"] not in OWN]
+    containers_ready = _containers_ready(state)
+    verdicts = {
+        "PodReadyToStartContainers": Verdict(state.phase not in _TERMINAL),
+        "Initialized": _initialized(state),
+        "Ready": _ready(state, containers_ready, kept),
+        "ContainersReady": containers_ready,
+        "PodScheduled": HOLDS,
+    }
+    generation = state.pod["metadata"].get("generation")
+    return foreign + [
+        _condition(type_, verdict, kept.get(type_), time=time, generation=generation)
+        for type_, verdict in verdicts.items()
+    ]
+
+
+def _condition(type_: str, verdict: Verdict, old: Obj | None, *, time: str, generation: int | None) -> Obj:
+    status = "True" if verdict.holds else "False"
+    since = old.get("lastTransitionTime") if old is not None and old["status"] == status else None
+    made = {"type": type_, "status": status, "lastProbeTime": None, "lastTransitionTime": since or time}
+    if generation:
+        made["observedGeneration"] = generation
+    if verdict.reason:
+        made["reason"] = verdict.reason
+    if verdict.message:
+        made["message"] = verdict.message
+    return made
+
+
+def _listed(words: str, names: list[str]) -> str:
+    return f"containers with {words}: [{' '.join(names)}]"
+
+
+def _containers_ready(state: State) -> Verdict:
+    if state.phase in _TERMINAL:
+        return Verdict(False, _TERMINAL[state.phase])
+    unready = [
+        container.name
+        for container in state.containers
+        if container.role in (SIDECAR, MAIN) and not state.statuses[container.name]["ready"]
+    ]
+    return Verdict(False, "ContainersNotReady", _listed("unready status", unready)) if unready else HOLDS
+
+
+def _ready(state: State, containers_ready: Verdict, conditions: dict[str, Obj]) -> Verdict:
+    """As all containers are, and as readiness gates have it."""
+    gates = state.pod["spec"].get("readinessGates")
+    if not gates or not containers_ready.holds:
+        return containers_ready
+    closed = [why for gate in gates if (why := _closed(gate["conditionType"], conditions))]
+    return Verdict(False, "ReadinessGatesNotReady", ", ".join(closed)) if closed else HOLDS
+
+
+def _closed(gate: str, conditions: dict[str, Obj]) -> str:
+    """Why a readiness gate is closed, "" if it is open."""
+    condition = conditions.get(gate)
+    if condition is None:
+        return f'corresponding condition of pod readiness gate "{gate}" does not exist.'
+    if condition["status"] == "True":
+        return ""
+    return f'the status of pod readiness gate "{gate}" is not "True", but {condition["status"]}'
+
+
+def _initialized(state: State) -> Verdict:
+    if state.phase == SUCCEEDED:
+        return Verdict(True, "PodCompleted")
+    waiting = [container.name for container in state.containers if not _is_initialized(container, state.statuses)]
+    if not waiting or any(_has_run(container, state.statuses) for container in state.containers):
+        return HOLDS
+    return Verdict(False, "ContainersNotInitialized", _listed("incomplete status", waiting))
+
+
+def _is_initialized(container: Container, statuses: Statuses) -> bool:
+    status = statuses[container.name]
+    if container.role == INIT:
+        return bool(status["ready"])
+    return container.role != SIDECAR or bool(status["started"])
+
+
+def _has_run(container: Container, statuses: Statuses) -> bool:
+    status = statuses[container.name]
+    return container.role == MAIN and ("waiting" not in status["state"] or bool(status.get("lastState")))

@@ -1,0 +1,170 @@
+"""The log of a container: of the lines that it has printed those that are wanted, and, followed, those to come."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import TypeAlias
+
+from multidict import MultiMapping
+
+from apiserver.api.meta import Obj
+from controller_manager.kubelet.container.log_output import Line, Printing, printed
+from controller_manager.kubelet.container.runs import container_of, logged
+from controller_manager.kubelet.streams.pods import ContainerEndedError, Pods
+from controller_manager.reconcile.times import seconds
+from controller_manager.runtime.clock import Clock
+
+Write: TypeAlias = Callable[[bytes], Awaitable[None]]
+
+CHUNK = 32 * 1024
+"""Bytes that are sent at once."""
+MOST_LINES = 200_000
+"""How many lines of the end of a log are kept."""
+
+
+class LogOptionsError(Exception):
+    """What is asked of a log makes no sense."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """Which part of a log is wanted, and in which form (PodLogOptions).
+
+    Attributes:
+        since: lines before this time are left out.
+        tail: so many lines of the end, None for all.
+        limit: so many bytes, None for all.
+        stream: "stdout" or "stderr", "" for both.
+    """
+
+    follow: bool = False
+    previous: bool = False
+    timestamps: bool = False
+    since: float = 0.0
+    tail: int | None = None
+    limit: int | None = None
+    stream: str = ""
+
+    @classmethod
+    def of(cls, query: MultiMapping[str], now: float) -> "LogOptions":
+        """As the parameters of a request say.
+
+        Raises:
+            LogOptionsError: one is no number, or no time.
+        """
+        try:
+            since = seconds(query["sinceTime"]) if query.get("sinceTime") else 0.0
+            if query.get("sinceSeconds"):
+                since = now - int(query["sinceSeconds"])
+            tail, limit = _number(query.get("tailLines")), _number(query.get("limitBytes"))
+        except ValueError as error:
+            raise LogOptionsError(str(error)) from error
+        wanted = {name: query.get(name, "") in ("true", "1") for name in ("follow", "previous", "timestamps")}
+        stream = {"Stdout": "stdout", "Stderr": "stderr"}.get(query.get("stream", ""), "")
+        return cls(**wanted, since=since, tail=tail, limit=limit, stream=stream)
+
+
+def _number(text: str | None) -> int | None:
+    return max(int(text), 0) if text else None
+
+
+class _EnoughError(Exception):
+    """As many bytes as were wanted are sent."""
+
+
+class Log:
+    """The log of one run of a container, as somebody wants it."""
+
+    def __init__(self, pods: Pods, pod: Obj, name: str, *, options: LogOptions, clock: Clock) -> None:
+        """Take the log of a container of a pod.
+
+        Raises:
+            NoLogError: it has none.
+        """
+        self._run = logged(pod, name, previous=options.previous)
+        self._pods, self._pod, self._name = pods, pod, name
+        self._options = options
+        self._clock = clock
+        self._left = options.limit
+
+    async def copy(self, write: Write) -> None:
+        """Write the log, and if it is followed what comes until the container ends.
+
+        Raises:
+            ConnectionError: nobody reads it any more.
+        """
+        now, run = self._clock.now(), self._run
+        container = container_of(self._pod, self._name)
+        assert container is not None
+        box = partial(self._pods.fresh_container, self._pod, self._name, run.started)
+        lines = printed(Printing(self._pod, container, box, run.started), now)
+        with suppress(_EnoughError):
+            later = await self._past(lines, now if run.finished is None else run.finished, write)
+            if self._options.follow and run.finished is None:
+                with suppress(ContainerEndedError):
+                    async with self._pods.while_running(self._pod, self._name, run):
+                        await self._follow(later, lines, write)
+
+    async def _past(self, lines: Iterator[Line | None], end: float, write: Write) -> Line | None:
+        """Write what was printed until then; gives the first line after that."""
+        tail = self._options.tail
+        kept: deque[Line] = deque(maxlen=MOST_LINES if tail is None else min(tail, MOST_LINES))
+        later: Line | None = None
+        for line in lines:
+            if line is None:
+                await self._clock.sleep(0)
+            elif line.time > end:
+                later = line
+                break
+            elif line.time >= self._options.since and self._options.stream in ("", line.stream):
+                kept.append(line)
+        for piece in _joined(kept, timestamps=self._options.timestamps):
+            await self._send(piece, write)
+        return later
+
+    async def _follow(self, later: Line | None, lines: Iterator[Line | None], write: Write) -> None:
+        """Write lines when their time comes, for ever."""
+        while True:
+            if later is not None:
+                await self._clock.sleep(max(later.time - self._clock.now(), 0.0))
+                if self._options.stream in ("", later.stream):
+                    await self._send(_text(later, timestamps=self._options.timestamps), write)
+            try:
+                later = next(lines)
+            except StopIteration:
+                await asyncio.Event().wait()  # nothing more is printed, and the container runs on
+            await self._clock.sleep(0)
+
+    async def _send(self, piece: bytes, write: Write) -> None:
+        if self._left is None:
+            await write(piece)
+            return
+        await write(piece[: self._left])
+        self._left -= len(piece)
+        if self._left <= 0:
+            raise _EnoughError
+
+
+def _joined(lines: deque[Line], *, timestamps: bool) -> Iterator[bytes]:
+    found = bytearray()
+    for line in lines:
+        found += _text(line, timestamps=timestamps)
+        if len(found) >= CHUNK:
+            yield bytes(found)
+            found.clear()
+    if found:
+        yield bytes(found)
+
+
+def _text(line: Line, *, timestamps: bool) -> bytes:
+    """A line as the client gets it, its time before it where that is wanted (RFC3339Nano)."""
+    return (_stamp(line.time) if timestamps else b"") + line.text + b"\n"
+
+
+def _stamp(time: float) -> bytes:
+    whole = datetime.fromtimestamp(int(time), UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{whole}.{int(time % 1 * 1e9):09d}Z ".encode()

@@ -1,0 +1,181 @@
+"""Pods as the caches know them, the files of their containers, and the end of what depends on a container that ends."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+
+from apiserver.api.meta import Obj
+from controller_manager.kubelet.container.container import Container
+from controller_manager.kubelet.container.downward_api import Surroundings
+from controller_manager.kubelet.container.files import Directory, Quota, content_size
+from controller_manager.kubelet.container.rootfs import Kept, furnished
+from controller_manager.kubelet.container.runs import Run, container_of, running
+from controller_manager.reconcile.contract import NAMESPACE_INDEX, Change
+from controller_manager.reconcile.kinds import CLAIM, CONFIG_MAP, NODE, POD, SERVICE, Kind
+from controller_manager.runtime.cache import Caches
+
+POD_BYTES = 64 * 1024 * 1024
+"""How much the files of a pod may hold."""
+ALL_BYTES = 512 * 1024 * 1024
+"""How much all files together may hold."""
+CONTAINERS = 1000
+"""Of how many containers files are kept; beyond that, those that nobody used for longest begin anew."""
+
+Heard = Callable[[Obj | None], None]
+"""Told a pod as it is now, None when it has gone."""
+
+
+class ContainerEndedError(Exception):
+    """The container has ended, or its pod has gone."""
+
+
+class Pods:
+    """The pods of one cluster, and what was made of them here."""
+
+    def __init__(self, world: Caches, root_ca: str = "") -> None:
+        self._world = world
+        self._root_ca = root_ca
+        self._quota = Quota(ALL_BYTES)
+        self._quotas: dict[str, Quota] = {}
+        self._containers: OrderedDict[tuple[str, str], tuple[str, Container]] = OrderedDict()
+        self._volumes: dict[str, dict[str, Directory]] = {}
+        self._claims: dict[str, Directory] = {}
+        self._listeners: dict[str, set[Heard]] = {}
+        world.cache(POD).listen(self._pod_changed)
+        if CLAIM in world.kinds:
+            world.cache(CLAIM).listen(self._claim_changed)
+
+    def find(self, namespace: str, name: str) -> Obj | None:
+        """A pod, None where there is none."""
+        return self._world[POD].get(f"{namespace}/{name}")
+
+    def surroundings(self, pod: Obj) -> Surroundings:
+        """What containers of a pod are told of the cluster."""
+        namespace = pod["metadata"].get("namespace", "")
+        services = [] if SERVICE not in self._world.kinds else list(self._services(pod, namespace))
+        return Surroundings(
+            config_map=lambda name: self._get(CONFIG_MAP, f"{namespace}/{name}"),
+            services=services,
+            node=self._get(NODE, pod["spec"].get("nodeName") or ""),
+            root_ca=self._root_ca,
+        )
+
+    def container(self, pod: Obj, name: str, run: Run, now: float) -> Container:
+        """A container as those see it who execute something in it: its files stay until it ends."""
+        uid = pod["metadata"]["uid"]
+        known = self._containers.get((uid, name))
+        if known is not None and known[0] == run.id:
+            self._containers.move_to_end((uid, name))
+            return known[1]
+        if known is not None:
+            self._give_back(uid, known[1].files.root)
+        quota = self._quotas.setdefault(uid, Quota(POD_BYTES, self._quota))
+        made = self._furnished(pod, name, quota, now, kept=partial(self._kept, pod))
+        self._containers[uid, name] = (run.id, made)
+        while len(self._containers) > CONTAINERS:
+            (of, _), (_, oldest) = self._containers.popitem(last=False)
+            self._give_back(of, oldest.files.root)
+        return made
+
+    def fresh_container(self, pod: Obj, name: str, now: float) -> Container:
+        """A container as it is when it starts, which nobody else sees: its volumes are its own, and empty."""
+        return self._furnished(pod, name, Quota(POD_BYTES), now, kept=lambda _: Directory(mounted=True))
+
+    def _furnished(self, pod: Obj, name: str, quota: Quota, now: float, *, kept: Kept) -> Container:
+        spec = container_of(pod, name)
+        assert spec is not None
+        return furnished(pod, spec, self.surroundings(pod), quota=quota, kept=kept, now=now)
+
+    @asynccontextmanager
+    async def while_running(self, pod: Obj, name: str = "", run: Run | None = None) -> AsyncIterator[None]:
+        """What is done within ends when the pod goes, or the run of a container does if one is named.
+
+        Raises:
+            ContainerEndedError: it did.
+        """
+        loop = asyncio.get_running_loop()
+
+        def heard(now: Obj | None) -> None:
+            goes_on = now is not None and (run is None or running(now, name) == run)
+            if not goes_on and scope.when() is None:
+                scope.reschedule(loop.time())
+
+        try:
+            async with asyncio.timeout(None) as scope:
+                uid = pod["metadata"]["uid"]
+                self._listeners.setdefault(uid, set()).add(heard)
+                try:
+                    yield
+                finally:
+                    self._unlisten(uid, heard)
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            raise ContainerEndedError from None
+
+    @asynccontextmanager
+    async def changes(self, pod: Obj) -> AsyncIterator[asyncio.Event]:
+        """An event that is set whenever the pod changes or goes."""
+        event = asyncio.Event()
+
+        def heard(_: Obj | None) -> None:
+            event.set()
+
+        uid = pod["metadata"]["uid"]
+        self._listeners.setdefault(uid, set()).add(heard)
+        try:
+            yield event
+        finally:
+            self._unlisten(uid, heard)
+
+    def _unlisten(self, uid: str, heard: Heard) -> None:
+        listeners = self._listeners[uid]
+        listeners.discard(heard)
+        if not listeners:
+            del self._listeners[uid]
+
+    def _pod_changed(self, change: Change) -> None:
+        uid = change.obj["metadata"].get("uid", "")
+        listeners = self._listeners.get(uid)
+        for heard in list(listeners) if listeners else ():
+            heard(change.new)
+        if change.new is None and uid in self._quotas:
+            self._forget(uid)
+
+    def _forget(self, uid: str) -> None:
+        for key in [key for key in self._containers if key[0] == uid]:
+            self._give_back(uid, self._containers.pop(key)[1].files.root)
+        for volume in self._volumes.pop(uid, {}).values():
+            self._give_back(uid, volume)
+        del self._quotas[uid]
+
+    def _give_back(self, uid: str, directory: Directory) -> None:
+        self._quotas[uid].take(-content_size(directory))
+
+    def _claim_changed(self, change: Change) -> None:
+        if change.new is None:
+            directory = self._claims.pop(change.obj["metadata"].get("uid", ""), None)
+            if directory is not None:
+                self._quota.take(-content_size(directory))
+
+    def _kept(self, pod: Obj, volume: Obj) -> Directory:
+        """The directory of a volume: a claim's stays as long as the claim, others as long as the pod."""
+        reference = volume.get("persistentVolumeClaim")
+        if reference:
+            claim = self._get(CLAIM, f"{pod['metadata'].get('namespace', '')}/{reference['claimName']}")
+            if claim is not None:
+                return self._claims.setdefault(claim["metadata"]["uid"], Directory(mounted=True))
+        volumes = self._volumes.setdefault(pod["metadata"]["uid"], {})
+        return volumes.setdefault(volume.get("name", ""), Directory(mounted=True))
+
+    def _services(self, pod: Obj, namespace: str) -> list[Obj]:
+        """Those that the kubelet tells a pod of: the API server's, and the others of its namespace if it wants them."""
+        kubernetes = self._get(SERVICE, "default/kubernetes")
+        linked = pod["spec"].get("enableServiceLinks", True)
+        own = self._world[SERVICE].by(NAMESPACE_INDEX, namespace) if linked else ()
+        return [*([kubernetes] if kubernetes else []), *own]
+
+    def _get(self, kind: Kind, key: str) -> Obj | None:
+        return self._world[kind].get(key) if kind in self._world.kinds else None

@@ -1,0 +1,127 @@
+"""Simulated processes run in real time: what they read, write and wait for, done over a connection."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Protocol, TypeVar
+
+from controller_manager.kubelet.container.syscalls import (
+    ERR,
+    INTERRUPTED,
+    MISUSED,
+    OUT,
+    InterruptedByUser,
+    Now,
+    Process,
+    Read,
+    Sleep,
+    Turn,
+    Write,
+)
+from controller_manager.runtime.clock import Clock
+
+T = TypeVar("T")
+
+BUSY = 1000
+"""After how many turns in a row a process that does nothing but turn waits a little."""
+REST = 0.01
+TOGETHER, BLOCK = 20, 16 * 1024
+"""Turns, and bytes, after which output is sent; turns are short."""
+
+
+class Streams(Protocol):
+    """The standard streams of a process."""
+
+    async def read(self) -> bytes:
+        """More input, b"" at its end."""
+
+    async def write(self, fd: int, data: bytes) -> None:
+        """Put out.
+
+        Raises:
+            ConnectionError: nobody listens any more.
+        """
+
+
+class Runner:
+    """Runs one process; somebody else may interrupt it."""
+
+    def __init__(self, streams: Streams, clock: Clock) -> None:
+        self._streams = streams
+        self._clock = clock
+        self._scope: asyncio.Timeout | None = None
+        self._interrupted = False
+        self._turns = 0
+        self._unsent: dict[int, bytearray] = {OUT: bytearray(), ERR: bytearray()}
+
+    def interrupt(self) -> None:
+        """Ctrl-C: what the process waits for ends with an exception in it."""
+        self._interrupted = True
+        if self._scope is not None and self._scope.when() is None:
+            self._scope.reschedule(asyncio.get_running_loop().time())
+
+    async def run(self, process: Process) -> int:
+        """Run a process to its end; its exit code.
+
+        Raises:
+            ConnectionError: what it puts out goes nowhere.
+        """
+        answer: bytes | float | None = None
+        try:
+            while True:
+                if self._interrupted:
+                    self._interrupted = False
+                    effect = process.throw(InterruptedByUser())
+                else:
+                    effect = process.send(answer)
+                answer = await self._do(effect)
+        except StopIteration as end:
+            code = end.value
+        except InterruptedByUser:
+            code = INTERRUPTED
+        except (RecursionError, MemoryError):
+            self._unsent[ERR] += b"out of memory\n"
+            code = MISUSED
+        finally:
+            process.close()
+        await self._send()
+        return int(code)
+
+    async def _do(self, effect: Read | Write | Sleep | Now | Turn) -> bytes | float | None:
+        match effect:
+            case Turn():
+                self._turns += 1
+                if self._turns % TOGETHER == 0:
+                    await self._send()
+                    await self._clock.sleep(REST if self._turns % BUSY == 0 else 0)
+            case Write(fd, data):
+                if self._unsent[ERR if fd == OUT else OUT]:
+                    await self._send()  # on a terminal both are one
+                self._unsent[fd] += data
+                if len(self._unsent[fd]) >= BLOCK:
+                    await self._send()
+            case Now():
+                return self._clock.now()
+            case Read():
+                await self._send()
+                return await self._interruptible(self._streams.read())
+            case Sleep(seconds):
+                await self._send()
+                await self._interruptible(self._clock.sleep(seconds))
+        return None
+
+    async def _send(self) -> None:
+        """Send what was put out by now, which small pieces are put together for."""
+        for fd, unsent in self._unsent.items():
+            if unsent:
+                data = bytes(unsent)
+                unsent.clear()
+                await self._streams.write(fd, data)
+
+    async def _interruptible(self, wait: Awaitable[T]) -> T | None:
+        try:
+            async with asyncio.timeout(None) as self._scope:
+                return await wait
+        except TimeoutError:
+            return None  # the process is told before anything else
+        finally:
+            self._scope = None

@@ -1,0 +1,235 @@
+"""The kubelets' server: one socket for all simulated nodes, TLS, and the paths of a real kubelet (kubelet/server)."""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias, cast
+from urllib.parse import unquote
+
+from aiohttp import web
+
+from apiserver.api.meta import Obj
+from controller_manager.kubelet.container.runs import NoLogError, container_of, running
+from controller_manager.kubelet.streams import portforward, spdy_sessions, websockets
+from controller_manager.kubelet.streams.logs import Log, LogOptions, LogOptionsError
+from controller_manager.kubelet.streams.pods import Pods
+from controller_manager.kubelet.streams.portforward import Forwarding, ports_of
+from controller_manager.kubelet.streams.remotecommand import Perform, Place, attach, execute
+from controller_manager.kubelet.streams.sessions import Options, OptionsError, Serve, Session
+from controller_manager.kubelet.streams.settings import StreamSettings
+from controller_manager.kubelet.streams.spdy_sessions import SPDY, HandshakeError
+from controller_manager.kubelet.streams.upgrade import Upgraded, wants_upgrade
+from controller_manager.kubelet.streams.websockets import WEBSOCKET, offered
+from controller_manager.runtime.cache import Caches
+from controller_manager.runtime.clock import Clock
+
+log = logging.getLogger("kubelet")
+
+LONGEST_LINE = 128 * 1024
+"""Bytes that a request line may have: commands stand in it."""
+ADMINISTRATORS = "system:masters"
+"""The group whose members may ask kubelets for anything; the API server's client certificate is of it."""
+
+Answer: TypeAlias = web.StreamResponse | Upgraded
+
+
+class Refusal(Exception):  # noqa: N818 - an answer like others
+    """What is asked cannot be had: an HTTP status, and the kubelet's text."""
+
+    def __init__(self, code: int, text: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(text)
+        self.code = code
+        self.headers = headers or {}
+
+
+@asynccontextmanager
+async def serving_streams(
+    world: Caches, settings: StreamSettings, clock: Clock, perform: Perform
+) -> AsyncIterator[int]:
+    """The kubelets' server for as long as the context lasts; gives its port.
+
+    Args:
+        world: the caches; that of pods is followed from now on.
+        settings: where to listen, and who may call.
+        clock: the time.
+        perform: asks the server for something; a shell that is left ends its container.
+
+    Raises:
+        OSError: the address cannot be had, or a file cannot be read.
+        ssl.SSLError: a file is no certificate, or no key.
+    """
+    kubelets = Kubelets(Pods(world, settings.root_ca), clock, perform)
+    listener = web.Server(
+        cast("Any", kubelets.handle),
+        handler_cancellation=True,
+        access_log=None,
+        max_line_size=LONGEST_LINE,
+    )
+    runner = web.ServerRunner(listener, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, settings.host, settings.port, ssl_context=_tls(settings), reuse_address=True)
+    try:
+        await site.start()
+        yield runner.addresses[0][1]
+    finally:
+        transports = [connection.transport for connection in listener.connections]
+        await runner.cleanup()
+        for transport in transports:
+            if transport is not None:
+                transport.abort()  # TLS waits for the client's farewell, for which nobody waits here
+        await asyncio.sleep(0)
+
+
+def _tls(settings: StreamSettings) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(settings.certificate, settings.key)
+    context.load_verify_locations(settings.client_authority)
+    context.verify_mode = ssl.CERT_OPTIONAL  # who has none is told so, as by a real kubelet
+    return context
+
+
+class Kubelets:
+    """Answers for the kubelets of all simulated nodes."""
+
+    def __init__(self, pods: Pods, clock: Clock, perform: Perform) -> None:
+        self._pods = pods
+        self._clock = clock
+        self._perform = perform
+
+    async def handle(self, request: web.BaseRequest) -> Answer:
+        """Answer a request; what goes wrong is a plain text."""
+        try:
+            return await self._answer(request)
+        except Refusal as refusal:
+            return web.Response(text=f"{refusal}", status=refusal.code, headers=refusal.headers)
+        except HandshakeError as error:
+            headers = [("X-Accepted-Stream-Protocol-Versions", name) for name in error.known]
+            return web.Response(text=f"{error}", status=error.code, headers=headers)
+        except web.HTTPException as error:
+            return web.Response(text=error.text, status=error.status)
+        except (OptionsError, LogOptionsError, NoLogError) as error:
+            return web.Response(text=f"{error}", status=400)
+        except (ConnectionError, TimeoutError):
+            raise
+        except Exception:
+            log.exception("%s %s failed", request.method, request.path)
+            return web.Response(text="the request could not be served", status=500)
+
+    async def _answer(self, request: web.BaseRequest) -> Answer:
+        parts = [unquote(part) for part in request.raw_path.partition("?")[0].strip("/").split("/")]
+        if parts == ["healthz"]:
+            return web.Response(text="ok")
+        serve = ROUTES.get(parts[0])
+        if serve is None:
+            raise Refusal(404, "404 page not found")
+        _authorize(request)
+        if request.method not in ("GET", "POST"):
+            raise Refusal(405, "Method Not Allowed")
+        match parts[1:]:
+            case [namespace, name] | [namespace, name, _] if parts[0] == "portForward":
+                container = ""
+            case [namespace, name, container] | [namespace, name, _, container]:
+                pass
+            case _:
+                raise Refusal(404, "404 page not found")
+        pod = self._pods.find(namespace, name)
+        if pod is None:
+            raise Refusal(404, f'pod "{name}" does not exist' if parts[0] == "containerLogs" else "pod does not exist")
+        return await serve(self, request, pod, container)
+
+    async def logs(self, request: web.BaseRequest, pod: Obj, container: str) -> Answer:
+        """The log of a container."""
+        if container_of(pod, container) is None:
+            raise Refusal(404, f'container "{container}" not found in pod "{pod["metadata"]["name"]}"')
+        options = LogOptions.of(request.query, self._clock.now())
+        found = Log(self._pods, pod, container, options=options, clock=self._clock)
+        response = web.StreamResponse(headers={"Content-Type": "text/plain"})
+        response.enable_chunked_encoding()
+        await response.prepare(request)
+        await found.copy(response.write)
+        await response.write_eof()
+        return response
+
+    async def execute(self, request: web.BaseRequest, pod: Obj, container: str) -> Answer:
+        """A command in a container."""
+        options = Options.of(request.query)
+        place = self._place(pod, container)
+        command = tuple(request.query.getall("command", ()))
+
+        async def serve(session: Session) -> Obj:
+            return await execute(place, command, session, tty=options.tty)
+
+        return await _over(request, options, serve)
+
+    async def attach(self, request: web.BaseRequest, pod: Obj, container: str) -> Answer:
+        """What a container prints, and if it reads, what is typed."""
+        options = Options.of(request.query)
+        place = self._place(pod, container)
+
+        async def serve(session: Session) -> Obj:
+            return await attach(place, session, stdin=options.stdin, tty=options.tty)
+
+        return await _over(request, options, serve)
+
+    async def forward(self, request: web.BaseRequest, pod: Obj, _: str) -> Answer:
+        """Connections to ports of a pod."""
+        forwarding = Forwarding(self._pods, pod)
+        if wants_upgrade(request, SPDY):
+            await portforward.over_spdy(request, forwarding)
+            return Upgraded()
+        if not wants_upgrade(request, WEBSOCKET):
+            raise Refusal(400, "Upgrade request required")
+        if portforward.TUNNEL in offered(request):
+            return await portforward.over_tunnel(request, forwarding)
+        _check_offered(request, portforward.CHANNELS)
+        return await portforward.over_channels(request, self._pods, pod=pod, ports=ports_of(request))
+
+    def _place(self, pod: Obj, container: str) -> Place:
+        run = running(pod, container)
+        if run is None:
+            raise Refusal(500, f'container not found ("{container}")')
+        return Place(self._pods, self._clock, pod, container, run, self._perform)
+
+
+async def _over(request: web.BaseRequest, options: Options, serve: Serve) -> Answer:
+    """Serve a remote command over the protocol that the client asks for."""
+    if wants_upgrade(request, SPDY):
+        await spdy_sessions.over_spdy(request, options, serve)
+        return Upgraded()
+    if not wants_upgrade(request, WEBSOCKET):
+        raise Refusal(400, "Upgrade request required")
+    _check_offered(request, websockets.PROTOCOLS)
+    return await websockets.over_websocket(request, options, serve)
+
+
+def _check_offered(request: web.BaseRequest, known: tuple[str, ...]) -> None:
+    """Refuse a client that names protocols of which none is known; one that names none gets the oldest."""
+    named = offered(request)
+    if named and not set(named) & set(known):
+        raise Refusal(400, f"unable to upgrade: none of the protocols [{' '.join(named)}] is known")
+
+
+def _authorize(request: web.BaseRequest) -> None:
+    """Let those in who may ask kubelets for anything."""
+    transport = request.transport
+    certificate = transport.get_extra_info("peercert") if transport is not None else None
+    if not certificate:
+        raise Refusal(401, "Unauthorized")
+    subject = [pair for part in certificate.get("subject", ()) for pair in part]
+    if ("organizationName", ADMINISTRATORS) not in subject:
+        user = next((value for name, value in subject if name == "commonName"), "")
+        verb = "create" if request.method == "POST" else "get"
+        raise Refusal(403, f"Forbidden (user={user}, verb={verb}, resource=nodes, subresource(s)=[proxy])")
+
+
+Route: TypeAlias = Callable[[Kubelets, web.BaseRequest, Obj, str], Awaitable[Answer]]
+ROUTES: Mapping[str, Route] = {
+    "attach": Kubelets.attach,
+    "containerLogs": Kubelets.logs,
+    "exec": Kubelets.execute,
+    "portForward": Kubelets.forward,
+}
+"""The first part of a path → what answers."""

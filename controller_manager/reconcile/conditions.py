@@ -1,0 +1,61 @@
+"""A status: its phase, and its conditions, a list with one for each type.
+
+Of the two times of a condition one follows the condition's status alone.
+"""
+
+from collections.abc import Sequence
+
+from apiserver.api.meta import Obj
+from controller_manager.reconcile.times import stamp
+
+TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
+
+
+def phase_of(obj: Obj) -> str:
+    """status.phase, "" where there is none."""
+    return (obj.get("status") or {}).get("phase") or ""
+
+
+def condition_of(obj: Obj, type_: str) -> Obj | None:
+    """The condition of a type in an object's status, None where there is none."""
+    return find((obj.get("status") or {}).get("conditions") or (), type_)
+
+
+def find(conditions: Sequence[Obj], type_: str) -> Obj | None:
+    """The condition of a type, None where there is none."""
+    for condition in conditions:
+        if condition["type"] == type_:
+            return condition
+    return None
+
+
+def without(conditions: Sequence[Obj], type_: str) -> list[Obj]:
+    """The conditions less those of a type."""
+    return [condition for condition in conditions if condition["type"] != type_]
+
+
+def put(conditions: Sequence[Obj], condition: Obj) -> list[Obj]:
+    """The conditions with this one in place of its type's; nothing changes where status and reason stay.
+
+    The last transition stays where the status does (deployment_util.go SetDeploymentCondition, and its likes).
+    """
+    current = find(conditions, condition["type"])
+    if current is not None and current["status"] == condition["status"]:
+        if current.get("reason", "") == condition.get("reason", ""):
+            return list(conditions)
+        if "lastTransitionTime" in current:
+            condition = condition | {"lastTransitionTime": current["lastTransitionTime"]}
+    return [*without(conditions, condition["type"]), condition]
+
+
+def deployment_condition(type_: str, status: str, now: float, *, reason: str, message: str) -> Obj:
+    """A new condition of a Deployment (NewDeploymentCondition)."""
+    time = stamp(now)
+    return {
+        "type": type_,
+        "status": status,
+        "lastUpdateTime": time,
+        "lastTransitionTime": time,
+        "reason": reason,
+        "message": message,
+    }

@@ -1,0 +1,74 @@
+"""Runs counted as controller-runtime counts them, on which OpenKruise's controllers are built.
+
+(sigs.k8s.io/controller-runtime pkg/internal/controller/metrics) Here a run that finds its object gone is none.
+"""
+
+from collections.abc import Callable, Generator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from apiserver.api.errors import ApiError
+from controller_manager.reconcile.contract import Action, Again, Later, Plan, Spec
+from controller_manager.reconcile.metric_defs import Measure, Meter
+
+_LABELS = ("controller",)
+RECONCILES = Meter(
+    "controller_runtime_reconcile_total",
+    "Runs, by what came of them: success, error, requeue or requeue_after.",
+    (*_LABELS, "result"),
+)
+ERRORS = Meter("controller_runtime_reconcile_errors_total", "Runs that ended with an error.", _LABELS)
+TIMES = Meter(
+    "controller_runtime_reconcile_time_seconds",
+    "How long runs took.",
+    _LABELS,
+    buckets=(
+        *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+        *(1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0),
+        *(40.0, 50.0, 60.0),
+    ),
+)
+MOST = Meter("controller_runtime_max_concurrent_reconciles", "How many keys are worked on at a time at most.", _LABELS)
+ACTIVE = Meter("controller_runtime_active_workers", "How many keys are being worked on.", _LABELS)
+
+
+def reconciled(spec: Spec) -> Spec:
+    """The controller with its runs counted, under the name of its queue."""
+    plan = partial(_counted, spec.queue or spec.name, spec.plan)
+    return replace(spec, plan=plan, meters=(*spec.meters, RECONCILES, ERRORS, TIMES))
+
+
+def _counted(name: str, plan: Callable[[Any, float], Plan], seen: Any, now: float) -> Plan:
+    try:
+        result = yield from _watched(plan(seen, now))
+    except Exception:
+        yield Measure(ERRORS, labels=(name,))
+        yield from _measures(name, "error")
+        raise
+    yield from _measures(name, result)
+
+
+def _measures(name: str, result: str) -> Plan:
+    yield Measure(RECONCILES, labels=(name, result))
+    yield Measure(TIMES, 0.0, labels=(name,), elapsed=True)
+
+
+def _watched(run: Plan) -> Generator[Action, Any, str]:
+    """Carry a plan out, and give what came of it."""
+    result = "success"
+    try:
+        action = next(run)
+        while True:
+            if isinstance(action, Later | Again):
+                result = "requeue_after" if isinstance(action, Later) else "requeue"
+            try:
+                answer = yield action
+            except ApiError as error:
+                action = run.throw(error)
+            else:
+                action = run.send(answer)
+    except StopIteration:
+        return result
+    finally:
+        run.close()

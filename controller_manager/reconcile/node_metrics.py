@@ -1,0 +1,81 @@
+"""What is told of nodes and their zones (pkg/controller/nodelifecycle/metrics.go, pkg/kubelet/metrics)."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from apiserver.api.meta import Obj, labels_of, name_of
+from controller_manager.reconcile.conditions import TRUE, phase_of
+from controller_manager.reconcile.contract import PODS_BY_NODE, Gauge, World
+from controller_manager.reconcile.kinds import NODE, POD
+from controller_manager.reconcile.metric_defs import Meter, Reading
+from controller_manager.reconcile.nodes import is_alive, ready_status
+
+EVICTIONS = Meter("node_collector_evictions_total", "How often a node was tainted so that its pods go.", ("zone",))
+
+
+def zone_of(node: Obj) -> str:
+    """Region and zone in one, "" where it tells neither (component-helpers' topology.GetZoneKey).
+
+    Between the colons upstream has a NUL, for which grep and others would take all the metrics to be no text.
+    """
+    labels = labels_of(node)
+    zone, region = (
+        labels.get(f"failure-domain.beta.kubernetes.io/{part}", labels.get(f"topology.kubernetes.io/{part}", ""))
+        for part in ("zone", "region")
+    )
+    return f"{region}::{zone}" if region or zone else ""
+
+
+@dataclass(slots=True)
+class Zone:
+    """How many nodes a zone has."""
+
+    size: int = 0
+    ready: int = 0
+
+
+def _zones(world: World) -> Mapping[str, Zone]:
+    found: dict[str, Zone] = {}
+    for node in world[NODE]:
+        zone = found.setdefault(zone_of(node), Zone())
+        zone.size += 1
+        zone.ready += ready_status(node) == TRUE
+    return found
+
+
+def _sizes(world: World) -> Iterator[Reading]:
+    return (Reading(zone.size, (name,)) for name, zone in _zones(world).items())
+
+
+def _unhealthy(world: World) -> Iterator[Reading]:
+    return (Reading(zone.size - zone.ready, (name,)) for name, zone in _zones(world).items())
+
+
+def _health(world: World) -> Iterator[Reading]:
+    return (Reading(100 * zone.ready / zone.size, (name,)) for name, zone in _zones(world).items())
+
+
+ZONES = (
+    Gauge(Meter("node_collector_zone_size", "Nodes in a zone.", ("zone",)), _sizes),
+    Gauge(
+        Meter("node_collector_unhealthy_nodes_in_zone", "Nodes in a zone that are not ready.", ("zone",)), _unhealthy
+    ),
+    Gauge(Meter("node_collector_zone_health", "Percentage of a zone's nodes that are ready.", ("zone",)), _health),
+)
+
+
+def _running(world: World) -> Iterable[Reading]:
+    for node in world[NODE]:
+        if is_alive(node):
+            pods = world[POD].by(PODS_BY_NODE.name, name_of(node))
+            yield Reading(sum(_is_running(pod) for pod in pods), (name_of(node),))
+
+
+def _is_running(pod: Obj) -> bool:
+    return phase_of(pod) == "Running"
+
+
+RUNNING = Gauge(
+    Meter("kubelet_running_pods", "Pods that run on a simulated node; a real kubelet tells its own.", ("node",)),
+    _running,
+)

@@ -1,0 +1,214 @@
+"""Events: recorded without waiting, and sent in the background, a few at a time."""
+
+import asyncio
+import logging
+import socket
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from random import SystemRandom
+
+from apiserver.api.errors import ApiError
+from controller_manager.reconcile.contract import (
+    STRATEGIC_PATCH,
+    Create,
+    Emit,
+    Patch,
+    Request,
+    is_namespace_terminating,
+)
+from controller_manager.reconcile.kinds import EVENT, SCHEDULER_EVENT
+from controller_manager.runtime.client import Client
+from controller_manager.runtime.clock import Clock
+from controller_manager.runtime.event_builder import (
+    SCHEDULER,
+    Occurrence,
+    core_event,
+    core_patch,
+    new_event,
+    occurrence,
+)
+from controller_manager.runtime.event_correlator import FINISHED, Correlator, Counted, Serial, Series
+from controller_manager.runtime.ratelimit import TokenBucket
+
+log = logging.getLogger("controller_manager.events")
+
+QUEUED = 1000
+"""Occurrences of a source that may wait; more are dropped (maxQueuedEvents, DropIfChannelFull)."""
+TRIES = 12
+"""How often an Event is sent where no answer comes (maxTriesPerEvent)."""
+PATIENCE = 10.0
+"""Seconds between two tries (defaultSleepDuration)."""
+REFRESH = 1800.0
+"""Seconds after which running series are told again (refreshTime)."""
+AT_ONCE = 4
+"""Events under way, of different sources."""
+LOOK, PRECEDENCE = 0.05, 0.5
+"""Seconds between looks whether the controllers ask less, and how long they come first."""
+RATE, BURST = 300.0, 600
+"""Events a second, and at once, of all sources: upstream's components may send 20 to 50 each."""
+NODE_RATE, NODE_BURST = 50.0, 100
+"""The same for each kubelet (KubeletConfiguration eventRecordQPS, eventBurst)."""
+
+
+@dataclass(slots=True)
+class _Lane:
+    """What one source has said and is not sent yet; one Event after the other.
+
+    Attributes:
+        dropped: how many were dropped since one was taken last.
+    """
+
+    bucket: TokenBucket | None
+    waiting: deque[Occurrence] = field(default_factory=deque)
+    dropped: int = 0
+    task: asyncio.Task[None] | None = None
+
+
+class Recorder:
+    """Takes what controllers say, and writes Events of it.
+
+    Args:
+        client: the way to the server.
+        clock: by which it waits.
+        host: the machine, which is part of who the scheduler is.
+    """
+
+    def __init__(self, client: Client, clock: Clock, *, host: str = "") -> None:
+        self._client = client
+        self._clock = clock
+        self._instance = f"{SCHEDULER}-{host or socket.gethostname()}"
+        self._correlator = Correlator(clock)
+        self._series = Series()
+        self._lanes: dict[tuple[str, str], _Lane] = {}
+        self._group: asyncio.TaskGroup | None = None
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._bucket = TokenBucket(clock, rate=RATE, burst=BURST)
+        self._nanos = 0
+
+    def record(self, emit: Emit, source: str) -> None:
+        """Have an Event sent in the background; it is dropped where its source has too many waiting.
+
+        Args:
+            emit: what happened.
+            source: the component that says so if `emit` names none.
+        """
+        lane = self._lane(emit.component or source, emit.host)
+        if len(lane.waiting) >= QUEUED:
+            lane.dropped += 1
+            if lane.dropped == 1:
+                log.info("too many events of %s wait: more are dropped", emit.component or source)
+            return
+        lane.dropped = 0
+        self._nanos = max(int(self._clock.now() * 1e9), self._nanos + 1)
+        lane.waiting.append(occurrence(emit, source, nanos=self._nanos))
+        self._start(lane)
+
+    async def run(self) -> None:
+        """Send until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                for lane in self._lanes.values():
+                    self._start(lane)
+                group.create_task(self._every(FINISHED, lambda: self._series.finish(self._clock.now())))
+                group.create_task(self._every(REFRESH, self._series.running))
+        finally:
+            self._group = None
+
+    def _lane(self, component: str, host: str) -> _Lane:
+        found = self._lanes.get((component, host))
+        if found is None:
+            bucket = TokenBucket(self._clock, rate=NODE_RATE, burst=NODE_BURST) if host else None
+            found = self._lanes[component, host] = _Lane(bucket)
+        return found
+
+    def _start(self, lane: _Lane) -> None:
+        if self._group is not None and lane.waiting and (lane.task is None or lane.task.done()):
+            lane.task = self._group.create_task(self._drain(lane))
+
+    async def _drain(self, lane: _Lane) -> None:
+        while lane.waiting:
+            said = lane.waiting.popleft()
+            try:
+                await self._tell(said, lane)
+            except Exception:
+                log.exception("an event cannot be told: %s", said.reason)
+
+    async def _tell(self, said: Occurrence, lane: _Lane) -> None:
+        if said.component == SCHEDULER:
+            await self._write_serial(self._series.observe(said), lane)
+        else:
+            await self._write_counted(self._correlator.correlate(said), lane)
+
+    async def _every(self, seconds: float, told: Callable[[], Iterable[Serial]]) -> None:
+        while True:
+            await self._clock.sleep(seconds)
+            for serial in list(told()):
+                await self._write_serial(serial, None)
+
+    async def _write_counted(self, event: Counted | None, lane: _Lane) -> None:
+        if event is None:
+            return
+        made = core_event(event.said, name=event.name, count=event.count, first=event.first)
+        requests: list[Request] = [Create(EVENT, made)]
+        if event.count > 1:
+            key = f"{event.said.event_namespace}/{event.name}"
+            body = core_patch(event.said, count=event.count)
+            requests.insert(0, Patch(EVENT, key, body, content_type=STRATEGIC_PATCH))
+        await self._write(requests, lane)
+
+    async def _write_serial(self, event: Serial | None, lane: _Lane | None) -> None:
+        if event is None:
+            return
+        series = event.series()
+        made = new_event(event.said, name=event.name, instance=self._instance, series=series)
+        requests: list[Request] = [Create(SCHEDULER_EVENT, made)]
+        if series is not None:
+            key = f"{event.said.event_namespace}/{event.name}"
+            requests.insert(0, Patch(SCHEDULER_EVENT, key, {"series": series}, content_type=STRATEGIC_PATCH))
+        await self._write(requests, lane)
+
+    async def _write(self, requests: list[Request], lane: _Lane | None) -> None:
+        """Send the first request, and where what it changes is gone, the second."""
+        if lane is not None and lane.bucket is not None:
+            await lane.bucket.wait()
+        await self._bucket.wait()
+        for attempt in range(TRIES):
+            try:
+                async with self._slots:
+                    await self._let_pass()
+                    await self._send(requests)
+            except ApiError as error:
+                if error.code:  # an answer: another try has the same
+                    level = logging.DEBUG if _is_expected(error) else logging.WARNING
+                    log.log(level, "an event was refused: %s", error)
+                    return
+            else:
+                return
+            jitter = SystemRandom().random() if attempt == 0 else 1.0
+            await self._clock.sleep(PATIENCE * jitter)
+        log.warning("an event could not be sent in %d tries", TRIES)
+
+    async def _let_pass(self) -> None:
+        """Wait while the controllers ask much: what they do comes before what is told of it, but not for ever."""
+        for _ in range(round(PRECEDENCE / LOOK)):
+            if not self._client.is_busy:
+                return
+            await self._clock.sleep(LOOK)
+
+    async def _send(self, requests: list[Request]) -> None:
+        for request in requests[:-1]:
+            try:
+                await self._client.perform(request)
+            except ApiError as error:
+                if error.code != 404:
+                    raise
+            else:
+                return
+        await self._client.perform(requests[-1])
+
+
+def _is_expected(error: ApiError) -> bool:
+    """Whether a refusal says nothing of the manager: the namespace goes, or somebody was faster."""
+    return error.reason == "AlreadyExists" or is_namespace_terminating(error)

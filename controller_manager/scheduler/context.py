@@ -1,0 +1,271 @@
+"""What the scheduler keeps and sees of the cluster, and which changes give pods their turn."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
+from apiserver.api.selectors import LabelSelector
+from controller_manager.reconcile.contract import NAMESPACE_INDEX, PODS_BY_NODE, Change, Key, World, key_of
+from controller_manager.reconcile.controller_ref import controller_of, is_deleting, resolved
+from controller_manager.reconcile.kinds import (
+    CLAIM,
+    DISRUPTION_BUDGET,
+    POD,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    SERVICE,
+    STATEFUL_SET,
+    STORAGE_CLASS,
+    VOLUME,
+    Kind,
+)
+from controller_manager.reconcile.pods import is_terminal
+from controller_manager.reconcile.volumes import FREE_VOLUMES, PODS_BY_CLAIM, VOLUMES_BY_CLAIM, class_of
+from controller_manager.scheduler.pod_info import PodInfo
+from controller_manager.scheduler.schedule_one import Surroundings
+from controller_manager.scheduler.scheduling_queue import SchedulingQueue, Waiting
+from controller_manager.scheduler.snapshot import Cluster
+from controller_manager.scheduler.status import TOPOLOGY_PLUGINS, VOLUME_PLUGINS
+from controller_manager.scheduler.topology import default_selector
+from controller_manager.scheduler.volume_binding import Storage
+
+VIEW = "placement"
+FLUSH = "flush"
+"""The key that runs from time to time, lest an event was missed."""
+
+OWNERS: Mapping[tuple[str, str], Kind] = {
+    (kind.api_version, kind.kind): kind for kind in (REPLICA_SET, STATEFUL_SET, REPLICATION_CONTROLLER)
+}
+
+
+# -- what is kept ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Claiming:
+    """A pod that has its node, and waits for its claims to be bound there.
+
+    Attributes:
+        until: when it gives up.
+        claims: their keys, each with its resourceVersion before it was written to.
+        volumes: names of the volumes that they get, where those are there already.
+    """
+
+    waiting: Waiting
+    node: str
+    until: float
+    claims: Mapping[Key, str]
+    volumes: Sequence[str]
+
+
+@dataclass(slots=True)
+class Placement:
+    """The cluster, who waits for a node, and who waits for claims.
+
+    Attributes:
+        claiming: pods that have a node but not their claims, by key.
+        reserved: names of volumes that pods are about to get.
+        alarm: when a run is due because pods have waited long enough.
+    """
+
+    cluster: Cluster = field(default_factory=Cluster)
+    queue: SchedulingQueue = field(default_factory=SchedulingQueue)
+    claiming: dict[Key, Claiming] = field(default_factory=dict)
+    reserved: set[str] = field(default_factory=set)
+    alarm: float = 0.0
+
+    def change(self, kind: Kind, old: Obj | None, new: Obj | None) -> None:
+        """Keep up with the watch."""
+        match kind.kind:
+            case "Pod":
+                self.cluster.pod_changed(old, new)
+            case "Node":
+                if _offer(old) != _offer(new):
+                    self.cluster.node_changed(name_of(new or old or {}), new)
+            case "Namespace":
+                self.cluster.namespace_changed(name_of(new or old or {}), None if new is None else labels_of(new))
+            case "Service" if _selector_of(old) != _selector_of(new):
+                self.cluster.outdate()
+
+    def begin_claiming(self, claiming: Claiming) -> None:
+        """A pod waits for its claims."""
+        self.claiming[claiming.waiting.key] = claiming
+        self.reserved.update(claiming.volumes)
+
+    def end_claiming(self, key: Key) -> Claiming | None:
+        """A pod waits for its claims no longer; None where it did not."""
+        ended = self.claiming.pop(key, None)
+        if ended is not None:
+            self.reserved.difference_update(ended.volumes)
+        return ended
+
+    def move(self, helps: Callable[[PodInfo, frozenset[str]], bool]) -> Sequence[Key]:
+        """Have pods tried again that something may help; gives keys that are to run."""
+        return self.queue.move(helps) if self.queue.has_parked else ()
+
+    def freed(self, node: str) -> Sequence[Key]:
+        """There is more room on a node: the same for pods that it may help."""
+        return self.move(partial(self._is_helped, node))
+
+    def _is_helped(self, name: str, info: PodInfo, plugins: frozenset[str]) -> bool:
+        """Whether room on a node helps pods of a kind: it suits them now, or what it changes elsewhere may do."""
+        node = self.cluster.nodes.get(name)
+        board = self.cluster.known_board(info)
+        if board is None or plugins & (TOPOLOGY_PLUGINS | VOLUME_PLUGINS):
+            return True
+        return node is not None and node.exists and (bool(node.nominated) or board.status(node) is None)
+
+
+def _offer(node: Obj | None) -> Any:
+    """What of a node makes a difference to pods; its heartbeat does not."""
+    if node is None:
+        return None
+    spec, status = node.get("spec") or {}, node.get("status") or {}
+    return [node["metadata"].get("labels"), spec.get("taints"), spec.get("unschedulable"), status.get("allocatable")]
+
+
+def _selector_of(service: Obj | None) -> Any:
+    return (service or {}).get("spec", {}).get("selector")
+
+
+# -- what makes a turn -------------------------------------------------------------------------------------------------
+
+
+def pod_changed(world: World, change: Change) -> Iterable[Key]:
+    """A pod that wants a node has its turn; one that came to a node, or leaves it, may help those that wait."""
+    view: Placement = world.view(VIEW)
+    old, new = change.old, change.new
+    meta = change.obj["metadata"]
+    if new is not None and not new["spec"].get("nodeName"):
+        if wants_node(new, world.settings.scheduler_name):
+            return _wanted(view, old, new)
+        view.queue.remove(meta["uid"])
+        return ()
+    if meta["uid"] in view.queue and view.queue.remove(meta["uid"]) and new is None:
+        view.end_claiming(key_of(change.obj))
+        return view.move(lambda *_: True)  # it counted on some node
+    return _helped(view, old, new) if view.queue.has_parked else ()
+
+
+def wants_node(pod: Obj, scheduler: str) -> bool:
+    """Whether a pod without a node is one that the scheduler is to place."""
+    spec = pod["spec"]
+    return (
+        spec.get("schedulerName") == scheduler
+        and not spec.get("schedulingGates")
+        and not is_deleting(pod)
+        and not is_terminal(pod)
+    )
+
+
+def _wanted(view: Placement, old: Obj | None, new: Obj) -> Iterable[Key]:
+    """A pod without a node came or changed; what is said of it in its status changes nothing."""
+    uid, queue = new["metadata"]["uid"], view.queue
+    if view.cluster.is_assumed(uid):
+        return ()
+    if uid in queue and old is not None and (old["spec"] == new["spec"] and labels_of(old) == labels_of(new)):
+        return ()
+    key = key_of(new)
+    queue.add(key, uid, priority=new["spec"].get("priority") or 0)
+    return (key,)
+
+
+def _helped(view: Placement, old: Obj | None, new: Obj | None) -> Iterable[Key]:
+    """A pod on a node came, changed or went: which pods that wait may find a place now."""
+    if new is None or (is_terminal(new) and not (old is not None and is_terminal(old))):
+        name = ((new or old or {}).get("spec") or {}).get("nodeName")
+        return view.freed(name) if name else ()
+    if old is None or not old["spec"].get("nodeName") or labels_of(old) != labels_of(new):
+        return view.move(lambda _, plugins: bool(plugins & TOPOLOGY_PLUGINS))
+    if is_deleting(new) and not is_deleting(old):
+        return view.move(lambda _, plugins: bool(plugins & TOPOLOGY_PLUGINS))
+    return ()
+
+
+def node_changed(world: World, change: Change) -> Iterable[Key]:
+    """A node came, or offers something else."""
+    view: Placement = world.view(VIEW)
+    if change.new is None or _offer(change.old) == _offer(change.new):
+        return ()
+    return view.move(lambda *_: True)
+
+
+def volume_changed(world: World, change: Change) -> Iterable[Key]:
+    """A volume or a class came or changed."""
+    view: Placement = world.view(VIEW)
+    if change.new is None or change.old is change.new:
+        return ()
+    return view.move(lambda _, plugins: bool(plugins & VOLUME_PLUGINS))
+
+
+def claim_changed(world: World, change: Change) -> Iterable[Key]:
+    """A claim came or changed: for pods that wait for it, with a node or without."""
+    view: Placement = world.view(VIEW)
+    namespace, key = namespace_of(change.obj), key_of(change.obj)
+    ready = [pod for pod, claiming in view.claiming.items() if key in claiming.claims]
+    if change.new is None or change.old is change.new:
+        return ready
+    moved = view.move(lambda info, plugins: info.namespace == namespace and bool(plugins & VOLUME_PLUGINS))
+    return (*ready, *moved)
+
+
+# -- what is seen ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Everything that decisions need.
+
+    Attributes:
+        key: that runs.
+        view: cluster and queue.
+        around: what decisions look up; they are made before the first action.
+        pod, claim: find one by its key.
+        scheduler: whose pods these are.
+    """
+
+    key: Key
+    view: Placement
+    around: Surroundings
+    pod: Callable[[Key], Obj | None]
+    claim: Callable[[Key], Obj | None]
+    scheduler: str
+
+
+def observe(world: World, key: Key) -> Observed | None:
+    """Whose turn it is, None where it is nobody's."""
+    view: Placement = world.view(VIEW)
+    if not view.queue.has_any and key not in view.claiming and key != FLUSH:
+        return None
+    around, scheduler = _surroundings(world, view), world.settings.scheduler_name
+    return Observed(key, view, around, world[POD].get, world[CLAIM].get, scheduler)
+
+
+def _surroundings(world: World, view: Placement) -> Surroundings:
+    volumes = world[VOLUME]
+
+    def candidates(claim: Obj) -> Iterable[Obj]:
+        yield from volumes.by(FREE_VOLUMES.name, class_of(claim))
+        yield from volumes.by(VOLUMES_BY_CLAIM.name, key_of(claim))
+
+    storage = Storage(
+        world[CLAIM].get,
+        volumes.get,
+        world[STORAGE_CLASS].get,
+        candidates,
+        partial(world[POD].by, PODS_BY_CLAIM.name),
+        view.reserved,
+    )
+    pods_on = partial(world[POD].by, PODS_BY_NODE.name)
+    return Surroundings(partial(_default_selector, world), storage, pods_on, lambda: list(world[DISRUPTION_BUDGET]))
+
+
+def _default_selector(world: World, pod: Obj) -> LabelSelector | None:
+    reference, owner = controller_of(pod), None
+    kind = OWNERS.get((reference["apiVersion"], reference["kind"])) if reference is not None else None
+    if kind is not None and (owner := resolved(world, kind, pod)) is None:
+        return None
+    services = world[SERVICE].by(NAMESPACE_INDEX, namespace_of(pod))
+    return default_selector(pod, services=services, owner=owner)

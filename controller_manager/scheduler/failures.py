@@ -1,0 +1,124 @@
+"""Pods that get no node: why is said, and others may have to go for them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
+from controller_manager.reconcile.contract import (
+    STRATEGIC_PATCH,
+    WARNING,
+    Batch,
+    Delete,
+    Emit,
+    Key,
+    Patch,
+    Plan,
+    Wake,
+    key_of,
+)
+from controller_manager.reconcile.controller_ref import is_deleting
+from controller_manager.reconcile.kinds import POD
+from controller_manager.reconcile.metric_defs import Measure
+from controller_manager.scheduler.context import Observed
+from controller_manager.scheduler.metrics import PREEMPTIONS, VICTIMS, Result, attempted
+from controller_manager.scheduler.schedule_one import Chosen, Refused
+from controller_manager.scheduler.scheduling_queue import Waiting
+from controller_manager.scheduler.volume_binding import Bindings
+from controller_manager.scheduler.writes import NO_NOMINATION, SCHEDULER_ERROR, UNSCHEDULABLE, disruption, note, refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Something went wrong with a pod, which is tried again.
+
+    Attributes:
+        error: what, where it was not the server's doing.
+    """
+
+    message: str
+    error: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A pod's turn, and what came of it."""
+
+    waiting: Waiting
+    pod: Obj
+    outcome: Chosen | Refused | Failed
+
+    @property
+    def key(self) -> Key:
+        """Of the pod."""
+        return self.waiting.key
+
+    @property
+    def node(self) -> str:
+        """The name of the node that it gets."""
+        assert isinstance(self.outcome, Chosen)
+        return self.outcome.node
+
+    @property
+    def bindings(self) -> Bindings:
+        """What has to be done for its claims first."""
+        assert isinstance(self.outcome, Chosen)
+        return self.outcome.bindings
+
+
+def explain(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
+    """Say why pods have no node (handleSchedulingFailure), and have others go for them."""
+    patches = []
+    for attempt in attempts:
+        outcome, pod = attempt.outcome, attempt.pod
+        assert not isinstance(outcome, Chosen)
+        yield Emit(pod, "FailedScheduling", note(outcome.message), WARNING, component=seen.scheduler)
+        reason, nominated = (
+            (UNSCHEDULABLE, outcome.nominated) if isinstance(outcome, Refused) else (SCHEDULER_ERROR, "")
+        )
+        body = refusal(pod, now, reason=reason, message=outcome.message, nominated=nominated)
+        if body is not None:
+            patches.append(_status(attempt.key, body))
+    if patches:
+        yield Batch(patches)  # what cannot be told now is told next time
+    for attempt in attempts:
+        if isinstance(attempt.outcome, Refused) and attempt.outcome.candidate is not None:
+            yield from _preempt(seen, attempt, attempt.outcome, now=now)
+    yield from _count(attempts, seen.scheduler)
+
+
+def _count(attempts: Sequence[Attempt], scheduler: str) -> Plan:
+    """Count attempts that came to nothing; room is looked for in each pod that finds no place."""
+    refused = sum(isinstance(attempt.outcome, Refused) for attempt in attempts)
+    yield from attempted([Result.UNSCHEDULABLE] * refused + [Result.ERROR] * (len(attempts) - refused), scheduler)
+    if refused:
+        yield Measure(PREEMPTIONS, times=refused)
+
+
+def _preempt(seen: Observed, attempt: Attempt, refused: Refused, *, now: float) -> Plan:
+    """Have pods go from the node that the attempt's pod is promised (preemption/executor.go)."""
+    assert refused.candidate is not None
+    queue = seen.view.queue
+    demoted = [key for uid in refused.demoted if (key := queue.retry(uid))]
+    if demoted:
+        yield Batch([_status(key, NO_NOMINATION) for key in demoted])
+    yield Measure(VICTIMS, float(len(refused.candidate.victims)))
+    victims = [victim.pod for victim in refused.candidate.victims if not is_deleting(victim.pod)]
+    marks = {
+        key_of(pod): body for pod in victims if (body := disruption(pod, now, scheduler=seen.scheduler)) is not None
+    }
+    marked = yield Batch([_status(key, body) for key, body in marks.items()])
+    gone = yield Batch([Delete(POD, key_of(pod), uid=pod["metadata"]["uid"]) for pod in victims])
+    for pod, answer in zip(victims, gone, strict=True):
+        if not isinstance(answer, ApiError):
+            message = f"Preempted by pod {attempt.waiting.uid} on node {refused.nominated}"
+            yield Emit(pod, "Preempted", message, component=seen.scheduler)
+    if any(isinstance(answer, ApiError) and answer.code != 404 for answer in (*marked, *gone)):
+        queue.retry(attempt.waiting.uid)
+        demoted.append(attempt.key)
+    if demoted:
+        yield Wake(demoted)
+
+
+def _status(key: Key, body: Obj) -> Patch:
+    return Patch(POD, key, body, subresource="status", content_type=STRATEGIC_PATCH)

@@ -1,0 +1,74 @@
+"""What the scheduler tells of its work (pkg/scheduler/metrics)."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+
+from apiserver.api.meta import Obj
+from controller_manager.reconcile.contract import Gauge, World
+from controller_manager.reconcile.controller_ref import is_deleting
+from controller_manager.reconcile.kinds import POD
+from controller_manager.reconcile.metric_defs import Measure, Meter, Reading, exponential
+from controller_manager.scheduler.context import VIEW, Placement
+from controller_manager.scheduler.scheduling_queue import Part
+
+
+class Result(StrEnum):
+    """What came of an attempt to place a pod."""
+
+    SCHEDULED = "scheduled"
+    UNSCHEDULABLE = "unschedulable"
+    ERROR = "error"
+
+
+ATTEMPTS = Meter(
+    "scheduler_schedule_attempts_total", "Attempts to place a pod, by what came of them.", ("result", "profile")
+)
+DURATION = Meter(
+    "scheduler_scheduling_attempt_duration_seconds",
+    "Seconds from the beginning of an attempt to its end, the binding included.",
+    ("result", "profile"),
+    exponential(0.001, 2, 15),
+)
+POD_ATTEMPTS = Meter(
+    "scheduler_pod_scheduling_attempts", "How many attempts it took to place a pod.", buckets=exponential(1, 2, 5)
+)
+PREEMPTIONS = Meter("scheduler_preemption_attempts_total", "How often room was looked for by having other pods go.")
+VICTIMS = Meter("scheduler_preemption_victims", "How many pods had to go for one.", buckets=exponential(1, 2, 7))
+METERS = (ATTEMPTS, DURATION, POD_ATTEMPTS, PREEMPTIONS, VICTIMS)
+
+_QUEUES = {Part.ACTIVE: "active", Part.BACKOFF: "backoff", Part.PARKED: "unschedulable"}
+
+
+def attempted(results: Iterable[Result], scheduler: str) -> Iterator[Measure]:
+    """Count attempts that end now, by what came of them.
+
+    Args:
+        results: of each attempt.
+        scheduler: whose attempts, which upstream calls a profile.
+    """
+    for result, times in Counter(results).items():
+        yield Measure(ATTEMPTS, labels=(result.value, scheduler), times=times)
+        yield Measure(DURATION, 0.0, labels=(result.value, scheduler), times=times, elapsed=True)
+
+
+def placed(failures: Iterable[int]) -> Iterator[Measure]:
+    """Count how many attempts it took to place pods that found no place so many times before."""
+    for before, times in Counter(failures).items():
+        yield Measure(POD_ATTEMPTS, before + 1.0, times=times)
+
+
+def _pending(world: World) -> Iterable[Reading]:
+    view: Placement = world.view(VIEW)
+    parts = view.queue.parts()
+    yield from (Reading(parts[part], (name,)) for part, name in _QUEUES.items())
+    scheduler = world.settings.scheduler_name
+    yield Reading(sum(_is_gated(pod, scheduler) for pod in world[POD]), ("gated",))
+
+
+def _is_gated(pod: Obj, scheduler: str) -> bool:
+    spec = pod["spec"]
+    return bool(spec.get("schedulingGates")) and spec.get("schedulerName") == scheduler and not is_deleting(pod)
+
+
+PENDING = Gauge(Meter("scheduler_pending_pods", "Pods that wait for a node, by where they wait.", ("queue",)), _pending)

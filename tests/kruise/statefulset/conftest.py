@@ -1,0 +1,140 @@
+"""A cluster in memory with an Advanced StatefulSet: a server's store, caches that lag behind, real kubelets."""
+
+import pytest
+from fake_server import FakeServer
+from set_cluster import SetCluster
+
+from controller_manager.controllers.statefulset.ordinals import ordinal_of
+from controller_manager.kruise.statefulset.controller import SPEC
+from controller_manager.reconcile.kinds import ADVANCED_STATEFUL_SET, CLAIM, CONTROLLER_REVISION, POD
+from controller_manager.reconcile.pods import is_available
+
+KINDS = (ADVANCED_STATEFUL_SET, POD, CLAIM, CONTROLLER_REVISION)
+
+
+class Server(FakeServer):
+    """A server whose claims go with all their owners, and whose controllers say which object they patch."""
+
+    def collect(self):
+        """Do what the garbage collector would do about claims whose owners are gone."""
+        there = {uid for kind in (ADVANCED_STATEFUL_SET, POD) for uid in map(uid_of, self.objects[kind].values())}
+        for key, claim in list(self.objects[CLAIM].items()):
+            owners = claim["metadata"].get("ownerReferences") or ()
+            if owners and not any(owner["uid"] in there for owner in owners):
+                self.drop(CLAIM, key)
+
+    def patch(self, request, found):
+        assert request.body["metadata"]["uid"] == uid_of(found)
+        return super().patch(request, found)
+
+
+def uid_of(obj):
+    return obj["metadata"]["uid"]
+
+
+class Cluster(SetCluster):
+    """What people do to pods of an Advanced StatefulSet, and see of it."""
+
+    most = 600
+
+    def told(self, event):
+        return f"{event.type} {super().told(event)}"
+
+    def rest(self):
+        """Let all time pass that somebody waits for, and some more."""
+        self.settle()
+        for _ in range(60):
+            self.tick(60 if self.timer == float("inf") else max(self.timer - self.now, 0))
+            if not self.settle():
+                return
+        raise AssertionError("the cluster does not come to rest")
+
+    def collect(self):
+        """Let the garbage collector look at claims."""
+        self.server.collect()
+
+    def give_up(self, name):
+        """A pod is labelled as one that is to be deleted."""
+        self.mark(name, labels={"apps.kruise.io/specified-delete": "true"})
+
+    def evict(self, name):
+        """A pod fails, and does not run any more."""
+        pod = self.pod(name)
+        self.server.store(POD, pod | {"status": pod["status"] | {"phase": "Failed", "reason": "Evicted"}})
+
+    def all(self, kind):
+        return list(self.server.objects[kind].values())
+
+    def pod(self, name):
+        return self.server.objects[POD][f"ns/{name}"]
+
+    @property
+    def pods(self):
+        """All that there are, by ordinal."""
+        found = {ordinal_of("web", pod["metadata"]["name"]): pod for pod in self.all(POD)}
+        return dict(sorted(found.items()))
+
+    @property
+    def ordinals(self):
+        return list(self.pods)
+
+    @property
+    def images(self):
+        """The image of each pod, by ordinal."""
+        return {ordinal: pod["spec"]["containers"][0]["image"] for ordinal, pod in self.pods.items()}
+
+    @property
+    def down(self):
+        """The ordinals of pods that are there, and not available."""
+        minimum = self.set["spec"]["updateStrategy"].get("rollingUpdate", {}).get("minReadySeconds", 0)
+        going = {n: pod["metadata"].get("deletionTimestamp") for n, pod in self.pods.items()}
+        return [n for n, pod in self.pods.items() if going[n] or not is_available(pod, self.now, minimum=minimum)]
+
+
+@pytest.fixture(name="template")
+def _template():
+    """template(image, **of the pod's spec)."""
+    return a_template
+
+
+def a_template(image="web:1", **spec):
+    containers = [{"name": "main", "image": image, "imagePullPolicy": "IfNotPresent"}]
+    gate = {"conditionType": "InPlaceUpdateReady"}
+    return {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"restartPolicy": "Always", "readinessGates": [gate], "containers": containers} | spec,
+    }
+
+
+@pytest.fixture
+def new_cluster(make_world, now):
+    """new_cluster(rolling={…}, parallel=…, **spec): a cluster in which a set "web" of that spec was just made."""
+
+    def make(*, rolling=None, parallel=False, **spec):
+        strategy = {"partition": 0, "maxUnavailable": 1, "podUpdatePolicy": "ReCreate"} | (rolling or {})
+        defaulted = {
+            "replicas": 3,
+            "serviceName": "headless",
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": a_template(),
+            "podManagementPolicy": "Parallel" if parallel else "OrderedReady",
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": strategy},
+            "revisionHistoryLimit": 10,
+        }
+        found = Cluster(ADVANCED_STATEFUL_SET, SPEC, make_world(SPEC), Server(KINDS, now))
+        found.server.store(ADVANCED_STATEFUL_SET, {"metadata": {"name": "web"}, "spec": defaulted | spec})
+        return found
+
+    return make
+
+
+@pytest.fixture
+def cluster(new_cluster):
+    """cluster(rolling={…}, parallel=…, **spec): the same, after it has come to rest."""
+
+    def make(**spec):
+        found = new_cluster(**spec)
+        found.rest()
+        return found
+
+    return make

@@ -1,0 +1,206 @@
+"""Properties of Advanced StatefulSets over random histories: lagging caches, kills, and changes at any time."""
+
+import pytest
+from hypothesis import HealthCheck, Phase, event, given, settings
+from hypothesis import strategies as st
+
+from controller_manager.controllers.statefulset.ordinals import ordinal_of
+from controller_manager.kruise.statefulset.reserved_ordinals import usable_ordinals
+from controller_manager.reconcile.contract import Create, Delete, Update
+from controller_manager.reconcile.kinds import ADVANCED_STATEFUL_SET, CONTROLLER_REVISION, POD
+from controller_manager.reconcile.pods import is_ready
+
+KEY = "ns/web"
+POLICIES = ["ReCreate", "InPlaceIfPossible", "InPlaceOnly"]
+relaxed = settings(
+    max_examples=30,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+NUMBERS = st.integers(0, 7)
+STEPS = st.one_of(
+    *[st.tuples(st.just("run"), st.none())] * 4,
+    *[st.tuples(st.just("serve"), st.none())] * 2,
+    *[st.tuples(st.just("work"), NUMBERS)] * 4,
+    *[st.tuples(st.just("deliver"), NUMBERS)] * 2,
+    st.tuples(st.just("kill"), NUMBERS),
+    st.tuples(st.just("tick"), NUMBERS),
+)
+
+
+class Watcher:
+    """Looks at every request that the controller makes, with what its caches show of the set and its pods."""
+
+    def __init__(self, found):
+        self.found = found
+        self.newest = max((revision["revision"] for revision in found.revisions), default=0)
+        found.server.refuse = self.look
+
+    def look(self, request):
+        if request.kind is POD and isinstance(request, Create):
+            self.pod_made(request.obj)
+        if request.kind is POD and isinstance(request, Delete):
+            self.pod_deleted(request)
+        if request.kind is CONTROLLER_REVISION and isinstance(request, Create | Update):
+            assert request.obj["revision"] > self.newest
+            self.newest = request.obj["revision"]
+
+    def seen(self):
+        world = self.found.world
+        pods = {ordinal_of("web", pod["metadata"]["name"]): pod for pod in world[POD]}
+        return world[ADVANCED_STATEFUL_SET].get(KEY), pods
+
+    def pod_made(self, pod):
+        parent, pods = self.seen()
+        ordinal = ordinal_of("web", pod["metadata"]["name"])
+        assert ordinal in usable_ordinals(parent)
+        assert ordinal not in pods
+        if parent["spec"]["podManagementPolicy"] == "OrderedReady":
+            below = [each for each in usable_ordinals(parent) if each < ordinal]
+            assert all(each in pods and is_ready(pods[each]) for each in below)
+
+    def pod_deleted(self, request):
+        _, pods = self.seen()
+        pod = pods[ordinal_of("web", request.key.partition("/")[2])]
+        assert request.uid == pod["metadata"]["uid"]
+        assert not pod["metadata"].get("deletionTimestamp")
+
+
+def step(found, what, number):
+    """One step of a random history."""
+    match what:
+        case "run" | "serve" if found.queue:
+            found.run(fresh=what == "serve")
+        case "kill" if found.queue:
+            found.run(fresh=False, actions=number)
+            found.deliver_all()
+            found.queue = True
+        case "deliver":
+            kind = list(found.seen)[number % len(found.seen)]
+            found.deliver(kind, min(found.seen[kind] + 1, len(found.server.log[kind])))
+        case "tick":
+            found.tick(number)
+        case "work" if pods := found.all(POD):
+            found.work(pods[number % len(pods)]["metadata"]["name"])
+
+
+def at_rest(found):
+    found.deliver_all()
+    found.queue = True
+    found.rest()
+
+
+def expected(found, *, old, new):
+    """The images at rest: of the first usable ordinals the old one."""
+    spec = found.set["spec"]
+    held = spec["updateStrategy"]["rollingUpdate"]["partition"]
+    return {ordinal: old if place < held else new for place, ordinal in enumerate(usable_ordinals(found.set))}
+
+
+def rollings(replicas, policy):
+    return st.builds(
+        lambda budget, partition, grace, minimum: {
+            "maxUnavailable": budget,
+            "partition": partition,
+            "podUpdatePolicy": policy,
+            "inPlaceUpdateStrategy": {"gracePeriodSeconds": grace},
+            "minReadySeconds": minimum,
+        },
+        st.sampled_from([1, 2, 3, "25%", "50%", "100%"]),
+        st.integers(0, replicas),
+        st.sampled_from([0, 0, 5]),
+        st.sampled_from([0, 0, 5]),
+    )
+
+
+RESERVED = st.lists(st.one_of(st.integers(0, 6), st.sampled_from(["0-1", "2-3", "4-6"])), max_size=3)
+
+
+def budget_of(told, replicas):
+    return max(told if isinstance(told, int) else replicas * int(told[:-1]) // 100, 1)
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("policy", POLICIES)
+@relaxed
+@given(data=st.data())
+def test_a_healthy_update_never_takes_down_more_than_it_may(cluster, template, policy, parallel, data):
+    replicas = data.draw(st.integers(1, 6))
+    rolling = data.draw(rollings(replicas, policy))
+    found = cluster(replicas=replicas, parallel=parallel, rolling=rolling, reserveOrdinals=data.draw(RESERVED))
+    before = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in found.all(POD)}
+    assert found.ordinals == list(usable_ordinals(found.set))
+    Watcher(found)
+    found.edit(template=template("web:2"))
+    most, deepest = budget_of(rolling["maxUnavailable"], replicas), 0
+    for what, number in data.draw(st.lists(STEPS, min_size=20, max_size=100)):
+        step(found, what, number)
+        down = replicas - len(found.ordinals) + len(found.down)
+        assert down <= most
+        deepest = max(deepest, down)
+    event(f"down {deepest} of {most}")
+    at_rest(found)
+    assert found.images == expected(found, old="web:1", new="web:2")
+    assert found.down == []
+    if policy != "ReCreate":
+        assert {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in found.all(POD)} == before
+    assert found.run().quiet
+
+
+def changes(template):
+    """What people change of a spec."""
+    return st.one_of(
+        st.builds(lambda number: {"replicas": number}, st.integers(0, 5)),
+        st.builds(lambda given: {"reserveOrdinals": given}, RESERVED),
+        st.builds(lambda start: {"ordinals": {"start": start}}, st.integers(0, 3)),
+        st.builds(lambda image: {"template": template(image)}, st.sampled_from(["web:1", "web:2", "web:3"])),
+        st.builds(lambda policy: {"podManagementPolicy": policy}, st.sampled_from(["OrderedReady", "Parallel"])),
+        st.builds(lambda most: {"scaleStrategy": {"maxUnavailable": most}}, st.sampled_from([1, 2, "50%"])),
+    )
+
+
+def meddle(data, found, template):
+    """Somebody changes the set, or does something to one of its pods."""
+    what = data.draw(st.sampled_from(["edit", "roll", "label", "evict", "terminate"]))
+    names = [pod["metadata"]["name"] for pod in found.all(POD)]
+    if what == "edit":
+        found.edit(**data.draw(changes(template)))
+    elif what == "roll":
+        found.rolling(**data.draw(rollings(5, data.draw(st.sampled_from(POLICIES)))), paused=data.draw(st.booleans()))
+    elif names and what == "label":
+        found.give_up(data.draw(st.sampled_from(names)))
+    elif names:
+        getattr(found, what)(data.draw(st.sampled_from(names)))
+
+
+def helped(found, template):
+    """People put right what the set cannot: in order, two condemned pods that failed wait for each other."""
+    found.rolling(paused=False, partition=0, podUpdatePolicy="InPlaceIfPossible")
+    found.edit(template=template("web:9"))
+    for pod in found.all(POD):
+        if pod["status"]["phase"] == "Failed":
+            found.terminate(pod["metadata"]["name"])
+
+
+@relaxed
+@given(data=st.data())
+def test_whatever_happens_ordinals_are_kept_and_the_end_is_right(new_cluster, template, data):
+    found = new_cluster(parallel=data.draw(st.booleans()), reserveOrdinals=data.draw(RESERVED))
+    Watcher(found)
+    for _ in range(data.draw(st.integers(20, 90))):
+        if data.draw(st.integers(0, 7)) == 0:
+            meddle(data, found, template)
+        else:
+            step(found, *data.draw(STEPS))
+    helped(found, template)
+    at_rest(found)
+    event(f"{len(found.ordinals)} pods, {len(found.revisions)} revisions")
+    assert found.ordinals == list(usable_ordinals(found.set))
+    assert set(found.images.values()) <= {"web:9"}
+    assert found.down == []
+    assert not any("apps.kruise.io/specified-delete" in pod["metadata"]["labels"] for pod in found.all(POD))
+    status = found.status
+    assert status["currentRevision"] == status["updateRevision"] == found.revisions[-1]["metadata"]["name"]
+    assert status["readyReplicas"] == status["updatedReplicas"] == found.set["spec"]["replicas"]
+    assert found.run().quiet

@@ -1,0 +1,273 @@
+"""Rows A1, A2, and those of a StatefulSet: which pods are made and deleted, in what order, of what ordinals."""
+
+import pytest
+
+from apiserver.api.errors import ApiError
+from controller_manager.reconcile.contract import Create, Delete
+from controller_manager.reconcile.kinds import POD
+
+SCALED = {"parallel": True, "scaleStrategy": {"maxUnavailable": 2}}
+
+
+def made_by(runs):
+    return [name for ran in runs for name in ran.made]
+
+
+def deleted_by(runs):
+    return [name for ran in runs for name in ran.deleted]
+
+
+# -- ordinals ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_a1_reserved_ordinals_are_skipped(cluster, parallel):
+    found = cluster(parallel=parallel, replicas=3, reserveOrdinals=[1])
+    assert found.ordinals == [0, 2, 3]
+    assert found.run().quiet
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_a2_a_pod_whose_ordinal_becomes_reserved_goes_and_another_comes_first(cluster, parallel):
+    found = cluster(parallel=parallel, replicas=3, reserveOrdinals=[1])
+    found.edit(reserveOrdinals=[1, 2])
+    runs = found.settle()
+    assert (made_by(runs), deleted_by(runs)) == (["web-4"], ["web-2"])
+    assert found.ordinals == [0, 3, 4]
+
+
+def test_in_order_the_new_pod_is_ready_before_the_reserved_one_goes(cluster):
+    found = cluster(reserveOrdinals=[1])
+    found.edit(reserveOrdinals=["1-2"])
+    assert (found.run().made, found.run().deleted) == (["web-4"], [])
+    found.settle()
+    assert found.ordinals == [0, 3, 4]
+
+
+def test_what_is_reserved_no_more_comes_back_and_the_last_one_goes(cluster):
+    found = cluster(reserveOrdinals=["0-1"])
+    found.edit(reserveOrdinals=[])
+    found.settle()
+    assert found.ordinals == [0, 1, 2]
+
+
+def test_fewer_replicas_and_a_reserved_ordinal_delete_that_one_alone(cluster):
+    found = cluster(replicas=3)
+    found.edit(replicas=2, reserveOrdinals=[1])
+    assert deleted_by(found.settle()) == ["web-1"]
+    assert found.ordinals == [0, 2]
+
+
+def test_ordinals_begin_where_they_are_told_to(cluster):
+    found = cluster(replicas=3, ordinals={"start": 5}, reserveOrdinals=[6])
+    assert found.ordinals == [5, 7, 8]
+    found.edit(ordinals={"start": 4})
+    found.settle()
+    assert found.ordinals == [4, 5, 7]
+
+
+# -- order -------------------------------------------------------------------------------------------------------------
+
+
+def test_in_order_pods_come_one_by_one_each_when_the_one_before_is_ready(new_cluster):
+    found = new_cluster(replicas=3)
+    assert (found.run().made, found.run().made) == (["web-0"], [])
+    found.work("web-0")
+    assert found.run().made == []
+    assert made_by(found.settle()) == ["web-1", "web-2"]
+
+
+def test_in_order_the_next_pod_waits_for_min_ready_seconds(new_cluster):
+    found = new_cluster(replicas=2, rolling={"minReadySeconds": 10})
+    found.settle()
+    assert (found.ordinals, found.run().later) == ([0], [10.0])
+    found.tick(10)
+    found.settle()
+    assert found.ordinals == [0, 1]
+
+
+def test_in_parallel_all_pods_come_at_once(new_cluster):
+    assert new_cluster(parallel=True, replicas=5).run().made == [f"web-{number}" for number in range(5)]
+
+
+@pytest.mark.parametrize(("parallel", "rounds"), [(False, [["web-2"], ["web-1"]]), (True, [["web-2", "web-1"]])])
+def test_pods_go_from_the_highest_ordinal_down(cluster, parallel, rounds):
+    found = cluster(parallel=parallel, replicas=3)
+    found.edit(replicas=1)
+    assert [ran.deleted for ran in found.settle() if ran.deleted] == rounds
+
+
+def test_in_order_nothing_goes_while_another_pod_is_not_ready(cluster):
+    found = cluster(replicas=3)
+    found.take_down("web-0")
+    found.edit(replicas=1)
+    assert deleted_by(found.settle()) == []
+
+
+def test_in_order_the_one_condemned_pod_that_is_not_ready_goes(cluster):
+    found = cluster(replicas=3)
+    found.take_down("web-2")
+    found.edit(replicas=2)
+    assert deleted_by(found.settle()) == ["web-2"]
+
+
+def test_in_order_a_condemned_pod_that_has_just_become_ready_is_waited_for(new_cluster):
+    found = new_cluster(replicas=2, rolling={"minReadySeconds": 10})
+    found.settle()
+    found.tick(10)
+    found.settle()
+    found.edit(replicas=1)
+    assert (found.ordinals, found.run().deleted) == ([0, 1], [])
+    found.tick(10)
+    assert found.run().deleted == ["web-1"]
+
+
+def test_a_pod_that_failed_is_replaced_under_its_name(cluster):
+    found = cluster()
+    before = found.pod("web-1")["metadata"]["uid"]
+    found.evict("web-1")
+    runs = found.settle()
+    assert (deleted_by(runs), made_by(runs)) == (["web-1"], ["web-1"])
+    assert found.pod("web-1")["metadata"]["uid"] != before
+
+
+# -- how many may be unavailable meanwhile -----------------------------------------------------------------------------
+
+
+def test_in_parallel_pods_come_as_many_at_a_time_as_may_be_unavailable(new_cluster):
+    found = new_cluster(replicas=5, **SCALED)
+    assert (found.run().made, found.run().made) == (["web-0", "web-1"], [])
+    runs = []
+    while "web-2" not in made_by(runs):
+        assert 1 in found.down
+        found.work("web-1")
+        runs.append(found.run())
+    assert (made_by(runs), found.down) == (["web-2"], [0, 2])
+    found.settle()
+    assert found.ordinals == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("told", "first"), [(1, 1), ("50%", 2), ("10%", 1), (0, 1), ("100%", 5)])
+def test_it_is_a_number_or_a_share_and_one_at_least(new_cluster, told, first):
+    found = new_cluster(replicas=5, parallel=True, scaleStrategy={"maxUnavailable": told})
+    assert len(found.run().made) == first
+
+
+def test_it_does_not_matter_in_order(new_cluster):
+    found = new_cluster(replicas=2, scaleStrategy={"maxUnavailable": 1})
+    found.settle()
+    found.evict("web-0")
+    found.settle()
+    assert found.ordinals == [0, 1]
+
+
+def test_a_pod_that_failed_is_replaced_even_where_one_alone_may_be_unavailable(cluster):
+    found = cluster(parallel=True, scaleStrategy={"maxUnavailable": 1})
+    found.evict("web-0")
+    found.evict("web-2")
+    runs = found.settle()
+    assert made_by(runs) == ["web-0", "web-2"]
+
+
+def test_condemned_pods_go_whatever_may_be_unavailable(cluster):
+    found = cluster(replicas=4, parallel=True, scaleStrategy={"maxUnavailable": 1})
+    found.edit(replicas=1)
+    assert found.run().deleted == ["web-3", "web-2", "web-1"]
+
+
+def test_a_share_that_is_none_is_an_error_and_nothing_is_done(new_cluster):
+    found = new_cluster(parallel=True, scaleStrategy={"maxUnavailable": "many"})
+    ran = found.run()
+    assert (ran.made, ran.error.code) == ([], 422)
+    assert found.status["replicas"] == 0
+
+
+# -- whose pods they are -----------------------------------------------------------------------------------------------
+
+
+def orphan(template, name, **labels):
+    return {"metadata": {"name": name, "labels": {"app": "web"} | labels}, "spec": template()["spec"], "status": {}}
+
+
+def test_an_orphan_of_an_ordinal_is_adopted(new_cluster, template):
+    found = new_cluster(replicas=1, rolling={"partition": 1})
+    found.server.store(POD, orphan(template, "web-0"))
+    runs = found.settle()
+    assert made_by(runs) == []
+    [owner] = found.pod("web-0")["metadata"]["ownerReferences"]
+    assert (owner["apiVersion"], owner["kind"], owner["uid"]) == ("apps.kruise.io/v1beta1", "StatefulSet", "uid-1")
+
+
+def test_an_orphan_of_another_name_stays_one(new_cluster, template):
+    found = new_cluster(replicas=1)
+    found.server.store(POD, orphan(template, "web-x"))
+    found.server.store(POD, orphan(template, "other-1"))
+    found.settle()
+    assert not any(found.pod(name)["metadata"].get("ownerReferences") for name in ("web-x", "other-1"))
+
+
+def test_a_pod_that_loses_its_label_is_let_go_and_its_name_is_in_the_way(cluster):
+    found = cluster(replicas=1)
+    found.mark("web-0", labels={"app": "other"})
+    ran = found.run()
+    assert found.pod("web-0")["metadata"]["ownerReferences"] == []
+    assert (ran.made, ran.error.reason, ran.events) == (["web-0"], "AlreadyExists", [])
+
+
+def test_a_pod_gets_its_label_back(cluster):
+    found = cluster(replicas=1)
+    found.mark("web-0", labels={"statefulset.kubernetes.io/pod-name": None})
+    ran = found.run()
+    assert found.pod("web-0")["metadata"]["labels"]["statefulset.kubernetes.io/pod-name"] == "web-0"
+    assert ran.events == ["Normal SuccessfulUpdate: update Pod web-0 in StatefulSet web successful"]
+
+
+# -- what pods are, and what is told -----------------------------------------------------------------------------------
+
+
+def test_a_new_pod_has_its_identity_and_a_lifecycle(cluster):
+    pod = cluster(replicas=1).pod("web-0")
+    labels = pod["metadata"]["labels"]
+    assert labels["statefulset.kubernetes.io/pod-name"] == "web-0"
+    assert labels["apps.kubernetes.io/pod-index"] == "0"
+    assert labels["lifecycle.apps.kruise.io/state"] == "Normal"
+    assert pod["metadata"]["annotations"]["lifecycle.apps.kruise.io/timestamp"] == "2027-01-15T08:00:00Z"
+    assert (pod["spec"]["hostname"], pod["spec"]["subdomain"]) == ("web-0", "headless")
+
+
+def refuse(verb, why="no"):
+    def refuse(request):
+        return ApiError(422, "Invalid", why) if isinstance(request, verb) and request.kind is POD else None
+
+    return refuse
+
+
+def test_a_pod_that_cannot_be_made_is_told_of_by_an_event_and_a_condition(new_cluster):
+    found = new_cluster()
+    found.server.refuse = refuse(Create)
+    ran = found.run()
+    assert ran.events == ["Warning FailedCreate: create Pod web-0 in StatefulSet web failed error: no"]
+    [condition] = found.status["conditions"]
+    assert (condition["type"], condition["status"]) == ("FailedCreatePod", "True")
+    assert condition["message"] == "StatefulPodControl failed to create Pod error: no"
+    found.tick(5)
+    found.server.refuse = refuse(Create, "never")
+    found.run()
+    [later] = found.status["conditions"]
+    assert later["message"] == "StatefulPodControl failed to create Pod error: never"
+    assert later["lastTransitionTime"] == condition["lastTransitionTime"]
+    found.server.refuse = lambda _: None
+    found.settle()
+    assert (found.ordinals, found.status.get("conditions")) == ([0, 1, 2], None)
+
+
+def test_a_pod_that_cannot_be_deleted_is_told_of_twice(cluster):
+    found = cluster(replicas=1)
+    found.server.refuse = refuse(Delete)
+    found.edit(replicas=0)
+    ran = found.run()
+    assert ran.events == [
+        "Warning FailedDelete: delete Pod web-0 in StatefulSet web failed error: no",
+        "Warning FailedDelete: failed to delete pod web-0: no",
+    ]
+    assert ran.error.code == 422

@@ -1,0 +1,168 @@
+"""What holds of every spreading of pods over subsets."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller_manager.kruise.uniteddeployment.allocation.elastic import adaptive, elastic
+from controller_manager.kruise.uniteddeployment.allocation.reservation import reserved
+from controller_manager.kruise.uniteddeployment.allocation.specified import specified
+from controller_manager.kruise.uniteddeployment.allocation.subset_state import NEW, UNLIMITED, Bounds, Standing
+
+SIZE = st.integers(0, 40)
+NAMES = [f"s{place}" for place in range(6)]
+
+
+@st.composite
+def topologies(draw):
+    """Bounds, of which at least one has no maximum, as validation demands."""
+    found = []
+    for name in NAMES[: draw(st.integers(1, 6))]:
+        least = draw(st.integers(0, 12))
+        most = draw(st.one_of(st.just(UNLIMITED), st.integers(least, least + 12)))
+        found.append(Bounds(name, least, most))
+    free = draw(st.integers(0, len(found) - 1))
+    found[free] = Bounds(found[free].name, found[free].least)
+    return found
+
+
+@st.composite
+def standings(draw):
+    """Some subsets have no workload."""
+    found = {}
+    for name in NAMES:
+        if draw(st.booleans()):
+            replicas = draw(SIZE)
+            held = draw(st.integers(0, replicas))
+            unschedulable = held > 0
+            doubted = draw(st.booleans())
+            found[name] = Standing(replicas, draw(st.integers(0, replicas)), unschedulable, doubted, held)
+    return found
+
+
+@given(SIZE, st.lists(SIZE, min_size=1, max_size=6), st.dictionaries(st.sampled_from(NAMES), st.integers(0, 6)))
+def test_specified_parts_are_the_total_and_each_gets_what_it_asks_for(rest, current, asked):
+    names = NAMES[: len(current)]
+    asked = {name: number for name, number in asked.items() if name in names}
+    total = sum(asked.values()) + (rest if len(asked) < len(names) else 0)
+    now = {name: Standing(number) for name, number in zip(names, current, strict=True)}
+    sizes = specified(total, names, asked=asked, standings=now)
+    assert sum(sizes.values()) == total
+    assert asked.items() <= sizes.items()
+    others = [size for name, size in sizes.items() if name not in asked]
+    assert not others or max(others) - min(others) <= 1
+    again = specified(total, names, asked=asked, standings={name: Standing(size) for name, size in sizes.items()})
+    assert again == sizes
+
+
+@given(SIZE, SIZE, st.integers(1, 6))
+def test_where_pods_are_even_no_more_of_them_move_than_come_or_go(before, after, number):
+    names = NAMES[:number]
+    first = specified(before, names, asked={}, standings={})
+    now = {name: Standing(size) for name, size in first.items()}
+    second = specified(after, names, asked={}, standings=now)
+    assert sum(abs(second[name] - first[name]) for name in names) == abs(after - before)
+
+
+@given(SIZE, SIZE, topologies())
+def test_elastic_parts_are_the_total_between_their_bounds_and_none_moves_needlessly(before, after, bounds):
+    first, second = elastic(before, bounds), elastic(after, bounds)
+    enough = before >= sum(each.least for each in bounds)
+    assert sum(first.values()) == before
+    assert all(first[each.name] <= each.most for each in bounds)
+    assert all(first[each.name] >= each.least for each in bounds) == enough
+    assert sum(abs(second[each.name] - first[each.name]) for each in bounds) == abs(after - before)
+
+
+@given(SIZE, SIZE, topologies(), standings())
+def test_adaptive_parts_keep_their_bounds_and_what_is_ready(total, other, bounds, now):
+    sizes = adaptive(total, bounds, now)
+    stuck = [each for each in bounds if now.get(each.name, NEW).unschedulable]
+    kept = {each.name: min(max(now.get(each.name, NEW).ready, each.least), each.most) for each in bounds}
+    room = sum(kept[each.name] if each in stuck else each.most for each in bounds)
+    assert sum(sizes.values()) == min(total, room)
+    assert all(sizes[each.name] <= each.most for each in bounds)
+    if total >= sum(kept.values()):
+        assert all(sizes[name] >= number for name, number in kept.items())
+        assert all(sizes[each.name] == kept[each.name] for each in stuck)
+    then = {name: Standing(sizes.get(name, 0), old.ready, old.unschedulable) for name, old in now.items()}
+    assert adaptive(total, bounds, then) == sizes
+    moved = sum(abs(adaptive(other, bounds, now)[each.name] - sizes[each.name]) for each in bounds)
+    assert moved <= abs(other - total)
+
+
+@given(SIZE, topologies(), standings())
+def test_what_is_expected_to_run_is_the_total_wherever_there_is_room(total, bounds, now):
+    sizes = reserved(total, bounds, now)
+    runs, room = 0, 0
+    for each in bounds:
+        standing = now.get(each.name, NEW)
+        free = not (standing.unschedulable or standing.doubted)
+        runs += sizes[each.name] if free else min(sizes[each.name], standing.replicas - standing.reserved)
+        limit = each.most if not standing.unschedulable else max(each.least, min(standing.replicas, each.most))
+        room += limit if free else min(limit, standing.replicas - standing.reserved)
+        assert sizes[each.name] <= limit
+    assert runs == min(total, room)
+
+
+@given(SIZE, topologies())
+def test_without_doubts_stand_ins_are_not_needed(total, bounds):
+    assert reserved(total, bounds, {}) == elastic(total, bounds)
+
+
+# -- over time: subsets whose nodes have room for so many pods ---------------------------------------------------------
+
+ROOMS = st.lists(st.integers(0, 20), min_size=6, max_size=6)
+ROUNDS = 30
+
+
+def limits(bounds, rooms):
+    return {each.name: min(each.most, room) for each, room in zip(bounds, rooms, strict=False)}
+
+
+@given(SIZE, topologies(), ROOMS)
+def test_pods_come_to_rest_where_there_is_room_for_them(total, bounds, rooms):
+    """A subset that had a pod without a node is unschedulable from then on: the period does not end here."""
+    bounds = [Bounds(each.name, 0, each.most) for each in bounds]
+    room = dict(zip(NAMES, rooms, strict=True))
+    sizes, stuck = dict.fromkeys(NAMES, 0), set()
+    for _ in range(ROUNDS):
+        before = sizes
+        now = {name: Standing(size, min(size, room[name]), name in stuck) for name, size in sizes.items()}
+        sizes = adaptive(total, bounds, now)
+        stuck |= {name for name, size in sizes.items() if size > room[name]}
+    assert sizes == before
+    limit = sum(limits(bounds, rooms).values())
+    assert sum(min(size, room[name]) for name, size in sizes.items()) == min(total, limit)
+
+
+@given(SIZE, SIZE, topologies(), ROOMS)
+def test_stand_ins_come_to_rest_and_go_once_there_is_room(first, second, bounds, rooms):
+    room = dict(zip(NAMES, rooms, strict=True))
+    state = {}
+    for total in (first, second):
+        state = settled(total, bounds, room, state)
+        runs = sum(min(size, room[name]) for name, (size, _, _) in state.items())
+        assert runs >= min(total, sum(limits(bounds, rooms).values()))
+    plenty = dict.fromkeys(NAMES, 1000)
+    state = settled(second, bounds, plenty, state)
+    assert {name: size for name, (size, _, _) in state.items()} == elastic(second, bounds)
+
+
+def settled(total, bounds, room, state):
+    """name → (size, doubted, unproven): pods that come to a doubted subset are reserved for one more round."""
+    state = {each.name: state.get(each.name, (0, False, 0)) for each in bounds}
+    for _ in range(ROUNDS):
+        before = state
+        held = {name: max(size - room[name], unproven, 0) for name, (size, _, unproven) in state.items()}
+        now = {
+            name: Standing(size, size - held[name], held[name] > 0, doubted, held[name])
+            for name, (size, doubted, _) in state.items()
+        }
+        sizes = reserved(total, bounds, now)
+        state = {}
+        for name, (size, doubted, _) in before.items():
+            more = max(sizes[name] - size, 0)
+            doubts = held[name] > 0 or (doubted and more > 0)
+            state[name] = (sizes[name], doubts, more if doubts else 0)
+    assert state == before
+    return state

@@ -1,0 +1,81 @@
+"""Runs that are counted as controller-runtime counts them."""
+
+import pytest
+
+from apiserver.api.errors import not_found
+from controller_manager.reconcile.contract import Again, Delete, Emit, Later, Spec, Watch, itself
+from controller_manager.reconcile.controller_runtime_metrics import ERRORS, RECONCILES, TIMES, reconciled
+from controller_manager.reconcile.kinds import CONFIG_MAP
+from controller_manager.reconcile.metric_defs import Measure
+
+GONE = not_found("", "configmaps", "x")
+REMOVAL = Delete(CONFIG_MAP, "ns/x")
+
+
+def nothing(seen, now):
+    yield from ()
+
+
+def later(seen, now):
+    yield Later(3.0)
+    yield Emit(seen, "Waits", "a while")
+
+
+def again(seen, now):
+    yield Again()
+
+
+def fails(seen, now):
+    yield REMOVAL
+
+
+def recovers(seen, now):
+    try:
+        yield REMOVAL
+    except type(GONE):
+        yield Emit(seen, "Gone", "already")
+
+
+def breaks(seen, now):
+    yield Emit(seen, "Breaks", "now")
+    raise KeyError("x")
+
+
+def spec(plan, **more):
+    watches = (Watch(CONFIG_MAP, itself),)
+    return reconciled(Spec("x", watches, lambda world, key: world[CONFIG_MAP].get(key), plan, **more))
+
+
+@pytest.mark.parametrize(
+    ("plan", "result"),
+    [
+        (nothing, "success"),
+        (recovers, "success"),
+        (later, "requeue_after"),
+        (again, "requeue"),
+        (fails, "error"),
+    ],
+)
+def test_each_run_is_counted_by_what_came_of_it(reconcile, plan, result):
+    objects = {CONFIG_MAP: [{"metadata": {"name": "x", "namespace": "ns"}}]}
+
+    done = reconcile(spec(plan, queue="x-controller"), "ns/x", objects, lambda _: GONE)
+
+    name = ("x-controller",)
+    errors = [Measure(ERRORS, labels=name)] if result == "error" else []
+    counted = [Measure(RECONCILES, labels=(*name, result)), Measure(TIMES, 0.0, labels=name, elapsed=True)]
+    assert done.of(Measure) == errors + counted
+    assert done.error is (GONE if result == "error" else None)
+
+
+def test_a_run_that_breaks_is_counted_and_breaks_all_the_same(reconcile):
+    found = spec(breaks)
+    plan = found.plan({"metadata": {"name": "x"}}, 0.0)
+    assert isinstance(next(plan), Emit)
+    assert next(plan) == Measure(ERRORS, labels=("x",))
+    with pytest.raises(KeyError):
+        list(plan)
+
+
+def test_what_a_controller_measures_otherwise_stays():
+    assert spec(nothing, meters=(RECONCILES,)).meters == (RECONCILES, RECONCILES, ERRORS, TIMES)

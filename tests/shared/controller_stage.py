@@ -1,0 +1,219 @@
+"""Controllers without a server: a world of real caches filled by hand, and a stage on which plans are rehearsed.
+
+For those that are to be seen at work, there is a client of a real server.
+"""
+
+import asyncio
+import copy
+import json
+import ssl
+from collections.abc import AsyncIterator, Callable, Generator, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import pytest
+from lagging_cluster import answers_to
+from patience import SECONDS
+
+from apiserver.api.errors import ApiError
+from controller_manager.reconcile import contract
+from controller_manager.reconcile.contract import (
+    Batch,
+    Create,
+    Delete,
+    DeleteAll,
+    Emit,
+    Get,
+    Later,
+    ListAll,
+    Patch,
+    Settings,
+    Update,
+)
+from controller_manager.reconcile.metric_defs import Measure
+from controller_manager.reconcile.profile import NEWEST
+from controller_manager.runtime.cache import Caches
+from mockube import Cluster
+
+NOW = 1_800_000_000.0
+"""2027-01-15T08:00:00Z: the time on the stage."""
+PODS = "/api/v1/namespaces/default/pods"
+
+
+@dataclass
+class Rehearsal:
+    """What a plan did.
+
+    Attributes:
+        actions: everything that it yielded, in order; of a batch, the batch and not its requests.
+        error: the ApiError that it ended with, None if it ended well.
+    """
+
+    actions: list[Any] = field(default_factory=list)
+    error: ApiError | None = None
+
+    def requests(self) -> list[Any]:
+        """All requests, those in batches too."""
+        found = []
+        for action in self.actions:
+            if isinstance(action, Batch):
+                found.extend(action.requests)
+            elif not isinstance(action, (Emit, Later, contract.Again, contract.Wake, Measure)):
+                found.append(action)
+        return found
+
+    def of(self, kind: type) -> list[Any]:
+        """The requests (or Emit, Later, Again, Wake, Measure, Batch) of a type."""
+        if kind in (Emit, Later, contract.Again, contract.Wake, Measure, Batch):
+            return [action for action in self.actions if isinstance(action, kind)]
+        return [request for request in self.requests() if isinstance(request, kind)]
+
+    @property
+    def events(self) -> list[str]:
+        """Events as "Reason: message"."""
+        return [f"{event.reason}: {event.message}" for event in self.of(Emit)]
+
+
+Answers = Callable[[Any], Any]
+"""What the server says to a request: an object, an ApiError (raised in the plan), or None for a calm server's words."""
+
+
+def rehearse(plan: Generator[Any, Any, None], answers: Answers = lambda _: None) -> Rehearsal:
+    """Run a plan to its end on a stage where nothing is stored."""
+    done = Rehearsal()
+    names = iter(range(1, 1_000_000))
+
+    def answer(request: Any) -> Any:
+        told = answers(request)
+        return told if told is not None else _calm(request, names)
+
+    reply: Any = None
+    try:
+        while True:
+            action = plan.throw(reply) if isinstance(reply, ApiError) else plan.send(reply)
+            done.actions.append(action)
+            reply = None
+            if isinstance(action, Batch):
+                reply = answers_to(action, answer)
+            elif isinstance(action, (Create, Update, Patch, Delete, DeleteAll, Get, ListAll)):
+                reply = answer(action)
+    except StopIteration:
+        pass
+    except ApiError as error:
+        done.error = error
+    return done
+
+
+def _calm(request: Any, names: Iterable[int]) -> Any:
+    match request:
+        case Create(obj=obj):
+            made = copy.deepcopy(obj)
+            meta = made.setdefault("metadata", {})
+            number = next(iter(names))
+            if not meta.get("name"):
+                meta["name"] = f"{meta.get('generateName', 'x-')}{number:05d}"
+            return made | {"metadata": meta | {"uid": f"uid-{number}", "resourceVersion": str(1000 + number)}}
+        case Update(obj=obj):
+            return obj
+        case ListAll():
+            return []
+        case Get(kind=kind, key=key) | Patch(kind=kind, key=key):
+            raise AssertionError(f"the test must say what the server answers for {kind} {key}")
+        case _:
+            return {}
+
+
+@pytest.fixture(name="rehearse")
+def _rehearse() -> Callable[..., Rehearsal]:
+    return rehearse
+
+
+@pytest.fixture
+def now() -> float:
+    return NOW
+
+
+@pytest.fixture
+def make_world() -> Callable[..., Caches]:
+    """make_world(SPEC, {POD: [pod, …], …}, profile=…, settings=…): the caches that a SPEC asks for, filled."""
+
+    def make(spec: Any, objects: dict[Any, Iterable[Any]] | None = None, *, profile=NEWEST, settings=None) -> Caches:
+        world = Caches(profile, settings or Settings())
+        world.provide(spec)
+        for kind, found in (objects or {}).items():
+            world.cache(kind).replace(({"apiVersion": kind.api_version, "kind": kind.kind} | obj for obj in found), 1)
+        return world
+
+    return make
+
+
+@pytest.fixture
+def reconcile(make_world, now):
+    """reconcile(SPEC, key, objects, answers): what a controller does about a key in a world of these objects."""
+
+    def run(
+        spec: Any, key: str, objects: Any, answers: Answers = lambda _: None, *, at: float | None = None, **more: Any
+    ):
+        world = objects if isinstance(objects, Caches) else make_world(spec, objects, **more)
+        seen = spec.observe(world, key)
+        return Rehearsal() if seen is None else rehearse(spec.plan(seen, now if at is None else at), answers)
+
+    return run
+
+
+class Client:
+    """Somebody who asks a real server, and waits for what he wants to see."""
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+
+    async def do(self, method: str, path: str, body: Any = None, headers: Any = None) -> Any:
+        async with self._session.request(method, path, json=body, headers=headers) as answer:
+            found = await answer.json()
+            assert answer.status < 400, found
+            return found
+
+    async def run(self, name: str, *, image: str = "nginx:1.27", cpu: str = "", labels: Any = None, **spec: Any) -> Any:
+        """Make a pod of one container."""
+        requests = {"requests": {"cpu": cpu}} if cpu else {}
+        spec = {"containers": [{"name": "web", "image": image, "resources": requests}], **spec}
+        return await self.do("POST", PODS, {"metadata": {"name": name, "labels": labels or {}}, "spec": spec})
+
+    async def until(self, collection: str, name: str, holds: Callable[[Any], Any]) -> Any:
+        """The object of that name, or any if it is "", as soon as something holds of it."""
+        query = f"fieldSelector=metadata.name%3D{name}" if name else ""
+        return await self._watch(collection, query, lambda word, obj: word != "DELETED" and holds(obj))
+
+    async def until_gone(self, collection: str, name: str) -> None:
+        """Return when there is no such object."""
+        query = f"fieldSelector=metadata.name%3D{name}"
+        found = await self.do("GET", f"{collection}?{query}")
+        if found["items"]:
+            query += f"&resourceVersion={found['metadata']['resourceVersion']}"
+            await self._watch(collection, query, lambda word, _: word == "DELETED")
+
+    async def _watch(self, collection: str, query: str, holds: Callable[[str, Any], Any]) -> Any:
+        path = f"{collection}?watch=1&timeoutSeconds={SECONDS:.0f}&{query}"
+        async with asyncio.timeout(SECONDS), self._session.get(path) as answer:
+            async for line in answer.content:
+                event = json.loads(line)
+                if holds(event["type"], event["object"]):
+                    return event["object"]
+        raise AssertionError(f"it did not come so far: {path}")
+
+
+@asynccontextmanager
+async def at_work(*, nodes: int, controllers: str) -> AsyncIterator[Client]:
+    async with Cluster(nodes=nodes, controllers=controllers) as cluster:
+        headers = {"Authorization": f"Bearer {cluster.token}"}
+        connector = aiohttp.TCPConnector(ssl=ssl.create_default_context(cafile=cluster.ca_file))
+        async with aiohttp.ClientSession(cluster.url, headers=headers, connector=connector) as session:
+            yield Client(session)
+
+
+@pytest.fixture(name="at_work")
+def _at_work() -> Callable[..., AbstractAsyncContextManager[Client]]:
+    """at_work(nodes=…, controllers=…): a client of a real server, for as long as the context lasts."""
+    return at_work
