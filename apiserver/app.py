@@ -8,6 +8,13 @@ from typing import Any
 
 import orjson
 
+from apiserver.admission.certificate_requester import CertificateRequester
+from apiserver.admission.default_storage_class import DefaultStorageClass
+from apiserver.admission.kruise_sets import KruiseSets
+from apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from apiserver.admission.priority import Priority
+from apiserver.admission.storage_protection import StorageObjectInUseProtection
+from apiserver.admission.united_deployment import UnitedDeployments
 from apiserver.api.errors import qualified
 from apiserver.api.meta import Obj
 from apiserver.api.resources import ResourceTable
@@ -16,36 +23,30 @@ from apiserver.auth.authentication import Authentication, StaticTokens
 from apiserver.auth.authorization import MODES
 from apiserver.auth.guard import Guard
 from apiserver.auth.tokens import ServiceAccountTokens
+from apiserver.background import housekeeping
 from apiserver.config import Config, ConfigError, EtcdAccess
+from apiserver.controllers.crd import Registrar
 from apiserver.endpoints.discovery import Discovery
-from apiserver.endpoints.forms import Renderer
 from apiserver.endpoints.handlers import Handlers
-from apiserver.endpoints.kubelets import Kubelets
+from apiserver.endpoints.kubelet_proxy import Kubelets
+from apiserver.endpoints.nonresource import Page, Pages
 from apiserver.endpoints.openapi.documents import OpenAPI
-from apiserver.endpoints.pages import Page, Pages
+from apiserver.endpoints.rendering import Renderer
 from apiserver.endpoints.routes import Router
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.tables import Tables
 from apiserver.endpoints.watch import Watches
-from apiserver.housekeeping import housekeeping
 from apiserver.listening import listening, reachable
 from apiserver.metrics import Metrics
-from apiserver.registry import allocating, unsupported
-from apiserver.registry.admission.certificate_requester import CertificateRequester
-from apiserver.registry.admission.chain import Chain, Plugin
-from apiserver.registry.admission.default_storage_class import DefaultStorageClass
-from apiserver.registry.admission.kruise_sets import KruiseSets
-from apiserver.registry.admission.namespace_lifecycle import NamespaceLifecycle
-from apiserver.registry.admission.priority import Priority
-from apiserver.registry.admission.storage_protection import StorageObjectInUseProtection
-from apiserver.registry.admission.united_deployment import UnitedDeployments
-from apiserver.registry.allocation import ServiceAddresses
+from apiserver.registry import unsupported
+from apiserver.registry.admission import Chain, Plugin
 from apiserver.registry.bootstrap import Place, bootstrap
 from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
 from apiserver.registry.context import Attach, Codecs, Registry
-from apiserver.registry.customs import Customs
-from apiserver.registry.definitions.registrar import Registrar
-from apiserver.registry.service_claims import ServiceClaims
+from apiserver.registry.custom_resources import Customs
+from apiserver.registry.serviceip import transaction
+from apiserver.registry.serviceip.allocator import ServiceAddresses
+from apiserver.registry.serviceip.reservations import ServiceClaims
 from apiserver.registry.storage import ROOT, Storage, key_of
 from apiserver.release import Release, load_release
 from etcd.access import Access, Credentials
@@ -179,7 +180,7 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
         codecs=Codecs(customs),
     )
     customs.listen(registry.codecs.forget)
-    allocating.load(registry)
+    transaction.load(registry)
     return registry
 
 

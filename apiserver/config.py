@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from apiserver.api.go_durations import duration_text, parse_duration
+from apiserver.api.golang.durations import duration_text, parse_duration
 from apiserver.api.schema import available_versions
 from apiserver.auth.authorization import MODES
-from apiserver.endpoints.kubelets import KubeletAccess
+from apiserver.endpoints.kubelet_proxy import KubeletAccess
 from apiserver.endpoints.server import Limits
 
 FEWEST_ADDRESSES = 8

@@ -6,7 +6,7 @@ from functools import cache
 
 from apiserver.api.builtin import builtin_rows
 from apiserver.api.deprecation import deprecation
-from apiserver.api.field_schema import FieldSchema
+from apiserver.api.managedfields.builtin_schema import FieldSchema
 from apiserver.api.meta import Obj
 from apiserver.api.patch.merge_schema import MergeSchema
 from apiserver.api.resources import Resource

@@ -3,7 +3,7 @@
     python bench/bare.py --pki DIR --answers DIR
 
 It listens by `apiserver.listening`, reads bodies by `apiserver.endpoints.bodies` and answers by
-`apiserver.endpoints.answers`, so whatever our server needs beyond it is Kubernetes' part.
+`apiserver.endpoints.http_response`, so whatever our server needs beyond it is Kubernetes' part.
 
 - GET answers prepared bytes: DIR/answers.json has for each path the offset and the length of its answer in DIR/bodies.
 - POST parses its body as JSON and answers it, dumped again.
@@ -26,8 +26,8 @@ from aiohttp.abc import AbstractStreamWriter
 
 from apiserver.__main__ import run, spare_collector
 from apiserver.config import Config
-from apiserver.endpoints.answers import Answer, Reply, Upgraded
 from apiserver.endpoints.bodies import read
+from apiserver.endpoints.http_response import Answer, Reply, Upgraded
 from apiserver.listening import listening
 
 AUDIT_ID = "00000000-0000-0000-0000-000000000000"

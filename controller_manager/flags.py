@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from apiserver.api.go_durations import duration_text, parse_duration
+from apiserver.api.golang.durations import duration_text, parse_duration
 from controller_manager.config import Config, ConfigError, Election, check
 from controller_manager.known_controllers import CONTROLLERS
 from controller_manager.kubelet.streams.settings import StreamSettings

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 from apiserver.api.field import FieldError
-from apiserver.api.go_strings import quoted
+from apiserver.api.golang.strings import quoted
 from apiserver.api.meta import Obj
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from apiserver.api.go_numbers import format_float
-from apiserver.api.go_strings import quoted
+from apiserver.api.golang.numbers import format_float
+from apiserver.api.golang.strings import quoted
 
 _REASONS = {  # field.ErrorType → (the words before the value, does the value stand behind them)
     "FieldValueRequired": ("Required value", False),

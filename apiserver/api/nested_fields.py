@@ -6,7 +6,7 @@ These are not JSONPath, though definitions call them so: every name between two 
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver.api.go_values import go_text, go_type
+from apiserver.api.golang.values import go_text, go_type
 from apiserver.api.meta import Obj
 
 _A_MAP = "map[string]interface{}"

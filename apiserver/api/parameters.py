@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from apiserver.api import errors
-from apiserver.api.go_numbers import parse_int
+from apiserver.api.golang.numbers import parse_int
 
 FALSE = ("0", "false")
 

@@ -3,7 +3,7 @@
 (openkruise/kruise apis/apps/v1beta1/uniteddeployment_types.go)
 """
 
-from apiserver.api.go_numbers import parse_int
+from apiserver.api.golang.numbers import parse_int
 from apiserver.api.meta import Obj
 
 GROUP, KIND = "apps.kruise.io", "UnitedDeployment"

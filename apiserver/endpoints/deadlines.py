@@ -5,7 +5,7 @@ from collections.abc import Awaitable
 from typing import TypeVar
 
 from apiserver.api import errors
-from apiserver.api.go_durations import go_duration
+from apiserver.api.golang.durations import go_duration
 from apiserver.api.parameters import Parameters
 
 MOST = 60.0

@@ -13,16 +13,16 @@ from apiserver.api.parameters import Parameters
 from apiserver.api.schema import DecodeError
 from apiserver.api.user import User
 from apiserver.endpoints import bodies, params
-from apiserver.endpoints.answers import Answer, Reply
-from apiserver.endpoints.forms import PLAIN, Renderer, Shape, shape_of
+from apiserver.endpoints.http_response import Answer, Reply
 from apiserver.endpoints.negotiation import EVENT_STREAMS, JSON, answer_form, body_media, routed_form
+from apiserver.endpoints.rendering import PLAIN, Renderer, Shape, shape_of
 from apiserver.endpoints.responses import is_pretty, line_end, response, shaped, success
 from apiserver.endpoints.routes import Route
 from apiserver.registry import deletion, operations
 from apiserver.registry.context import Registry, Written
 from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target
-from apiserver.registry.patching import APPLY_PATCH, CUSTOM_PATCHES, PATCHES, Patch
+from apiserver.registry.patch_body import APPLY_PATCH, CUSTOM_PATCHES, PATCHES, Patch
 from apiserver.registry.storage import Selected
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
 from apiserver.registry.subresources import CONNECTIONS, SUBRESOURCES, VIRTUAL, Call, Location, Part, Warned

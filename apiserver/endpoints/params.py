@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
 from apiserver.api.field import FieldError
-from apiserver.api.managed_fields import field_manager_errors, manager_name
+from apiserver.api.managedfields.managed_fields import field_manager_errors, manager_name
 from apiserver.api.meta import Obj
 from apiserver.api.parameters import Parameters
 from apiserver.api.resources import Resource

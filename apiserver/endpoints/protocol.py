@@ -13,7 +13,7 @@ from aiohttp.web_protocol import RequestHandler, RequestPayloadError
 from apiserver.api import errors
 from apiserver.api.builtin import KINDS
 from apiserver.api.errors import ApiError
-from apiserver.endpoints.answers import Reply
+from apiserver.endpoints.http_response import Reply
 from apiserver.endpoints.negotiation import JSON
 
 Handle = Callable[[web.BaseRequest], Awaitable[Reply]]

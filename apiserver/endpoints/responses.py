@@ -13,7 +13,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.parameters import Parameters
 from apiserver.api.protobuf import encode_status
-from apiserver.endpoints.answers import Answer
+from apiserver.endpoints.http_response import Answer
 from apiserver.endpoints.negotiation import JSON, PROTOBUF, YAML, error_media
 from apiserver.endpoints.params import parse_query
 

@@ -16,18 +16,18 @@ from apiserver.api.user import User
 from apiserver.auth.authentication import Authentication
 from apiserver.auth.authorization import Authorizer, Request, is_anonymous, is_public
 from apiserver.auth.impersonation import asks_to_impersonate, impersonated
-from apiserver.endpoints.answers import Answer, Reply
 from apiserver.endpoints.deadlines import requested_seconds, within
 from apiserver.endpoints.handlers import Action, Asked, Handlers, action_of, custom_action_of
+from apiserver.endpoints.http_response import Answer, Reply
 from apiserver.endpoints.negotiation import answer_form, routed_form
-from apiserver.endpoints.pages import BAD_REQUEST, Page, Pages
+from apiserver.endpoints.nonresource import BAD_REQUEST, Page, Pages
 from apiserver.endpoints.params import NO_QUERY, is_dry_run, parse_query
 from apiserver.endpoints.responses import compressed, is_pretty, response, shaped, status_response, warn_first
 from apiserver.endpoints.routes import Router, well_escaped
 from apiserver.endpoints.watch import Watches
 from apiserver.metrics import Labels, Metrics
 from apiserver.registry.clock import Ids
-from apiserver.registry.customs import Customs
+from apiserver.registry.custom_resources import Customs
 from apiserver.registry.options import Target
 from apiserver.registry.subresources import CONNECTIONS
 

@@ -9,11 +9,11 @@ from multidict import CIMultiDict
 
 from apiserver.api import errors
 from apiserver.endpoints import params
-from apiserver.endpoints.forms import Renderer, Shape
 from apiserver.endpoints.handlers import Asked
 from apiserver.endpoints.negotiation import JSON
+from apiserver.endpoints.rendering import Renderer, Shape
 from apiserver.endpoints.responses import warning
-from apiserver.endpoints.streams import Frames, Stream, WatchOptions, default_seconds
+from apiserver.endpoints.watch_stream import Frames, Stream, WatchOptions, default_seconds
 from apiserver.metrics import Metrics
 from apiserver.registry.context import Registry
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 import yaml
 
-from apiserver.api.go_numbers import as_go_writes, format_float
+from apiserver.api.golang.numbers import as_go_writes, format_float
 from apiserver.api.json_syntax import type_name
 from apiserver.api.schema import quoted
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import orjson
 
 from apiserver.api.errors import bad_request
-from apiserver.api.go_numbers import as_go_writes
+from apiserver.api.golang.numbers import as_go_writes
 from apiserver.api.meta import Obj, api_version
 from apiserver.api.resources import Resource
 from apiserver.registry.conversion import Conversion

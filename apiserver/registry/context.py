@@ -6,22 +6,22 @@ from typing import NamedTuple
 
 import orjson
 
-from apiserver.api.field_kinds import Struct
-from apiserver.api.field_schema import FieldSchema
+from apiserver.api.managedfields.builtin_schema import FieldSchema
+from apiserver.api.managedfields.value_types import Struct
 from apiserver.api.meta import Obj
 from apiserver.api.patch.merge_schema import MergeSchema
 from apiserver.api.resources import Resource, ResourceTable
 from apiserver.api.schema import Schema
-from apiserver.registry.admission.chain import Chain
-from apiserver.registry.allocation import ServiceAddresses
+from apiserver.registry.admission import Chain
 from apiserver.registry.clock import Clock, Ids, Timestamps
 from apiserver.registry.codec import Attached, Codec
 from apiserver.registry.conversion import Conversion, conversion_of
-from apiserver.registry.customs import Customs
+from apiserver.registry.custom_resources import Customs
 from apiserver.registry.fields import selectable_fields
-from apiserver.registry.moulds import Moulds, moulds_by_kind
 from apiserver.registry.security import Security
-from apiserver.registry.service_claims import ServiceClaims
+from apiserver.registry.serviceip.allocator import ServiceAddresses
+from apiserver.registry.serviceip.reservations import ServiceClaims
+from apiserver.registry.spec_cache import Moulds, moulds_by_kind
 from apiserver.registry.storage import ROOT, Storage
 from etcd.store import KeyValue
 

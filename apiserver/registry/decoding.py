@@ -12,7 +12,7 @@ from apiserver.api.schema import DecodeError, may_repeat_fields, strict_message
 from apiserver.registry.body_kinds import check_kind
 from apiserver.registry.context import Registry
 from apiserver.registry.defaults import BESIDE_SPEC, set_defaults
-from apiserver.registry.moulds import Mould
+from apiserver.registry.spec_cache import Mould
 
 YAML_ERRORS = "yaml: unmarshal errors:"
 """What go-yaml says before it tells of duplicate fields."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
-from apiserver.registry.admission.chain import Attributes
-from apiserver.registry.allocating import give_back
+from apiserver.apiextensions.crds.termination import marked
+from apiserver.registry.admission import Attributes
 from apiserver.registry.clock import rfc3339
 from apiserver.registry.context import Registry, attached
-from apiserver.registry.definitions.termination import marked
 from apiserver.registry.options import DeleteOptions, ListOptions, Target
+from apiserver.registry.serviceip.transaction import give_back
 from apiserver.registry.storage import translated
 from apiserver.registry.strategy import Strategy, strategy_of
 from etcd.store import KeyValue

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from apiserver.api.go_values import go_text
+from apiserver.api.golang.values import go_text
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 

@@ -7,7 +7,7 @@ is lost on the way, there as here; the schema of the version that is arrived at 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from apiserver.api import go_numbers
+from apiserver.api.golang import numbers
 from apiserver.api.meta import Obj
 
 Convert = Callable[[Obj], Obj]
@@ -84,7 +84,7 @@ def _annotated(annotations: Mapping[str, Any]) -> Obj:
     for name, key in _ANNOTATED.items():
         text = annotations.get(key) or ""
         try:
-            found[name] = go_numbers.parse_int(text)
+            found[name] = numbers.parse_int(text)
         except ValueError:
             if text and name == "imagePreDownloadParallelism":
                 found[name] = text

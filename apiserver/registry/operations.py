@@ -9,17 +9,17 @@ from apiserver.api import errors
 from apiserver.api.errors import ApiError
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.admission.chain import Attributes, Operation
-from apiserver.registry.allocating import allocated, give_back
+from apiserver.apiextensions.crds.termination import NO_CREATION
+from apiserver.registry.admission import Attributes, Operation
 from apiserver.registry.context import Change, Registry, Seen, Written, attached
+from apiserver.registry.decode_patched import decode_patched
 from apiserver.registry.decoding import Body, Decoded, decode
-from apiserver.registry.definitions.termination import NO_CREATION
+from apiserver.registry.managed_fields_update import own_fields, own_new_fields
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.owner_references import deduplicate_owners
-from apiserver.registry.ownership import own_fields, own_new_fields
-from apiserver.registry.patched import decode_patched
-from apiserver.registry.patching import Patch
+from apiserver.registry.patch_body import Patch
 from apiserver.registry.preconditions import check_name, check_place, check_uid, check_versions
+from apiserver.registry.serviceip.transaction import allocated, give_back
 from apiserver.registry.storage import key_of, translated
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
 from apiserver.registry.strategy import Strategy, strategy_of

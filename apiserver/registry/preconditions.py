@@ -2,7 +2,7 @@
 
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
-from apiserver.api.go_numbers import parse_uint
+from apiserver.api.golang.numbers import parse_uint
 from apiserver.api.meta import Obj
 from apiserver.registry.options import Target
 from apiserver.registry.storage import key_of

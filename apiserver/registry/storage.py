@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
-from apiserver.api.go_numbers import parse_uint
+from apiserver.api.golang.numbers import parse_uint
 from apiserver.api.resources import Resource
 from apiserver.registry.codec import Attached
 from apiserver.registry.continue_tokens import decode_token, encode_token

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import orjson
 
 from apiserver.api.errors import ApiError
-from apiserver.api.go_strings import quoted
+from apiserver.api.golang.strings import quoted
 from apiserver.api.meta import Obj, name_of, namespace_of
 from controller_manager.reconcile.contract import Create, Delete, DeleteAll, Get, Patch, Request, Update, split_key
 

@@ -1,7 +1,7 @@
 import pytest
 
 from apiserver.api.user import User
-from apiserver.registry.admission.chain import Attributes, forbidden
+from apiserver.registry.admission import Attributes, forbidden
 from apiserver.registry.options import Target
 
 

@@ -6,7 +6,7 @@ import pytest
 from patience import some_work
 
 from apiserver.api.errors import ApiError
-from apiserver.registry.allocation import ServiceAddresses
+from apiserver.registry.serviceip.allocator import ServiceAddresses
 
 Obj = dict[str, Any]
 

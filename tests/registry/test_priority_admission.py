@@ -1,10 +1,10 @@
 import orjson
 import pytest
 
+from apiserver.admission.priority import CLASSES, Priority
 from apiserver.api.errors import ApiError
 from apiserver.api.user import User
-from apiserver.registry.admission.chain import Attributes
-from apiserver.registry.admission.priority import CLASSES, Priority
+from apiserver.registry.admission import Attributes
 from apiserver.registry.options import Target
 from etcd.backends import open_store
 

@@ -3,10 +3,10 @@
 import orjson
 import pytest
 
+from apiserver.admission.default_storage_class import CLASSES, DefaultStorageClass
+from apiserver.admission.storage_protection import StorageObjectInUseProtection
 from apiserver.api.user import User
-from apiserver.registry.admission.chain import Attributes
-from apiserver.registry.admission.default_storage_class import CLASSES, DefaultStorageClass
-from apiserver.registry.admission.storage_protection import StorageObjectInUseProtection
+from apiserver.registry.admission import Attributes
 from apiserver.registry.options import Target
 from etcd.backends import open_store
 

@@ -4,8 +4,9 @@ import pytest
 
 from apiserver.api.builtin import builtin_rows
 from apiserver.api.schema import available_versions, load_definitions
+from apiserver.api.validation import metadata
 from apiserver.registry import defaults, fields, strategy, unsupported, validation
-from apiserver.registry.validation import metadata, subresources
+from apiserver.registry.validation import subresources
 
 ROWS = [row for version in available_versions() for row in builtin_rows(load_definitions(version))]
 KINDS = {(row.group, row.kind) for row in ROWS}

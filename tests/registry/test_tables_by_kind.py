@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from apiserver.api.schema import available_versions
+from apiserver.api.validation.metadata import NAME_RULES
 from apiserver.registry.bootstrap.cluster import GROUP_PRIORITIES
 from apiserver.registry.conversion import CONVERSIONS
 from apiserver.registry.defaults import BESIDE_SPEC, DEFAULTS, VERSION_DEFAULTS
@@ -14,7 +15,6 @@ from apiserver.registry.strategy import STRATEGIES, SUBRESOURCES
 from apiserver.registry.subresources import VIRTUAL
 from apiserver.registry.unsupported import NOTICES
 from apiserver.registry.validation import VALIDATORS, WARNINGS
-from apiserver.registry.validation.metadata import NAME_RULES
 from apiserver.registry.validation.subresources import PART_VALIDATORS
 from apiserver.release import load_release
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from apiserver import admission
 from apiserver.api.builtin import KINDS, plural_of
-from apiserver.registry import admission
 from apiserver.registry.kruise_conversion import GROUP
 from apiserver.registry.subresources import VIRTUAL
 from apiserver.registry.unsupported import NOTICES, bound

@@ -1,6 +1,6 @@
 import pytest
 
-from apiserver.registry.validation.embedded import validate_embedded
+from apiserver.api.validation.embedded import validate_embedded
 
 
 def told(resource, path="spec.template"):

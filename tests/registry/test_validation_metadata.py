@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.api.resources import Resource
-from apiserver.registry.validation import names, validate_create, validate_update
+from apiserver.api.validation import names
+from apiserver.registry.validation import validate_create, validate_update
 
 SUBDOMAIN = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "

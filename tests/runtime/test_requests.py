@@ -5,7 +5,7 @@ import json
 import orjson
 import pytest
 
-from apiserver.api.go_strings import quoted
+from apiserver.api.golang.strings import quoted
 from controller_manager.reconcile.contract import (
     JSON_PATCH,
     MERGE_PATCH,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.endpoints.streams import default_seconds
+from apiserver.endpoints.watch_stream import default_seconds
 
 WATCH = "/api/v1/namespaces/default/configmaps?watch=1"
 HOURS = 9000.0

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from apiserver.api.go_durations import go_duration
+from apiserver.api.golang.durations import go_duration
 from apiserver.api.parameters import Parameters
 from apiserver.endpoints.deadlines import MOST, requested_seconds
 

@@ -10,7 +10,7 @@ from gateway_steps import answer_within
 from patience import SECONDS
 
 from apiserver.config import Config, EtcdAccess
-from apiserver.registry import service_claims
+from apiserver.registry.serviceip import reservations
 from etcd.store import Away
 
 pytestmark = pytest.mark.usefixtures("patient_store")
@@ -36,7 +36,7 @@ def service(name, **spec):
 
 def claimed(api):
     """The addresses and ports that are claimed."""
-    claims = api.running.registry.storage.store.range(service_claims.CLAIMS).items
+    claims = api.running.registry.storage.store.range(reservations.CLAIMS).items
     return [kv.key.rpartition("/")[2] for kv in claims]
 
 
@@ -236,7 +236,7 @@ async def test_a_port_that_a_service_of_the_other_server_has_is_refused(two):
 async def test_what_was_claimed_for_a_service_that_was_never_written_is_free_again(
     opened, shared_etcd, monkeypatch, caplog
 ):
-    monkeypatch.setattr(service_claims, "LONGEST_WRITE", 0.2)
+    monkeypatch.setattr(reservations, "LONGEST_WRITE", 0.2)
     settings = config(shared_etcd.url)
     key = b64encode(f"{settings.etcd.prefix}/ranges/servicenodeports/30001".encode()).decode()
     shared_etcd.members[0].call("kv/put", key=key, value=b64encode(b'{"metadata":{"name":"30001"}}').decode())

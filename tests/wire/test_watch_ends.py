@@ -13,7 +13,7 @@ import pytest
 from patience import SECONDS
 
 from apiserver.config import Config
-from apiserver.endpoints.streams import Frames
+from apiserver.endpoints.watch_stream import Frames
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 WATCH = f"{CONFIG_MAPS}?watch=1"

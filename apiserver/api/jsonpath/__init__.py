@@ -5,7 +5,7 @@ once, which then find values. What is not there is no error but nothing (AllowMi
 templates have, {range} to {end}, are parsed but not run: nobody prints templates here.
 """
 
+from apiserver.api.jsonpath.evaluator import JSONPath, WalkError
 from apiserver.api.jsonpath.parsing import JSONPathError
-from apiserver.api.jsonpath.walking import JSONPath, WalkError
 
 __all__ = ["JSONPath", "JSONPathError", "WalkError"]

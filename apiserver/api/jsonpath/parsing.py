@@ -3,7 +3,7 @@
 import re
 from math import isinf
 
-from apiserver.api.go_values import MOST_INT
+from apiserver.api.golang.values import MOST_INT
 from apiserver.api.jsonpath.nodes import (
     Action,
     Field,

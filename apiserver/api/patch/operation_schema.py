@@ -3,8 +3,8 @@
 from typing import Any
 
 from apiserver.api.schema import may_repeat_fields
-from apiserver.api.schema.shapes import List, Scalar, Struct
 from apiserver.api.schema.strict import ANYTHING, explain
+from apiserver.api.schema.type_decoders import List, Scalar, Struct
 from apiserver.api.schema.values import read_anything, read_string
 
 _TEXTS = frozenset(("op", "path", "from"))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from apiserver.api.errors import ApiError, bad_request
-from apiserver.api.go_values import go_text
+from apiserver.api.golang.values import go_text
 from apiserver.api.meta import Obj
 from apiserver.api.patch.json_patch import rejected
 from apiserver.api.patch.merge_patch import TOO_DEEP

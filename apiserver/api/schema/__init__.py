@@ -5,7 +5,7 @@
 No defaults, no validation, no conversion: those are the registry's.
 """
 
-from apiserver.api.go_strings import quoted
+from apiserver.api.golang.strings import quoted
 from apiserver.api.schema.definitions import available_versions, load_definitions
 from apiserver.api.schema.schema import Decoded, Schema, may_repeat_fields, strict_message
 from apiserver.api.schema.strict import DecodeError, repeated_fields

@@ -9,8 +9,8 @@ import orjson
 
 from apiserver.api.meta import Obj
 from apiserver.api.schema.go_types import GROUP_VERSION_KIND, load_go_types, reference
-from apiserver.api.schema.shapes import Shape, Shapes
 from apiserver.api.schema.strict import DecodeError, explain, prune
+from apiserver.api.schema.type_decoders import Shape, Shapes
 from apiserver.api.schema.values import Convert, IllegibleError, MalformedError, UnfitError
 
 _OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"

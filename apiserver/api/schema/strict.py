@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from apiserver.api.go_strings import quoted
-from apiserver.api.schema.shapes import Choice, List, Map, Scalar, Shape, Struct
+from apiserver.api.golang.strings import quoted
+from apiserver.api.schema.type_decoders import Choice, List, Map, Scalar, Shape, Struct
 from apiserver.api.schema.values import IllegibleError, MalformedError, UnfitError, read_anything
 
 ANYTHING = Scalar("interface {}", read_anything, None)

@@ -9,7 +9,7 @@ import orjson
 from apiserver.api.builtin import KINDS
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource, ResourceTable
-from apiserver.api.structural.openapi import in_version_2, published_list
+from apiserver.apiextensions.structural.openapi import in_version_2, published_list
 from apiserver.endpoints.openapi.gnostic import encode_document
 from apiserver.endpoints.openapi.operations import (
     META,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from apiserver.api.go_values import go_json, go_text
+from apiserver.api.golang.values import go_json, go_text
 from apiserver.api.jsonpath import JSONPath, JSONPathError, WalkError
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.schema.times import canonical_time

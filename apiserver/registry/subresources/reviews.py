@@ -7,7 +7,7 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.user import User
 from apiserver.registry.decoding import decode
-from apiserver.registry.ownership import own_new_fields
+from apiserver.registry.managed_fields_update import own_new_fields
 from apiserver.registry.subresources.call import Call
 
 BOTH = "cannot be specified in combination with resourceAttributes"

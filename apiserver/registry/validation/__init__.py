@@ -9,6 +9,10 @@ from collections.abc import Callable, Mapping
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
+from apiserver.api.validation.contract import Validator
+from apiserver.api.validation.metadata import validate_metadata, validate_metadata_update
+from apiserver.apiextensions.validation import definition
+from apiserver.apiextensions.validation.warnings import definition_warnings
 from apiserver.registry.validation import (
     autoscaling,
     config,
@@ -28,11 +32,7 @@ from apiserver.registry.validation import (
     storage,
     workloads,
 )
-from apiserver.registry.validation.contract import Validator
-from apiserver.registry.validation.definitions import definition
-from apiserver.registry.validation.definitions.warnings import definition_warnings
 from apiserver.registry.validation.finalizer_warnings import finalizer_warnings
-from apiserver.registry.validation.metadata import validate_metadata, validate_metadata_update
 from apiserver.registry.validation.subresources import PART_VALIDATORS
 
 __all__ = [

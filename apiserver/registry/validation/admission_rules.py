@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from apiserver.api import field
 from apiserver.api.field import FieldError
-from apiserver.api.go_urls import UrlError, parse_url
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.contract import Errors, same_on_update
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.contract import Errors, same_on_update
+from apiserver.api.validation.webhooks import webhook_service, webhook_url
 
 _GROUP = "admissionregistration.k8s.io"
 _SCOPES = frozenset({"*", "Cluster", "Namespaced"})
@@ -23,7 +23,6 @@ _REVIEW_VERSIONS = ("v1", "v1beta1")
 _REASONS = frozenset({"Forbidden", "Invalid", "RequestEntityTooLarge"})
 _ACTIONS = frozenset({"Audit", "Deny", "Warn"})
 _MOST_CONDITIONS, _MOST_ANNOTATIONS = 64, 20
-_URL_FORM = "; desired format: https://host[/path]"
 _NO_ITEMS = "validations or auditAnnotations must contain at least one item"
 _BOTH_ACTIONS = (
     "must not contain both Deny and Warn (repeating the same validation failure information in the API response and "
@@ -133,47 +132,6 @@ def _client(client: Obj) -> Errors:
     if service is not None and url is None:
         return checks.within("service", webhook_service(service))
     return (field.required("", "exactly one of url or service is required"),)
-
-
-def webhook_url(url: str) -> Iterator[FieldError]:
-    """The URL that a webhook is called at (pkg/util/webhook.ValidateWebhookURL)."""
-    try:
-        parsed = parse_url(url)
-    except UrlError as error:
-        yield field.required("url", f"url must be a valid URL: {error}{_URL_FORM}")
-        return
-    if parsed.scheme != "https":
-        yield field.invalid("url", parsed.scheme, f"'https' is the only allowed URL scheme{_URL_FORM}")
-    if not parsed.host:
-        yield field.invalid("url", "", f"host must be specified{_URL_FORM}")
-    if parsed.user is not None:
-        yield field.invalid("url", parsed.user, "user information is not permitted in the URL")
-    if parsed.fragment:
-        yield field.invalid("url", parsed.fragment, "fragments are not permitted in the URL")
-    if parsed.query:
-        yield field.invalid("url", parsed.query, "query parameters are not permitted in the URL")
-
-
-def webhook_service(service: Obj) -> Iterator[FieldError]:
-    """The Service that a webhook is called at (pkg/util/webhook.ValidateWebhookService)."""
-    port, path = service.get("port", 443), service.get("path")
-    yield from checks.needed("name", service.get("name"))
-    yield from checks.needed("namespace", service.get("namespace"))
-    if wrong := names.port_number(port):
-        yield field.invalid("port", port, f"port is not valid: {', '.join(wrong)}")
-    if path in {None, "", "/"}:
-        return
-    if path == "//":
-        yield field.invalid("path", path, "segment[0] may not be empty")
-        return
-    if not path.startswith("/"):
-        yield field.invalid("path", path, "must start with a '/'")
-    for index, step in enumerate(path[1:].removesuffix("/").split("/")):
-        if not step:
-            yield field.invalid("path", path, f"segment[{index}] may not be empty")
-            continue
-        for message in names.dns1123_subdomain(step):
-            yield field.invalid("path", path, f"segment[{index}]: {message}")
 
 
 def _conditions(conditions: list[Obj] | tuple[()]) -> Iterator[FieldError]:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from apiserver.api import field
 from apiserver.api.field import FieldError
-from apiserver.api.go_numbers import parse_int
+from apiserver.api.golang.numbers import parse_int
 from apiserver.api.meta import Obj
+from apiserver.api.validation.combinators import Found, at, nonnegative, one_of, same, struct
 from apiserver.registry.defaults.kruise_sets import IN_PLACE, RECREATE, ROLLING_UPDATE
 from apiserver.registry.validation.kruise_updates import beyond_images, priority
-from apiserver.registry.validation.parts import Found, at, nonnegative, one_of, same, struct
 from apiserver.registry.validation.pods import template_metadata
 from apiserver.registry.validation.templates import count_or_percent, endless, mismatch, needed_selector, selects
 

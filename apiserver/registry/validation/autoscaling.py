@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from apiserver.api import field, quantity
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.contract import Errors, Validator
-from apiserver.registry.validation.resource_lists import container_resource_name
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.contract import Errors, Validator
+from apiserver.api.validation.resource_lists import container_resource_name
 
 _LONGEST_PERIOD, _LONGEST_WINDOW = 1800, 3600
 _POLICY_TYPES = frozenset({"Percent", "Pods"})

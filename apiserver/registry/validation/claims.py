@@ -6,9 +6,9 @@ from apiserver.api import field, quantity
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.storage_classes import CLASS_ANNOTATION
-from apiserver.registry.validation import checks, names, parts
-from apiserver.registry.validation.contract import Validator
-from apiserver.registry.validation.resource_lists import is_native
+from apiserver.api.validation import checks, combinators, names
+from apiserver.api.validation.contract import Validator
+from apiserver.api.validation.resource_lists import is_native
 
 ACCESS_MODES = frozenset({"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"})
 VOLUME_MODES = frozenset({"Block", "Filesystem"})
@@ -101,7 +101,7 @@ def _update(new: Obj, old: Obj) -> Iterator[FieldError]:
         yield field.invalid(f"metadata.annotations.{CLASS_ANNOTATION}", shown, checks.IMMUTABLE)
     bound = (new.get("status") or {}).get("phase") == "Bound"
     kept = _unchanging(spec, before, annotated.get(CLASS_ANNOTATION), bound=bound)
-    if not parts.same(kept, before):
+    if not combinators.same(kept, before):
         yield field.forbidden("spec", _CHANGED + _difference(kept, before))
     yield from _shrinking(_requested(spec), _requested(before), old.get("status") or {})
     yield from checks.immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"))
@@ -137,7 +137,7 @@ def _difference(new: Obj, old: Obj) -> str:
     """The fields that differ, in the manner of the difference that upstream prints here."""
     lines = ["  core.PersistentVolumeClaimSpec{"]
     for name in dict.fromkeys((*old, *new)):
-        if not parts.same(new.get(name), old.get(name)):
+        if not combinators.same(new.get(name), old.get(name)):
             shown = name[:1].upper() + name[1:]
             lines += [f"- \t{shown}: {field.show(old.get(name))},", f"+ \t{shown}: {field.show(new.get(name))},"]
     return "\n".join([*lines, "  }", ""])

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
+from apiserver.api.validation.combinators import Found, at, nonnegative, same
 from apiserver.registry.defaults.kruise_sets import IN_PLACE, RECREATE, ROLLING_UPDATE
 from apiserver.registry.validation.kruise_updates import beyond_images, in_place, priority, scatter, share
-from apiserver.registry.validation.parts import Found, at, nonnegative, same
 from apiserver.registry.validation.pods import pod_template
 from apiserver.registry.validation.templates import endless, mismatch, needed_selector, selects
 

@@ -8,8 +8,8 @@ import orjson
 from apiserver.api import field, json_syntax
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.contract import Errors, Validator
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.contract import Errors, Validator
 
 _MOST_BYTES = 1024 * 1024
 _LOCKED = "field is immutable when `immutable` is set"

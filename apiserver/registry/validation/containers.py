@@ -6,12 +6,12 @@ from typing import NamedTuple
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, names
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import Found, at, one_of
+from apiserver.api.validation.resource_lists import container_resources
 from apiserver.registry.validation.env import env, env_from
 from apiserver.registry.validation.mounts import Volumes, devices, mounts
-from apiserver.registry.validation.parts import Found, at, one_of
 from apiserver.registry.validation.probes import lifecycle, probes
-from apiserver.registry.validation.resource_lists import container_resources
 from apiserver.registry.validation.security import container_security
 
 _PROTOCOLS = frozenset({"TCP", "UDP", "SCTP"})

@@ -3,8 +3,8 @@
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation.contract import Validator
-from apiserver.registry.validation.parts import Found, at, immutable, label_selector, nonnegative, struct
+from apiserver.api.validation.combinators import Found, at, immutable, label_selector, nonnegative, struct
+from apiserver.api.validation.contract import Validator
 from apiserver.registry.validation.pods import pod_template
 from apiserver.registry.validation.statuses import status_update
 from apiserver.registry.validation.templates import (

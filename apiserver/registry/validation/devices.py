@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.contract import Errors, Validator, same_on_update
-from apiserver.registry.validation.parts import same
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import same
+from apiserver.api.validation.contract import Errors, Validator, same_on_update
 
 _GROUP = "resource.k8s.io"
 _OLD_FORM = f"{_GROUP}/v1beta1"  # has the fields of an exact request in the request itself

@@ -7,8 +7,8 @@ from ipaddress import ip_address
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.contract import Errors, Validator
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.contract import Errors, Validator
 
 PROTOCOLS = frozenset({"SCTP", "TCP", "UDP"})
 _ADDRESS_TYPES = frozenset({"FQDN", "IPv4", "IPv6"})

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.parts import Check, Found, at, needed_name, required, struct, text
-from apiserver.registry.validation.resource_lists import amount
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import Check, Found, at, needed_name, required, struct, text
+from apiserver.api.validation.resource_lists import amount
 
 _NO_SOURCE = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
 _WITH_VALUE = "may not be specified when `value` is not empty"

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, namespace_of
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.contract import Validator, same_on_update
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.contract import Validator, same_on_update
 
 _LIMITS = {"reportingInstance": 128, "action": 128, "reason": 128, "message": 1024}
 _OTHER_NAMES = {  # the core group's field → how events.k8s.io calls it

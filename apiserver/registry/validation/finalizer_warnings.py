@@ -6,9 +6,9 @@ built-in kinds are refused where those of custom ones are warned of.
 
 from collections.abc import Iterator
 
-from apiserver.api.go_strings import quoted
+from apiserver.api.golang.strings import quoted
 from apiserver.api.meta import Obj, metadata
-from apiserver.registry.validation.names import qualified_name
+from apiserver.api.validation.names import qualified_name
 
 SINCE, PATHS_SINCE = 29, 32
 """The releases that began to warn, and to tell of the path that a domain lacks."""

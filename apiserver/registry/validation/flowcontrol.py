@@ -6,8 +6,8 @@ from math import ceil, log2
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, name_of
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.contract import Errors, same_on_update
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.contract import Errors, same_on_update
 
 _GROUP = "flowcontrol.apiserver.k8s.io"
 _MOST_PRECEDENCE, _MOST_QUEUES, _HASH_BITS = 10_000, 10_000_000, 60

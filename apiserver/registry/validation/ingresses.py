@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.contract import Errors, Validator
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.contract import Errors, Validator
 
 _PATH_TYPES = frozenset({"Exact", "ImplementationSpecific", "Prefix"})
 _CLASS_ANNOTATION = "kubernetes.io/ingress.class"

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import names
+from apiserver.api.validation import names
+from apiserver.api.validation.combinators import Found, at, nonnegative
 from apiserver.registry.validation.job_indexes import count_indexes, indexes_error
-from apiserver.registry.validation.parts import Found, at, nonnegative
 
 _RULES = 20
 _EXIT_CODES = 255

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
+from apiserver.api.validation.combinators import Found, at, nonnegative
 from apiserver.registry.validation.job_indexes import indexes_error
-from apiserver.registry.validation.parts import Found, at, nonnegative
 
 _COUNTS = ("active", "succeeded", "failed", "ready", "terminating")
 _TERMINAL = ("Failed", "Complete", "FailureTarget")

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, labels_of, metadata
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.contract import Validator
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import Found, at, immutable, label_selector, nonnegative, struct
+from apiserver.api.validation.contract import Validator
 from apiserver.registry.validation.job_policies import pod_failure_policy, success_policy
 from apiserver.registry.validation.job_status import job_status_update
-from apiserver.registry.validation.parts import Found, at, immutable, label_selector, nonnegative, struct
 from apiserver.registry.validation.pods import pod_template
 from apiserver.registry.validation.schedules import is_time_zone, schedule_error
 from apiserver.registry.validation.templates import mismatch, selects

@@ -11,7 +11,7 @@ from typing import Any
 from apiserver.api import field, selectors
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation.parts import Found, nonnegative, struct
+from apiserver.api.validation.combinators import Found, nonnegative, struct
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _IMAGE = re.compile(r"/containers/([0-9]+)/image")

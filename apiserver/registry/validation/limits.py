@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from apiserver.api import field, quantity
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, names, quotas
-from apiserver.registry.validation.contract import Validator, same_on_update
-from apiserver.registry.validation.parts import Check
-from apiserver.registry.validation.resource_lists import container_resource_name, is_native, resource_name
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import Check
+from apiserver.api.validation.contract import Validator, same_on_update
+from apiserver.api.validation.resource_lists import container_resource_name, is_native, resource_name
+from apiserver.registry.validation import quotas
 
 _BOUNDS, _DEFAULTS = ("max", "min", "maxLimitRequestRatio"), ("default", "defaultRequest")
 _LIMIT_TYPES = frozenset({"Container", "PersistentVolumeClaim", "Pod"})

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation.parts import Found, at, one_of
-from apiserver.registry.validation.paths import descending
+from apiserver.api.validation.combinators import Found, at, one_of
+from apiserver.api.validation.paths import descending
 
 _IN_DEVICES = "must not already exist in volumeDevices"
 _PATH_IN_DEVICES = "must not already exist as a path in volumeDevices"

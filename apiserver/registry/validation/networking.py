@@ -6,8 +6,9 @@ from ipaddress import ip_network
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, ingresses, names
-from apiserver.registry.validation.contract import Errors, Validator
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.contract import Errors, Validator
+from apiserver.registry.validation import ingresses
 
 _GROUP = "networking.k8s.io"
 _PROTOCOLS = ("TCP", "UDP", "SCTP")

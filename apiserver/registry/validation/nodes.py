@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, names, parts
-from apiserver.registry.validation.contract import Errors, Validator, same_on_update
-from apiserver.registry.validation.resource_lists import container_resource_name, resource_amount
+from apiserver.api.validation import checks, combinators, names
+from apiserver.api.validation.contract import Errors, Validator, same_on_update
+from apiserver.api.validation.resource_lists import container_resource_name, resource_amount
 from apiserver.registry.validation.scheduling import tolerations
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -92,7 +92,7 @@ def _runtime_class(runtime_class: Obj) -> Iterator[FieldError]:
         yield from checks.within(f"overhead.limits[{name}]", found)
     scheduling = runtime_class.get("scheduling") or {}
     yield from checks.labels("scheduling.nodeSelector", scheduling.get("nodeSelector"))
-    yield from parts.at("scheduling.tolerations", tolerations(scheduling.get("tolerations") or ()))
+    yield from combinators.at("scheduling.tolerations", tolerations(scheduling.get("tolerations") or ()))
 
 
 def _runtime_class_update(new: Obj, old: Obj) -> Errors:

@@ -6,12 +6,12 @@ from posixpath import normpath
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, names, parts
+from apiserver.api.validation import checks, combinators, names
+from apiserver.api.validation.combinators import Check, Found, needed_name, required, struct
+from apiserver.api.validation.contract import Validator
+from apiserver.api.validation.paths import no_backsteps
+from apiserver.api.validation.resource_lists import amount
 from apiserver.registry.validation.claims import NOT_POSITIVE, VOLUME_MODES, access_modes, whole_amount
-from apiserver.registry.validation.contract import Validator
-from apiserver.registry.validation.parts import Check, Found, needed_name, required, struct
-from apiserver.registry.validation.paths import no_backsteps
-from apiserver.registry.validation.resource_lists import amount
 from apiserver.registry.validation.scheduling import node_selector
 from apiserver.registry.validation.volumes import csi_driver_name
 
@@ -34,7 +34,7 @@ _secret = struct(needed_name("name", names.dns1123_subdomain), needed_name("name
 def _host_path(source: Obj) -> Found:
     if not source.get("path"):
         return (field.required("path"),)
-    return (*parts.at("path", no_backsteps(source["path"])), *_host_path_type(source))
+    return (*combinators.at("path", no_backsteps(source["path"])), *_host_path_type(source))
 
 
 def _host_path_type(source: Obj) -> Found:
@@ -47,7 +47,7 @@ def _absolute(path: str) -> Found:
 
 def _local(source: Obj) -> Found:
     path = source.get("path")
-    return parts.at("path", no_backsteps(path)) if path else (field.required("path"),)
+    return combinators.at("path", no_backsteps(path)) if path else (field.required("path"),)
 
 
 _SOURCES: Mapping[str, Check] = {
@@ -75,7 +75,7 @@ _SOURCES: Mapping[str, Check] = {
     "local": _local,
     "storageos": struct(needed_name("volumeName", names.dns1123_label)),
     "csi": struct(
-        ("", lambda source: parts.at("driver", csi_driver_name(source.get("driver") or ""))),
+        ("", lambda source: combinators.at("driver", csi_driver_name(source.get("driver") or ""))),
         required("volumeHandle"),
         ("controllerPublishSecretRef", _secret),
         ("controllerExpandSecretRef", _secret),
@@ -126,7 +126,7 @@ def _affinity(affinity: Obj) -> Found:
     selector = affinity.get("required")
     if selector is None:
         return (field.required("required", "must specify required node constraints"),)
-    return parts.at("required", node_selector(selector))
+    return combinators.at("required", node_selector(selector))
 
 
 def _sources(spec: Obj) -> Iterator[FieldError]:
@@ -139,7 +139,7 @@ def _sources(spec: Obj) -> Iterator[FieldError]:
             yield field.forbidden(_TOLD_TWICE.get(name, name), _ONE_TYPE)
             continue
         found = True
-        yield from parts.at(_TOLD_PATHS.get(name, name), check(source))
+        yield from combinators.at(_TOLD_PATHS.get(name, name), check(source))
         if name == "local" and spec.get("nodeAffinity") is None:
             yield field.required("nodeAffinity", "Local volume requires node affinity")
     if not found:
@@ -161,13 +161,17 @@ def _attributes(spec: Obj) -> Iterator[FieldError]:
 def _update(new: Obj, old: Obj) -> Iterator[FieldError]:
     yield from _create(new)
     spec, before = new.get("spec") or {}, old.get("spec") or {}
-    if not parts.same(_source_of(spec, before), _source_of(before, before)):
+    if not combinators.same(_source_of(spec, before), _source_of(before, before)):
         yield field.forbidden(
             "spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation\n"
         )
     yield from checks.immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"))
     affinity, was = spec.get("nodeAffinity"), before.get("nodeAffinity")
-    if was is not None and not parts.same(affinity, was) and not parts.same(affinity, _renamed(was, affinity)):
+    if (
+        was is not None
+        and not combinators.same(affinity, was)
+        and not combinators.same(affinity, _renamed(was, affinity))
+    ):
         words = f"{checks.IMMUTABLE}, except for updating from beta label to GA"
         yield field.invalid("nodeAffinity", affinity, words)
     if before.get("volumeAttributesClassName") is not None and spec.get("volumeAttributesClassName") is None:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks
-from apiserver.registry.validation.paths import descending
+from apiserver.api.validation import checks
+from apiserver.api.validation.paths import descending
 
 MIRROR = "kubernetes.io/config.mirror"
 """Marks a pod that a kubelet runs from a file."""

@@ -3,8 +3,8 @@
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.parts import Found
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import Found
 
 _NAMESERVERS = 3
 _SEARCHES = 32

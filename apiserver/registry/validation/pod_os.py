@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation.parts import Found
+from apiserver.api.validation.combinators import Found
 
 _FOR_WINDOWS = "cannot be set for a windows pod"
 _FOR_LINUX = "windows options cannot be set for a linux pod"

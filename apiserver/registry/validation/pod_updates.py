@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, metadata
-from apiserver.registry.validation import checks, names
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import Found, at, immutable, same
+from apiserver.api.validation.contract import Validator
 from apiserver.registry.validation.containers import image_spaces
-from apiserver.registry.validation.contract import Validator
-from apiserver.registry.validation.parts import Found, at, immutable, same
 from apiserver.registry.validation.pod_annotations import MIRROR, annotation_changes
 from apiserver.registry.validation.pods import new_pod, pod, pod_template
 from apiserver.registry.validation.scheduling import tolerations

@@ -3,16 +3,8 @@
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, metadata
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.containers import (
-    Around,
-    containers,
-    ephemeral_containers,
-    image_spaces,
-    init_containers,
-)
-from apiserver.registry.validation.metadata import validate_annotations
-from apiserver.registry.validation.parts import (
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import (
     Found,
     at,
     labels,
@@ -23,10 +15,18 @@ from apiserver.registry.validation.parts import (
     remembered,
     struct,
 )
+from apiserver.api.validation.metadata import validate_annotations
+from apiserver.api.validation.resource_lists import container_resources, pod_resources
+from apiserver.registry.validation.containers import (
+    Around,
+    containers,
+    ephemeral_containers,
+    image_spaces,
+    init_containers,
+)
 from apiserver.registry.validation.pod_annotations import pod_annotations
 from apiserver.registry.validation.pod_network import dns, host_aliases, host_network
 from apiserver.registry.validation.pod_os import operating_system
-from apiserver.registry.validation.resource_lists import container_resources, pod_resources
 from apiserver.registry.validation.scheduling import (
     affinity,
     readiness_gates,

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.contract import Errors, Validator
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.contract import Errors, Validator
 
 _EVICTION_POLICIES = frozenset({"AlwaysAllow", "IfHealthyBudget"})
 _COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")

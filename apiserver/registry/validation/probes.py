@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.parts import Check, Found, at, nonnegative, remembered, required, struct
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import Check, Found, at, nonnegative, remembered, required, struct
 
 _SCHEMES = ("HTTP", "HTTPS")
 _TIMES = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")

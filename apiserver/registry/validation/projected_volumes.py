@@ -3,9 +3,9 @@
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
+from apiserver.api.validation.combinators import Found, at, items, label_selector, required, struct
+from apiserver.api.validation.paths import local
 from apiserver.registry.validation.env import object_field, resource_field
-from apiserver.registry.validation.parts import Found, at, items, label_selector, required, struct
-from apiserver.registry.validation.paths import local
 
 _MODE_WORDS = "must be a number between 0 and 0777 (octal), both inclusive"
 _DOUBLED = "conflicting duplicate paths"

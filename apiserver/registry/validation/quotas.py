@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks
-from apiserver.registry.validation.contract import Validator
-from apiserver.registry.validation.resource_lists import resource_amount, resource_name
+from apiserver.api.validation import checks
+from apiserver.api.validation.contract import Validator
+from apiserver.api.validation.resource_lists import resource_amount, resource_name
 
 _PODS = frozenset({"pods"})
 _PODS_AND_COMPUTE = _PODS | {"cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"}

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, name_of
-from apiserver.registry.validation import admission_rules, certificates, checks, flowcontrol, names
-from apiserver.registry.validation.contract import same_on_update
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.contract import same_on_update
+from apiserver.registry.validation import admission_rules, certificates, flowcontrol
 
 _MOST_GROUP_PRIORITY, _MOST_VERSION_PRIORITY = 20_000, 1000
 

@@ -5,9 +5,9 @@ import re
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.parts import Check, Found, items, one_of, struct
-from apiserver.registry.validation.paths import descending
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import Check, Found, items, one_of, struct
+from apiserver.api.validation.paths import descending
 
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _SYSCTL = "([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks
+from apiserver.api.validation import checks
 
 FAMILIES = frozenset({"IPv4", "IPv6"})
 _FAMILY_POLICIES = frozenset({"PreferDualStack", "RequireDualStack", "SingleStack"})

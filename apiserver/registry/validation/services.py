@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, endpoints, names
-from apiserver.registry.validation.contract import Validator
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.contract import Validator
+from apiserver.registry.validation import endpoints
 from apiserver.registry.validation.service_addresses import (
     headless,
     validate_addresses,

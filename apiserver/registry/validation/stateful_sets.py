@@ -3,9 +3,9 @@
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks
-from apiserver.registry.validation.contract import Validator
-from apiserver.registry.validation.parts import Found, at, nonnegative, one_of, same, struct
+from apiserver.api.validation import checks
+from apiserver.api.validation.combinators import Found, at, nonnegative, one_of, same, struct
+from apiserver.api.validation.contract import Validator
 from apiserver.registry.validation.pods import template_metadata
 from apiserver.registry.validation.statuses import status_update
 from apiserver.registry.validation.templates import (

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation.parts import at, nonnegative
+from apiserver.api.validation.combinators import at, nonnegative
 
 _OVER_REPLICAS = "cannot be greater than status.replicas"
 

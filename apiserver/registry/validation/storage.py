@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, claims, names, parts, persistent_volumes
-from apiserver.registry.validation.contract import Errors, Validator
-from apiserver.registry.validation.resource_lists import amount
+from apiserver.api.validation import checks, combinators, names
+from apiserver.api.validation.contract import Errors, Validator
+from apiserver.api.validation.resource_lists import amount
+from apiserver.registry.validation import claims, persistent_volumes
 from apiserver.registry.validation.volumes import csi_driver_name
 
 _GROUP = "storage.k8s.io"
@@ -75,7 +76,7 @@ def _attributes_class(attributes_class: Obj) -> Iterator[FieldError]:
 
 
 def _driver(driver: Obj) -> Iterator[FieldError]:
-    yield from parts.at("name", csi_driver_name(driver["metadata"].get("name") or ""))
+    yield from combinators.at("name", csi_driver_name(driver["metadata"].get("name") or ""))
     yield from checks.within("spec", _driver_spec(driver.get("spec") or {}))
 
 
@@ -125,7 +126,7 @@ def _node(node: Obj) -> Iterator[FieldError]:
 
 
 def _node_driver(driver: Obj) -> Iterator[FieldError]:
-    yield from parts.at("name", csi_driver_name(driver.get("name") or ""))
+    yield from combinators.at("name", csi_driver_name(driver.get("name") or ""))
     node_id, keys = driver.get("nodeID") or "", driver.get("topologyKeys") or []
     yield from checks.needed("nodeID", node_id)
     if len(node_id) > _LONGEST_NODE_ID:
@@ -144,13 +145,13 @@ def _node_update(new: Obj, old: Obj) -> Iterator[FieldError]:
     drivers = {driver.get("name"): driver for driver in (new.get("spec") or {}).get("drivers") or ()}
     for driver in (old.get("spec") or {}).get("drivers") or ():
         current = drivers.get(driver.get("name"))
-        if current and not parts.same(current | {"allocatable": None}, driver | {"allocatable": None}):
+        if current and not combinators.same(current | {"allocatable": None}, driver | {"allocatable": None}):
             yield field.invalid("CSINodeDriver", current, checks.IMMUTABLE)
 
 
 def _attachment(attachment: Obj) -> Iterator[FieldError]:
     spec = attachment.get("spec") or {}
-    yield from parts.at("spec.attacher", csi_driver_name(spec.get("attacher") or ""))
+    yield from combinators.at("spec.attacher", csi_driver_name(spec.get("attacher") or ""))
     source = spec.get("source") or {}
     inline, name = source.get("inlineVolumeSpec"), source.get("persistentVolumeName")
     words = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
@@ -166,7 +167,7 @@ def _attachment(attachment: Obj) -> Iterator[FieldError]:
 
 def _attachment_update(new: Obj, old: Obj) -> Iterator[FieldError]:
     yield from _attachment(new)
-    if not parts.same(new.get("spec"), old.get("spec")):
+    if not combinators.same(new.get("spec"), old.get("spec")):
         yield field.invalid("spec", new.get("spec"), checks.IMMUTABLE)
 
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.contract import Errors
 from apiserver.registry.strategy.qos import qos_class
-from apiserver.registry.validation import checks, names
 from apiserver.registry.validation.certificates import validate_approval
-from apiserver.registry.validation.contract import Errors
 from apiserver.registry.validation.pod_updates import ephemeral_containers_update
 from apiserver.registry.validation.pods import pod
 

@@ -5,8 +5,8 @@ from typing import Any
 from apiserver.api import field, selectors
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, labels_of
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.parts import Found, at, label_selector, nonnegative, struct
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import Found, at, label_selector, nonnegative, struct
 from apiserver.registry.validation.pods import pod_template
 
 _MISMATCH = "`selector` does not match template `labels`"

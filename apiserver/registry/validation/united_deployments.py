@@ -17,8 +17,9 @@ from apiserver.api.united_deployments import (
     subsets_of,
     template_field,
 )
-from apiserver.registry.validation import checks, names, stateful_sets
-from apiserver.registry.validation.parts import Found, at, nonnegative, same
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import Found, at, nonnegative, same
+from apiserver.registry.validation import stateful_sets
 from apiserver.registry.validation.pods import pod_template, template_metadata
 from apiserver.registry.validation.scheduling import lenient_node_term, tolerations
 from apiserver.registry.validation.templates import endless, mismatch, needed_selector, selects

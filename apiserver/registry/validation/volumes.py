@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.registry.validation import checks, names
-from apiserver.registry.validation.claims import claim_spec
-from apiserver.registry.validation.parts import (
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import (
     Check,
     Found,
     at,
@@ -20,9 +19,10 @@ from apiserver.registry.validation.parts import (
     required,
     struct,
 )
-from apiserver.registry.validation.paths import descending, no_backsteps
+from apiserver.api.validation.paths import descending, no_backsteps
+from apiserver.api.validation.resource_lists import amount
+from apiserver.registry.validation.claims import claim_spec
 from apiserver.registry.validation.projected_volumes import downward, keys, mode, projected
-from apiserver.registry.validation.resource_lists import amount
 
 _ONE_TYPE = "may not specify more than 1 volume type"
 _PORTAL_WORDS = (

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, labels_of
-from apiserver.registry.validation.contract import Validator
-from apiserver.registry.validation.parts import Found, at, immutable, nonnegative, struct
+from apiserver.api.validation.combinators import Found, at, immutable, nonnegative, struct
+from apiserver.api.validation.contract import Validator
 from apiserver.registry.validation.pods import pod_template
 from apiserver.registry.validation.statuses import status_update
 from apiserver.registry.validation.templates import (

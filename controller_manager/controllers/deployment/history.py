@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from apiserver.api.go_numbers import parse_int
+from apiserver.api.golang.numbers import parse_int
 from apiserver.api.meta import Obj, annotations_of
 from controller_manager.controllers.deployment.replica_sets import ReplicaSets, age, count
 from controller_manager.controllers.deployment.rolling import most

@@ -6,7 +6,7 @@ A stage gives the status that follows, or the status itself where its time has n
 from collections.abc import Callable, Mapping
 from math import inf
 
-from apiserver.api.go_durations import duration_text
+from apiserver.api.golang.durations import duration_text
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.pods import events, probes
 from controller_manager.kubelet.pods.pod_sync import DEBUG, INIT, SIDECAR, Container, Look

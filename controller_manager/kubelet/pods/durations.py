@@ -3,7 +3,7 @@
 import re
 from math import inf
 
-from apiserver.api.go_durations import parse_duration
+from apiserver.api.golang.durations import parse_duration
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 ENDLESS = frozenset(("never", "forever", "infinity", "inf"))

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from apiserver.app import serving
 from apiserver.config import Config
-from apiserver.endpoints.kubelets import KubeletAccess
+from apiserver.endpoints.kubelet_proxy import KubeletAccess
 
 POD = {"metadata": {"name": "p"}, "spec": {"nodeName": "node", "containers": [{"name": "c", "image": "i"}]}}
 LOG = "/api/v1/namespaces/n/pods/p/log"

@@ -5,10 +5,10 @@ import pytest
 from kruise_admission import refusal, row
 from set_specs import ALL
 
+from apiserver.admission.kruise_sets import KruiseSets
 from apiserver.api.schema import Schema, available_versions, load_definitions
 from apiserver.api.user import User
-from apiserver.registry.admission.chain import Attributes
-from apiserver.registry.admission.kruise_sets import KruiseSets
+from apiserver.registry.admission import Attributes
 from apiserver.registry.options import Target
 from etcd.store import KeyValue
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from patience import SECONDS
 
-from apiserver.registry.definitions import emptier
+from apiserver.controllers import crd_finalizer
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PLACE = f"{CRDS}/widgets.example.com"
@@ -360,7 +360,7 @@ def _that_serve(states: tuple[Definition, Definition], version: str) -> list[Def
 
 
 def test_edits_of_a_definition_beside_writers_and_readers_behave_as_the_model(opened, caplog, monkeypatch):
-    monkeypatch.setattr(emptier, "FIRST_LOOK", 0.002)
+    monkeypatch.setattr(crd_finalizer, "FIRST_LOOK", 0.002)
     run_state_machine_as_test(
         lambda: Edits(opened, caplog),
         settings=settings(

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from patience import SECONDS
 
-from apiserver.registry.definitions import termination
-from apiserver.registry.definitions.structure import verdict_on
+from apiserver.apiextensions.crds import termination
+from apiserver.apiextensions.crds.structural_schemas import verdict_on
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 HERE = "/apis/example.com/v1/namespaces/default/widgets"
@@ -109,7 +109,7 @@ async def test_the_schemas_of_a_definition_are_walked_once_however_many_there_ar
         walked.append(given["metadata"]["name"])
         return verdict_on(given)
 
-    monkeypatch.setattr("apiserver.registry.definitions.registrar.verdict_on", counted)
+    monkeypatch.setattr("apiserver.controllers.crd.verdict_on", counted)
     names = [f"w{number}s.example.com" for number in range(30)]
     for number in range(30):
         made = definition(plural=f"w{number}s", kind=f"W{number}", names={"shortNames": [], "categories": []})

@@ -7,7 +7,7 @@ from patience import SECONDS
 
 from apiserver.api.errors import internal
 from apiserver.config import Config
-from apiserver.registry.definitions import emptier, registrar, retries
+from apiserver.controllers import crd, crd_finalizer, retries
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 NAME = "widgets.example.com"
@@ -40,7 +40,7 @@ def broken(monkeypatch, caplog):
     """
 
     def break_it(name, failure):
-        work, trouble = getattr(registrar, name), ["begins"]
+        work, trouble = getattr(crd, name), ["begins"]
 
         def failing(*given, **more):
             if trouble and any(NAME in str(each) for each in given):
@@ -48,7 +48,7 @@ def broken(monkeypatch, caplog):
                 raise failure
             return work(*given, **more)
 
-        monkeypatch.setattr(registrar, name, failing)
+        monkeypatch.setattr(crd, name, failing)
         return trouble
 
     yield break_it
@@ -129,15 +129,15 @@ class Gate:
 async def test_events_that_come_after_a_newer_state_is_known_undo_nothing(
     api, definition, customs, other, monkeypatch, anew
 ):
-    gate = Gate(registrar.modify)
-    monkeypatch.setattr(registrar, "modify", gate)
+    gate = Gate(crd.modify)
+    monkeypatch.setattr(crd, "modify", gate)
     assert (await api.post(CRDS, definition())).code == 201
     await gate.reached.wait()
     registry, both = api.running.registry, definition()
     first = both["spec"]["versions"][0]
     both["spec"]["versions"].append(first | {"name": "v2", "storage": False})
     if anew:
-        await registry.storage.store.delete(f"{registrar.PREFIX}{NAME}", expect=None)
+        await registry.storage.store.delete(f"{crd.PREFIX}{NAME}", expect=None)
         assert (await api.post(CRDS, both)).code == 201
     else:
         assert (await api.patch(PLACE, {"metadata": {"labels": {"a": "b"}}})).code == 200
@@ -163,13 +163,13 @@ async def test_who_stops_the_emptying_of_definitions_waits_for_its_end(api, cust
             await asyncio.sleep(0)
             ended.append("cleared up")
 
-    monkeypatch.setattr(emptier, "delete_all", slow)
+    monkeypatch.setattr(crd_finalizer, "delete_all", slow)
     registry = api.running.registry
-    mine = emptier.Emptier(registry, registry.table.find(registrar.GROUP, registrar.VERSION, registrar.PLURAL))
-    monkeypatch.setattr(emptier.Emptier, "begin", lambda *_: None)  # the server's own stays away
+    mine = crd_finalizer.Emptier(registry, registry.table.find(crd.GROUP, crd.VERSION, crd.PLURAL))
+    monkeypatch.setattr(crd_finalizer.Emptier, "begin", lambda *_: None)  # the server's own stays away
     await api.delete(PLACE)
     monkeypatch.undo()
-    monkeypatch.setattr(emptier, "delete_all", slow)
+    monkeypatch.setattr(crd_finalizer, "delete_all", slow)
     mine.begin(made)
     await begun.wait()
     await mine.stop()

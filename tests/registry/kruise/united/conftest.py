@@ -3,9 +3,9 @@
 import pytest
 from kruise_admission import refusal, row
 
+from apiserver.admission.united_deployment import UnitedDeployments
 from apiserver.api.user import User
-from apiserver.registry.admission.chain import Attributes
-from apiserver.registry.admission.united_deployment import UnitedDeployments
+from apiserver.registry.admission import Attributes
 from apiserver.registry.options import Target
 
 

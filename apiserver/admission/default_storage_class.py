@@ -1,0 +1,46 @@
+"""DefaultStorageClass: a claim that says nothing of classes is given the default one, if there is one."""
+
+from collections.abc import Iterable
+
+import orjson
+
+from apiserver.admission.latest import Follows, Latest
+from apiserver.api.meta import Obj, name_of
+from apiserver.api.storage_classes import CLASS_ANNOTATION, DEFAULT_MARKS, default_of
+from apiserver.registry.admission import Attributes
+from etcd.store import KeyValue
+
+CLASSES = "/registry/storageclasses/"
+
+_MARKS = tuple(mark.encode() for mark in DEFAULT_MARKS)
+
+
+class DefaultStorageClass:
+    """The plug-in of that name (plugin/pkg/admission/storage/storageclass/setdefault)."""
+
+    name = "DefaultStorageClass"
+    kinds: frozenset[tuple[str, str]] | None = frozenset({("", "PersistentVolumeClaim")})
+
+    def __init__(self, store: Follows) -> None:
+        self._default = Latest(store, CLASSES, _default)
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Name the default class in a new claim; a claim that names "" wants none."""
+        obj = attributes.obj
+        if attributes.operation != "CREATE" or obj is None or attributes.target.subresource:
+            return
+        annotations = obj["metadata"].get("annotations") or {}
+        spec = obj.setdefault("spec", {})
+        if (
+            spec.get("storageClassName") is None
+            and CLASS_ANNOTATION not in annotations
+            and (name := self._default.get())
+        ):
+            spec["storageClassName"] = name
+
+
+def _default(classes: Iterable[KeyValue]) -> str:
+    # most are none, and need no parsing
+    found: list[Obj] = [orjson.loads(kv.value) for kv in classes if any(mark in kv.value for mark in _MARKS)]
+    chosen = default_of(found)
+    return name_of(chosen) if chosen is not None else ""

@@ -1,0 +1,202 @@
+"""CloneSets and Advanced StatefulSets: what OpenKruise's webhooks do for them beside what a schema can."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import orjson
+
+from apiserver.admission.shapes import SELECTOR, SHARE, ensure_spec, fits
+from apiserver.api import errors, field
+from apiserver.api.errors import ApiError
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.api.schema import DecodeError, Schema
+from apiserver.api.validation.combinators import at, same
+from apiserver.registry.admission import Attributes
+from apiserver.registry.defaults import kruise_sets as defaults
+from apiserver.registry.validation import advanced_stateful_sets, clone_sets
+from etcd.store import KeyValue
+
+GROUP = "apps.kruise.io"
+_POD_TEMPLATE = "io.k8s.api.core.v1.PodTemplateSpec"
+_CLAIM = "io.k8s.api.core.v1.PersistentVolumeClaim"
+_PODS = "/registry/pods"
+
+
+class Reader(Protocol):
+    """What the plug-in needs of a store."""
+
+    def get(self, key: str) -> KeyValue | None:
+        """The newest state of a key."""
+        ...
+
+
+class Rules(NamedTuple):
+    """What is done for a kind in one version; specs are well-formed, and their templates typed.
+
+    Attributes:
+        default: fills in what is missing beside templates, in place.
+        validate: what is wrong with a spec, and with its replacing the former one, if there is one.
+        looks_for_pods: whether scaleStrategy.podsToDelete may name nothing but pods of the set.
+    """
+
+    default: Callable[[Obj], None]
+    validate: Callable[[Obj, Obj | None], list[FieldError]]
+    looks_for_pods: bool = False
+
+
+_STATEFUL = advanced_stateful_sets.advanced_stateful_set
+_RULES: Mapping[tuple[str, str], Rules] = {
+    ("CloneSet", "v1beta1"): Rules(defaults.default_clone_set, clone_sets.clone_set),
+    ("CloneSet", "v1alpha1"): Rules(defaults.default_old_clone_set, clone_sets.old_clone_set, looks_for_pods=True),
+    ("StatefulSet", "v1beta1"): Rules(defaults.default_advanced_stateful_set, _STATEFUL),
+    ("StatefulSet", "v1alpha1"): Rules(defaults.default_old_advanced_stateful_set, _STATEFUL),
+}
+"""Kind and version → what is done for it."""
+
+
+class KruiseSets:
+    """Gives CloneSets and Advanced StatefulSets their defaults and refuses what cannot work.
+
+    (openkruise/kruise pkg/webhook/cloneset, pkg/webhook/statefulset)
+
+    Args:
+        schema: the types of the release, which pods and claims in templates have.
+        store: where pods are.
+    """
+
+    name = "KruiseSets"
+    kinds: frozenset[tuple[str, str]] | None = frozenset((GROUP, kind) for kind, _ in _RULES)
+
+    def __init__(self, schema: Schema, store: Reader) -> None:
+        self._schema = schema
+        self._store = store
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Default and validate a set that is made or changed.
+
+        Raises:
+            ApiError: 422 with the fields that are wrong, or 400 where its templates are none.
+        """
+        obj, old, resource = attributes.obj, attributes.old, attributes.target.resource
+        rules = _RULES.get((resource.kind, resource.version))
+        if obj is None or rules is None or attributes.operation not in ("CREATE", "UPDATE"):
+            return
+        if attributes.target.subresource:
+            return
+        ensure_spec(obj, old)
+        if not _is_whole(obj.get("spec")):
+            return  # the schema will tell of it
+        spec = obj["spec"] = orjson.loads(
+            orjson.dumps(obj["spec"])
+        )  # a patched object shares parts with the stored one
+        former: Obj = (old or {}).get("spec") or {}
+        keeps = old is not None and same(spec["template"], former.get("template"))
+        rules.default(spec)
+        typed = self._typed(resource.kind, spec)
+        if not keeps:
+            spec.update({name: typed[name] for name in ("template", "volumeClaimTemplates") if name in typed})
+        before = self._former(resource.kind, former, rules) if _is_whole(former) else None
+        wrong = rules.validate(typed, before)
+        if rules.looks_for_pods:
+            wrong += at("scaleStrategy.podsToDelete", self._strangers(attributes, spec, former))
+        if wrong:
+            name = (obj.get("metadata") or {}).get("name") or ""
+            raise errors.invalid(GROUP, resource.kind, name=name, errors=[*at("spec", wrong)])
+
+    def _typed(self, kind: str, spec: Obj) -> Obj:
+        """A spec whose templates are typed and have their defaults.
+
+        Raises:
+            ApiError: 400, they are none.
+        """
+        try:
+            template = self._decoded(_POD_TEMPLATE, spec["template"])
+            claims = [self._decoded(_CLAIM, each) for each in spec.get("volumeClaimTemplates") or ()]
+        except DecodeError as error:
+            raise errors.bad_request(f"{kind} cannot be handled as a {kind}: {error}") from error
+        defaults.default_set_template(template)
+        defaults.default_set_claims(claims)
+        return spec | {"template": template} | ({"volumeClaimTemplates": claims} if claims else {})
+
+    def _former(self, kind: str, stored: Obj, rules: Rules) -> Obj:
+        """The same of a stored spec; templates that were stored before anybody looked into them stay as they are."""
+        spec: Obj = orjson.loads(orjson.dumps(stored))
+        rules.default(spec)
+        try:
+            return self._typed(kind, spec)
+        except ApiError:
+            return spec
+
+    def _decoded(self, definition: str, given: Any) -> Obj:
+        if not isinstance(given, dict):
+            raise DecodeError(f"{definition.rpartition('.')[2]} must be an object")
+        return self._schema.decode(definition, given, strict=False).obj
+
+    def _strangers(self, attributes: Attributes, spec: Obj, former: Obj) -> list[FieldError]:
+        """Which of the pods that are newly to be deleted are none, or not the set's (validateScaleStrategy)."""
+        known = (former.get("scaleStrategy") or {}).get("podsToDelete") or ()
+        names = (spec.get("scaleStrategy") or {}).get("podsToDelete") or ()
+        if len(set(names)) != len(names):
+            return []  # which is told of already
+        uid = ((attributes.old or {}).get("metadata") or {}).get("uid")
+        found = ((name, self._fault(attributes.target.namespace, name, uid)) for name in sorted({*names} - {*known}))
+        return [field.invalid("", name, f"find pod {name} {fault}") for name, fault in found if fault]
+
+    def _fault(self, namespace: str, name: str, uid: str | None) -> str:
+        kv = self._store.get(f"{_PODS}/{namespace}/{name}")
+        if kv is None:
+            return f'failed: Pod "{name}" not found'
+        meta = orjson.loads(kv.value)["metadata"]
+        if meta.get("deletionTimestamp"):
+            return "already terminating"
+        owner = next((each for each in meta.get("ownerReferences") or () if each.get("controller")), None)
+        return "" if owner is not None and owner.get("uid") == uid else "owner is not this CloneSet"
+
+
+_ROLLING: Mapping[str, Any] = {
+    "partition": SHARE,
+    "maxUnavailable": SHARE,
+    "maxSurge": SHARE,
+    "minReadySeconds": int,
+    "podUpdatePolicy": str,
+    "inPlaceUpdateStrategy": {
+        "imagePreDownloadParallelism": SHARE,
+        "imagePreDownloadTimeoutSeconds": int,
+        "imagePreDownloadMinUpdatedReadyPods": int,
+    },
+    "scatterStrategy": [{"key": str, "value": str}],
+}
+_PRIORITY: Mapping[str, Any] = {
+    "weightPriority": [{"weight": int, "matchSelector": SELECTOR}],
+    "orderPriority": [{"orderedKey": str}],
+}
+_SPEC: Mapping[str, Any] = {
+    "replicas": int,
+    "selector": SELECTOR,
+    "minReadySeconds": int,
+    "progressDeadlineSeconds": int,
+    "podManagementPolicy": str,
+    "reserveOrdinals": [SHARE],
+    "persistentVolumeClaimRetentionPolicy": {"whenDeleted": str, "whenScaled": str},
+    "scaleStrategy": {"maxUnavailable": SHARE, "podsToDelete": [str]},
+    "updateStrategy": {
+        "type": str,
+        **_ROLLING,
+        "priorityStrategy": _PRIORITY,
+        "rollingUpdate": {
+            **_ROLLING,
+            "priorityStrategy": _PRIORITY,
+            "unorderedUpdate": {"priorityStrategy": _PRIORITY},
+        },
+    },
+}
+"""What of a spec is looked into."""
+
+
+def _is_whole(spec: Any) -> bool:
+    """Whether a spec is what the schema says, and has what that asks for; templates are open there."""
+    if not isinstance(spec, dict) or not fits(spec, _SPEC):
+        return False
+    claims = spec.get("volumeClaimTemplates")
+    return spec.get("template") is not None and spec.get("selector") is not None and isinstance(claims, list | None)

@@ -1,0 +1,43 @@
+"""NamespaceLifecycle: nothing is made in a namespace that is absent or terminating, and the system's own ones stay."""
+
+from apiserver.admission.latest import Reader, find
+from apiserver.api import errors
+from apiserver.registry.admission import Attributes, forbidden
+
+IMMORTAL = frozenset(("default", "kube-system", "kube-public"))
+
+
+class NamespaceLifecycle:
+    """The plug-in of that name (plugin/pkg/admission/namespace/lifecycle)."""
+
+    name = "NamespaceLifecycle"
+    kinds: frozenset[tuple[str, str]] | None = None
+
+    def __init__(self, store: Reader) -> None:
+        self._store = store
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Refuse the deletion of immortal namespaces, and writes into absent or (creates) terminating ones."""
+        target = attributes.target
+        if target.resource.plural == "namespaces" and not target.resource.group:
+            if attributes.operation == "DELETE" and target.name in IMMORTAL:
+                raise errors.forbidden("", "namespaces", name=target.name, why="this namespace may not be deleted")
+            return
+        if not target.namespace or attributes.operation in ("DELETE", "CONNECT"):
+            return
+        found = await find(self._store, f"/registry/namespaces/{target.namespace}")
+        if found is None:
+            raise errors.not_found("", "namespaces", target.namespace)
+        if attributes.operation == "CREATE" and found.attached.fields.get("status.phase") == "Terminating":
+            raise _terminating(attributes)
+
+
+def _terminating(attributes: Attributes) -> errors.ApiError:
+    target = attributes.target
+    cause = {
+        "reason": "NamespaceTerminating",
+        "message": f"namespace {target.namespace} is being terminated",
+        "field": "metadata.namespace",
+    }
+    why = f"unable to create new content in namespace {target.namespace} because it is being terminated"
+    return forbidden(attributes, why, causes=[cause])

@@ -1,0 +1,102 @@
+"""Values of JSON as Go has them in unstructured objects: the names of their types, and their text in messages.
+
+Whole numbers of 64 bits with a sign are int64, all others float64; an object is a map, a list a slice.
+"""
+
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from apiserver.api.golang.numbers import as_go_writes
+
+MOST_INT = (1 << 63) - 1
+_LEAST_INT = -1 << 63
+
+_TYPES = {
+    type(None): "<nil>",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    str: "string",
+    dict: "map[string]interface {}",
+    list: "[]interface {}",
+}
+_HTML = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+"""What json.Marshal escapes beside what JSON wants escaped."""
+_JSON_POINTS = range(-6, 21)
+_TEXT_POINTS = range(-4, 6)
+"""The powers of ten from which to which a float64 is written without an exponent, in JSON and as %v."""
+
+
+def go_type(value: Any) -> str:
+    """The name of the value's type, as %T prints it."""
+    return "float64" if _is_float(value) else _TYPES[type(value)]
+
+
+def go_text(value: Any) -> str:
+    """The value as %v prints it: "map[a:1 b:[x y]]", "1e+06", "<nil>"."""
+    match value:
+        case str():
+            return value
+        case dict():
+            return f"map[{' '.join([f'{key}:{go_text(value[key])}' for key in sorted(value)])}]"
+        case list():
+            return f"[{' '.join([go_text(item) for item in value])}]"
+        case None:
+            return "<nil>"
+        case bool():
+            return "true" if value else "false"
+        case _:
+            return _float_text(float(value), _TEXT_POINTS, 2) if _is_float(value) else str(value)
+
+
+def go_json(value: Any) -> str:
+    """The value as json.Marshal writes it: keys sorted, and nothing in it that HTML would take for its own."""
+    match value:
+        case str():
+            return _quoted(value)
+        case dict():
+            return f"{{{','.join([f'{_quoted(key)}:{go_json(value[key])}' for key in sorted(value)])}}}"
+        case list():
+            return f"[{','.join([go_json(item) for item in value])}]"
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case _:
+            return _float_text(float(value), _JSON_POINTS, 1) if _is_float(value) else str(value)
+
+
+def json_as_written(value: Any) -> str:
+    """Return the value as json.Marshal writes a struct: the same, but with keys in the order that they have."""
+    return as_go_writes(orjson.dumps(value)).decode().translate(_HTML)
+
+
+def _is_float(value: Any) -> bool:
+    """Whether the value is a float64: a whole number that fits into no int64 is one too."""
+    return type(value) is float or (type(value) is int and not _LEAST_INT <= value <= MOST_INT)
+
+
+def _quoted(text: str) -> str:
+    return orjson.dumps(text).decode().translate(_HTML)
+
+
+def _float_text(value: float, points: range, width: int) -> str:
+    """The shortest digits that mean the number.
+
+    Args:
+        value: the number.
+        points: the powers of ten that are written without an exponent.
+        width: how many digits an exponent has at least.
+    """
+    sign, digits, power = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(power, int)
+    text, point = "".join(map(str, digits)), len(digits) + power
+    minus = "-" if sign else ""
+    if value and point - 1 not in points:
+        mantissa = f"{text[0]}.{text[1:]}" if len(text) > 1 else text
+        return f"{minus}{mantissa}e{'-' if point < 1 else '+'}{abs(point - 1):0{width}}"
+    if point <= 0:
+        return f"{minus}0.{'0' * -point}{text}"
+    return minus + (text.ljust(point, "0") if len(text) <= point else f"{text[:point]}.{text[point:]}")

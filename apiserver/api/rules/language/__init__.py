@@ -1,8 +1,0 @@
-"""The Common Expression Language: expressions, their types, what they cost, and programs that evaluate them.
-
-Knows no schema and no Kubernetes object. Parsing, macros and regular expressions are the library's (cel-expr-python,
-Google's implementation in C++); the rest is here, since the library's evaluator cannot carry a server: on Python 3.11
-it aborts the process after some thousand results that are null (it gives away references to None that it does not
-own), it stops every rule after 10,000 steps instead of at upstream's cost, and it knows neither lists that are sets
-nor comparisons of an int with a double. Specification: https://github.com/google/cel-spec/blob/master/doc/langdef.md
-"""

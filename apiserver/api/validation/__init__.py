@@ -1,0 +1,1 @@
+"""What the validation of all kinds is written with: rules, names, metadata, quantities, paths."""

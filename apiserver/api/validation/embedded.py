@@ -1,0 +1,54 @@
+"""What is wrong with objects within objects (apiextensions-apiserver/pkg/apiserver/schema/objectmeta/validation.go)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.metadata import validate_metadata_of_any_kind
+
+_NO_TEXT = "must be a string"
+_EMPTY = "must not be empty"
+_MIXED_CASE = "may have mixed case, but should otherwise match: "
+
+
+def validate_embedded(path: str, resource: Obj) -> list[FieldError]:
+    """What is wrong with the version, the kind and the metadata of an embedded resource.
+
+    Args:
+        path: where it stands, "" for nowhere.
+        resource: the object; its metadata is decoded as what it is.
+    """
+    return [*checks.within(path, _errors(resource))]
+
+
+def _errors(resource: Obj) -> Iterator[FieldError]:
+    for name in ("apiVersion", "kind"):
+        if name not in resource:
+            yield field.required(name)
+    if "apiVersion" in resource:
+        yield from _api_version(resource["apiVersion"])
+    if "kind" in resource:
+        yield from _kind(resource["kind"])
+    if resource.get("metadata"):
+        yield from validate_metadata_of_any_kind(resource["metadata"])
+
+
+def _api_version(given: Any) -> Iterator[FieldError]:
+    if not isinstance(given, str):
+        yield field.invalid("apiVersion", given, _NO_TEXT)
+    elif not given:
+        yield field.invalid("apiVersion", given, _EMPTY)
+    elif given.count("/") > 1:
+        yield field.invalid("apiVersion", given, f"unexpected GroupVersion string: {given}")
+
+
+def _kind(given: Any) -> Iterator[FieldError]:
+    if not isinstance(given, str):
+        yield field.invalid("kind", given, _NO_TEXT)
+    elif not given:
+        yield field.invalid("kind", given, _EMPTY)
+    elif wrong := names.dns1035_label(given.lower()):
+        yield field.invalid("kind", given, _MIXED_CASE + ",".join(wrong))

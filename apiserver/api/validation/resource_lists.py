@@ -1,0 +1,161 @@
+"""Amounts of resources: what containers and pods may ask for, and limits that requests must stay within."""
+
+from collections.abc import Mapping
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.api.quantity import parse
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import Check, Found, key, remembered
+
+_ONE = 10**9
+_HUGE_PAGES = "hugepages-"
+_CONTAINER = frozenset({"cpu", "memory", "ephemeral-storage"})
+_POD_LEVEL = frozenset({"cpu", "memory"})
+_COMPUTE = frozenset({"cpu", "memory"})
+_COUNTED = frozenset(
+    {
+        "pods",
+        "resourcequotas",
+        "services",
+        "replicationcontrollers",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+        "services.nodeports",
+        "services.loadbalancers",
+    }
+)
+_STANDARD = (
+    _CONTAINER
+    | _COUNTED
+    | {f"{prefix}.{name}" for prefix in ("requests", "limits") for name in _CONTAINER}
+    | {"storage", "requests.storage"}
+)
+
+
+def amount(quantity: str) -> int:
+    """The number that a quantity stands for, in billionths."""
+    return parse(quantity).nanos
+
+
+def is_extended(name: str) -> bool:
+    """A device of some vendor, counted in whole numbers (helper.IsExtendedResourceName)."""
+    if is_native(name) or name.startswith("requests."):
+        return False
+    return not names.qualified_name(f"requests.{name}")
+
+
+def is_native(name: str) -> bool:
+    """One of Kubernetes' own resources (helper.IsNativeResource)."""
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def _may_overcommit(name: str) -> bool:
+    return is_native(name) and not name.startswith(_HUGE_PAGES)
+
+
+def resource_name(name: str) -> Found:
+    """A check of any resource's name (validateResourceName)."""
+    if wrong := names.qualified_name(name):
+        return checks.wrong("", name, wrong)
+    known = "/" in name or name in _STANDARD or name.startswith((_HUGE_PAGES, f"requests.{_HUGE_PAGES}"))
+    return () if known else (field.invalid("", name, "must be a standard resource type or fully qualified"),)
+
+
+def container_resource_name(name: str) -> Found:
+    """A check of the name of what a container may ask for (validateContainerResourceName)."""
+    if name in _CONTAINER:
+        return ()
+    errors = list(resource_name(name))
+    if "/" not in name:
+        if not name.startswith(_HUGE_PAGES):
+            errors.append(field.invalid("", name, "must be a standard resource for containers"))
+    elif not is_native(name) and not is_extended(name):
+        errors.append(field.invalid("", name, "doesn't follow extended resource name standard"))
+    return errors
+
+
+def _pod_resource_name(name: str) -> Found:
+    if name in _POD_LEVEL:
+        return ()
+    if errors := resource_name(name):
+        return errors
+    return () if name.startswith(_HUGE_PAGES) else (field.not_supported("", name, _POD_LEVEL),)
+
+
+def resource_amount(name: str, quantity: str) -> Found:
+    """A check of the amount of a resource (ValidateResourceQuantityValue)."""
+    value = amount(quantity)
+    if value >= 0 and (name in _CONTAINER or not _is_counted(name) or value % _ONE == 0):
+        return ()
+    errors = [field.invalid("", quantity, checks.NEGATIVE)] if value < 0 else []
+    if _is_counted(name) and value % _ONE:
+        errors.append(field.invalid("", quantity, "must be an integer"))
+    return errors
+
+
+def _is_counted(name: str) -> bool:
+    return name in _COUNTED or is_extended(name)
+
+
+def _listed(path: str, amounts: Mapping[str, str], named: Check) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for name, quantity in amounts.items():
+        if wrong := [*named(name), *resource_amount(name, quantity), *_huge_pages(name, quantity)]:
+            errors += checks.within(key(path, name), wrong)
+    return errors
+
+
+def _huge_pages(name: str, quantity: str) -> Found:
+    if not name.startswith(_HUGE_PAGES):
+        return ()
+    page = amount(name.removeprefix(_HUGE_PAGES))
+    if page > 0 and amount(quantity) % page == 0:
+        return ()
+    return (field.invalid("", quantity, f"{quantity} is not positive integer multiple of {name}"),)
+
+
+def _within_limits(requests: Mapping[str, str], limits: Mapping[str, str]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for name, quantity in requests.items():
+        limit = limits.get(name)
+        if limit is None:
+            if not _may_overcommit(name):
+                errors.append(field.required("limits", "Limit must be set for non overcommitable resources"))
+        elif limit != quantity and (told := _against_limit(name, quantity, limit)):
+            errors.append(field.invalid("requests", quantity, told))
+    return errors
+
+
+def _against_limit(name: str, quantity: str, limit: str) -> str:
+    asked, allowed = amount(quantity), amount(limit)
+    if asked != allowed and not _may_overcommit(name):
+        return f"must be equal to {name} limit of {limit}"
+    return f"must be less than or equal to {name} limit of {limit}" if asked > allowed else ""
+
+
+def _without_compute(resources: Obj) -> list[FieldError]:
+    asked = {*resources.get("limits", ()), *resources.get("requests", ())}
+    if asked & _COMPUTE or not any(name.startswith(_HUGE_PAGES) for name in asked):
+        return []
+    return [field.forbidden("", "HugePages require cpu or memory")]
+
+
+def _requirements(resources: Obj, named: Check) -> list[FieldError]:
+    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    errors = _listed("limits", limits, named)
+    for name, quantity in requests.items():
+        errors += _listed("requests", {name: quantity}, named) + _within_limits({name: quantity}, limits)
+    return errors + _without_compute(resources) if errors or len(limits) + len(requests) else errors
+
+
+container_resources: Check = remembered(lambda resources: _requirements(resources, container_resource_name))
+"""A check of a container's requests and limits (ValidateContainerResourceRequirements)."""
+
+
+def pod_resources(resources: Obj) -> Found:
+    """A check of what a pod asks for as a whole (validatePodResourceRequirements)."""
+    claims = [field.forbidden("claims", "claims cannot be set for Resources at pod-level")]
+    return (claims if resources.get("claims") else []) + _requirements(resources, _pod_resource_name)

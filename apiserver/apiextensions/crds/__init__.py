@@ -1,0 +1,1 @@
+"""A definition's life, as pure functions: accepted names, conditions, approval, the kinds it serves, its end."""

@@ -1,0 +1,152 @@
+"""Nodes: a schema's rules, compiled, where they stand in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver.api.meta import Obj
+from apiserver.api.schema.keywords import EMBEDDED, RULES, items, properties, values
+from apiserver.apiextensions.rules.compilation import Compiled, RuleError, Scope, compile_message, compile_rule
+from apiserver.apiextensions.rules.escaping import escape
+from apiserver.apiextensions.rules.field_paths import FieldPathError, normal_path
+from apiserver.apiextensions.rules.rules import has_rules_within
+from apiserver.apiextensions.rules.scalars import Read
+from apiserver.apiextensions.rules.schema_types import Declarations, Declared
+from apiserver.apiextensions.rules.unstructured import Readers
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule.
+
+    Attributes:
+        source: as the schema has it.
+        compiled: its program, None where it is empty or cannot be compiled.
+        error: why it cannot.
+        message: the program of its messageExpression, if it has one that compiles.
+        path: the field that its errors are told of, from the node; "" for the node itself.
+    """
+
+    source: Obj
+    compiled: Compiled | None
+    error: str
+    message: Compiled | None
+    path: str
+
+    @property
+    def told(self) -> str:
+        """What errors say of it: its message, or its text."""
+        return str(self.source.get("message") or self.source["rule"]).strip()
+
+    @property
+    def takes_no_old(self) -> bool:
+        """Whether it holds for values that were not there before, too: its oldSelf is optional."""
+        return self.source.get("optionalOldSelf") is True
+
+    @property
+    def default_message(self) -> str:
+        """What is told where it does not hold, and no expression says that better."""
+        own = self.source.get("message")
+        return str(own).strip() if own else f"failed rule: {self.told}"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of a schema, where it or something below it has rules."""
+
+    schema: Obj
+    rules: tuple[Rule, ...]
+    read: Read
+    items: Node | None
+    values: Node | None
+    fields: Mapping[str, Node]
+    all_of: tuple[Node, ...]
+
+    def read_old(self, old: Any) -> Any:
+        """The value before an update, None where there was none, or no rule asks for it."""
+        uses_old = any(rule.compiled is not None and rule.compiled.uses_old for rule in self.rules)
+        return self.read(old) if uses_old and old is not None else None
+
+    @property
+    def kind(self) -> str:
+        """The type of its values."""
+        return str(self.schema.get("type") or "")
+
+
+class Compiler:
+    """Makes nodes of a schema."""
+
+    def __init__(self) -> None:
+        self._declarations = Declarations()
+        self._readers = Readers()
+
+    def node(self, rules: Obj, schema: Obj, *, is_root: bool) -> Node | None:
+        """The node of a schema, None where neither it nor anything below it has rules.
+
+        Args:
+            rules: what has the rules: the schema itself, or an alternative of it within allOf.
+            schema: what has the types.
+            is_root: whether it is of a resource.
+        """
+        if not has_rules_within(rules):
+            return None
+        declared = self._declarations.of(schema, is_root=is_root)
+        return Node(
+            schema,
+            rules=tuple(self._rule(rule, schema, declared) for rule in rules.get(RULES) or ()),
+            read=self._readers.of_root(schema) if is_root else self._readers.of(schema),
+            items=self._inner(items(rules), items(schema)),
+            values=self._inner(values(rules), values(schema)),
+            fields=self._fields(rules, schema, declared),
+            all_of=tuple(
+                node for each in rules.get("allOf") or () if (node := self.node(each, schema, is_root=is_root))
+            ),
+        )
+
+    def _inner(self, rules: Obj | None, schema: Obj | None) -> Node | None:
+        if rules is None or schema is None:
+            return None
+        return self.node(rules, schema, is_root=bool(schema.get(EMBEDDED)))
+
+    def _fields(self, rules: Obj, schema: Obj, declared: Declared | None) -> dict[str, Node]:
+        found = {}
+        for name, inner in properties(rules).items():
+            known = properties(schema).get(name)
+            identifier = escape(name)
+            if known is None or (identifier is not None and (not declared or identifier not in declared.fields)):
+                continue
+            node = self._inner(inner, known)
+            if node is not None:
+                found[name] = node
+        return found
+
+    def _rule(self, rule: Obj, schema: Obj, declared: Declared | None) -> Rule:
+        text = rule.get("rule") or ""
+        path = _path(rule, schema)
+        if declared is None:
+            return Rule(rule, None, "failed to convert to declType for CEL validation rules", None, path)
+        scope = Scope(self._declarations, declared, optional_old=rule.get("optionalOldSelf") is True)
+        if not text.strip():
+            return Rule(rule, None, "", None, path)
+        try:
+            compiled = compile_rule(text, scope)
+        except RuleError as error:
+            return Rule(rule, None, f"rule compile error: {error}", None, path)
+        return Rule(rule, compiled, "", _message(rule, scope), path)
+
+
+def _path(rule: Obj, schema: Obj) -> str:
+    try:
+        return normal_path(rule.get("fieldPath") or "", schema)
+    except FieldPathError:  # refused when the definition was created
+        return ""
+
+
+def _message(rule: Obj, scope: Scope) -> Compiled | None:
+    text = rule.get("messageExpression")
+    try:
+        return compile_message(text, scope) if text else None
+    except RuleError:
+        return None

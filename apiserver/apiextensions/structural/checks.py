@@ -1,0 +1,232 @@
+"""A schema compiled to a check that says quickly whether a value is good.
+
+What a check accepts is good; what it refuses `explaining` looks at again, and tells what is wrong. Most fields of most
+objects are texts and bools without further constraints, which are looked at in place: their check is their type.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from apiserver.api.formats import format_of, known_format
+from apiserver.api.meta import Obj
+from apiserver.api.schema.keywords import (
+    INT_OR_STRING,
+    INT_OR_STRING_TYPES,
+    has_values,
+    items,
+    properties,
+    takes_null,
+    values,
+)
+from apiserver.apiextensions.structural.equality import is_one_of, key_of
+from apiserver.apiextensions.structural.numbers import float_bounds, in_go, int_bounds, number_errors
+from apiserver.apiextensions.structural.types import types_of, unfit
+from apiserver.cel.patterns import matcher
+
+Check = Callable[[Any], bool]
+Look = Check | type
+"""A check, or the type that a value must have, and nothing more."""
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int, float),
+    "number": (int, float),
+    "array": (list,),
+    "object": (dict,),
+}
+_ALL = (str, bool, int, float, list, dict)
+_LIMITS = ("minimum", "maximum", "multipleOf")
+
+
+def check_of(schema: Obj, minor: int) -> Check:
+    """The check of a schema.
+
+    Args:
+        schema: a structural schema, or one of its parts.
+        minor: the release whose rules hold.
+    """
+    return _called(_look(schema, minor))
+
+
+def _called(look: Look) -> Check:
+    return (lambda value: value.__class__ is look) if isinstance(look, type) else look
+
+
+def _look(schema: Obj, minor: int) -> Look:
+    form = format_of(schema, minor)
+    junctors = [*_junctors(schema, minor)]  # made once for all types: they are nested
+    table = {kind: _all([*_tests(schema, kind, form, minor), *junctors]) for kind in _types(schema, form)}
+    if (takes_null(schema) or not types_of(schema)) and not schema.get("enum"):
+        table[type(None)] = None
+    if len(table) != 1:
+        return _by_type(table)
+    ((kind, test),) = table.items()
+    return kind if test is None else _of_type(kind, test)
+
+
+def _all(tests: list[Check]) -> Check | None:
+    """One test for all of them; None for none."""
+    if len(tests) < 2:
+        return tests[0] if tests else None
+
+    def check(value: Any) -> bool:
+        for test in tests:  # noqa: SIM110 - a generator costs more than the tests
+            if not test(value):
+                return False
+        return True
+
+    return check
+
+
+def _of_type(kind: type, test: Check) -> Check:
+    return lambda value: value.__class__ is kind and test(value)
+
+
+def _by_type(table: Mapping[type, Check | None]) -> Check:
+    def check(value: Any) -> bool:
+        test = table.get(value.__class__, _never)
+        return test is None or test(value)
+
+    return check
+
+
+def _types(schema: Obj, form: str) -> Iterator[type]:
+    """The types of values that may be good."""
+    kinds = types_of(schema)
+    if not kinds and not form:
+        yield from _ALL
+        return
+    possible = dict.fromkeys(kind for name in kinds for kind in _TYPES.get(name, ()))
+    for kind in (*possible, *(each for each in (str, list) if form and each not in possible)):
+        if kind is float or unfit(kind(), kinds, form) is None:
+            yield kind
+
+
+def _never(_value: Any) -> bool:
+    return False
+
+
+def _tests(schema: Obj, kind: type, form: str, minor: int) -> Iterator[Check]:
+    """What a value of a type must stand beside having it."""
+    if kind is str:
+        yield from _of_text(schema, form, minor)
+    elif kind in (int, float):
+        yield from _of_number(schema, kind, form, minor)
+    elif kind is list:
+        yield from _of_list(schema, minor)
+    elif kind is dict:
+        yield from _of_object(schema, minor)
+    if enum := schema.get("enum"):
+        texts = frozenset(each for each in enum if isinstance(each, str))
+        yield texts.__contains__ if kind is str else lambda value: is_one_of(in_go(value), enum)
+
+
+def _of_text(schema: Obj, form: str, minor: int) -> Iterator[Check]:
+    most, least, pattern = schema.get("maxLength"), schema.get("minLength") or 0, schema.get("pattern")
+    if most is not None:
+        yield lambda value: least <= len(value) <= most
+    elif least:
+        yield lambda value: len(value) >= least
+    if pattern:
+        try:
+            yield matcher(pattern)
+        except ValueError:  # which a definition that is stored already may have
+            yield _never
+    if form and (is_format := known_format(form, minor)):
+        yield is_format
+
+
+def _of_number(schema: Obj, kind: type, form: str, minor: int) -> Iterator[Check]:
+    kinds = types_of(schema)
+    single = kinds[0] if len(kinds) == 1 else ""
+    if kind is int:
+        bounds: tuple[float, float] | None = int_bounds(schema, kind=single, form=form, minor=minor)
+    else:
+        bounds = float_bounds(schema, kind=single, form=form)
+    if bounds is not None:
+        least, most = bounds
+        yield lambda value: least <= value <= most
+    elif kind is int or single == "integer" or form or any(schema.get(word) is not None for word in _LIMITS):
+        yield lambda value: not any(number_errors(in_go(value), schema, kind=single, form=form, minor=minor))
+    if kind is float and "number" not in kinds and kinds:
+        yield lambda value: unfit(value, kinds, form) is None
+
+
+def _of_list(schema: Obj, minor: int) -> Iterator[Check]:
+    least, most, of_items = schema.get("minItems"), schema.get("maxItems"), items(schema)
+    if least:
+        yield lambda value: len(value) >= least
+    if most is not None:
+        yield lambda value: len(value) <= most
+    if of_items is not None:
+        yield _each(_look(of_items, minor))
+    if schema.get("uniqueItems"):
+        yield lambda value: len({key_of(each) for each in value}) == len(value)
+
+
+def _each(look: Look) -> Check:
+    if isinstance(look, type):
+        return lambda value: not [each for each in value if each.__class__ is not look]
+
+    def check(value: Any) -> bool:
+        for each in value:  # noqa: SIM110 - a generator costs more
+            if not look(each):
+                return False
+        return True
+
+    return check
+
+
+def _of_object(schema: Obj, minor: int) -> Iterator[Check]:
+    least, most = schema.get("minProperties"), schema.get("maxProperties")
+    if least:
+        yield lambda value: len(value) >= least
+    if most is not None:
+        yield lambda value: len(value) <= most
+    if required := frozenset(schema.get("required") or ()):
+        yield lambda value: required <= value.keys()
+    looks = {name: _look(each, minor) for name, each in properties(schema).items()}
+    of_values, others = values(schema), None
+    if of_values is not None:
+        others = _look(of_values, minor)
+    elif has_values(schema) and schema["additionalProperties"] is False:
+        others = _never
+    if looks or others is not None:
+        yield _fields(looks, others)
+
+
+def _fields(looks: Mapping[str, Look], others: Look | None) -> Check:
+    def check(value: Any) -> bool:
+        for key, each in value.items():
+            look = looks.get(key, others)
+            if each.__class__ is look or look is None:
+                continue
+            if look.__class__ is type or not look(each):
+                return False
+        return True
+
+    return check
+
+
+def _junctors(schema: Obj, minor: int) -> Iterator[Check]:
+    for each in schema.get("allOf") or ():
+        yield check_of(each, minor)
+    some = [check_of(each, minor) for each in schema.get("anyOf") or ()]
+    if some and not (schema.get(INT_OR_STRING) and schema["anyOf"] == INT_OR_STRING_TYPES):
+        yield _any(some)
+    if one := [check_of(each, minor) for each in schema.get("oneOf") or ()]:
+        yield lambda value: sum([check(value) for check in one]) == 1
+    if schema.get("not") is not None:
+        refused = check_of(schema["not"], minor)
+        yield lambda value: not refused(value)
+
+
+def _any(checks: list[Check]) -> Check:
+    def check(value: Any) -> bool:
+        for each in checks:  # noqa: SIM110 - a generator costs more than the checks
+            if each(value):
+                return True
+        return False
+
+    return check

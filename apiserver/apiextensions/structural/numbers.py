@@ -1,0 +1,150 @@
+"""Numbers of custom resources: which JSON number is an integer, and what limits do to one.
+
+The rules are those of k8s.io/kube-openapi/pkg/validation/validate (validator.go, values.go) and go-openapi's swag, with
+what Go makes of the numbers: limits are float64, and whole values are compared with limits cut to whole numbers.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf, nextafter
+from typing import Any
+
+from apiserver.api.golang.numbers import format_float
+from apiserver.api.meta import Obj
+
+RANGES_SINCE = 36
+"""The minor release since which values are held to the range of their format."""
+
+MOST, LEAST = (1 << 63) - 1, -(1 << 63)
+"""What an int64 holds."""
+
+_EXACT = (1 << 53) - 1
+_EPSILON = 1e-9
+_FLOAT32 = (2 - 2**-24) * 2.0**127  # what is not smaller is rounded to what no float32 holds
+_INT32 = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """What is wrong with a number.
+
+    Attributes:
+        text: the message without the path, which stands where "%s" is.
+        value: what is told as the bad value; None where the error is of the whole object, and no field is named.
+    """
+
+    text: str
+    value: int | float | None = None
+
+
+def in_go(value: Any) -> Any:
+    """A number as Go reads it: what no int64 holds is a float64."""
+    return value if type(value) is not int or LEAST <= value <= MOST else float(value)
+
+
+def is_whole(value: float) -> bool:
+    """Is the float64 an integer, or but a trace above one (swag.IsFloat64AJSONInteger)?"""
+    if not -_EXACT <= value <= _EXACT:
+        return False
+    whole = int(value)
+    return value == whole or (value > 1 and (value - whole) / (value + whole) < _EPSILON)
+
+
+def number_errors(value: float, schema: Obj, *, kind: str, form: str, minor: int) -> Iterator[Wrong]:
+    """What is wrong with a number besides its type.
+
+    Args:
+        value: as `in_go` has it.
+        schema: with the limits.
+        kind: the type of the schema, "" where it has none or two.
+        form: its format.
+        minor: the release.
+    """
+    yield from _out_of_range(value, kind, form, "Checked", minor=minor)
+    factor, least, most = (_float(schema.get(word)) for word in ("multipleOf", "minimum", "maximum"))
+    if factor is not None:
+        odd = [*_out_of_range(factor, kind, form, "MultipleOf", minor=minor)]
+        yield from odd
+        yield from _not_a_multiple(float(value) if odd else value, factor)
+    if least is not None:
+        odd = [*_out_of_range(least, kind, form, "Minimum boundary", minor=minor)]
+        yield from odd
+        yield from _below(float(value) if odd else value, least, exclusive=bool(schema.get("exclusiveMinimum")))
+    if most is not None:
+        odd = [*_out_of_range(most, kind, form, "Maximum boundary", minor=minor)]
+        yield from odd
+        yield from _above(float(value) if odd else value, most, exclusive=bool(schema.get("exclusiveMaximum")))
+
+
+def int_bounds(schema: Obj, *, kind: str, form: str, minor: int) -> tuple[int, int] | None:
+    """The least and the most that an int64 may be, None where it takes `number_errors` to say what is good."""
+    least, most = _float(schema.get("minimum")), _float(schema.get("maximum"))
+    limits = [limit for limit in (least, most) if limit is not None]
+    if schema.get("multipleOf") is not None or not all(LEAST <= limit < -LEAST for limit in limits):
+        return None
+    if any(any(_out_of_range(limit, kind, form, "", minor=minor)) for limit in limits):
+        return None
+    low, high = (-_INT32, _INT32 - 1) if form == "int32" and minor >= RANGES_SINCE else (LEAST, MOST)
+    if least is not None:
+        low = max(low, int(least) + bool(schema.get("exclusiveMinimum")))
+    if most is not None:
+        high = min(high, int(most) - bool(schema.get("exclusiveMaximum")))
+    return low, high
+
+
+def float_bounds(schema: Obj, *, kind: str, form: str) -> tuple[float, float] | None:
+    """The least and the most that a float64 of no integer type may be, None where `number_errors` has to say it."""
+    if kind != "number" or form == "float" or schema.get("multipleOf") is not None:
+        return None
+    least, most = _float(schema.get("minimum")), _float(schema.get("maximum"))
+    low = -inf if least is None else nextafter(least, inf) if schema.get("exclusiveMinimum") else least
+    high = inf if most is None else nextafter(most, -inf) if schema.get("exclusiveMaximum") else most
+    return low, high
+
+
+def _float(limit: float | None) -> float | None:
+    return None if limit is None else float(limit)
+
+
+def _out_of_range(value: float, kind: str, form: str, what: str, *, minor: int) -> Iterator[Wrong]:
+    """A number that the type and format of the schema cannot hold."""
+    if minor < RANGES_SINCE or not kind:
+        return
+    if kind == "integer":
+        bound = _INT32 if form == "int32" else 1 << 63
+        fits = (type(value) is int or value.is_integer()) and -bound <= value < bound
+    else:
+        fits = form != "float" or abs(value) < _FLOAT32
+    if not fits:
+        yield Wrong(
+            f"{what} value must be of type {kind} {f'with format {form}' if form else '(default format)'} in %s"
+        )
+
+
+def _shown(value: float) -> str:
+    return format_float(value) if type(value) is float else str(value)
+
+
+def _limit(limit: float, value: float) -> float:
+    """The limit as it is compared with the value: cut to a whole number for an int64."""
+    return limit if type(value) is float else int(limit)
+
+
+def _above(value: float, most: float, *, exclusive: bool) -> Iterator[Wrong]:
+    limit = _limit(most, value)
+    if value > limit or (exclusive and value == limit):
+        yield Wrong(f"%s in body should be less than {'' if exclusive else 'or equal to '}{_shown(limit)}", value)
+
+
+def _below(value: float, least: float, *, exclusive: bool) -> Iterator[Wrong]:
+    limit = _limit(least, value)
+    if value < limit or (exclusive and value == limit):
+        yield Wrong(f"%s in body should be greater than {'' if exclusive else 'or equal to '}{_shown(limit)}", value)
+
+
+def _not_a_multiple(value: float, factor: float) -> Iterator[Wrong]:
+    unit = _limit(factor, value)
+    if unit <= 0:
+        yield Wrong(f"factor MultipleOf declared for %s must be positive: {_shown(unit)}", unit)
+    elif value % unit if type(value) is int else not is_whole(1 / unit * value if unit < 1 else value / unit):
+        yield Wrong(f"%s in body should be a multiple of {_shown(unit)}", value)

@@ -1,0 +1,1 @@
+"""Validation of CustomResourceDefinitions (apiextensions-apiserver/pkg/apis/apiextensions/validation)."""

@@ -1,0 +1,275 @@
+"""Estimates: the most that an expression can cost, before any object is there (cel-go's checker/cost.go).
+
+How large a value can be is known of literals, of what the schema bounds, and of what functions make of these.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver.cel.ast import Call, Comprehension, Expr, Ident, ListLiteral, Literal, MapLiteral, Select, parts
+from apiserver.cel.checker import Checked
+from apiserver.cel.cost_estimate_calls import Estimate, Operand, estimate
+from apiserver.cel.runtime_cost import MAKE_LIST, MAKE_MAP
+from apiserver.cel.sizes import EMPTY, MOST, ONE, UNKNOWN, Size, exactly, times
+from apiserver.cel.types import CelType
+
+Path = tuple[str, ...]
+SizeOf = Callable[[Path], Size | None]
+"""How large what stands at a path can be: a variable, then fields, "@items", "@values" and "@keys"."""
+
+_MAKE_MESSAGE = 40
+_SCALARS = frozenset(("bool", "double", "duration", "int", "timestamp", "uint"))
+_HIDDEN = ("@result", "__result__")
+
+
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    """How large the keys and values of a list or map can be that an expression makes."""
+
+    kind: str
+    key: Size
+    value: Size
+
+    def joined(self, other: "_Entries | None") -> "_Entries | None":
+        return None if other is None else _Entries(self.kind, self.key | other.key, self.value | other.value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Local:
+    path: Path
+    size: Size | None
+    entries: _Entries | None = None
+
+
+def greatest_cost(checked: Checked, size_of: SizeOf) -> int:
+    """The most that an expression can cost.
+
+    Args:
+        checked: the expression.
+        size_of: what is known of the sizes of variables.
+    """
+    return _Estimator(checked, size_of).cost(checked.parsed.root)
+
+
+class _Estimator:
+    def __init__(self, checked: Checked, size_of: SizeOf) -> None:
+        self._checked = checked
+        self._size_of = size_of
+        self._paths: dict[int, Path] = {}
+        self._sizes: dict[int, Size] = {}
+        self._entries: dict[int, _Entries] = {}
+        self._locals: dict[str, list[_Local]] = {}
+        self._costs: dict[type[Expr], Callable[..., int]] = {
+            Literal: lambda _node: 0,
+            Ident: self._ident,
+            Select: self._select,
+            Call: self._call,
+            ListLiteral: self._list,
+            MapLiteral: self._map,
+            Comprehension: self._comprehension,
+        }
+
+    def cost(self, node: Expr) -> int:
+        """The most that a node can cost."""
+        known = self._costs.get(type(node))
+        return known(node) if known else sum(map(self.cost, parts(node))) + _MAKE_MESSAGE
+
+    def _type(self, node: Expr) -> CelType:
+        return self._checked.types[node.id]
+
+    def _local(self, node: Expr) -> _Local | None:
+        known = self._locals.get(node.name) if isinstance(node, Ident) else None
+        return known[-1] if known else None
+
+    def _path(self, node: Expr) -> Path:
+        local = self._local(node)
+        return self._paths.get(node.id, ()) if local is None else local.path
+
+    def _ident(self, node: Ident) -> int:
+        local = self._local(node)
+        self._paths[node.id] = (node.name,) if local is None else local.path
+        return 1
+
+    def _select(self, node: Select) -> int:
+        if node.id in self._checked.names:
+            self._paths[node.id] = (self._checked.names[node.id],)
+            return 1
+        cost = self.cost(node.operand)
+        if node.test:
+            return cost
+        self._paths[node.id] = (*self._path(node.operand), node.field)
+        return min(cost + (self._type(node.operand).kind in ("map", "struct", "param")), MOST)
+
+    def _list(self, node: ListLiteral) -> int:
+        cost = sum(map(self.cost, node.items)) + MAKE_LIST
+        self._entries[node.id] = _Entries("list", ONE, self._joined(node.items))
+        return min(cost, MOST)
+
+    def _map(self, node: MapLiteral) -> int:
+        cost = sum(map(self.cost, parts(node))) + MAKE_MAP
+        keys = [entry.key for entry in node.entries if not isinstance(entry.key, str)]
+        values = [entry.value for entry in node.entries]
+        self._entries[node.id] = _Entries("map", self._joined(keys), self._joined(values))
+        return min(cost, MOST)
+
+    def _joined(self, nodes: Any) -> Size:
+        sizes = [self._size_or_unknown(node) for node in nodes]
+        return Size(min(size.least for size in sizes), max(size.most for size in sizes)) if sizes else EMPTY
+
+    def _call(self, node: Call) -> int:
+        function, target = self._checked.call(node)
+        if function == "dyn":
+            cost = self.cost(node.args[0]) + 1
+            self._copy(node, node.args[0])
+            return min(cost, MOST)
+        costs = [self.cost(arg) for arg in node.args]
+        called_on = self.cost(target) if target is not None else 0
+        operands = [self._operand(arg) for arg in (node.args if target is None else (target, *node.args))]
+        overloads = [overload.id for overload in self._checked.overloads.get(node.id, ())]
+        if not overloads:
+            return 0
+        if function == "_?_:_":
+            return self._conditional(node, costs)
+        own = sum(costs)
+        if function in ("_&&_", "_||_"):
+            return min(own, MOST)
+        estimates = [estimate(function, overload, operands) for overload in overloads]
+        self._keep_size(node, overloads, estimates)
+        return min(called_on + own + max(found.cost for found in estimates), MOST)
+
+    def _conditional(self, node: Call, costs: list[int]) -> int:
+        one, two = node.args[1], node.args[2]
+        entries = self._entries_of(one)
+        joined = entries.joined(self._entries_of(two)) if entries else None
+        if joined:
+            self._entries[node.id] = joined
+        self._sizes[node.id] = self._size_or_unknown(one) | self._size_or_unknown(two)
+        return min(costs[0] + max(costs[1], costs[2]), MOST)
+
+    def _keep_size(self, node: Call, overloads: list[str], estimates: list[Estimate]) -> None:
+        size: Size | None = None
+        for overload, found in zip(overloads, estimates, strict=True):
+            if found.size is not None:
+                size = found.size if size is None else size | found.size
+            if overload in ("index_list", "index_map"):
+                entries = self._entries_of(node.args[0])
+                size = entries.value if entries else None
+                part = "@items" if overload == "index_list" else "@values"
+                self._paths[node.id] = (*self._path(node.args[0]), part)
+            if overload in ("add_list", "add_string", "add_bytes"):
+                self._join_entries(node)
+            size = self._size(node) if size is None else size
+        if size is not None:
+            self._sizes[node.id] = size
+
+    def _join_entries(self, node: Call) -> None:
+        entries = self._entries_of(node.args[0])
+        joined = entries.joined(self._entries_of(node.args[1])) if entries else None
+        if joined:
+            self._entries[node.id] = joined
+
+    def _operand(self, node: Expr) -> Operand:
+        kind = self._type(node)
+        path = self._path(node)
+        known = () if path and path[0] in _HIDDEN else path
+        size = self._size(node)
+        item: Size | None = None
+        if kind.kind == "list" and kind.params[0].kind in ("string", "bytes"):
+            item = (self._size_of((*known, "@items")) if known else None) or UNKNOWN
+        literal = node.value if isinstance(node, Literal) and type(node.value) is int else None
+        return Operand(kind, UNKNOWN if size is None else size, item, literal)
+
+    def _comprehension(self, node: Comprehension) -> int:
+        cost = self.cost(node.over) + self.cost(node.start)
+        start = _Local(self._path(node.start), self._size(node.start), self._entries_of(node.start))
+        self._push(node.result_name, start)
+        if node.binds:
+            cost += self.cost(node.result)
+            self._pop(node.result_name)
+            self._copy(node, node.result)
+            return min(cost, MOST)
+        self._push_loop_variables(node)
+        turn = self.cost(node.condition) + self.cost(node.step)
+        self._pop(node.item)
+        if node.item2:
+            self._pop(node.item2)
+        cost += self.cost(node.result)
+        self._pop(node.result_name)
+        turns = self._size_or_unknown(node.over)
+        self._keep_loop_size(node, turns)
+        return min(cost + times(turns.most, min(turn, MOST)), MOST)
+
+    def _keep_loop_size(self, node: Comprehension, turns: Size) -> None:
+        if isinstance(node.start, Literal):
+            self._sizes[node.id] = self._size_or_unknown(node.start)
+        elif isinstance(node.start, ListLiteral | MapLiteral):
+            self._sizes[node.id] = turns
+            entries = self._entries_of(node.step)
+            if entries:
+                self._entries[node.id] = entries
+
+    def _push_loop_variables(self, node: Comprehension) -> None:
+        entries, path = self._entries_of(node.over), self._path(node.over)
+        kind = entries.kind if entries else self._type(node.over).kind
+        key, value = ("@indices", "@items") if kind == "list" else ("@keys", "@values")
+        key_size, value_size = (entries.key, entries.value) if entries else (None, None)
+        if node.item2:
+            self._push(node.item, _Local((*path, key), key_size))
+            self._push(node.item2, _Local((*path, value), value_size))
+        elif kind == "list":
+            self._push(node.item, _Local((*path, value), value_size))
+        else:
+            self._push(node.item, _Local((*path, key), key_size))
+
+    def _push(self, name: str, local: _Local) -> None:
+        self._locals.setdefault(name, []).append(local)
+
+    def _pop(self, name: str) -> None:
+        self._locals[name].pop()
+
+    def _copy(self, into: Expr, source: Expr) -> None:
+        size, entries = self._size(source), self._entries_of(source)
+        if size is not None:
+            self._sizes[into.id] = size
+        if entries is not None:
+            self._entries[into.id] = entries
+
+    def _entries_of(self, node: Expr) -> _Entries | None:
+        local = self._local(node)
+        return self._entries.get(node.id) or (local.entries if local else None)
+
+    def _size_or_unknown(self, node: Expr) -> Size:
+        size = self._size(node)
+        return UNKNOWN if size is None else size
+
+    def _size(self, node: Expr) -> Size | None:
+        """How large a value can be, None where nothing is known."""
+        known = self._sizes.get(node.id) or _literal_size(node)
+        if known is not None:
+            return known
+        path = self._path(node)
+        declared = self._size_of(path) if path else None
+        if declared is not None:
+            self._sizes[node.id] = declared
+            return declared
+        if _is_scalar(self._type(node)):
+            return ONE
+        local = self._local(node)
+        return local.size if local else None
+
+
+def _literal_size(node: Expr) -> Size | None:
+    match node:
+        case Literal():
+            return exactly(len(node.value)) if isinstance(node.value, str | bytes) else ONE
+        case ListLiteral():
+            return exactly(len(node.items))
+        case MapLiteral():
+            return exactly(len(node.entries))
+        case _:
+            return None
+
+
+def _is_scalar(kind: CelType) -> bool:
+    return kind.kind in _SCALARS or (kind.is_optional and _is_scalar(kind.params[0]))

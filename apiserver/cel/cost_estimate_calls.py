@@ -1,0 +1,243 @@
+"""Estimates of calls: the most that a call can cost, and how large its result can be (Kubernetes' library/cost.go).
+
+A function that is not listed costs 1, beside its arguments.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from apiserver.cel.sizes import MOST, ONE, UNKNOWN, Size, scaled, times
+from apiserver.cel.types import CelType
+
+_PATTERN = 0.25
+_MAKE_LIST = 10
+_LONGEST_FORMAT, _LONGEST_NAME_PATTERN = 64, 128
+_ADDRESS = Size(4, 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An argument of a call, or what it is called on.
+
+    Attributes:
+        size: how large it can be.
+        item: how large its items can be, where it is a list of strings or bytes; None otherwise.
+        literal: its value where it is a whole number written out.
+    """
+
+    type: CelType
+    size: Size
+    item: Size | None
+    literal: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a call can cost without its arguments, and how large its result can be."""
+
+    cost: int
+    size: Size | None = None
+
+
+Estimator = Callable[[Sequence[Operand]], Estimate]
+
+
+def _pattern(text: Size, regex: Size) -> int:
+    return times((text + ONE).read(), scaled(regex.most, _PATTERN))
+
+
+def _read(factor: float = 1) -> Estimator:
+    return lambda args: Estimate(args[0].size.read(factor))
+
+
+def _transformed(args: Sequence[Operand]) -> Estimate:
+    return Estimate(args[0].size.read(), args[0].size)
+
+
+def _traversed(args: Sequence[Operand]) -> Estimate:
+    """Visiting each item of a list, or reading a string."""
+    first = args[0]
+    if first.type.kind != "list":
+        return Estimate(first.size.read())
+    item = 1 + (first.item.read() if first.item is not None else 0)
+    return Estimate(times(first.size.most, item))
+
+
+def _replace(args: Sequence[Operand]) -> Estimate:
+    text, old, new = (arg.size for arg in args[:3])
+    least_count = least_kept = most_count = most_kept = 0
+    if old.least == 0:
+        most_count, most_kept = min(text.most + 1, MOST), text.most
+    elif new.most <= old.least:
+        most_kept = text.most
+    else:
+        most_count = ceil(text.most / old.least)
+    if old.most == 0:
+        least_count, least_kept = min(text.least + 1, MOST), text.least
+    elif old.most <= new.least:
+        least_kept = text.least
+    else:
+        least_count = ceil(text.least / old.most)
+    return Estimate(text.read(2), Size(least_count, most_count) * new + Size(least_kept, most_kept))
+
+
+def _split(args: Sequence[Operand]) -> Estimate:
+    limit = args[2].literal if len(args) > 2 else None
+    most = args[0].size.most if limit is None else limit % (MOST + 1)
+    return Estimate(args[0].size.read(2), Size(0, most))
+
+
+def _join(args: Sequence[Operand]) -> Estimate:
+    count = args[0].size
+    size = count * (args[0].item if args[0].item is not None else UNKNOWN)
+    if len(args) > 1:
+        size += args[1].size * Size(max(count.least - 1, 0), max(count.most - 1, 0))
+    return Estimate(size.read(), size)
+
+
+def _find(args: Sequence[Operand]) -> Estimate:
+    text, regex = args[0].size, args[1].size
+    return Estimate(_pattern(text, regex), Size(0, text.most))
+
+
+def _contains(args: Sequence[Operand]) -> Estimate:
+    return Estimate(times(args[0].size.read(), args[1].size.read()))
+
+
+def _contains_ip(args: Sequence[Operand]) -> Estimate:
+    return Estimate((_ADDRESS + _ADDRESS).read() + _parsed(args[1]))
+
+
+def _contains_cidr(args: Sequence[Operand]) -> Estimate:
+    return Estimate((_ADDRESS + _ADDRESS).read() + _ADDRESS.read() + 1 + _parsed(args[1]))
+
+
+def _parsed(operand: Operand) -> int:
+    return operand.size.read() if operand.type.kind == "string" else 0
+
+
+def _validate(args: Sequence[Operand]) -> Estimate:
+    return Estimate(scaled(args[1].size.read(), _LONGEST_NAME_PATTERN * _PATTERN))
+
+
+def _added(args: Sequence[Operand]) -> Estimate:
+    size = args[0].size + args[1].size
+    return Estimate(size.read(), size)
+
+
+def _compared(args: Sequence[Operand]) -> Estimate:
+    return Estimate(scaled(min(args[0].size.most, args[1].size.most), 0.1))
+
+
+def _equal(args: Sequence[Operand]) -> Estimate:
+    kind = args[0].type
+    if kind == args[1].type and kind.kind in ("struct", "opaque"):
+        if kind.name in ("net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver"):
+            return Estimate(1)
+        if kind.name == "kubernetes.NamedFormat":
+            return Estimate(scaled(_LONGEST_FORMAT, 0.1))
+        if kind.name == "kubernetes.URL":
+            return Estimate(args[1].size.read() if args[1].size != UNKNOWN else ONE.read())
+    return _compared(args)
+
+
+def _made(size: Size, factor: float = 1) -> Estimate:
+    return Estimate(min(scaled(size.most, factor) + 1 + _MAKE_LIST, MOST), size)
+
+
+def _slice(args: Sequence[Operand]) -> Estimate:
+    start = max(args[1].literal or 0, 0)
+    end = args[0].size.most if args[2].literal is None else max(args[2].literal, 0)
+    count = (end - start) % (MOST + 1)
+    return _made(Size(count, count))
+
+
+def _range(args: Sequence[Operand]) -> Estimate:
+    count = MOST if args[0].literal is None else max(args[0].literal, 0)
+    return _made(Size(count, count))
+
+
+def _flatten(args: Sequence[Operand]) -> Estimate:
+    depth = 1 if len(args) < 2 else MOST if args[1].literal is None else max(args[1].literal, 0)
+    return _made(args[0].size, depth)
+
+
+def _self_comparison(args: Sequence[Operand]) -> Estimate:
+    return _made(args[0].size * args[0].size, 2)
+
+
+def _sorted(place: int, factor: float) -> Estimator:
+    return lambda args: _made(args[place].size * args[place].size, factor)
+
+
+def _sets(factor: int) -> Estimator:
+    return lambda args: Estimate(min(scaled((args[0].size * args[1].size).most, factor) + 1, MOST))
+
+
+_BY_FUNCTION: dict[str, Estimator] = {
+    **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _traversed),
+    **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim"), _transformed),
+    **dict.fromkeys(("isIP", "cidr", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"), _read()),
+    "ip": lambda args: Estimate(1) if args[0].type.kind == "opaque" else _read()(args),
+    "ip.isCanonical": _read(2),
+    "replace": _replace,
+    "split": _split,
+    "join": _join,
+    "find": _find,
+    "findAll": _find,
+    "containsIP": _contains_ip,
+    "containsCIDR": _contains_cidr,
+    "validate": _validate,
+    "_==_": _equal,
+}
+
+_BY_OVERLOAD: dict[str, Estimator] = {
+    "string_format": _read(),
+    "string_to_bytes": lambda args: Estimate(args[0].size.read(), Size(args[0].size.least, args[0].size.most * 4)),
+    "bytes_to_string": lambda args: Estimate(args[0].size.read(), Size(args[0].size.least // 4, args[0].size.most)),
+    "strings_quote": lambda args: Estimate(
+        args[0].size.read(), Size(args[0].size.least + 2, args[0].size.most * 2 + 2)
+    ),
+    "starts_with_string": lambda args: Estimate(args[1].size.read()),
+    "ends_with_string": lambda args: Estimate(args[1].size.read()),
+    "in_list": lambda args: Estimate(args[1].size.most),
+    "matches_string": lambda args: Estimate(_pattern(args[0].size, args[1].size)),
+    "contains_string": _contains,
+    "add_string": _added,
+    "add_bytes": _added,
+    "add_list": lambda args: Estimate(1, args[0].size + args[1].size),
+    **{
+        f"{name}_{kind}": _compared
+        for name in ("less", "less_equals", "greater", "greater_equals")
+        for kind in ("string", "bytes")
+    },
+    "not_equals": _compared,
+    "list_slice": _slice,
+    "lists_range": _range,
+    "list_reverse": lambda args: _made(args[0].size),
+    "list_flatten": _flatten,
+    "list_flatten_int": _flatten,
+    "list_distinct": _self_comparison,
+    "list_sets_contains_list": _sets(1),
+    "list_sets_intersects_list": _sets(1),
+    "list_sets_equivalent_list": _sets(2),
+}
+
+
+def estimate(function: str, overload: str, args: Sequence[Operand]) -> Estimate:
+    """The most that a call can cost, without its arguments.
+
+    Args:
+        function: its name.
+        overload: what it means.
+        args: what it is called on, if it is, and its arguments.
+    """
+    by_function = _BY_FUNCTION.get(function)
+    if by_function is not None:
+        return by_function(args)
+    if overload.endswith(("_sort", "_sortByAssociatedKeys")):
+        factor = 2.1 if "string" in overload or "bytes" in overload else 2
+        return _sorted(len(args) - 1, factor)(args)
+    by_overload = _BY_OVERLOAD.get(overload)
+    return by_overload(args) if by_overload else Estimate(1)

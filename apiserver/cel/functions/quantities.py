@@ -1,0 +1,65 @@
+"""Amounts: Kubernetes' library for resource.Quantity (k8s.io/apiserver/pkg/cel/library/quantity.go)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from apiserver.api.quantity import QuantityError, parse
+from apiserver.cel.values import EvaluationError, is_int64
+
+_UNIT = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A quantity; equal to others of the same amount, however they were written."""
+
+    nanos: int
+
+    type_name: ClassVar[str] = "kubernetes.Quantity"
+
+
+def _amount(text: str) -> Amount:
+    try:
+        return Amount(parse(text).nanos)
+    except QuantityError as error:
+        raise EvaluationError(str(error)) from None
+
+
+def _is_quantity(text: str) -> bool:
+    try:
+        parse(text)
+    except QuantityError:
+        return False
+    return True
+
+
+def _is_integer(amount: Amount) -> bool:
+    return amount.nanos % _UNIT == 0 and is_int64(amount.nanos // _UNIT)
+
+
+def _integer(amount: Amount) -> int:
+    if not _is_integer(amount):
+        raise EvaluationError("cannot convert value to integer")
+    return amount.nanos // _UNIT
+
+
+def _order(one: Amount, two: Amount) -> int:
+    return -1 if one.nanos < two.nanos else int(one.nanos > two.nanos)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "string_to_quantity": _amount,
+    "is_quantity_string": _is_quantity,
+    "quantity_sign": lambda amount: _order(amount, Amount(0)),
+    "quantity_get_float": lambda amount: amount.nanos / _UNIT,
+    "quantity_get_int": _integer,
+    "quantity_is_integer": _is_integer,
+    "quantity_add": lambda one, two: Amount(one.nanos + two.nanos),
+    "quantity_add_int": lambda amount, number: Amount(amount.nanos + number * _UNIT),
+    "quantity_sub": lambda one, two: Amount(one.nanos - two.nanos),
+    "quantity_sub_int": lambda amount, number: Amount(amount.nanos - number * _UNIT),
+    "quantity_is_greater_than": lambda one, two: one.nanos > two.nanos,
+    "quantity_is_less_than": lambda one, two: one.nanos < two.nanos,
+    "quantity_compare_to": _order,
+}

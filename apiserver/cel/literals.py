@@ -1,0 +1,103 @@
+"""Literals: what is wrong with constants that are patterns, times, durations or formats, and with lists of mixed types.
+
+The checks that Kubernetes adds to every checked expression (cel-go's cel/validator.go, ext/formatting.go).
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from apiserver.cel.ast import Call, Expr, ListLiteral, Literal, MapLiteral, parts
+from apiserver.cel.checker import Checked
+from apiserver.cel.errors import Issues
+from apiserver.cel.format_literals import format_issues
+from apiserver.cel.functions.durations import of_seconds, parse_duration, strict_timestamp
+from apiserver.cel.regexes import pattern_error
+from apiserver.cel.types import CelType, unwrapped
+from apiserver.cel.values import EvaluationError
+
+_Nodes = list[tuple[Expr, bool]]
+"""All nodes of an expression, and whether they stand within a call of format()."""
+
+
+def _is_duration(value: Any) -> bool:
+    return not isinstance(value, str) or parse_duration(value) is not None
+
+
+def _is_timestamp(value: Any) -> bool:
+    try:
+        if type(value) is int:
+            return of_seconds(value).nanos is not None
+        return not isinstance(value, str) or strict_timestamp(value) is not None
+    except EvaluationError:
+        return False
+
+
+def _is_pattern(value: Any) -> bool:
+    return not isinstance(value, str) or not pattern_error(value)
+
+
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "duration": _is_duration,
+    "timestamp": _is_timestamp,
+    "matches": _is_pattern,
+}
+"""Function → whether a literal that is its first argument is right."""
+
+
+def check_literals(checked: Checked, *, all_kinds: bool = True) -> None:
+    """Tells what is wrong with the constants of an expression.
+
+    Args:
+        checked: the expression.
+        all_kinds: whether to look at more than lists and maps.
+
+    Raises:
+        CompileError: there is something.
+    """
+    issues = Issues(checked.parsed.text, checked.parsed.positions)
+    nodes: _Nodes = list(_all(checked.parsed.root, formats=False))
+    _check_mixed(nodes, checked, issues)
+    for function, is_right in _CHECKS.items() if all_kinds else ():
+        for node, _ in nodes:
+            literal = node.args[0] if isinstance(node, Call) and node.function == function and node.args else None
+            if isinstance(literal, Literal) and not is_right(literal.value):
+                issues.add(literal.id, f"invalid {function} argument")
+    for node, _ in nodes if all_kinds else ():
+        for place, message in format_issues(node, checked):
+            issues.add(place, message)
+    issues.raise_any()
+
+
+def _all(node: Expr, *, formats: bool) -> Iterator[tuple[Expr, bool]]:
+    yield node, formats
+    inside = formats or (isinstance(node, Call) and node.function == "format")
+    for part in parts(node):
+        yield from _all(part, formats=inside)
+
+
+def _check_mixed(nodes: _Nodes, checked: Checked, issues: Issues) -> None:
+    """Are the items of each list and map of one type? The arguments of format() need not be."""
+    for node, formats in nodes:
+        if isinstance(node, ListLiteral) and not formats:
+            optional = [place in node.optional for place in range(len(node.items))]
+            kinds = [(i.id, _kind(checked, i, optional=o)) for i, o in zip(node.items, optional, strict=True)]
+            _check_same(kinds, issues, all_told=False)
+    for node, formats in nodes:
+        if isinstance(node, MapLiteral) and not formats:
+            keys = [entry.key for entry in node.entries if not isinstance(entry.key, str)]
+            _check_same([(key.id, checked.types[key.id]) for key in keys], issues, all_told=True)
+            values = [(e.value.id, _kind(checked, e.value, optional=e.optional)) for e in node.entries]
+            _check_same(values, issues, all_told=True)
+
+
+def _kind(checked: Checked, node: Expr, *, optional: bool) -> CelType:
+    kind = checked.types[node.id]
+    return unwrapped(kind) if optional else kind
+
+
+def _check_same(kinds: list[tuple[int, CelType]], issues: Issues, *, all_told: bool) -> None:
+    for node, kind in kinds[1:]:
+        if kind != kinds[0][1]:
+            issues.add(node, f"expected type '{kinds[0][1]}' but found '{kind}'")
+            if not all_told:
+                return

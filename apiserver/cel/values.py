@@ -1,0 +1,371 @@
+"""Values at run time: what an expression computes with, and how two values are equal, ordered and measured.
+
+null, bool, int, double, string and bytes are Python's own. A list is a Python list or `Items`, a map is `Entries`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from apiserver.api.golang.values import go_text
+
+_LEAST, _END, _UNSIGNED_END = -(2**63), 2**63, 2**64
+
+
+class EvaluationError(Exception):
+    """The evaluation failed; `&&`, `||` and the quantifiers may absorb it. The message is upstream's."""
+
+
+class CostExceededError(Exception):
+    """The evaluation did more than it may; nothing absorbs that."""
+
+    def __init__(self) -> None:
+        super().__init__("operation cancelled: actual cost limit exceeded")
+
+
+def no_such_overload() -> EvaluationError:
+    """The error of an operation on values that it is not made for; type checks leave it to values typed dyn alone."""
+    return EvaluationError("no such overload")
+
+
+class Uint(int):
+    """An unsigned integer; equal to an int or a double of the same value."""
+
+
+def is_int64(value: int) -> bool:
+    """Whether a number is an int (not asked of a range, which looks through its numbers one by one for a Uint)."""
+    return _LEAST <= value < _END
+
+
+def is_uint64(value: int) -> bool:
+    """Whether a number is a uint."""
+    return 0 <= value < _UNSIGNED_END
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp:
+    """A moment.
+
+    Attributes:
+        nanos: since 1970, in UTC.
+        offset: the seconds that the zone which it was written in is ahead; only its text depends on that.
+    """
+
+    nanos: int
+    offset: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A span of time in nanoseconds."""
+
+    nanos: int
+
+
+@dataclass(frozen=True, slots=True)
+class TypeValue:
+    """A type as a value: what type() gives."""
+
+    name: str
+
+
+class _Missing:
+    """What a map answers for a key that it lacks, and what an optional without a value holds."""
+
+
+MISSING = _Missing()
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """A value that may be missing."""
+
+    value: Any = MISSING
+
+
+NONE = Optional()
+
+
+class Entries:
+    """A map. What makes its values from stored data, or is equal in its own way, is a class of its own."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def key_list(self) -> list[Any]:
+        """The keys."""
+        raise NotImplementedError
+
+    def find(self, key: Any) -> Any:
+        """The value of a key, or MISSING.
+
+        Raises:
+            EvaluationError: no key of this map is of that type, or the value is unfit.
+        """
+        raise NotImplementedError
+
+    def weight(self) -> int:
+        """How many parts it has, all within them included."""
+        return 1 + sum(weight(key) + weight(self.find(key)) for key in self.key_list())
+
+    def equals(self, other: Any) -> bool:
+        """Whether a value is equal to this map."""
+        if not isinstance(other, Entries) or len(self) != len(other):
+            return False
+        for key in self.key_list():
+            theirs = other.find(key)
+            if theirs is MISSING or not equals(self.find(key), theirs):
+                return False
+        return True
+
+
+class Items:
+    """A list that is no Python list: its items are made when they are asked for.
+
+    Attributes:
+        effort: how much longer it takes to compare or to join an item of it than one of others.
+    """
+
+    __slots__ = ()
+
+    effort: ClassVar[int] = 1
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def items(self) -> list[Any]:
+        """All items.
+
+        Raises:
+            EvaluationError: one is unfit.
+        """
+        raise NotImplementedError
+
+    def weight(self) -> int:
+        """How many parts it has, all within them included."""
+        raise NotImplementedError
+
+    def equals(self, others: list[Any]) -> bool:
+        """Whether the items of another list make it equal to this."""
+        raise NotImplementedError
+
+    def plus(self, others: list[Any]) -> Any:
+        """This list joined with other items: a list of the same kind, or a Python list."""
+        raise NotImplementedError
+
+
+class MapValue(Entries):
+    """A map made in an expression. Keys are told apart as CEL does: 1, 1u and 1.0 are one key, true is another."""
+
+    __slots__ = ("_entries", "_keys")
+
+    def __init__(self, entries: Iterable[tuple[Any, Any]] = ()) -> None:
+        self._entries: dict[Any, tuple[Any, Any]] = {}
+        self._keys: list[Any] | None = None
+        for key, value in entries:
+            self._entries[_key(key)] = key, value
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def key_list(self) -> list[Any]:
+        """The keys, in the order in which they were given."""
+        if self._keys is None:
+            self._keys = [key for key, _ in self._entries.values()]
+        return self._keys
+
+    def find(self, key: Any) -> Any:
+        """The value of a key, or MISSING."""
+        return self._entries.get(_key(key), (None, MISSING))[1]
+
+    def insert(self, key: Any, value: Any) -> None:
+        """Adds an entry, while the map is made.
+
+        Raises:
+            EvaluationError: it has that key.
+        """
+        if _key(key) in self._entries:
+            raise EvaluationError(f"insert failed: key {shown(key)} already exists")
+        self._entries[_key(key)] = key, value
+        self._keys = None
+
+
+def _key(key: Any) -> Any:
+    if type(key) is bool:
+        return ("bool", key)
+    if type(key) in (int, Uint, str):
+        return key
+    if type(key) is float and key.is_integer():
+        return int(key)
+    return ("no key", id(key))
+
+
+def is_list(value: Any) -> bool:
+    """Whether a value is a list."""
+    return type(value) is list or isinstance(value, Items)
+
+
+def items_of(value: Any) -> list[Any]:
+    """The items of a list."""
+    if type(value) is list:
+        return value
+    if isinstance(value, Items):
+        return value.items()
+    raise no_such_overload()
+
+
+def equals(left: Any, right: Any) -> bool:
+    """Whether two values are equal: numbers by value, whatever their types; maps and lists item by item.
+
+    Raises:
+        EvaluationError: a value of the API's own types is compared with one of another.
+    """
+    if left is None or right is None:
+        return left is right
+    kind, other = type(left), type(right)
+    if kind in _NUMBERS and other in _NUMBERS:
+        return bool(left == right) if kind is not float and other is not float else float(left) == float(right)
+    if is_list(left):
+        return _lists_equal(left, right)
+    if isinstance(left, Entries):
+        return left.equals(right)
+    if kind is Optional:
+        return _optionals_equal(left, right)
+    if kind not in _PLAIN and kind is not other:
+        raise no_such_overload()
+    return kind is other and bool(left == right)
+
+
+_NUMBERS = frozenset((int, Uint, float))
+_PLAIN = frozenset((bool, int, Uint, float, str, bytes, Timestamp, Duration, TypeValue))
+"""What is merely unequal to values of other types."""
+
+
+def _lists_equal(left: Any, right: Any) -> bool:
+    if not is_list(right):
+        if type(left) is list:
+            return False
+        raise no_such_overload()
+    others = items_of(right)
+    return left.equals(others) if isinstance(left, Items) else all_equal(left, others)
+
+
+def all_equal(ones: list[Any], others: list[Any]) -> bool:
+    """Whether lists have equal items in the same order; many that are all of one type are left to Python."""
+    if len(ones) != len(others):
+        return False
+    if len(ones) > _FEW and (kind := one_type(ones)) in _EXACT and kind is one_type(others):
+        return ones == others
+    return all(map(equals, ones, others))
+
+
+def one_type(items: list[Any]) -> type | None:
+    """The type that all of some items have, None where they have several or there are none."""
+    kinds = set(map(type, items))
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+_FEW = 16
+_EXACT = frozenset((bool, int, str, bytes))
+"""What Python compares as CEL does, with others of the type."""
+
+
+def _optionals_equal(left: Optional, right: Any) -> bool:
+    if type(right) is not Optional:
+        return False
+    if left.value is MISSING or right.value is MISSING:
+        return left.value is right.value
+    return equals(left.value, right.value)
+
+
+def compare(left: Any, right: Any) -> int:
+    """-1, 0 or 1: the order of two values.
+
+    Raises:
+        EvaluationError: they have none.
+    """
+    kind, other = type(left), type(right)
+    if kind in _NUMBERS and other in _NUMBERS:
+        if float in (kind, other):
+            left, right = float(left), float(right)  # upstream compares with doubles, so large numbers are rounded
+        if math.isnan(left) or math.isnan(right):
+            raise EvaluationError("NaN values cannot be ordered")
+    elif kind is not other or kind not in _ORDERED:
+        raise no_such_overload()
+    elif kind in (Timestamp, Duration):
+        left, right = left.nanos, right.nanos
+    return -1 if left < right else int(left > right)
+
+
+_ORDERED = frozenset((bool, str, bytes, Timestamp, Duration))
+
+
+def size(value: Any) -> int:
+    """How large a value is where costs are counted: characters, bytes or items; 1 for everything that has no length."""
+    kind = type(value)
+    if kind is str or kind is bytes or kind is list:
+        return len(value)
+    if kind is Optional and value.value is not MISSING:
+        return size(value.value)
+    return len(value) if hasattr(value, "__len__") else 1
+
+
+def weight(value: Any) -> int:
+    """How many parts a value has, all within them included; a text counts as one for each 64 characters of it."""
+    kind = type(value)
+    if kind is str or kind is bytes:
+        return 1 + len(value) // 64
+    if kind is list:
+        return 1 + sum(map(weight, value))
+    if kind is Optional:
+        return 1 if value.value is MISSING else weight(value.value)
+    return value.weight() if isinstance(value, Items | Entries) else 1
+
+
+def type_name(value: Any) -> str:
+    """The name of a value's type at run time."""
+    if value is None:
+        return "null_type"
+    name = _TYPE_NAMES.get(type(value))
+    if name is not None:
+        return name
+    if is_list(value):
+        return "list"
+    return "map" if isinstance(value, Entries) else str(value.type_name)
+
+
+_TYPE_NAMES = {
+    bool: "bool",
+    int: "int",
+    Uint: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    Timestamp: "google.protobuf.Timestamp",
+    Duration: "google.protobuf.Duration",
+    TypeValue: "type",
+    Optional: "optional_type",
+}
+
+
+def shown(value: Any) -> str:
+    """A value as errors show it (Go's %v)."""
+    if type(value) is bool:
+        return "true" if value else "false"
+    if type(value) is float:
+        return go_float(value)
+    if value is None:
+        return "null"
+    return value.name if type(value) is TypeValue else str(value)
+
+
+def go_float(number: float) -> str:
+    """A double as Go's %g writes it."""
+    if math.isfinite(number):
+        return go_text(number)
+    return "NaN" if math.isnan(number) else "+Inf" if number > 0 else "-Inf"

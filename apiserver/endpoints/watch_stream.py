@@ -1,0 +1,246 @@
+"""Watch streams: backlog, live events and bookmarks are one loop over a position in the log."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from random import SystemRandom
+
+import orjson
+
+from apiserver.api import errors
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource
+from apiserver.endpoints.rendering import Renderer, Shape
+from apiserver.registry.codec import Codec
+from apiserver.registry.options import ListOptions
+from apiserver.registry.storage import Match, Storage, matcher, parse_revision, prefix_of, translated
+from etcd.store import Compacted, Event, KeyValue, Unavailable, Watcher
+
+BOOKMARK_EVERY = 60.0
+"""Seconds between bookmarks (cacher's defaultBookmarkFrequency)."""
+LAST_BOOKMARK = 2.0
+"""Seconds before the end of a watch at which its last bookmark is due."""
+FRAMES = 1024
+"""How many frames of a kind and shape are shared between its watchers; a pod's takes about 2.5 kB."""
+CHUNK = 64 * 1024
+"""Bytes from which frames are handed on, so that a client that does not read holds up little more than that."""
+
+INITIAL_END: Obj = {"k8s.io/initial-events-end": "true"}
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """What a watch asks for.
+
+    Attributes:
+        selection: selectors and the version to start from.
+        seconds: how long the watch lasts.
+        bookmarks: whether the client wants to be told how far the watch has come.
+        initial: sendInitialEvents, None where not given.
+    """
+
+    selection: ListOptions
+    seconds: float
+    bookmarks: bool = False
+    initial: bool | None = None
+
+
+class Frames:
+    """Encoded events of one kind in one shape, made once and shared by all its watchers."""
+
+    def __init__(self, renderer: Renderer, codec: Codec, shape: Shape) -> None:
+        self.codec = codec
+        self.shape = shape
+        self._renderer = renderer
+        self._made: dict[tuple[int, str], bytes] = {}
+
+    def shared(self, word: str, kv: KeyValue) -> bytes:
+        """The frame of an event whose object is kv, at kv's revision."""
+        place = (kv.mod_revision, word)
+        frame = self._made.get(place)
+        if frame is None:
+            if len(self._made) >= FRAMES:
+                del self._made[next(iter(self._made))]
+            frame = self._made[place] = self.own(word, kv, first=False)
+        return frame
+
+    def own(self, word: str, kv: KeyValue, *, first: bool) -> bytes:
+        """A frame that is not shared."""
+        return _frame(word, self._renderer.event(kv, self.codec, self.shape, first=first))
+
+    def bookmark(self, revision: int, annotations: Obj | None = None, *, first: bool = False) -> bytes:
+        """The frame of a bookmark."""
+        return _frame("BOOKMARK", self._renderer.bookmark(revision, self.codec, self.shape, annotations, first=first))
+
+
+def _frame(word: str, obj: bytes) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (word.encode(), obj)
+
+
+def error_frame(error: ApiError) -> bytes:
+    """The frame by which a stream that has begun tells what went wrong."""
+    return _frame("ERROR", orjson.dumps(error.status()))
+
+
+class Stream:
+    """One watch: where it starts, what it selects, and the frames it yields until it ends."""
+
+    def __init__(self, storage: Storage, frames: Frames, namespace: str, options: WatchOptions) -> None:
+        """Take what is asked for.
+
+        Raises:
+            ApiError: 400, the version is none.
+        """
+        self._storage = storage
+        self._frames = frames
+        self._options = options
+        self._revision = parse_revision(options.selection.resource_version)
+        self._prefix = prefix_of(frames.codec.resource, namespace)
+        self._match = matcher(options.selection)
+        self._first = frames.shape.form.transform == "Table"
+        self._watcher: Watcher | None = None
+        self._initial: Sequence[KeyValue] = ()
+        self._failed: ApiError | None = None
+        self._closed = False
+
+    @property
+    def resource(self) -> Resource:
+        """What is watched."""
+        return self._frames.codec.resource
+
+    async def open(self) -> None:
+        """Find the start, after which nothing that happens is missed; if there is none, the stream tells just that.
+
+        Clients are told so within a stream, not by the answer's status (cacher's newErrWatcher).
+        """
+        try:
+            await self._start()
+        except Compacted as gone:
+            self._failed = too_old(self._revision, gone)
+        except ApiError as error:
+            self._failed = error
+        if self._closed:  # meanwhile
+            self.close()
+
+    async def _start(self) -> None:
+        store = self._storage.store
+        initial, revision = self._options.initial, self._revision
+        if revision and not initial:
+            self._watcher = store.watch(self._prefix, after=revision)
+            return
+        await self._storage.await_revision(revision)
+        if not self._options.selection.resource_version:
+            with translated():
+                await store.fresh()
+        if initial is False:
+            self._watcher = store.watch(self._prefix, after=store.revision)
+            return
+        page = store.range(self._prefix)
+        match = self._match
+        self._initial = page.items if match is None else [kv for kv in page.items if match(kv)]
+        self._watcher = store.watch(self._prefix, after=page.revision)
+
+    def close(self) -> None:
+        """End the stream, from wherever: a parked one wakes and is over."""
+        self._closed = True
+        if self._watcher is not None:
+            self._watcher.close()
+
+    async def frames(self) -> AsyncIterator[bytes]:
+        """The bytes of the stream, as many events at a time as there are."""
+        if self._failed is not None:
+            yield error_frame(self._failed)
+            return
+        assert self._watcher is not None
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self._options.seconds
+        try:
+            for chunk in self._initial_chunks():
+                yield chunk
+            due = self._next_bookmark(loop.time(), end)
+            while (now := loop.time()) < end:
+                if now >= due:
+                    yield self._bookmark(self._watcher.position)
+                    due = self._next_bookmark(now, end)
+                    continue
+                events = await self._events_until(min(due, end))
+                for chunk in _chunks(self._selected(events)):
+                    yield chunk
+        except Compacted as gone:
+            yield error_frame(too_old(self._watcher.position, gone))
+        except ApiError as refused:  # an object cannot be had in the form that is asked for
+            yield error_frame(refused)
+        except Unavailable:
+            return  # the watch is closed: the server stops
+
+    async def _events_until(self, when: float) -> Sequence[Event]:
+        assert self._watcher is not None
+        events = self._watcher.take()
+        if events:
+            return events
+        try:
+            async with asyncio.timeout_at(when):
+                return await self._watcher.next()
+        except TimeoutError:
+            return ()
+
+    def _initial_chunks(self) -> Iterator[bytes]:
+        items, self._initial = self._initial, ()
+        yield from _chunks(self._frame("ADDED", kv, shared=False) for kv in items)
+        if self._options.initial and self._options.bookmarks:
+            assert self._watcher is not None
+            yield self._bookmark(self._watcher.position, INITIAL_END)
+
+    def _bookmark(self, revision: int, annotations: Obj | None = None) -> bytes:
+        first, self._first = self._first, False
+        return self._frames.bookmark(revision, annotations, first=first)
+
+    def _next_bookmark(self, now: float, end: float) -> float:
+        if not self._options.bookmarks:
+            return float("inf")
+        last = end - LAST_BOOKMARK
+        return min(now + BOOKMARK_EVERY, last) if now < last else float("inf")
+
+    def _selected(self, events: Sequence[Event]) -> Iterator[bytes]:
+        match: Match | None = self._match
+        for event in events:
+            kv, prev = event.kv, event.prev
+            is_in = kv is not None and (match is None or match(kv))
+            was_in = prev is not None and (match is None or match(prev))
+            if is_in:
+                assert kv is not None
+                yield self._frame("MODIFIED" if was_in else "ADDED", kv)
+            elif was_in:
+                assert prev is not None
+                yield self._frame("DELETED", prev._replace(mod_revision=event.revision))
+
+    def _frame(self, word: str, kv: KeyValue, *, shared: bool = True) -> bytes:
+        if self._first:
+            self._first = False
+            return self._frames.own(word, kv, first=True)
+        return self._frames.shared(word, kv) if shared else self._frames.own(word, kv, first=False)
+
+
+def _chunks(frames: Iterable[bytes]) -> Iterator[bytes]:
+    """Frames joined to chunks that are not much larger than CHUNK."""
+    held: list[bytes] = []
+    size = 0
+    for frame in frames:
+        held.append(frame)
+        size += len(frame)
+        if size >= CHUNK:
+            yield b"".join(held)
+            held, size = [], 0
+    if held:
+        yield b"".join(held)
+
+
+def too_old(revision: int, gone: Compacted) -> ApiError:
+    """410: the events after a revision are compacted."""
+    return errors.expired(f"too old resource version: {revision} ({gone.compact_revision})")
+
+
+def default_seconds() -> float:
+    """How long a watch lasts that says nothing: 30 to 60 minutes, so that clients do not all come back at once."""
+    return 1800 * (1 + SystemRandom().random())

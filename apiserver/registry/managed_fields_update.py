@@ -1,0 +1,98 @@
+"""Who owns what after a write: metadata.managedFields, kept from the first write of an object on."""
+
+from apiserver.api.managedfields.field_sets import MEMBER, FieldSet
+from apiserver.api.managedfields.managed_fields import Owner, created, disowned, known_owner, scaled, updated
+from apiserver.api.meta import Obj, metadata
+from apiserver.api.nested_fields import NestedField
+from apiserver.api.resources import Resource
+from apiserver.api.scale_paths import scale_paths
+from apiserver.registry.context import Registry
+from apiserver.registry.decoding import Decoded
+from apiserver.registry.options import Target, WriteOptions
+from apiserver.registry.spec_cache import Mould
+
+_REPLICAS = NestedField.at(".spec.replicas")
+"""What the Scale of a built-in kind sets."""
+
+
+def own_fields(registry: Registry, target: Target, old: Obj, new: Obj, options: WriteOptions) -> None:
+    """Note in metadata.managedFields whose the changed fields are."""
+    owner, now = _owner(target, options), registry.timestamps.now()
+    if target.subresource == "scale":
+        _set_owners(new["metadata"], _scaled(registry, target.resource, old, new, owner=owner, time=now))
+        return
+    if old["metadata"].get("managedFields") and _is_unfit(registry, target.resource, old):
+        _set_owners(new["metadata"], [])
+        return
+    kind = registry.fields_of(target.resource)
+    _set_owners(new["metadata"], updated(old, new, kind, owner=owner, time=now))
+
+
+def _is_unfit(registry: Registry, resource: Resource, old: Obj) -> bool:
+    """Return whether a custom object has a value of another type than its schema, so that nobody can own its fields.
+
+    Another schema wrote it (FieldManager.UpdateNoErrors); an update keeps such values, but it cannot bring any.
+    """
+    custom = registry.customs.find(resource)
+    return custom is not None and not custom.structural.fits_types(old)
+
+
+def _scaled(registry: Registry, resource: Resource, old: Obj, new: Obj, *, owner: Owner, time: str) -> list[Obj]:
+    stored: list[Obj] = metadata(old).get("managedFields") or []
+    custom = registry.customs.find(resource)
+    if custom is not None:
+        versions = custom.versions.entries
+        return disowned(stored, {f"{resource.group}/{name}": _replicas_of(entry) for name, entry in versions.items()})
+    before, after = _REPLICAS.integer(old) or 0, _REPLICAS.integer(new) or 0
+    if before == after:
+        return stored
+    return scaled(stored, _set_of(_REPLICAS), gone=not after, owner=owner, time=time)
+
+
+def _replicas_of(version: Obj) -> FieldSet | None:
+    """Return the set of the field that the Scale sets in a version of a definition, None if there is none."""
+    paths = scale_paths(version)
+    return None if paths is None else _set_of(paths.spec_replicas)
+
+
+def _set_of(field: NestedField) -> FieldSet:
+    fields = MEMBER
+    for name in reversed(field.names):
+        fields = {f"f:{name}": fields}
+    return fields
+
+
+def own_new_fields(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> None:
+    """The same for a new object, whose spec's fields may be known from its mould, or are noted for one."""
+    obj, mould, draft = decoded.obj, decoded.mould, decoded.draft
+    resource = target.resource
+    kind, now = registry.fields_of(resource), registry.timestamps.now()
+    owner, meta = _owner(target, options), obj["metadata"]
+    tracked = meta.get("managedFields")
+    if mould is None and draft is None:
+        emptied = {f"f:{name}": MEMBER for name in decoded.emptied}
+        _set_owners(meta, created(obj, kind, owner=owner, time=now, known=emptied))
+        return
+    if mould is not None:
+        rest = obj.copy()
+        del rest["spec"]
+        fields = mould.fields if tracked else mould.written  # nothing to compare with: it will only be written
+        _set_owners(meta, created(rest, kind, owner=owner, time=now, known={"f:spec": fields}))
+        return
+    entries = created(obj, kind, owner=owner, time=now)
+    if draft is not None and entries and not tracked:
+        key, spec = draft
+        place = (resource.group, resource.version, resource.kind)
+        registry.moulds[place].keep(key, Mould.of(spec, key, entries[0]["fieldsV1"]["f:spec"]))
+    _set_owners(meta, entries)
+
+
+def _owner(target: Target, options: WriteOptions) -> Owner:
+    return known_owner(options.manager, "Update", target.resource.api_version, target.subresource)
+
+
+def _set_owners(meta: Obj, entries: list[Obj]) -> None:
+    if entries:
+        meta["managedFields"] = entries
+    else:
+        meta.pop("managedFields", None)

@@ -1,0 +1,1 @@
+"""Cluster IPs and node ports: allocated in one transaction with their Service (pkg/registry/core/service)."""

@@ -1,0 +1,86 @@
+"""Specs that repeat: what decoding, defaults and field sets made of one serves the next that is alike.
+
+Pods are made from templates, so thousands of them differ in their metadata alone. The spec of the first two is worked
+out; from then on its outcome is shared. A key is the JSON of a spec as clients send it.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import orjson
+
+from apiserver.api.managedfields.field_sets import FieldSet
+from apiserver.api.meta import Obj
+
+KEPT = 256
+"""How many specs of a kind are kept; one takes less than 16 kB."""
+LARGEST = 8192
+"""Bytes of the largest spec that is kept."""
+
+
+class Mould(NamedTuple):
+    """The outcome of a spec.
+
+    Attributes:
+        spec: it, decoded and with its defaults; shared, so never changed.
+        colons: how many the spec had as it was sent, by which repeated fields are found.
+        fields: the set of its fields, as managedFields has it below f:spec; shared, so never changed.
+        written: the same as JSON, for objects that only write it.
+    """
+
+    spec: Obj
+    colons: int
+    fields: FieldSet
+    written: orjson.Fragment
+
+    @classmethod
+    def of(cls, spec: bytes, key: bytes, fields: FieldSet) -> "Mould":
+        """The mould of a spec as JSON that came as `key`."""
+        return cls(orjson.loads(spec), key.count(b":"), fields, orjson.Fragment(orjson.dumps(fields)))
+
+    def cast(self) -> Obj:
+        """The spec for one more object, whose fields may be set; what is below them is shared: copy what you change.
+
+        A copy in depth would be as much work as all admission is.
+        """
+        return self.spec.copy()
+
+
+class Moulds:
+    """The moulds of one kind. A spec gets one when it comes for the second time: one that never does costs little."""
+
+    def __init__(self) -> None:
+        self._moulds: dict[bytes, Mould] = {}
+        self._once: dict[int, None] = {}
+
+    def find(self, spec: Obj) -> tuple[bytes, Mould | None]:
+        """The key of a spec and its mould; the key is b"" where none is to be made (yet).
+
+        Args:
+            spec: as it was sent.
+        """
+        try:
+            key = orjson.dumps(spec)
+        except orjson.JSONEncodeError:  # nested too deeply: decoding will say so
+            return b"", None
+        mould = self._moulds.get(key)
+        if mould is not None or len(key) > LARGEST:
+            return b"", mould
+        mark = hash(key)
+        if mark in self._once:
+            return key, None
+        if len(self._once) >= KEPT:
+            del self._once[next(iter(self._once))]
+        self._once[mark] = None
+        return b"", None
+
+    def keep(self, key: bytes, mould: Mould) -> None:
+        """Remember what became of a spec; the oldest is forgotten where there are too many."""
+        if len(self._moulds) >= KEPT:
+            del self._moulds[next(iter(self._moulds))]
+        self._moulds[key] = mould
+
+
+def moulds_by_kind() -> Mapping[tuple[str, str, str], Moulds]:
+    """(group, version, kind) → its moulds, for kinds made by the thousand; BESIDE_SPEC has their other defaults."""
+    return {("", "v1", "Pod"): Moulds()}

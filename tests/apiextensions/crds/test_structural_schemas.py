@@ -1,0 +1,54 @@
+"""The condition by which a definition tells that a schema of its is not structural."""
+
+from typing import Any
+
+from apiserver.api.meta import Obj
+from apiserver.apiextensions.crds.conditions import found
+from apiserver.apiextensions.crds.structural_schemas import judge_structure
+
+NOW = "2026-01-01T00:00:00Z"
+LOOSE = {"type": "object", "properties": {"a": {}}}
+AT = "spec.versions[{}].schema.openAPIV3Schema.properties[a].type"
+WORDS = "Required value: must not be empty for specified object fields"
+
+
+def definition(*schemas: Obj, conditions: Any = (), **spec: Any) -> Obj:
+    versions = [{"name": f"v{index}", "schema": {"openAPIV3Schema": each}} for index, each in enumerate(schemas)]
+    return {"spec": {"versions": [*versions, {"name": "bare"}]} | spec, "status": {"conditions": [*conditions]}}
+
+
+def told(given: Obj) -> tuple[str, ...]:
+    judged = judge_structure(given, NOW)
+    assert judged is not None
+    assert judge_structure(judged, NOW) is None
+    condition = found(judged, "NonStructuralSchema")
+    assert condition is not None
+    return condition["status"], condition["reason"], condition["message"]
+
+
+def test_nothing_is_told_of_structural_schemas():
+    assert judge_structure(definition({"type": "object"}), NOW) is None
+
+
+def test_what_is_not_structural_is_told():
+    assert told(definition({"type": "object"}, LOOSE)) == ("True", "Violations", f"{AT.format(1)}: {WORDS}")
+    both = f"[{AT.format(0)}: {WORDS}, {AT.format(1)}: {WORDS}]"
+    assert told(definition(LOOSE, LOOSE)) == ("True", "Violations", both)
+
+
+def test_preserving_all_unknown_fields_is_not_structural():
+    words = "spec.preserveUnknownFields: Invalid value: true: must be false"
+    assert told(definition(preserveUnknownFields=True)) == ("True", "Violations", words)
+
+
+def test_a_schema_that_cannot_be_looked_at_is_not_known_to_be_structural():
+    words = "failed to check validation schema for version v0: OpenAPIV3Schema '$ref' is not supported"
+    assert told(definition({"type": "object", "$ref": "#"})) == ("Unknown", "StructuralError", words)
+
+
+def test_the_condition_goes_with_what_it_tells_of():
+    judged = judge_structure(definition(LOOSE), NOW)
+    assert judged is not None
+    mended = judge_structure(judged | {"spec": definition({"type": "object"})["spec"]}, NOW)
+    assert mended is not None
+    assert mended["status"]["conditions"] == []

@@ -1,0 +1,25 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from apiserver.api.schema import Schema, available_versions, load_definitions
+from apiserver.apiextensions.structural import Structural
+
+Obj = dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def types() -> Schema:
+    newest = available_versions()[-1]
+    return Schema(load_definitions(newest), newest)
+
+
+@pytest.fixture(scope="session")
+def of_properties(types) -> Callable[..., Structural]:
+    """Makes the schema of objects with some properties; other words stand beside them."""
+
+    def made(properties: Obj | None = None, /, **words: Any) -> Structural:
+        return Structural({"type": "object", "properties": properties or {}} | words, types)
+
+    return made

@@ -1,0 +1,95 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from apiserver.apiextensions.rules import Rules, rule_errors
+from apiserver.cel.checker import check
+from apiserver.cel.errors import CompileError
+from apiserver.cel.evaluation.program import Outcome, program
+from apiserver.cel.literals import check_literals
+from apiserver.cel.parsing import parse
+from apiserver.cel.values import MISSING, EvaluationError, MapValue, Optional, is_list, items_of
+
+Obj = dict[str, Any]
+
+
+def outcome_of(text: str, limit: int = 1_000_000) -> Outcome:
+    checked = check(parse(text), {}, lambda _name, _field: None)
+    check_literals(checked)
+    return program(checked, ()).evaluate((), limit)
+
+
+def plain(value: Any) -> Any:
+    """A value as Python has it: ("optional", …) of an optional."""
+    if isinstance(value, Optional):
+        return ("optional", *([] if value.value is MISSING else [plain(value.value)]))
+    if is_list(value):
+        return [plain(item) for item in items_of(value)]
+    if isinstance(value, MapValue):
+        return {plain(key): plain(value.find(key)) for key in value.key_list()}
+    return value
+
+
+@pytest.fixture(scope="session")
+def value() -> Callable[[str], Any]:
+    """What an expression comes to, which is "error: …" where it fails."""
+
+    def evaluated(text: str) -> Any:
+        outcome = outcome_of(text)
+        return f"error: {outcome.error}" if outcome.error else plain(outcome.value)
+
+    return evaluated
+
+
+@pytest.fixture(scope="session")
+def cost() -> Callable[[str], int]:
+    """What an evaluation costs."""
+    return lambda text: outcome_of(text).cost
+
+
+@pytest.fixture(scope="session")
+def mistakes() -> Callable[[str], list[str]]:
+    """What is wrong with an expression, without the text that is pointed into: ["1:5: …"]."""
+
+    def told(text: str) -> list[str]:
+        try:
+            outcome_of(text)
+        except (CompileError, EvaluationError) as error:
+            first = str(error).split("ERROR: <input>:")
+            return [part.partition("\n | ")[0].strip() for part in first if part]
+        return []
+
+    return told
+
+
+@pytest.fixture(scope="session")
+def checked() -> Callable[..., list[str]]:
+    """What is wrong with an object by the rules of a schema."""
+
+    def told(schema: Obj, obj: Any, *old: Any) -> list[str]:
+        return [str(error) for error in Rules(schema).check(obj, *old)]
+
+    return told
+
+
+@pytest.fixture(scope="session")
+def holds() -> Callable[..., list[str]]:
+    """What is wrong with the value of a field "v" by a rule of the field; before an update it was `old`."""
+
+    def told(rule: str | Obj, schema: Obj, obj: Any, *old: Any) -> list[str]:
+        rules = [{"rule": rule} if isinstance(rule, str) else rule]
+        root = {"type": "object", "properties": {"v": schema | {"x-kubernetes-validations": rules}}}
+        return [str(error) for error in Rules(root).check({"v": obj}, *({"v": each} for each in old))]
+
+    return told
+
+
+@pytest.fixture(scope="session")
+def refused() -> Callable[..., list[str]]:
+    """What is wrong with the rules of a schema that stands at "s"."""
+
+    def told(schema: Obj, **options: bool) -> list[str]:
+        return [str(error) for error in rule_errors(schema, "s", **options)]
+
+    return told

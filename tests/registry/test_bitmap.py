@@ -1,0 +1,24 @@
+"""Pools of numbers: how many are kept for those who ask for a certain one."""
+
+import pytest
+
+from apiserver.registry.serviceip.bitmap import static_share
+
+
+@pytest.mark.parametrize(
+    ("size", "step", "most", "share"),
+    [  # addresses have a step of 16 and at most 256, ports a step of 32 and at most 128
+        (0, 16, 256, 0),
+        (16, 16, 256, 0),
+        (17, 16, 256, 16),
+        (256, 16, 256, 16),
+        (287, 16, 256, 17),
+        (4096, 16, 256, 256),
+        (65536, 16, 256, 256),
+        (2768, 32, 128, 86),
+        (16, 32, 128, 0),
+        (4128, 32, 128, 128),
+    ],
+)
+def test_a_share_of_the_range_is_kept_between_a_least_and_a_most(size, step, most, share):
+    assert static_share(size, step=step, most=most) == share

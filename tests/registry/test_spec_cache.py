@@ -1,0 +1,171 @@
+"""Pods of one template share the parts of their specs: nobody may find in one what was meant for another."""
+
+from copy import deepcopy
+from typing import Any
+
+import orjson
+import pytest
+
+from apiserver.api.user import User
+from apiserver.app import serving
+from apiserver.config import Config
+from apiserver.registry.decoding import Body
+from apiserver.registry.operations import create, update
+from apiserver.registry.options import Target, WriteOptions
+from apiserver.registry.spec_cache import KEPT, LARGEST, Mould, Moulds
+
+CONTAINER = {"name": "c", "image": "nginx:1.25", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
+INIT = CONTAINER | {"name": "i"}
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+TERM = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}, "matchLabelKeys": ["color"]}
+PROFILE = "container.apparmor.security.beta.kubernetes.io/c"
+
+
+class Frozen(dict[str, Any]):
+    """A mapping that must stay as it is."""
+
+    def _refuse(self, *_args: Any, **_named: Any) -> Any:
+        raise AssertionError("what a mould has below its fields is shared")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
+        return {key: deepcopy(value, memo) for key, value in self.items()}
+
+    __setitem__ = __delitem__ = setdefault = pop = popitem = update = clear = __ior__ = _refuse
+
+
+def frozen(value: Any) -> Any:
+    """A value of which no part can change: lists have become tuples."""
+    if isinstance(value, dict):
+        return Frozen({key: frozen(inner) for key, inner in value.items()})
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+
+async def stored(registry, spec, **meta):
+    """Creates a pod of a spec and some metadata, and tells what was stored."""
+    raw = orjson.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+    target = Target(registry.table.find("", "v1", "pods"), "default")
+    written = await create(registry, target, Body(orjson.loads(raw), raw), WriteOptions(User("u"), manager="m"))
+    return orjson.loads(written.kv.value)
+
+
+@pytest.fixture
+async def make():
+    """Creates pods at a server of which each mould is frozen once it is made; from the third on there is one."""
+    async with serving(Config(secure_port=0)) as running:
+        moulds = running.registry.moulds["", "v1", "Pod"]
+
+        async def made(spec, **meta):
+            pod = await stored(running.registry, spec, **meta)
+            _freeze(moulds)
+            return pod
+
+        yield made
+        assert moulds._moulds
+
+
+def _freeze(moulds: Moulds) -> None:
+    for key, mould in list(moulds._moulds.items()):
+        below = {field: frozen(value) for field, value in mould.spec.items()}
+        moulds._moulds[key] = mould._replace(spec=below)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"containers": [CONTAINER]},
+        {"containers": [CONTAINER | {"securityContext": {"privileged": False}}], "initContainers": [INIT]},
+        {"containers": [CONTAINER], "volumes": [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}}]},
+        {
+            "containers": [CONTAINER],
+            "affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}},
+        },
+    ],
+)
+async def test_the_fourth_pod_of_a_template_is_what_the_first_would_be(make, spec):
+    for name, color in (("b", "red"), ("c", "green"), ("d", "blue"), ("e", "red")):
+        await make(spec, name=name, labels={"color": color})
+    labels, annotations = {"color": "black"}, {PROFILE: "runtime/default"}
+    moulded = await make(spec, name="f", labels=labels, annotations=annotations)
+    async with serving(Config(secure_port=0)) as running:
+        first = await stored(running.registry, spec, name="f", labels=labels, annotations=annotations)
+    assert moulded["spec"] == first["spec"]
+    assert moulded["status"] == first["status"]
+    assert _owned(moulded) == _owned(first)
+    plain = await make(spec, name="g", labels=labels)
+    assert plain["spec"]["containers"][0].get("securityContext") == spec["containers"][0].get("securityContext")
+
+
+async def test_fields_that_were_owned_before_are_owned_as_those_of_any_pod(make):
+    entry = {"manager": "before", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+    fields = {"f:spec": {"f:dnsPolicy": {}, "f:nodeName": {}}}
+    for name in "abc":
+        made = await make({"containers": [CONTAINER]}, name=name, managedFields=[entry | {"fieldsV1": fields}])
+        assert {entry["manager"]: entry["fieldsV1"]["f:spec"].get("f:dnsPolicy") for entry in _entries(made)} == {
+            "m": {},
+            "before": None,
+        }
+        await make({"containers": [CONTAINER]}, name=f"{name}-plain")
+
+
+async def test_a_status_of_a_pod_of_a_mould_has_its_defaults():
+    async with serving(Config(secure_port=0)) as running:
+        registry = running.registry
+        for name in "abc":
+            await stored(registry, {"containers": [CONTAINER]}, name=name)
+        target = Target(registry.table.find("", "v1", "pods"), "default", "c", "status")
+        sent = {"metadata": {"name": "c"}, "spec": {"containers": [CONTAINER]}, "status": {"podIP": "10.0.0.1"}}
+        written = await update(registry, target, Body(sent), WriteOptions(User("u")))
+    assert orjson.loads(written.kv.value)["status"]["podIPs"] == [{"ip": "10.0.0.1"}]
+
+
+def spec_named(name):
+    return {"containers": [{"name": str(name)}]}
+
+
+def keeping(moulds, spec):
+    """Send a spec twice, and keep a mould of it the second time."""
+    moulds.find(spec)
+    key, _ = moulds.find(spec)
+    moulds.keep(key, Mould.of(orjson.dumps(spec), key, {}))
+
+
+def test_a_spec_gets_a_mould_when_it_comes_for_the_second_time():
+    moulds, spec = Moulds(), spec_named("a")
+    assert moulds.find(spec) == (b"", None)
+    key, mould = moulds.find(spec)
+    assert (key, mould) == (orjson.dumps(spec), None)
+    moulds.keep(key, made := Mould.of(key, key, {}))
+    assert moulds.find(spec) == (b"", made)
+    assert moulds.find(spec_named("b")) == (b"", None)
+
+
+def test_of_too_many_specs_the_oldest_are_forgotten():
+    moulds = Moulds()
+    for name in range(KEPT + 2):
+        keeping(moulds, spec_named(name))
+    kept = [name for name in range(KEPT + 2) if moulds.find(spec_named(name))[1]]
+    assert kept == list(range(2, KEPT + 2))
+
+
+def test_a_spec_that_came_once_is_forgotten_after_as_many_others_as_are_kept():
+    moulds = Moulds()
+    for name in range(KEPT + 1):
+        moulds.find(spec_named(name))
+    assert moulds.find(spec_named(1)) == (orjson.dumps(spec_named(1)), None)
+    assert moulds.find(spec_named(0)) == (b"", None)
+
+
+@pytest.mark.parametrize(("beyond", "kept"), [(0, True), (1, False)])
+def test_a_large_spec_is_not_kept(beyond, kept):
+    moulds = Moulds()
+    spec = spec_named("x" * (LARGEST - len(orjson.dumps(spec_named(""))) + beyond))
+    moulds.find(spec)
+    assert bool(moulds.find(spec)[0]) == kept
+
+
+def _entries(pod):
+    return pod["metadata"]["managedFields"]
+
+
+def _owned(pod):
+    return [entry["fieldsV1"] for entry in _entries(pod)]
