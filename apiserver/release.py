@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
-from apiserver.api.builtin import builtin_rows
 from apiserver.api.deprecation import deprecation
 from apiserver.api.managedfields.builtin_schema import FieldSchema
 from apiserver.api.meta import Obj
@@ -12,6 +11,7 @@ from apiserver.api.patch.merge_schema import MergeSchema
 from apiserver.api.resources import Resource
 from apiserver.api.schema import Schema, load_definitions
 from apiserver.api.schema.go_types import load_go_types
+from apiserver.groups.rows import builtin_rows
 
 
 @dataclass(frozen=True, slots=True)

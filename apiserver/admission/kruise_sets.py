@@ -12,9 +12,17 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.schema import DecodeError, Schema
 from apiserver.api.validation.combinators import at, same
+from apiserver.groups.kruise.clonesets import clone_set, old_clone_set
+from apiserver.groups.kruise.set_defaults import (
+    default_advanced_stateful_set,
+    default_clone_set,
+    default_old_advanced_stateful_set,
+    default_old_clone_set,
+    default_set_claims,
+    default_set_template,
+)
+from apiserver.groups.kruise.statefulsets import advanced_stateful_set
 from apiserver.registry.admission import Attributes
-from apiserver.registry.defaults import kruise_sets as defaults
-from apiserver.registry.validation import advanced_stateful_sets, clone_sets
 from etcd.store import KeyValue
 
 GROUP = "apps.kruise.io"
@@ -45,12 +53,12 @@ class Rules(NamedTuple):
     looks_for_pods: bool = False
 
 
-_STATEFUL = advanced_stateful_sets.advanced_stateful_set
+_STATEFUL = advanced_stateful_set
 _RULES: Mapping[tuple[str, str], Rules] = {
-    ("CloneSet", "v1beta1"): Rules(defaults.default_clone_set, clone_sets.clone_set),
-    ("CloneSet", "v1alpha1"): Rules(defaults.default_old_clone_set, clone_sets.old_clone_set, looks_for_pods=True),
-    ("StatefulSet", "v1beta1"): Rules(defaults.default_advanced_stateful_set, _STATEFUL),
-    ("StatefulSet", "v1alpha1"): Rules(defaults.default_old_advanced_stateful_set, _STATEFUL),
+    ("CloneSet", "v1beta1"): Rules(default_clone_set, clone_set),
+    ("CloneSet", "v1alpha1"): Rules(default_old_clone_set, old_clone_set, looks_for_pods=True),
+    ("StatefulSet", "v1beta1"): Rules(default_advanced_stateful_set, _STATEFUL),
+    ("StatefulSet", "v1alpha1"): Rules(default_old_advanced_stateful_set, _STATEFUL),
 }
 """Kind and version → what is done for it."""
 
@@ -115,8 +123,8 @@ class KruiseSets:
             claims = [self._decoded(_CLAIM, each) for each in spec.get("volumeClaimTemplates") or ()]
         except DecodeError as error:
             raise errors.bad_request(f"{kind} cannot be handled as a {kind}: {error}") from error
-        defaults.default_set_template(template)
-        defaults.default_set_claims(claims)
+        default_set_template(template)
+        default_set_claims(claims)
         return spec | {"template": template} | ({"volumeClaimTemplates": claims} if claims else {})
 
     def _former(self, kind: str, stored: Obj, rules: Rules) -> Obj:

@@ -11,12 +11,12 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.schema import DecodeError, Schema
 from apiserver.api.united_deployments import GROUP, KIND, TEMPLATES, template_field
+from apiserver.groups.apps.statefulsets import default_stateful_set
+from apiserver.groups.core.pods.defaults import default_template
+from apiserver.groups.kruise.set_defaults import default_set_template
+from apiserver.groups.kruise.uniteddeployment_defaults import default_united_deployment
+from apiserver.groups.kruise.uniteddeployments import united_deployment, united_deployment_update
 from apiserver.registry.admission import Attributes
-from apiserver.registry.defaults.kruise_sets import default_set_template
-from apiserver.registry.defaults.pods import default_template
-from apiserver.registry.defaults.united_deployments import default_united_deployment
-from apiserver.registry.defaults.workloads import default_stateful_set
-from apiserver.registry.validation.united_deployments import united_deployment, united_deployment_update
 
 STATEFUL, _, CLONES, DEPLOYMENT = TEMPLATES
 _STATEFUL_SET = "io.k8s.api.apps.v1.StatefulSetSpec"

@@ -26,8 +26,8 @@ from apiserver.registry.bootstrap import SYSTEM
 from apiserver.registry.context import Registry
 from apiserver.registry.custom_resources import CustomKind, Types, Versions
 from apiserver.registry.fields import selectable_fields
-from apiserver.registry.operations import modify
 from apiserver.registry.options import Target, WriteOptions
+from apiserver.registry.rest.update import modify
 from apiserver.registry.storage import ROOT, prefix_of
 from apiserver.registry.store_watch import follow, next_within
 from etcd.store import Event, KeyValue, Watcher

@@ -15,9 +15,9 @@ from apiserver.apiextensions.crds import termination
 from apiserver.apiextensions.crds.resources import storage_row
 from apiserver.registry.bootstrap import SYSTEM
 from apiserver.registry.context import Registry
-from apiserver.registry.operations import modify
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.purge import background, delete_all
+from apiserver.registry.rest.update import modify
 from apiserver.registry.storage import prefix_of
 
 log = logging.getLogger("apiserver")

@@ -13,13 +13,13 @@ from apiserver.api.meta import Obj
 from apiserver.api.namespace_conditions import Remaining, updated
 from apiserver.api.resources import Resource
 from apiserver.api.user import User
+from apiserver.groups.core.namespaces import KUBERNETES_FINALIZER
 from apiserver.registry.context import Registry
-from apiserver.registry.operations import modify
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.purge import background, delete_all
+from apiserver.registry.rest.update import modify
 from apiserver.registry.storage import prefix_of
 from apiserver.registry.store_watch import follow, next_within
-from apiserver.registry.strategy.cluster import KUBERNETES_FINALIZER
 from etcd.store import KeyValue, Watcher
 
 log = logging.getLogger("apiserver")

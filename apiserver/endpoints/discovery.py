@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from apiserver.api.builtin import KINDS, group_rank
 from apiserver.api.meta import Obj, api_version
 from apiserver.api.resources import Resource, ResourceTable, Subresource
+from apiserver.groups.kinds import KINDS
+from apiserver.groups.rows import group_rank
 
 AGGREGATED_VERSIONS = ("v2", "v2beta1")
 """The versions of apidiscovery.k8s.io, most preferred first."""

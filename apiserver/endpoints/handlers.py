@@ -18,11 +18,14 @@ from apiserver.endpoints.negotiation import EVENT_STREAMS, JSON, answer_form, bo
 from apiserver.endpoints.rendering import PLAIN, Renderer, Shape, shape_of
 from apiserver.endpoints.responses import is_pretty, line_end, response, shaped, success
 from apiserver.endpoints.routes import Route
-from apiserver.registry import deletion, operations
 from apiserver.registry.context import Registry, Written
 from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target
-from apiserver.registry.patch_body import APPLY_PATCH, CUSTOM_PATCHES, PATCHES, Patch
+from apiserver.registry.rest import delete as deletion
+from apiserver.registry.rest.create import create as create_object
+from apiserver.registry.rest.patch import patch as patch_object
+from apiserver.registry.rest.patch_body import APPLY_PATCH, CUSTOM_PATCHES, PATCHES, Patch
+from apiserver.registry.rest.update import update as update_object
 from apiserver.registry.storage import Selected
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
 from apiserver.registry.subresources import CONNECTIONS, SUBRESOURCES, VIRTUAL, Call, Location, Part, Warned
@@ -111,7 +114,7 @@ class Handlers:
         shape = asked.shape()
         options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind="CreateOptions")
         body = await self._body(asked)
-        written = await operations.create(self._registry, asked.target, body, options)
+        written = await create_object(self._registry, asked.target, body, options)
         return self._written(asked, shape, written)
 
     async def update(self, asked: Asked) -> Answer:
@@ -120,7 +123,7 @@ class Handlers:
         shape = asked.shape()
         options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind="UpdateOptions")
         body = await self._body(asked)
-        written = await operations.update(self._registry, asked.target, body, options)
+        written = await update_object(self._registry, asked.target, body, options)
         return self._written(asked, shape, written)
 
     async def patch(self, asked: Asked) -> Answer:
@@ -128,7 +131,7 @@ class Handlers:
         patch = await self._patch(asked)
         shape = asked.shape()
         options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind="PatchOptions")
-        written = await operations.patch(self._registry, asked.target, patch, options)
+        written = await patch_object(self._registry, asked.target, patch, options)
         return self._written(asked, shape, written)
 
     async def delete(self, asked: Asked) -> Answer:

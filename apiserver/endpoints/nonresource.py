@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from apiserver.api import errors
-from apiserver.api.builtin import KINDS
 from apiserver.api.parameters import Parameters
 from apiserver.endpoints.discovery import AGGREGATED_VERSIONS, Discovery, Document
 from apiserver.endpoints.negotiation import JSON, TEXT, clauses
 from apiserver.endpoints.openapi.documents import OpenAPI
 from apiserver.endpoints.openapi.gnostic import ACCEPTED, CONTENT_TYPE
+from apiserver.groups.kinds import KINDS
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
 

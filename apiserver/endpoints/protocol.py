@@ -11,10 +11,10 @@ from aiohttp.http_exceptions import BadHttpMethod
 from aiohttp.web_protocol import RequestHandler, RequestPayloadError
 
 from apiserver.api import errors
-from apiserver.api.builtin import KINDS
 from apiserver.api.errors import ApiError
 from apiserver.endpoints.http_response import Reply
 from apiserver.endpoints.negotiation import JSON
+from apiserver.groups.kinds import KINDS
 
 Handle = Callable[[web.BaseRequest], Awaitable[Reply]]
 

@@ -11,7 +11,8 @@ from apiserver.api.meta import Obj
 from apiserver.api.parameters import Parameters
 from apiserver.api.resources import Resource
 from apiserver.endpoints.negotiation import Form
-from apiserver.endpoints.tables import Row, Tables
+from apiserver.endpoints.tables import Tables
+from apiserver.groups.columns import Row
 from apiserver.registry.clock import Clock
 from apiserver.registry.codec import Buffer, Codec
 from apiserver.registry.storage import Selected

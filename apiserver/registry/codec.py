@@ -13,7 +13,7 @@ from apiserver.api.errors import bad_request
 from apiserver.api.golang.numbers import as_go_writes
 from apiserver.api.meta import Obj, api_version
 from apiserver.api.resources import Resource
-from apiserver.registry.conversion import Conversion
+from apiserver.groups.conversion import Conversion
 from etcd.store import KeyValue
 
 Buffer = bytes | memoryview

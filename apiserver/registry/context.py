@@ -12,10 +12,11 @@ from apiserver.api.meta import Obj
 from apiserver.api.patch.merge_schema import MergeSchema
 from apiserver.api.resources import Resource, ResourceTable
 from apiserver.api.schema import Schema
+from apiserver.groups.conversion import Conversion
 from apiserver.registry.admission import Chain
 from apiserver.registry.clock import Clock, Ids, Timestamps
 from apiserver.registry.codec import Attached, Codec
-from apiserver.registry.conversion import Conversion, conversion_of
+from apiserver.registry.conversion import conversion_of
 from apiserver.registry.custom_resources import Customs
 from apiserver.registry.fields import selectable_fields
 from apiserver.registry.security import Security

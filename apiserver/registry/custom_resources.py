@@ -20,9 +20,9 @@ from apiserver.api.validation.embedded import validate_embedded
 from apiserver.apiextensions.rules.rules import Rules, Verdict, has_rules
 from apiserver.apiextensions.structural import Structural
 from apiserver.apiextensions.structural.openapi import published
+from apiserver.groups.kruise.conversion import conversion
 from apiserver.registry.codec import Edition
-from apiserver.registry.kruise_conversion import conversion
-from apiserver.registry.validation.custom_scale import scale_spec, scale_status
+from apiserver.registry.custom_scale import scale_spec, scale_status
 
 Place = tuple[str, str, str]
 """Group, version and kind."""

@@ -5,9 +5,9 @@ import asyncio
 from apiserver.api.errors import ApiError
 from apiserver.api.resources import Resource
 from apiserver.api.user import User
-from apiserver.registry import deletion
 from apiserver.registry.context import Registry
 from apiserver.registry.options import DeleteOptions, Target
+from apiserver.registry.rest import delete
 from apiserver.registry.storage import prefix_of
 from etcd.store import KeyValue
 
@@ -36,7 +36,7 @@ async def _delete(
     place = kv.attached.fields
     target = Target(resource, place["metadata.namespace"], place["metadata.name"])
     try:
-        await deletion.delete(registry, target, options)
+        await delete.delete(registry, target, options)
     except ApiError as error:
         if error.code != 404:
             errors.append(str(error))

@@ -12,7 +12,7 @@ from functools import partial
 from apiserver.api import quantity
 from apiserver.api.meta import Obj, metadata
 from apiserver.api.resources import Resource
-from apiserver.registry import kruise_conversion
+from apiserver.groups.kruise import conversion
 
 Applies = Callable[[Obj, Obj | None], bool]
 """Tells whether a notice concerns a write, of the new object and the old one, None for a new object."""
@@ -105,7 +105,7 @@ def _converts_by_webhook(new: Obj, _old: Obj | None) -> bool:
     kind = (spec.get("names") or {}).get("kind") or ""
     versions = [version.get("name") or "" for version in spec.get("versions") or ()]
     storage = next((each.get("name") or "" for each in spec.get("versions") or () if each.get("storage")), "")
-    converts = partial(kruise_conversion.conversion, spec.get("group") or "", kind, target=storage)
+    converts = partial(conversion.conversion, spec.get("group") or "", kind, target=storage)
     return any(version != storage and converts(source=version) is None for version in versions)
 
 

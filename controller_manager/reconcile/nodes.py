@@ -1,4 +1,7 @@
-"""The status of simulated nodes: what their kubelets report, and when (pkg/kubelet/nodestatus/setters.go)."""
+"""Simulated nodes: how they register, their leases, and the status that their kubelets report.
+
+(pkg/kubelet/nodestatus/setters.go, pkg/kubelet/kubelet_node_status.go)
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Pod templates: which are the same, and how one is marked with its hash."""
+"""Pod templates: which are the same, and the hash by which one is marked (FNV of 32 bits, written without vowels)."""
 
 from collections.abc import Mapping
 from typing import Any

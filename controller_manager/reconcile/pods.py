@@ -1,4 +1,4 @@
-"""Pods as controllers count them: active, ready, available; which go first, and how one is made from a template."""
+"""Pods as controllers count them: active, ready, available; which go first, and how one is made and named."""
 
 import re
 from collections import Counter

@@ -1,4 +1,7 @@
-"""ControllerRevisions: the states that a workload was in, numbered, named by a hash, and kept up to a limit."""
+"""ControllerRevisions: the states that a workload was in, numbered, named by a hash, and kept up to a limit.
+
+The second half writes them: one for each state, the newest on top (controller_history.go).
+"""
 
 from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass

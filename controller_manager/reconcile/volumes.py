@@ -1,4 +1,4 @@
-"""Claims and volumes: which volume suits a claim, and what each of them says when they are bound to each other.
+"""Claims and volumes: which volume suits a claim, what each says when they are bound, and how caches find them.
 
 From component-helpers/storage/volume/pv_helpers.go and pkg/controller/volume/persistentvolume.
 """

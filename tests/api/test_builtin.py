@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from apiserver.api.builtin import KINDS, builtin_rows, plural_of
 from apiserver.api.resources import Resource, ResourceTable, version_rank
+from apiserver.groups.kinds import KINDS
+from apiserver.groups.rows import builtin_rows, plural_of
 
 RELEASES = range(25, 38)
 

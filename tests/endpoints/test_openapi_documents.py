@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from apiserver.api.builtin import builtin_rows
 from apiserver.api.resources import Resource, ResourceTable, Subresource
 from apiserver.endpoints.openapi.documents import OpenAPI
 from apiserver.endpoints.openapi.gnostic import encode_document
 from apiserver.endpoints.openapi.operations import group_tag
+from apiserver.groups.rows import builtin_rows
 
 WIDGET = "com.example.v1.Widget"
 WIDGET_SCHEMA = {

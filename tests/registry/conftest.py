@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from apiserver.api.builtin import builtin_rows
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.api.schema import available_versions, load_definitions
+from apiserver.groups.rows import builtin_rows
+from apiserver.groups.strategy import Strategy
 from apiserver.registry.defaults import set_defaults
-from apiserver.registry.strategy import CUSTOM_WITH_STATUS, STRATEGIES, Strategy
-from apiserver.registry.validation.pod_updates import VALIDATORS
+from apiserver.registry.strategy import CUSTOM_WITH_STATUS, STRATEGIES
+from apiserver.registry.validation import VALIDATORS
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,14 @@
 import orjson
 import pytest
 
-from apiserver.registry.autoscaler_conversion import BEHAVIOR, CONDITIONS, CURRENT, METRICS, from_v2, to_v2
+from apiserver.groups.autoscaling.horizontalpodautoscalers.conversion import (
+    BEHAVIOR,
+    CONDITIONS,
+    CURRENT,
+    METRICS,
+    from_v2,
+    to_v2,
+)
 
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
 

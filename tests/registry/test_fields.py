@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from apiserver.api.builtin import builtin_rows
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.api.schema import available_versions, load_definitions
+from apiserver.groups.rows import builtin_rows
 from apiserver.registry.fields import FIELDS, label_problem, selectable_fields
 
 ROWS = {(row.group, row.kind): row for row in builtin_rows(load_definitions(available_versions()[-1]))}

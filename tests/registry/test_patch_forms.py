@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.api.errors import ApiError
-from apiserver.registry.patch_body import JsonPatch, MergePatch, StrategicMergePatch
+from apiserver.registry.rest.patch_body import JsonPatch, MergePatch, StrategicMergePatch
 
 DEPLOYMENT = {
     "kind": "Deployment",

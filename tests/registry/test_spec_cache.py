@@ -10,8 +10,9 @@ from apiserver.api.user import User
 from apiserver.app import serving
 from apiserver.config import Config
 from apiserver.registry.decoding import Body
-from apiserver.registry.operations import create, update
 from apiserver.registry.options import Target, WriteOptions
+from apiserver.registry.rest.create import create
+from apiserver.registry.rest.update import update
 from apiserver.registry.spec_cache import KEPT, LARGEST, Mould, Moulds
 
 CONTAINER = {"name": "c", "image": "nginx:1.25", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}

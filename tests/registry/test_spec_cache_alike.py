@@ -14,8 +14,8 @@ from apiserver.app import serving
 from apiserver.config import Config
 from apiserver.registry.clock import RandomIds
 from apiserver.registry.decoding import Body
-from apiserver.registry.operations import create
 from apiserver.registry.options import Target, WriteOptions
+from apiserver.registry.rest.create import create
 from apiserver.registry.spec_cache import moulds_by_kind
 
 CLAIM = {"metadata": {}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}

@@ -12,10 +12,11 @@ from apiserver.api.errors import ApiError
 from apiserver.api.user import User
 from apiserver.app import serving
 from apiserver.config import Config
+from apiserver.groups.core.pods.strategy import prepare_status_update
 from apiserver.registry.decoding import Body, decode
-from apiserver.registry.operations import create, rewrite, update
 from apiserver.registry.options import Target, WriteOptions
-from apiserver.registry.strategy.pods import prepare_status_update
+from apiserver.registry.rest.create import create
+from apiserver.registry.rest.update import rewrite, update
 
 SPEC = {
     "containers": [

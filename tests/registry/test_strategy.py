@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from apiserver.api.builtin import builtin_rows
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource, Subresource
 from apiserver.api.schema import available_versions, load_definitions
+from apiserver.groups.rows import builtin_rows
 from apiserver.registry.strategy import CUSTOM, CUSTOM_WITH_STATUS, STRATEGIES, strategy_of
 
 STATUS_OF_ITS_OWN = {("", "Node"), ("networking.k8s.io", "ServiceCIDR")}

@@ -2,11 +2,14 @@
 
 import pytest
 
-from apiserver.api.builtin import builtin_rows
 from apiserver.api.schema import available_versions, load_definitions
 from apiserver.api.validation import metadata
-from apiserver.registry import defaults, fields, strategy, unsupported, validation
-from apiserver.registry.validation import subresources
+from apiserver.groups.rows import builtin_rows
+from apiserver.registry import unsupported
+from apiserver.registry.defaults import BESIDE_SPEC, DEFAULTS, VERSION_DEFAULTS
+from apiserver.registry.fields import FIELDS
+from apiserver.registry.strategy import STRATEGIES, SUBRESOURCES
+from apiserver.registry.validation import PART_VALIDATORS, VALIDATORS, WARNINGS
 
 ROWS = [row for version in available_versions() for row in builtin_rows(load_definitions(version))]
 KINDS = {(row.group, row.kind) for row in ROWS}
@@ -17,16 +20,16 @@ PARTS = {(row.group, row.kind, name) for row in ROWS for name in row.subresource
 @pytest.mark.parametrize(
     ("table", "known"),
     [
-        pytest.param(strategy.STRATEGIES, KINDS, id="strategies"),
-        pytest.param(strategy.SUBRESOURCES, PARTS, id="strategies of subresources"),
-        pytest.param(validation.VALIDATORS, KINDS, id="validators"),
-        pytest.param(validation.WARNINGS, KINDS, id="warnings"),
-        pytest.param(subresources.PART_VALIDATORS, PARTS, id="validators of subresources"),
+        pytest.param(STRATEGIES, KINDS, id="strategies"),
+        pytest.param(SUBRESOURCES, PARTS, id="strategies of subresources"),
+        pytest.param(VALIDATORS, KINDS, id="validators"),
+        pytest.param(WARNINGS, KINDS, id="warnings"),
+        pytest.param(PART_VALIDATORS, PARTS, id="validators of subresources"),
         pytest.param(metadata.NAME_RULES, KINDS, id="names"),
-        pytest.param(defaults.DEFAULTS, KINDS, id="defaults"),
-        pytest.param(defaults.BESIDE_SPEC, KINDS, id="defaults beside the spec"),
-        pytest.param(defaults.VERSION_DEFAULTS, VERSIONS, id="defaults of a version"),
-        pytest.param(fields.FIELDS, KINDS, id="fields"),
+        pytest.param(DEFAULTS, KINDS, id="defaults"),
+        pytest.param(BESIDE_SPEC, KINDS, id="defaults beside the spec"),
+        pytest.param(VERSION_DEFAULTS, VERSIONS, id="defaults of a version"),
+        pytest.param(FIELDS, KINDS, id="fields"),
         pytest.param(unsupported.NOTICES, KINDS, id="notices"),
     ],
 )

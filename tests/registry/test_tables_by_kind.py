@@ -14,8 +14,7 @@ from apiserver.registry.fields import FIELDS
 from apiserver.registry.strategy import STRATEGIES, SUBRESOURCES
 from apiserver.registry.subresources import VIRTUAL
 from apiserver.registry.unsupported import NOTICES
-from apiserver.registry.validation import VALIDATORS, WARNINGS
-from apiserver.registry.validation.subresources import PART_VALIDATORS
+from apiserver.registry.validation import PART_VALIDATORS, VALIDATORS, WARNINGS
 from apiserver.release import load_release
 
 ROWS = [row for version in available_versions() for row in load_release(version).rows]

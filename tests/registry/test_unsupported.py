@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 
 from apiserver import admission
-from apiserver.api.builtin import KINDS, plural_of
-from apiserver.registry.kruise_conversion import GROUP
+from apiserver.groups.kinds import KINDS
+from apiserver.groups.kruise.conversion import GROUP
+from apiserver.groups.rows import plural_of
 from apiserver.registry.subresources import VIRTUAL
 from apiserver.registry.unsupported import NOTICES, bound
 from apiserver.registry.validation import VALIDATORS

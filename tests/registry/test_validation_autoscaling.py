@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from apiserver.registry.validation import autoscaling, policy
+from apiserver.registry.validation import VALIDATORS
 
-SCALER = autoscaling.VALIDATORS["autoscaling", "HorizontalPodAutoscaler"]
-BUDGET = policy.VALIDATORS["policy", "PodDisruptionBudget"]
+SCALER = VALIDATORS["autoscaling", "HorizontalPodAutoscaler"]
+BUDGET = VALIDATORS["policy", "PodDisruptionBudget"]
 SPEC = {"maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}
 CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from apiserver.api.json_syntax import problem
-from apiserver.registry.validation.config import VALIDATORS
+from apiserver.registry.validation import VALIDATORS
 
 KEY = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' "

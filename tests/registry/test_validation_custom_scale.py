@@ -7,7 +7,7 @@ import pytest
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.scale_paths import ScalePaths, scale_paths
-from apiserver.registry.validation.custom_scale import scale_spec, scale_status
+from apiserver.registry.custom_scale import scale_spec, scale_status
 
 
 def version(**more: str) -> Obj:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.registry.validation.devices import VALIDATORS
+from apiserver.registry.validation import VALIDATORS
 
 GROUP = "resource.k8s.io"
 EXACT = {"deviceClassName": "gpu.example.com", "allocationMode": "ExactCount", "count": 1}

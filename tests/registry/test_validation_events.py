@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.registry.validation.events import VALIDATORS
+from apiserver.registry.validation import VALIDATORS
 
 TIME = "2026-01-01T00:00:00.000000Z"
 OLD = {"metadata": {"name": "e", "namespace": "n"}, "involvedObject": {"namespace": "n"}}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.registry.validation.networking import VALIDATORS
+from apiserver.registry.validation import VALIDATORS
 
 GROUP = "networking.k8s.io"
 BACKEND = {"service": {"name": "s", "port": {"number": 80}}}

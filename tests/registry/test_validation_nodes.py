@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.registry.validation.nodes import VALIDATORS
+from apiserver.registry.validation import VALIDATORS
 
 
 def told(errors: Any) -> list[str]:

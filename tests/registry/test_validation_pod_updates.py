@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from apiserver.groups.core.pods.updates import ephemeral_containers_update
 from apiserver.registry.defaults import set_defaults
-from apiserver.registry.validation.pod_updates import VALIDATORS, ephemeral_containers_update
+from apiserver.registry.validation import VALIDATORS
 
 Obj = dict[str, Any]
 POD = VALIDATORS["", "Pod"]

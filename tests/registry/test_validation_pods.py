@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.registry.validation.pod_updates import VALIDATORS
+from apiserver.registry.validation import VALIDATORS
 
 Spec = dict[str, Any]
 POD = VALIDATORS["", "Pod"]

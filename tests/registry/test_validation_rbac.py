@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from apiserver.registry.validation.rbac import GROUP, VALIDATORS
+from apiserver.groups.rbac.rolebindings import GROUP
+from apiserver.registry.validation import VALIDATORS
 
 RULE = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
 REF = {"apiGroup": GROUP, "kind": "Role", "name": "r"}

@@ -8,7 +8,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from apiserver.registry.validation.registration import VALIDATORS
+from apiserver.registry.validation import VALIDATORS
 
 ADMISSION, CERTIFICATES, FLOW = "admissionregistration.k8s.io", "certificates.k8s.io", "flowcontrol.apiserver.k8s.io"
 RULE = {"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "scope": "*"}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.registry.validation.services import VALIDATORS
+from apiserver.registry.validation import VALIDATORS
 
 SERVICE = VALIDATORS["", "Service"]
 LABEL = (

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from apiserver.groups.batch.cronjobs import schedule_error
 from apiserver.registry.defaults import set_defaults
-from apiserver.registry.validation.jobs import VALIDATORS
-from apiserver.registry.validation.schedules import schedule_error
+from apiserver.registry.validation import VALIDATORS
 
 Obj = dict[str, Any]
 JOB, CRON_JOB = VALIDATORS["batch", "Job"], VALIDATORS["batch", "CronJob"]

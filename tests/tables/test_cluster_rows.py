@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from apiserver.api.meta import name_of
-from apiserver.endpoints import tables
+from apiserver.endpoints.tables import printer_of
 
 
 @pytest.mark.parametrize(
@@ -243,9 +243,9 @@ def test_flow_schemas_are_listed_by_precedence_and_name() -> None:
         {"metadata": {"name": name}, "spec": {"matchingPrecedence": precedence}}
         for name, precedence in (("b", 10), ("z", 1), ("a", 10))
     ]
-    ordered = sorted(schemas, key=tables.printer_of("flowcontrol.apiserver.k8s.io", "FlowSchema").order)
+    ordered = sorted(schemas, key=printer_of("flowcontrol.apiserver.k8s.io", "FlowSchema").order)
     assert [name_of(schema) for schema in ordered] == ["z", "a", "b"]
 
 
 def test_other_kinds_keep_the_order_of_their_list() -> None:
-    assert tables.printer_of("", "Pod").order is None
+    assert printer_of("", "Pod").order is None

@@ -7,7 +7,8 @@ import pytest
 
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
-from apiserver.endpoints.tables import Tables, custom, printer_of
+from apiserver.endpoints.custom_columns import custom_printer
+from apiserver.endpoints.tables import Tables, printer_of
 
 NOW = 1_704_070_800.0  # 2024-01-01T01:00:00Z
 DOCUMENTED = {
@@ -26,7 +27,7 @@ def cell(kind: str, value: Any) -> Any:
 
 
 def cell_at(asked: Obj, obj: Obj) -> Any:
-    name, shown = custom.printer_of([asked]).row({"metadata": {"name": "x"}} | obj).at(NOW)
+    name, shown = custom_printer([asked]).row({"metadata": {"name": "x"}} | obj).at(NOW)
     assert name == "x"
     return shown
 
@@ -118,7 +119,7 @@ def test_columns_stand_behind_the_name_as_they_are_asked_for():
         column("string", ".spec.alpha"),
         column("integer", ".spec.beta", name="Beta", description="see definition#field", format="int64", priority=42),
     ]
-    assert custom.printer_of(given).defined(DOCUMENTED) == [
+    assert custom_printer(given).defined(DOCUMENTED) == [
         {"name": "Name", "type": "string", "format": "name", "description": "a name", "priority": 0},
         {
             "name": "Shown",
@@ -132,7 +133,7 @@ def test_columns_stand_behind_the_name_as_they_are_asked_for():
 
 
 def test_without_columns_there_is_the_age():
-    printer = custom.printer_of([])
+    printer = custom_printer([])
     assert printer.defined(DOCUMENTED)[1:] == [
         {"name": "Age", "type": "date", "format": "", "description": "a time", "priority": 0}
     ]
@@ -142,7 +143,7 @@ def test_without_columns_there_is_the_age():
 
 
 def test_behind_a_path_that_is_none_no_columns_are_shown():
-    printer = custom.printer_of([column("string", ".a"), column("string", ".b[x]"), column("string", ".c")])
+    printer = custom_printer([column("string", ".a"), column("string", ".b[x]"), column("string", ".c")])
     assert [each["name"] for each in printer.defined({})] == ["Name", "Shown"]
     assert printer.row({"metadata": {"name": "x"}, "a": "1", "c": "3"}).at(NOW) == ["x", "1"]
 
@@ -182,7 +183,7 @@ WIDGET = [
 )  # fmt: skip
 def test_full_empty_and_odd_objects_have_the_cells_that_a_real_server_gives_them(obj: Obj, cells: list[Any]):
     metadata = {"name": "x", "creationTimestamp": "2024-01-01T00:00:00Z"}
-    assert custom.printer_of(WIDGET).row({"metadata": metadata} | obj).at(NOW) == ["x", *cells, "60m"]
+    assert custom_printer(WIDGET).row({"metadata": metadata} | obj).at(NOW) == ["x", *cells, "60m"]
 
 
 def row(kind: str = "Widget", group: str = "example.com") -> Resource:

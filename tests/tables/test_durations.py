@@ -1,6 +1,6 @@
 import pytest
 
-from apiserver.endpoints.tables.format import Since, age, epoch, human_duration, selector_dump, selector_text, since
+from apiserver.groups.cell_format import Since, age, epoch, human_duration, selector_dump, selector_text, since
 
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
 

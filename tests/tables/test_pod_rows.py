@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.endpoints import tables
+from apiserver.endpoints.tables import printer_of
 
 RUNNING = {"running": {"startedAt": "2024-01-01T00:10:00Z"}}
 DELETED = {"deletionTimestamp": "2024-01-01T00:50:00Z"}
@@ -262,11 +262,11 @@ def test_the_wide_cells_of_a_pod(printed: Any) -> None:
     ("phase", "reasons"), [("Succeeded", ["Succeeded"]), ("Failed", ["Failed"]), ("Running", []), ("Pending", [])]
 )
 def test_a_pod_that_ended_has_a_condition_in_its_row(phase: str, reasons: list[str]) -> None:
-    row = tables.printer_of("", "Pod").row({"status": {"phase": phase}})
+    row = printer_of("", "Pod").row({"status": {"phase": phase}})
     assert [condition["reason"] for condition in row.conditions] == reasons
     assert all(condition["type"] == "Completed" and condition["status"] == "True" for condition in row.conditions)
 
 
 def test_a_row_is_compiled_once_and_told_the_time_often() -> None:
-    row = tables.printer_of("", "Pod").row(pod(metadata={"name": "x", "creationTimestamp": "1970-01-01T00:00:00Z"}))
+    row = printer_of("", "Pod").row(pod(metadata={"name": "x", "creationTimestamp": "1970-01-01T00:00:00Z"}))
     assert [row.at(now)[4] for now in (1.0, 90.0, 7200.0)] == ["1s", "90s", "120m"]

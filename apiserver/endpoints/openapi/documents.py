@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import orjson
 
-from apiserver.api.builtin import KINDS
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource, ResourceTable
 from apiserver.apiextensions.structural.openapi import in_version_2, published_list
@@ -22,6 +21,7 @@ from apiserver.endpoints.openapi.operations import (
     valid_identifier,
 )
 from apiserver.endpoints.openapi.rendering import CUSTOM, V2, V3, rendered
+from apiserver.groups.kinds import KINDS
 
 FORMAT = "2"
 """Part of every hash: to be raised when documents of the same resources come out differently, as clients keep them."""

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from apiserver.api.builtin import KINDS
 from apiserver.api.resources import Resource, Subresource
 from apiserver.endpoints.openapi import parameters
 from apiserver.endpoints.openapi.connection_parameters import CONNECTIONS, LOG_OPTIONS
+from apiserver.groups.kinds import KINDS
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 JSON = "application/json"

@@ -15,8 +15,8 @@ from apiserver.registry.bootstrap.cluster import Place, cluster, namespaces
 from apiserver.registry.bootstrap.flow import flow
 from apiserver.registry.context import Registry
 from apiserver.registry.decoding import Body
-from apiserver.registry.operations import create
 from apiserver.registry.options import Target, WriteOptions
+from apiserver.registry.rest.create import create
 from apiserver.registry.storage import key_of
 
 __all__ = ["SYSTEM", "Place", "bootstrap"]

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from apiserver.api import errors
 from apiserver.api.field import FieldError, invalid
 from apiserver.api.meta import Obj, name_of, namespace_of
+from apiserver.groups.core.services.addresses import family_of, headless
+from apiserver.groups.core.services.validation import needs_health_check
 from apiserver.registry.serviceip.bitmap import Choose, NumberPool, PoolError, static_share
 from apiserver.registry.serviceip.families import fill_families, keeps_both
-from apiserver.registry.validation.service_addresses import family_of, headless
-from apiserver.registry.validation.services import needs_health_check
 
 ADDRESSES, PORTS = "serviceips", "servicenodeports"
 """The names of the pools, as upstream has them in its store."""

@@ -6,7 +6,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.validation.checks import same
-from apiserver.registry.validation.service_addresses import FAMILIES, family_of, headless, validate_addresses
+from apiserver.groups.core.services.addresses import FAMILIES, family_of, headless, validate_addresses
 
 _MANY = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
 _RELEASE = "must be 'SingleStack' to release the secondary {}"

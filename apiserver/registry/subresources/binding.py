@@ -5,8 +5,8 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.registry.context import Registry
 from apiserver.registry.decoding import decode
-from apiserver.registry.operations import rewrite
 from apiserver.registry.options import Target, WriteOptions
+from apiserver.registry.rest.update import rewrite
 from apiserver.registry.subresources.call import SUCCESS, Call, core
 
 PLACE = "pods/binding"

@@ -10,7 +10,7 @@ from apiserver.api.resources import Resource
 from apiserver.registry.context import Registry, Written
 from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target, WriteOptions
-from apiserver.registry.patch_body import Patch
+from apiserver.registry.rest.patch_body import Patch
 from apiserver.registry.storage import Selected
 
 

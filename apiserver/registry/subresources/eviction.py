@@ -7,11 +7,11 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.api.selectors import SelectorError, label_selector_of
-from apiserver.registry import deletion
 from apiserver.registry.context import Registry
 from apiserver.registry.decoding import Body, decode
-from apiserver.registry.operations import rewrite
 from apiserver.registry.options import DeleteOptions, ListOptions, Target
+from apiserver.registry.rest import delete
+from apiserver.registry.rest.update import rewrite
 from apiserver.registry.subresources.binding import with_condition
 from apiserver.registry.subresources.call import SUCCESS, Call, read
 
@@ -123,7 +123,7 @@ async def _delete(call: Call, options: DeleteOptions) -> None:
         written = await rewrite(call.registry, pod, change, call.options)
         if options.resource_version:
             options = replace(options, resource_version=str(written.kv.mod_revision))
-    await deletion.delete(call.registry, pod, options)
+    await delete.delete(call.registry, pod, options)
 
 
 async def _budget(call: Call, pod: Obj) -> Obj | None:

@@ -7,12 +7,12 @@ from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.api.selectors import label_selector_of
 from apiserver.registry.context import Change
-from apiserver.registry.decode_patched import decode_patched
 from apiserver.registry.decoding import Body, decode
-from apiserver.registry.operations import modify
 from apiserver.registry.options import Target
-from apiserver.registry.patch_body import Patch
-from apiserver.registry.preconditions import check_name, check_uid
+from apiserver.registry.rest.decode_patched import decode_patched
+from apiserver.registry.rest.patch_body import Patch
+from apiserver.registry.rest.preconditions import check_name, check_uid
+from apiserver.registry.rest.update import modify
 from apiserver.registry.subresources.call import Call, Warned, read
 from apiserver.registry.subresources.custom_scale import custom_scaling
 from apiserver.registry.subresources.scaling import SCALE, Scaling, scale_with, wanted_replicas

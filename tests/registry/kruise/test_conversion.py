@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from apiserver.registry.kruise_conversion import conversion
+from apiserver.groups.kruise.conversion import conversion
 
 GROUP = "apps.kruise.io"
 

@@ -7,10 +7,10 @@ import pytest
 from patience import SECONDS
 
 from apiserver.config import Config
-from apiserver.registry import operations
 from apiserver.registry.bootstrap import SYSTEM
 from apiserver.registry.decoding import Body, decode
 from apiserver.registry.options import Target, WriteOptions
+from apiserver.registry.rest.create import insert
 
 PLACE = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com"
 HERE = "/apis/example.com/v1/namespaces/default/widgets"
@@ -59,7 +59,7 @@ async def write_under_way(api, name="a"):
     registry = api.running.registry
     target = Target(registry.table.find("example.com", "v1", "widgets"), "default")
     decoded = decode(registry, target.resource, Body(widget(name, size=1)), validation="Strict")
-    return lambda: operations.insert(registry, target, decoded, WriteOptions(SYSTEM, manager="test"))
+    return lambda: insert(registry, target, decoded, WriteOptions(SYSTEM, manager="test"))
 
 
 async def test_a_write_that_overtakes_no_change_of_the_schema_is_read_by_the_new_one(api, customs):

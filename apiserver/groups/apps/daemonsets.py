@@ -1,0 +1,177 @@
+"""DaemonSets: defaults, strategy, validation, columns."""
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj, name_of
+from apiserver.api.validation.combinators import Found, at, immutable, label_selector, nonnegative, struct
+from apiserver.api.validation.contract import Validator
+from apiserver.groups.apps.replica_counts import status_update
+from apiserver.groups.apps.workload_columns import container_cells, pod_spec_of, selector_column
+from apiserver.groups.apps.workload_defaults import REVISION_HISTORY, default_rolling, spec_with
+from apiserver.groups.cell_format import age, labels_text, selector_text
+from apiserver.groups.cells import Cells, mapping, number_of
+from apiserver.groups.columns import AGE, CONTAINERS, CORE, IMAGES, NAME, Column, Printer
+from apiserver.groups.core.pods.defaults import default_template
+from apiserver.groups.core.pods.templates import at_most_all, endless, mismatch, rolling_counts, selects, whole
+from apiserver.groups.core.pods.validation import pod_template
+from apiserver.groups.kind import ALL, BuiltinKind
+from apiserver.groups.strategy import Strategy, keep, move_generation
+
+_APPS = "io.k8s.api.apps.v1."
+
+
+def default_daemon_set(daemon_set: Obj) -> None:
+    """Defaults a daemon set: one node after the other."""
+    spec = spec_with(daemon_set, {"revisionHistoryLimit": REVISION_HISTORY})
+    default_rolling(spec.setdefault("updateStrategy", {}), {"maxSurge": 0, "maxUnavailable": 1})
+    default_template(spec.setdefault("template", {}))
+
+
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+
+
+def _create_daemon_set(daemon_set: Obj) -> None:
+    daemon_set["status"] = {
+        "currentNumberScheduled": 0,
+        "desiredNumberScheduled": 0,
+        "numberMisscheduled": 0,
+        "numberReady": 0,
+    }
+    daemon_set["metadata"]["generation"] = 1
+    _set_template_generation(daemon_set, max(_template_generation(daemon_set), 1))
+
+
+def _update_daemon_set(new: Obj, old: Obj) -> None:
+    """The generation of the template is the server's, and moves with the template."""
+    keep(new, old, "status")
+    moved = new["spec"].get("template") != old["spec"].get("template")
+    _set_template_generation(new, _template_generation(old) + moved)
+    if new["spec"] != old["spec"]:
+        move_generation(new, old)
+
+
+def _update_daemon_set_status(new: Obj, old: Obj) -> None:
+    keep(new, old, "spec")
+    _set_template_generation(new, _template_generation(old))
+
+
+def _template_generation(daemon_set: Obj) -> int:
+    """The number in the annotation that stands for spec.templateGeneration, 0 where there is none (conversion)."""
+    written = (daemon_set["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "")
+    return int(written) if written.isascii() and written.isdecimal() else 0
+
+
+def _set_template_generation(daemon_set: Obj, generation: int) -> None:
+    meta = daemon_set["metadata"]
+    meta["annotations"] = (meta.get("annotations") or {}) | {TEMPLATE_GENERATION: str(generation)}
+
+
+DAEMON_SET_STRATEGY = Strategy(_create_daemon_set, _update_daemon_set, _update_daemon_set_status, has_status=True)
+
+_min_ready = struct(("minReadySeconds", nonnegative))
+
+_history = struct(("revisionHistoryLimit", nonnegative))
+
+
+def _rolling_daemon_set(rolling: Obj) -> Found:
+    unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
+    errors = [
+        *rolling_counts(rolling),
+        *at("maxUnavailable", at_most_all(unavailable)),
+        *at("maxSurge", at_most_all(surge)),
+    ]
+    if whole(unavailable) and whole(surge):
+        errors.append(field.invalid("maxSurge", surge, "may not be set when maxUnavailable is non-zero"))
+    if not whole(unavailable) and not whole(surge):
+        errors.append(field.required("maxUnavailable", "cannot be 0 when maxSurge is 0"))
+    return errors
+
+
+def _daemon_set_strategy(strategy: Obj) -> Found:
+    kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
+    if kind == "OnDelete":
+        return ()
+    if kind != "RollingUpdate":
+        return (field.not_supported("", strategy, ("RollingUpdate", "OnDelete")),)
+    return (field.required("rollingUpdate"),) if rolling is None else at("rollingUpdate", _rolling_daemon_set(rolling))
+
+
+def _daemon_set_spec(spec: Obj) -> list[FieldError]:
+    selector, template = spec.get("selector"), spec.get("template") or {}
+    errors = [*at("selector", label_selector(selector or {}))]
+    if selects(selector, template) is False:
+        errors.append(mismatch(template))
+    if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        errors.append(field.invalid("selector", selector, "empty selector is invalid for daemonset"))
+    errors += [*at("template", pod_template(template)), *endless(template, "DaemonSet")]
+    errors += _min_ready(spec)
+    errors += at("updateStrategy", _daemon_set_strategy(spec.get("updateStrategy") or {}))
+    return [*errors, *_history(spec)]
+
+
+def _create(obj: Obj) -> Found:
+    return at("spec", _daemon_set_spec(obj.get("spec") or {}))
+
+
+def _update(new: Obj, old: Obj) -> Found:
+    after, before = ((obj.get("spec") or {}).get("selector") for obj in (new, old))
+    return [*_create(new), *immutable("spec.selector", after, before)]
+
+
+_DAEMON_COUNTS = (
+    ("Desired", "desiredNumberScheduled"),
+    ("Current", "currentNumberScheduled"),
+    ("Ready", "numberReady"),
+    ("Up-to-date", "updatedNumberScheduled"),
+    ("Available", "numberAvailable"),
+)
+
+
+def _daemon_set(obj: Obj) -> Cells:
+    spec, status = mapping(obj, "spec"), mapping(obj, "status")
+    pod_spec = pod_spec_of(spec)
+    return [
+        name_of(obj),
+        *[number_of(status, field) for _, field in _DAEMON_COUNTS],
+        labels_text(mapping(pod_spec, "nodeSelector")),
+        age(obj),
+        *container_cells(pod_spec),
+        selector_text(spec, "selector"),
+    ]
+
+
+DAEMON_SET = BuiltinKind(
+    "apps",
+    "DaemonSet",
+    ("ds",),
+    categories=ALL,
+    default=default_daemon_set,
+    strategy=DAEMON_SET_STRATEGY,
+    validator=Validator(
+        create=_create,
+        update=_update,
+        status_update=status_update(
+            "currentNumberScheduled",
+            "numberMisscheduled",
+            "desiredNumberScheduled",
+            "numberReady",
+            "observedGeneration",
+            "updatedNumberScheduled",
+            "numberAvailable",
+            "numberUnavailable",
+            "collisionCount",
+        ),
+    ),
+    printer=Printer(
+        columns=(
+            NAME,
+            *(Column(name, f"{_APPS}DaemonSetStatus#{field}", type="integer") for name, field in _DAEMON_COUNTS),
+            Column("Node Selector", f"{CORE}PodSpec#nodeSelector"),
+            AGE,
+            CONTAINERS,
+            IMAGES,
+            selector_column(f"{_APPS}DaemonSetSpec"),
+        ),
+        cells=_daemon_set,
+    ),
+)

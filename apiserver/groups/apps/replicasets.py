@@ -1,0 +1,86 @@
+"""ReplicaSets: defaults, strategy, validation, columns."""
+
+from collections.abc import Callable
+
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj, name_of
+from apiserver.api.validation.combinators import Found, at, immutable, nonnegative, struct
+from apiserver.api.validation.contract import Validator
+from apiserver.groups.apps.replica_counts import status_update
+from apiserver.groups.apps.workload_columns import container_cells, pod_spec_of, replica_columns, replica_counts
+from apiserver.groups.apps.workload_defaults import spec_with
+from apiserver.groups.cell_format import age, selector_text
+from apiserver.groups.cells import Cells, mapping
+from apiserver.groups.columns import Printer
+from apiserver.groups.core.pods.defaults import default_template
+from apiserver.groups.core.pods.templates import needed_selector, selected_template
+from apiserver.groups.kind import ALL, BuiltinKind
+from apiserver.groups.strategy import Strategy, creation, status_updating, updating
+
+_APPS = "io.k8s.api.apps.v1."
+
+
+def default_replica_set(replica_set: Obj) -> None:
+    """Defaults a replica set."""
+    spec = spec_with(replica_set, {"replicas": 1})
+    default_template(spec.setdefault("template", {}))
+
+
+REPLICA_SET_STRATEGY = Strategy(
+    creation(status=lambda: {"replicas": 0}), updating("spec"), status_updating(), has_status=True
+)
+
+min_ready = struct(("minReadySeconds", nonnegative))
+
+replicas = struct(("replicas", nonnegative))
+
+
+def _replica_set_spec(spec: Obj) -> list[FieldError]:
+    errors = [*replicas(spec), *min_ready(spec)]
+    errors += needed_selector(spec.get("selector"), "deployment")
+    return errors + selected_template(spec, malformed="invalid label selector", owner="ReplicaSet")
+
+
+def validator(
+    spec: Callable[[Obj], list[FieldError]], status: Callable[[Obj, Obj], list[FieldError]], *, fixed: bool = True
+) -> Validator:
+    """The validator of a kind by the checks of its spec and status; its selector is fixed, but for old kinds."""
+
+    def create(obj: Obj) -> Found:
+        return at("spec", spec(obj.get("spec") or {}))
+
+    def update(new: Obj, old: Obj) -> Found:
+        after, before = ((obj.get("spec") or {}).get("selector") for obj in (new, old))
+        return [*create(new), *(immutable("spec.selector", after, before) if fixed else ())]
+
+    return Validator(create=create, update=update, status_update=status)
+
+
+replica_set_status = status_update(
+    "replicas",
+    "fullyLabeledReplicas",
+    "readyReplicas",
+    "availableReplicas",
+    "observedGeneration",
+    within=("fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
+    unready="cannot be greater than readyReplicas",
+)
+
+
+def _replica_set(obj: Obj) -> Cells:
+    spec = mapping(obj, "spec")
+    containers = container_cells(pod_spec_of(spec))
+    return [name_of(obj), *replica_counts(obj), age(obj), *containers, selector_text(spec, "selector")]
+
+
+REPLICA_SET = BuiltinKind(
+    "apps",
+    "ReplicaSet",
+    ("rs",),
+    categories=ALL,
+    subresources=("scale",),
+    default=default_replica_set,
+    strategy=REPLICA_SET_STRATEGY,
+    validator=validator(_replica_set_spec, replica_set_status),
+    printer=Printer(columns=replica_columns(f"{_APPS}ReplicaSet"), cells=_replica_set),
+)

@@ -1,0 +1,199 @@
+"""StatefulSets: defaults, strategy, validation, field labels, columns."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj, name_of
+from apiserver.api.validation import checks
+from apiserver.api.validation.combinators import Found, at, nonnegative, one_of, same, struct
+from apiserver.api.validation.contract import Validator
+from apiserver.groups.apps.replica_counts import status_update
+from apiserver.groups.apps.workload_columns import READY_PODS, container_cells, pod_spec_of
+from apiserver.groups.apps.workload_defaults import REVISION_HISTORY, spec_with
+from apiserver.groups.cell_format import age
+from apiserver.groups.cells import Cells, mapping, number_of
+from apiserver.groups.columns import AGE, CONTAINERS, IMAGES, NAME, Printer
+from apiserver.groups.core.persistentvolumeclaims import default_claim
+from apiserver.groups.core.pods.defaults import default_template
+from apiserver.groups.core.pods.templates import (
+    at_most_all,
+    count_or_percent,
+    endless,
+    mismatch,
+    needed_selector,
+    selects,
+    whole,
+)
+from apiserver.groups.core.pods.validation import template_metadata
+from apiserver.groups.field_labels import Fields
+from apiserver.groups.kind import ALL, BuiltinKind
+from apiserver.groups.strategy import Strategy, creation, status_updating, updating
+
+_STATEFUL_SET: Mapping[str, Any] = {
+    "podManagementPolicy": "OrderedReady",
+    "replicas": 1,
+    "revisionHistoryLimit": REVISION_HISTORY,
+}
+
+
+def default_stateful_set(stateful_set: Obj) -> None:
+    """Defaults a stateful set; its claim templates are claims, with apiVersion and kind spelled out (conversion)."""
+    spec = spec_with(stateful_set, _STATEFUL_SET)
+    _default_stateful_strategy(spec.setdefault("updateStrategy", {}))
+    retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
+    retention.setdefault("whenDeleted", "Retain")
+    retention.setdefault("whenScaled", "Retain")
+    default_template(spec.setdefault("template", {}))
+    for claim in spec.get("volumeClaimTemplates") or ():
+        claim["apiVersion"] = "v1"
+        claim["kind"] = "PersistentVolumeClaim"
+        default_claim(claim)
+
+
+def _default_stateful_strategy(strategy: Obj) -> None:
+    """The whole set rolls; a spelled-out RollingUpdate without bounds stays without (apps/v1)."""
+    if "type" not in strategy:
+        strategy["type"] = "RollingUpdate"
+        strategy.setdefault("rollingUpdate", {})
+    if strategy["type"] == "RollingUpdate" and "rollingUpdate" in strategy:
+        strategy["rollingUpdate"].setdefault("partition", 0)
+
+
+STATEFUL_SET_STRATEGY = Strategy(
+    creation(status=lambda: {"availableReplicas": 0, "replicas": 0}),
+    updating("spec"),
+    status_updating(),
+    has_status=True,
+)
+
+_KEPT = frozenset(
+    {
+        "replicas",
+        "ordinals",
+        "template",
+        "updateStrategy",
+        "revisionHistoryLimit",
+        "persistentVolumeClaimRetentionPolicy",
+        "minReadySeconds",
+    }
+)
+
+_FROZEN = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
+    "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+
+_partition = struct(("partition", nonnegative))
+
+
+def _rolling_stateful_set(rolling: Obj) -> Found:
+    errors, unavailable = [*_partition(rolling)], rolling.get("maxUnavailable")
+    if unavailable is None:
+        return errors
+    found = [*count_or_percent(unavailable)]
+    if not whole(unavailable):
+        found.append(field.invalid("", unavailable, "cannot be 0"))
+    return [*errors, *at("maxUnavailable", [*found, *at_most_all(unavailable)])]
+
+
+def _stateful_set_strategy(strategy: Obj) -> Found:
+    kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
+    if not kind:
+        return (field.required(""),)
+    if kind == "RollingUpdate":
+        return () if rolling is None else at("rollingUpdate", _rolling_stateful_set(rolling))
+    if kind == "OnDelete":
+        told = "only allowed for updateStrategy 'RollingUpdate'"
+        return () if rolling is None else (field.invalid("rollingUpdate", rolling, told),)
+    return (field.invalid("", strategy, "must be 'RollingUpdate' or 'OnDelete'"),)
+
+
+def _pod_management(policy: str | None) -> Found:
+    if policy in {"OrderedReady", "Parallel"}:
+        return ()
+    told = "must be 'OrderedReady' or 'Parallel'"
+    return (field.invalid("", policy, told) if policy else field.required(""),)
+
+
+_retention = struct(("whenDeleted", one_of("Retain", "Delete")), ("whenScaled", one_of("Retain", "Delete")))
+
+_stateful_set_numbers = struct(
+    ("persistentVolumeClaimRetentionPolicy", _retention),
+    ("replicas", nonnegative),
+    ("minReadySeconds", nonnegative),
+)
+
+
+def _stateful_set_spec(spec: Obj) -> list[FieldError]:
+    """The template's spec is not looked into: its volumes may come from volumeClaimTemplates."""
+    selector, template = spec.get("selector"), spec.get("template") or {}
+    errors = [*at("podManagementPolicy", _pod_management(spec.get("podManagementPolicy")))]
+    errors += at("updateStrategy", _stateful_set_strategy(spec.get("updateStrategy") or {}))
+    errors += _stateful_set_numbers(spec)
+    if (start := (spec.get("ordinals") or {}).get("start", 0)) < 0:
+        errors.append(field.invalid("ordinals.start", start, checks.NEGATIVE))
+    errors += needed_selector(selector, "statefulset")
+    matches = selects(selector, template)
+    if matches is None:
+        errors.append(field.invalid("selector", selector, ""))
+    else:
+        errors += [] if matches or selector == {} else [mismatch(template)]
+        errors += at("template", template_metadata(template))
+    return errors + endless(template, "StatefulSet")
+
+
+def _stateful_set_changes(new: Obj, old: Obj) -> Found:
+    fixed = [{name: value for name, value in spec.items() if name not in _KEPT} for spec in (new, old)]
+    return () if same(*fixed) else (field.forbidden("", _FROZEN),)
+
+
+def _create(obj: Obj) -> Found:
+    return at("spec", _stateful_set_spec(obj.get("spec") or {}))
+
+
+def _update(new: Obj, old: Obj) -> Found:
+    changes = _stateful_set_changes(new.get("spec") or {}, old.get("spec") or {})
+    return [*_create(new), *at("spec", changes)]
+
+
+def _stateful_set_fields(_stateful_set: Obj) -> Fields:
+    """A name that selectors may use, and that no stateful set has a value for."""
+    return {"status.successful": ""}
+
+
+def _stateful_set_cells(obj: Obj) -> Cells:
+    spec = mapping(obj, "spec")
+    ready = f"{number_of(mapping(obj, 'status'), 'readyReplicas')}/{number_of(spec, 'replicas')}"
+    return [name_of(obj), ready, age(obj), *container_cells(pod_spec_of(spec))]
+
+
+STATEFUL_SET_VALIDATOR = Validator(
+    create=_create,
+    update=_update,
+    status_update=status_update(
+        "replicas",
+        "readyReplicas",
+        "currentReplicas",
+        "updatedReplicas",
+        "availableReplicas",
+        "observedGeneration",
+        "collisionCount",
+        within=("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"),
+        unready="cannot be greater than status.readyReplicas",
+    ),
+)
+STATEFUL_SET = BuiltinKind(
+    "apps",
+    "StatefulSet",
+    ("sts",),
+    categories=ALL,
+    subresources=("scale",),
+    fields=("status.successful",),
+    default=default_stateful_set,
+    strategy=STATEFUL_SET_STRATEGY,
+    validator=STATEFUL_SET_VALIDATOR,
+    field_labels=_stateful_set_fields,
+    printer=Printer(columns=(NAME, READY_PODS, AGE, CONTAINERS, IMAGES), cells=_stateful_set_cells),
+)

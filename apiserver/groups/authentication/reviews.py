@@ -1,0 +1,7 @@
+"""SelfSubjectReviews and TokenReviews."""
+
+from apiserver.groups.kind import CREATE, BuiltinKind
+
+SELF_SUBJECT_REVIEW = BuiltinKind("authentication.k8s.io", "SelfSubjectReview", namespaced=False, verbs=CREATE)
+
+TOKEN_REVIEW = BuiltinKind("authentication.k8s.io", "TokenReview", namespaced=False, verbs=CREATE)

@@ -1,0 +1,48 @@
+"""Autoscalers, whose versions say the same thing in different fields."""
+
+from apiserver.api.meta import Obj
+
+CPU_UTILIZATION = 80
+
+METRICS_ANNOTATION = "autoscaling.alpha.kubernetes.io/metrics"
+
+
+def default_autoscaler_v1(autoscaler: Obj) -> None:
+    """Defaults an autoscaling/v1 autoscaler: one pod at least, 80 % of CPU if it names no metric (conversion)."""
+    spec = autoscaler.setdefault("spec", {})
+    spec.setdefault("minReplicas", 1)
+    annotations = (autoscaler.get("metadata") or {}).get("annotations") or {}
+    if METRICS_ANNOTATION not in annotations:
+        spec.setdefault("targetCPUUtilizationPercentage", CPU_UTILIZATION)
+
+
+def default_autoscaler_v2(autoscaler: Obj) -> None:
+    """Defaults an autoscaling/v2 autoscaler: at least one pod, 80 % of CPU, and whole rules where any is given."""
+    spec = autoscaler.setdefault("spec", {})
+    spec.setdefault("minReplicas", 1)
+    if not spec.get("metrics"):
+        spec["metrics"] = [_cpu_metric()]
+    behavior = spec.get("behavior")
+    if behavior is not None:
+        behavior["scaleUp"] = _scale_up() | behavior.get("scaleUp", {})
+        behavior["scaleDown"] = _scale_down() | behavior.get("scaleDown", {})
+
+
+def _cpu_metric() -> Obj:
+    target = {"type": "Utilization", "averageUtilization": CPU_UTILIZATION}
+    return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+
+
+def _scale_up() -> Obj:
+    return {
+        "stabilizationWindowSeconds": 0,
+        "selectPolicy": "Max",
+        "policies": [
+            {"type": "Pods", "value": 4, "periodSeconds": 15},
+            {"type": "Percent", "value": 100, "periodSeconds": 15},
+        ],
+    }
+
+
+def _scale_down() -> Obj:
+    return {"selectPolicy": "Max", "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}]}

@@ -1,0 +1,207 @@
+"""What HorizontalPodAutoscalers may be, in v1 and v2; paths are always v2's (pkg/apis/autoscaling/validation)."""
+
+from collections.abc import Iterator
+
+from apiserver.api import field, quantity
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.contract import Errors
+from apiserver.api.validation.resource_lists import container_resource_name
+
+_LONGEST_PERIOD, _LONGEST_WINDOW = 1800, 3600
+
+_POLICY_TYPES = frozenset({"Percent", "Pods"})
+
+_SELECT_POLICIES = frozenset({"Disabled", "Max", "Min"})
+
+_TARGET_TYPES = frozenset({"AverageValue", "Utilization", "Value"})
+
+_METRICS = {  # type → the field that describes it, in the order in which upstream looks for them
+    "Object": "object",
+    "External": "external",
+    "Pods": "pods",
+    "Resource": "resource",
+    "ContainerResource": "containerResource",
+}
+
+_METRIC_TYPES = frozenset(_METRICS)
+
+_BOTH_TARGETS = "may not set both a target raw value and a target utilization"
+
+
+def create(scaler: Obj) -> Errors:
+    """Return what is wrong with a new autoscaler."""
+    return checks.within("spec", _spec(scaler.get("spec") or {}, fewest=1))
+
+
+def update(new: Obj, old: Obj) -> Errors:
+    """Return what is wrong with an update; minReplicas 0 stays allowed where it was 0."""
+    fewest = 0 if (old.get("spec") or {}).get("minReplicas") == 0 else 1
+    return checks.within("spec", _spec(new.get("spec") or {}, fewest=fewest))
+
+
+def status_update(new: Obj, _old: Obj) -> Iterator[FieldError]:
+    """Return what is wrong with an update of the status."""
+    for name in ("currentReplicas", "desiredReplicas"):
+        yield from checks.not_negative(f"status.{name}", (new.get("status") or {}).get(name))
+
+
+def _spec(spec: Obj, *, fewest: int) -> Iterator[FieldError]:
+    low, high = spec.get("minReplicas"), spec.get("maxReplicas") or 0
+    if low is not None and low < fewest:
+        yield field.invalid("minReplicas", low, f"must be greater than or equal to {fewest}")
+    if high < 1:
+        yield field.invalid("maxReplicas", high, "must be greater than 0")
+    if low is not None and high < low:
+        yield field.invalid("maxReplicas", high, "must be greater than or equal to `minReplicas`")
+    yield from checks.within("scaleTargetRef", _reference(spec.get("scaleTargetRef") or {}))
+    metrics = spec.get("metrics") or ()
+    yield from checks.each("metrics", metrics, _metric)
+    if low == 0 and not any(metric.get("type") in {"Object", "External"} for metric in metrics):
+        words = "must specify at least one Object or External metric to support scaling to zero replicas"
+        yield field.forbidden("metrics", words)
+    percentage = spec.get("targetCPUUtilizationPercentage")  # of v1, which stands for one metric of v2
+    if percentage is not None and percentage < 1:
+        yield field.invalid("metrics[0].resource.target.averageUtilization", percentage, "must be greater than 0")
+    for direction in ("scaleUp", "scaleDown"):
+        rules = (spec.get("behavior") or {}).get(direction)
+        if rules is not None:
+            yield from checks.within(f"behavior.{direction}", _scaling(rules))
+
+
+def _reference(reference: Obj) -> Iterator[FieldError]:
+    yield from checks.needed_name("kind", reference.get("kind"), names.path_segment)
+    yield from checks.needed_name("name", reference.get("name"), names.path_segment)
+
+
+def _scaling(rules: Obj) -> Iterator[FieldError]:
+    window, tolerance, policies = (rules.get(name) for name in ("stabilizationWindowSeconds", "tolerance", "policies"))
+    if window is not None and window < 0:
+        yield field.invalid("stabilizationWindowSeconds", window, "must be greater than or equal to zero")
+    if window is not None and window > _LONGEST_WINDOW:
+        words = f"must be less than or equal to {_LONGEST_WINDOW}"
+        yield field.invalid("stabilizationWindowSeconds", window, words)
+    yield from checks.optional_one_of("selectPolicy", rules.get("selectPolicy"), _SELECT_POLICIES)
+    yield from checks.needed("policies", policies, "must specify at least one Policy")
+    yield from checks.each("policies", policies, _policy)
+    if tolerance is not None and quantity.of(tolerance).nanos < 0:
+        yield field.invalid("tolerance", tolerance, checks.NEGATIVE)
+
+
+def _policy(policy: Obj) -> Iterator[FieldError]:
+    yield from checks.one_of("type", policy.get("type", ""), _POLICY_TYPES)
+    for name in ("value", "periodSeconds"):
+        number = policy.get(name) or 0
+        if number <= 0:
+            yield field.invalid(name, number, "must be greater than zero")
+    period = policy.get("periodSeconds") or 0
+    if period > _LONGEST_PERIOD:
+        yield field.invalid("periodSeconds", period, f"must be less than or equal to {_LONGEST_PERIOD}")
+
+
+def _metric(metric: Obj) -> Iterator[FieldError]:
+    kind = metric.get("type") or ""
+    yield from checks.needed("type", kind, "must specify a metric source type")
+    yield from checks.one_of("type", kind, _METRIC_TYPES)
+    present = [name for name in _METRICS.values() if metric.get(name) is not None]
+    if present:
+        first = present[0]
+        yield from checks.within(first, _CHECKS[first](metric[first]))
+    expected = _METRICS.get(kind)
+    if expected is None:
+        yield from checks.one_of("type", kind, _METRIC_TYPES)
+    elif expected not in present:
+        yield field.required(expected, "must populate information for the given metric source")
+    if len(present) > 1:
+        for name in present:
+            if name != expected:
+                yield field.forbidden(name, "must populate the given metric source only")
+
+
+def _target(target: Obj) -> Iterator[FieldError]:
+    kind, utilization = target.get("type") or "", target.get("averageUtilization")
+    yield from checks.needed("type", kind, "must specify a metric target type")
+    if kind not in _TARGET_TYPES:
+        yield field.invalid("type", kind, "must be either Utilization, Value, or AverageValue")
+    for name in ("value", "averageValue"):
+        text = target.get(name)
+        if text is not None and quantity.of(text).nanos <= 0:
+            yield field.invalid(name, text, "must be positive")
+    if utilization is not None and utilization < 1:
+        yield field.invalid("averageUtilization", utilization, "must be greater than 0")
+
+
+def _measured(source: Obj) -> Iterator[FieldError]:
+    """The metric's name and its target, which all sources but resources have."""
+    name = (source.get("metric") or {}).get("name")
+    if name:
+        yield from checks.wrong("metric.name", name, names.path_segment(name))
+    else:
+        yield field.required("metric.name", "must specify a metric name")
+    yield from checks.within("target", _target(source.get("target") or {}))
+
+
+def _no_value(target: Obj) -> bool:
+    return target.get("value") is None and target.get("averageValue") is None
+
+
+def _object(source: Obj) -> Iterator[FieldError]:
+    yield from checks.within("describedObject", _reference(source.get("describedObject") or {}))
+    yield from _measured(source)
+    if _no_value(source.get("target") or {}):
+        yield field.required("target.averageValue", "must set either a target value or averageValue")
+
+
+def _external(source: Obj) -> Iterator[FieldError]:
+    yield from _measured(source)
+    target = source.get("target") or {}
+    if _no_value(target):
+        words = "must set either a target value for metric or a per-pod target"
+        yield field.required("target.averageValue", words)
+    if target.get("value") is not None and target.get("averageValue") is not None:
+        words = "may not set both a target value for metric and a per-pod target"
+        yield field.forbidden("target.value", words)
+
+
+def _pods(source: Obj) -> Iterator[FieldError]:
+    yield from _measured(source)
+    if (source.get("target") or {}).get("averageValue") is None:
+        yield field.required("target.averageValue", "must specify a positive target averageValue")
+
+
+def _resource(source: Obj) -> Iterator[FieldError]:
+    yield from checks.needed("name", source.get("name"), "must specify a resource name")
+    yield from _utilization(source.get("target") or {})
+
+
+def _container_resource(source: Obj) -> Iterator[FieldError]:
+    name, container = source.get("name"), source.get("container")
+    if name:
+        yield from checks.within("name", container_resource_name(name))
+    else:
+        yield field.required("name", "must specify a resource name")
+    if container:
+        yield from checks.wrong("container", container, names.dns1123_label(container))
+    else:
+        yield field.required("container", "must specify a container")
+    yield from _utilization(source.get("target") or {})
+
+
+def _utilization(target: Obj) -> Iterator[FieldError]:
+    yield from checks.within("target", _target(target))
+    utilization, value = target.get("averageUtilization"), target.get("averageValue")
+    if utilization is None and value is None:
+        words = "must set either a target raw value or a target utilization"
+        yield field.required("target.averageUtilization", words)
+    if utilization is not None and value is not None:
+        yield field.forbidden("target.averageValue", _BOTH_TARGETS)
+
+
+_CHECKS = {
+    "object": _object,
+    "external": _external,
+    "pods": _pods,
+    "resource": _resource,
+    "containerResource": _container_resource,
+}

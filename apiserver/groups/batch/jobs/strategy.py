@@ -1,0 +1,36 @@
+"""The strategy of Jobs."""
+
+from apiserver.api.meta import Obj
+from apiserver.groups.strategy import Strategy, status_updating, updating
+
+UID_LABEL = "batch.kubernetes.io/controller-uid"
+
+_LEGACY_UID_LABEL = "controller-uid"
+
+_NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
+
+
+def _create_job(job: Obj) -> None:
+    """A job selects its own pods by its uid, unless it says by which labels it finds them."""
+    job["status"] = {}
+    job["metadata"]["generation"] = 1
+    if not job["spec"].get("manualSelector"):
+        _generate_selector(job)
+
+
+def _generate_selector(job: Obj) -> None:
+    spec, meta = job["spec"], job["metadata"]
+    name, uid = meta.get("name", ""), meta["uid"]
+    template = spec.setdefault("template", {}).setdefault("metadata", {})
+    template["labels"] = labels = dict(template.get("labels") or {})
+    for label, value in (*((label, name) for label in _NAME_LABELS), (_LEGACY_UID_LABEL, uid), (UID_LABEL, uid)):
+        labels.setdefault(label, value)
+    selector = spec.setdefault("selector", {})
+    selector["matchLabels"] = {UID_LABEL: uid} | (selector.get("matchLabels") or {})
+    if not meta.get("labels"):
+        meta["labels"] = dict(labels)
+
+
+JOB_STRATEGY = Strategy(
+    _create_job, updating("spec"), status_updating(), has_status=True, default_propagation="Orphan", uses_name=True
+)

@@ -1,0 +1,28 @@
+"""ClusterTrustBundles: columns."""
+
+from apiserver.api.meta import Obj, name_of
+from apiserver.groups.cells import NONE, Cells, mapping, text_of
+from apiserver.groups.columns import NAME, Column, Printer
+from apiserver.groups.field_labels import at_paths
+from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.strategy import PINNED
+
+_CERTIFICATES = "io.k8s.api.certificates.v1."
+
+
+def _trust_bundle(obj: Obj) -> Cells:
+    return [name_of(obj), text_of(mapping(obj, "spec"), "signerName") or NONE]
+
+
+CLUSTER_TRUST_BUNDLE = BuiltinKind(
+    "certificates.k8s.io",
+    "ClusterTrustBundle",
+    namespaced=False,
+    fields=("spec.signerName",),
+    strategy=PINNED,
+    field_labels=at_paths("spec.signerName"),
+    printer=Printer(
+        columns=(NAME, Column("SignerName", f"{_CERTIFICATES}ClusterTrustBundleSpec#signerName")),
+        cells=_trust_bundle,
+    ),
+)

@@ -1,0 +1,76 @@
+"""PodCertificateRequests: defaults, conversion, columns."""
+
+from apiserver.api.meta import Obj, name_of
+from apiserver.groups.cell_format import labels_text
+from apiserver.groups.cells import Cells, mapping, mappings, text_of
+from apiserver.groups.columns import NAME, Column, Printer
+from apiserver.groups.conversion import Conversion
+from apiserver.groups.field_labels import at_paths
+from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.strategy import METADATA_OF_STATUS, Strategy, creation, status_updating, updating
+
+_CERTIFICATES = "io.k8s.api.certificates.v1."
+
+
+def default_pod_certificate_request(request: Obj) -> None:
+    """Defaults how long a pod's certificate may last: a day."""
+    request.setdefault("spec", {}).setdefault("maxExpirationSeconds", 86400)
+
+
+def _without_proof(obj: Obj) -> Obj:
+    """What v1 of a PodCertificateRequest says by its stub request alone."""
+    spec = obj.get("spec") or {}
+    kept = {name: value for name, value in spec.items() if name not in ("pkixPublicKey", "proofOfPossession")}
+    return obj | {"spec": kept}
+
+
+def _same(obj: Obj) -> Obj:
+    return obj
+
+
+_POD_REQUEST_STATES = frozenset({"Issued", "Denied", "Failed"})
+
+_POD_REQUEST_FIELDS = (
+    ("PodName", "podName"),
+    ("ServiceAccountName", "serviceAccountName"),
+    ("NodeName", "nodeName"),
+    ("SignerName", "signerName"),
+)
+
+
+def _pod_certificate_request(obj: Obj) -> Cells:
+    spec = mapping(obj, "spec")
+    conditions = [text_of(condition, "type") for condition in mappings(mapping(obj, "status"), "conditions")]
+    states = [condition for condition in conditions if condition in _POD_REQUEST_STATES]
+    return [
+        name_of(obj),
+        *[text_of(spec, field) for _, field in _POD_REQUEST_FIELDS],
+        states[-1] if states else "Pending",
+        labels_text(mapping(spec, "unverifiedUserAnnotations")),
+    ]
+
+
+POD_CERTIFICATE_REQUEST = BuiltinKind(
+    "certificates.k8s.io",
+    "PodCertificateRequest",
+    fields=("spec.signerName",),
+    default=default_pod_certificate_request,
+    strategy=Strategy(
+        creation(status=dict, generation=False),
+        updating(),
+        status_updating(*METADATA_OF_STATUS),
+        has_status=True,
+        allow_unconditional_update=False,
+    ),
+    field_labels=at_paths("spec.signerName"),
+    conversions={"v1": Conversion(_same, _without_proof)},
+    printer=Printer(
+        columns=(
+            NAME,
+            *(Column(name, f"{_CERTIFICATES}PodCertificateRequestSpec#{field}") for name, field in _POD_REQUEST_FIELDS),
+            Column("State", "Whether the request is Pending, Issued, Denied or Failed."),
+            Column("UnverifiedUserAnnotations", f"{_CERTIFICATES}PodCertificateRequestSpec#unverifiedUserAnnotations"),
+        ),
+        cells=_pod_certificate_request,
+    ),
+)

@@ -1,0 +1,122 @@
+"""What a column is, what a row and a printer are, and what many kinds share."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver.api.meta import Obj, name_of
+from apiserver.groups.cell_format import Since, age
+from apiserver.groups.cells import Cells
+
+META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+
+CORE = "io.k8s.api.core.v1."
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One entry of a Table's columnDefinitions.
+
+    Attributes:
+        doc: its description, or "<definition>#<field>": the field's own documentation in the OpenAPI definitions.
+        type, format: as in OpenAPI; the format "name" marks what kubectl -o name would print.
+        priority: 0 is always shown, 1 only by kubectl -o wide.
+    """
+
+    name: str
+    doc: str
+    type: str = "string"
+    format: str = ""
+    priority: int = 0
+
+    def definition(self, definitions: Mapping[str, Obj]) -> Obj:
+        """The column as it stands on the wire."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "format": self.format,
+            "description": _description(self.doc, definitions),
+            "priority": self.priority,
+        }
+
+
+def _description(doc: str, definitions: Mapping[str, Obj]) -> str:
+    definition, is_field, field = doc.partition("#")
+    if not is_field:
+        return doc
+    properties: Obj = definitions.get(definition, {}).get("properties", {})
+    description: str = properties.get(field, {}).get("description", "")
+    return description
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a Table, but for the time.
+
+    Attributes:
+        cells: the cells; where `moving` has an entry, the one here means nothing.
+        moving: (index, cell) of the cells that change with the time.
+        conditions: the row's conditions; leave the field out of the answer where there are none.
+    """
+
+    cells: Cells
+    moving: tuple[tuple[int, Since], ...]
+    conditions: list[Obj]
+
+    def at(self, now: float) -> list[Any]:
+        """The cells as they read at a time (seconds since the epoch), ready for JSON."""
+        cells = self.cells.copy()
+        for index, cell in self.moving:
+            cells[index] = cell.at(now)
+        return cells
+
+
+@dataclass(frozen=True, slots=True)
+class Printer:
+    """How a kind looks in a Table.
+
+    Attributes:
+        cells: object → cells in the order of the columns; cells that grow older are left as `format.Since`.
+        conditions: object → the row's conditions, where the kind has any.
+        order: object → sort key of the rows of a list, where they are not in the order of the list.
+    """
+
+    columns: tuple[Column, ...]
+    cells: Callable[[Obj], Cells]
+    conditions: Callable[[Obj], list[Obj]] | None = None
+    order: Callable[[Obj], tuple[int, str]] | None = None
+
+    def defined(self, definitions: Mapping[str, Obj]) -> list[Obj]:
+        """The columnDefinitions.
+
+        Args:
+            definitions: OpenAPI definitions by name, from which the descriptions of fields come; may be empty.
+        """
+        return [column.definition(definitions) for column in self.columns]
+
+    def row(self, obj: Obj) -> Row:
+        """The row of an object, which is only read; to be cached for as long as the object stays as it is.
+
+        Odd or missing data never raises.
+        """
+        cells = self.cells(obj)
+        moving = tuple([(index, cell) for index, cell in enumerate(cells) if type(cell) is Since])
+        return Row(cells, moving, self.conditions(obj) if self.conditions else [])
+
+
+NAME = Column("Name", f"{META}ObjectMeta#name", format="name")
+
+AGE = Column("Age", f"{META}ObjectMeta#creationTimestamp")
+
+CREATED_AT = Column("Created At", f"{META}ObjectMeta#creationTimestamp", type="date")
+
+CONTAINERS = Column("Containers", "Names of the containers in the pod template.", priority=1)
+
+IMAGES = Column("Images", "Images of the containers in the pod template.", priority=1)
+
+
+def _name_and_age(obj: Obj) -> Cells:
+    return [name_of(obj), age(obj)]
+
+
+NAME_AND_AGE = Printer(columns=(NAME, AGE), cells=_name_and_age)

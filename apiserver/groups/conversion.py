@@ -1,0 +1,27 @@
+"""Conversion between the versions of a kind that are not alike; all others differ in apiVersion alone."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from apiserver.api.meta import Obj
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """The two ways between a served version and the stored one.
+
+    Attributes:
+        alike: versions whose objects look the same: if one of them is stored, nothing is converted.
+    """
+
+    to_storage: Callable[[Obj], Obj]
+    from_storage: Callable[[Obj], Obj]
+    alike: frozenset[str] = frozenset()
+
+
+def renamed(obj: Obj, names: Mapping[str, str]) -> Obj:
+    """Return the object with its top-level fields renamed (old name → new name)."""
+    return {names.get(key, key): value for key, value in obj.items()}
+
+
+OLD_DEVICES = frozenset(("v1beta1", "v1alpha3"))

@@ -1,0 +1,1 @@
+"""The core group (v1)."""

@@ -1,0 +1,287 @@
+"""Events: validation, conversion, field labels, columns."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj, name_of, namespace_of
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.contract import Validator, same_on_update
+from apiserver.groups.cell_format import Since, since
+from apiserver.groups.cells import UNKNOWN, Cells, mapping, number_of, text_of
+from apiserver.groups.columns import CORE, NAME, Column, Printer
+from apiserver.groups.conversion import Conversion, renamed
+from apiserver.groups.field_labels import Fields
+from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.strategy import PLAIN
+
+_LIMITS = {"reportingInstance": 128, "action": 128, "reason": 128, "message": 1024}
+
+_OTHER_NAMES = {  # the core group's field → how events.k8s.io calls it
+    "involvedObject": "regarding",
+    "message": "note",
+    "source": "deprecatedSource",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+    "count": "deprecatedCount",
+    "reportingComponent": "reportingController",
+}
+
+_FIXED = (
+    ("involvedObject", "involvedObject"),
+    ("reason", "reason"),
+    ("message", "message"),
+    ("source", "source"),
+    ("firstTimestamp", "firstTimestamp"),
+    ("lastTimestamp", "lastTimestamp"),
+    ("count", "count"),
+    ("reason", "reason"),
+    ("type", "type"),
+    ("eventTime", "eventTime"),
+    ("action", "action"),
+    ("related", "related"),
+    ("reportingComponent", "reportingController"),
+    ("reportingInstance", "reportingInstance"),
+)
+
+_UNSET = ("firstTimestamp", "lastTimestamp", "count", "source")
+
+_TYPES = frozenset({"Normal", "Warning"})
+
+_OTHER_NAMESPACE = "does not match event.namespace"
+
+
+def _get(event: Obj, name: str) -> object:
+    """The value of a field by its name in the core group, in whichever form the event is."""
+    return event.get(name) or event.get(_OTHER_NAMES.get(name, name))
+
+
+def _loose(event: Obj) -> Iterator[FieldError]:
+    namespace, involved = namespace_of(event), _get(event, "involvedObject")
+    meant = involved.get("namespace") or "" if isinstance(involved, dict) else ""
+    if event.get("eventTime"):
+        fits = bool(meant) or namespace in {"default", "kube-system"}
+    else:
+        fits = namespace == meant if meant else namespace in {"", "default"}
+    if not fits:
+        yield field.invalid("involvedObject.namespace", meant, _OTHER_NAMESPACE)
+    if event.get("eventTime"):
+        yield from _new_style(event)
+    yield from checks.wrong("namespace", namespace, names.dns1123_subdomain(namespace))
+
+
+def _new_style(event: Obj) -> Iterator[FieldError]:
+    controller = str(_get(event, "reportingComponent") or "")
+    yield from checks.needed("reportingController", controller)
+    yield from checks.wrong("reportingController", controller, names.qualified_name(controller))
+    for name, limit in _LIMITS.items():
+        text = str(_get(event, name) or "")
+        if not text and name != "message":
+            yield field.required(name)
+        if len(text.encode()) > limit:
+            yield field.invalid(name, "", f"can have at most {limit} characters")
+
+
+def _strict(event: Obj) -> Iterator[FieldError]:
+    yield from _loose(event)
+    yield from _series(event)
+    yield from checks.needed("eventTime", event.get("eventTime"))
+    kind = event.get("type") or ""
+    if kind not in _TYPES:
+        yield field.invalid("type", "", f"has invalid value: {kind}")
+    for name in _UNSET:
+        if _get(event, name):
+            yield field.invalid(name, "", "needs to be unset")
+
+
+def _series(event: Obj) -> Iterator[FieldError]:
+    series = event.get("series")
+    if series is not None:
+        if (series.get("count") or 0) < 2:
+            yield field.invalid("series.count", "", "should be at least 2")
+        yield from checks.needed("series.lastObservedTime", series.get("lastObservedTime"))
+
+
+def _strict_update(new: Obj, old: Obj) -> Iterator[FieldError]:
+    yield from _loose(new)
+    if new.get("series") != old.get("series"):
+        yield from _series(new)
+    for name, path in _FIXED:
+        yield from checks.immutable(path, _get(new, name), _get(old, name))
+
+
+_EVENT_NAMES = {  # events.k8s.io/v1 → core/v1 (pkg/apis/events/v1/conversion.go)
+    "regarding": "involvedObject",
+    "note": "message",
+    "reportingController": "reportingComponent",
+    "deprecatedSource": "source",
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
+    "deprecatedCount": "count",
+}
+
+_CORE_NAMES = {core: new for new, core in _EVENT_NAMES.items()}
+
+_CORE_ALWAYS: Obj = {
+    "involvedObject": {},
+    "source": {},
+    "firstTimestamp": None,
+    "lastTimestamp": None,
+    "eventTime": None,
+    "reportingComponent": "",
+    "reportingInstance": "",
+}
+
+
+def _event_to_core(obj: Obj) -> Obj:
+    return _CORE_ALWAYS | renamed(obj, _EVENT_NAMES)
+
+
+def _event_from_core(obj: Obj) -> Obj:
+    return renamed(_without(obj, ("reportingComponent", "reportingInstance")), _CORE_NAMES)
+
+
+def _without(obj: Obj, optional: tuple[str, ...]) -> Obj:
+    return {k: v for k, v in obj.items() if v not in ("", None) or k not in optional}
+
+
+_OBJECT = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+
+_INVOLVED = tuple((part, f"involvedObject.{part}", f"regarding.{part}") for part in _OBJECT)
+
+
+def _event(event: Obj) -> Fields:
+    """An event by the names of both its groups, since both read what either writes."""
+    about = event.get("involvedObject") or event.get("regarding") or {}
+    source = event.get("source") or event.get("deprecatedSource") or {}
+    controller = event.get("reportingComponent") or event.get("reportingController") or ""
+    fields = {
+        "reason": event.get("reason", ""),
+        "reportingComponent": controller,
+        "reportingController": controller,
+        "source": source.get("component") or controller,
+        "type": event.get("type", ""),
+    }
+    for part, core, new in _INVOLVED:
+        fields[core] = fields[new] = about.get(part, "")
+    return fields
+
+
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """What a group calls the fields of an event that the other group names differently."""
+
+    target: str
+    source: str
+    controller: str
+    message: str
+    first: str
+    last: str
+    count: str
+
+
+_CORE = _Fields(
+    target="involvedObject",
+    source="source",
+    controller="reportingComponent",
+    message="message",
+    first="firstTimestamp",
+    last="lastTimestamp",
+    count="count",
+)
+
+_EVENTS = _Fields(
+    target="regarding",
+    source="deprecatedSource",
+    controller="reportingController",
+    message="note",
+    first="deprecatedFirstTimestamp",
+    last="deprecatedLastTimestamp",
+    count="deprecatedCount",
+)
+
+
+def _first_known(*timestamps: object) -> Since | str:
+    cells = (since(timestamp) for timestamp in timestamps)
+    return next((cell for cell in cells if cell != UNKNOWN), UNKNOWN)
+
+
+def _seen(event: Obj, fields: _Fields) -> tuple[Since | str, int]:
+    """When the event was last seen, and how often: the series knows best."""
+    series = event.get("series")
+    if isinstance(series, dict):
+        return since(series.get("lastObservedTime")), number_of(series, "count")
+    last = _first_known(event.get(fields.last), event.get(fields.first), event.get("eventTime"))
+    return last, number_of(event, fields.count) or 1
+
+
+def _target(reference: Obj) -> str:
+    kind, name = text_of(reference, "kind").lower(), text_of(reference, "name")
+    return f"{kind}/{name}" if name else kind
+
+
+def _source(event: Obj, fields: _Fields) -> str:
+    source = mapping(event, fields.source)
+    component = text_of(source, "component") or text_of(event, fields.controller)
+    instance = text_of(source, "host") or text_of(event, "reportingInstance")
+    return f"{component}, {instance}" if instance else component
+
+
+def _cells(event: Obj, fields: _Fields) -> Cells:
+    reference = mapping(event, fields.target)
+    last, seen = _seen(event, fields)
+    return [
+        last,
+        text_of(event, "type"),
+        text_of(event, "reason"),
+        _target(reference),
+        text_of(reference, "fieldPath"),
+        _source(event, fields),
+        text_of(event, fields.message).strip(),
+        _first_known(event.get(fields.first), event.get("eventTime")),
+        seen,
+        name_of(event),
+    ]
+
+
+_COLUMNS = (
+    Column("Last Seen", f"{CORE}Event#lastTimestamp"),
+    Column("Type", f"{CORE}Event#type"),
+    Column("Reason", f"{CORE}Event#reason"),
+    Column("Object", f"{CORE}Event#involvedObject"),
+    Column("Subobject", f"{CORE}ObjectReference#fieldPath", priority=1),
+    Column("Source", f"{CORE}Event#source", priority=1),
+    Column("Message", f"{CORE}Event#message"),
+    Column("First Seen", f"{CORE}Event#firstTimestamp", priority=1),
+    Column("Count", f"{CORE}Event#count", priority=1),
+    Column("Name", NAME.doc, format="name", priority=1),
+)
+
+EVENT_FIELDS = (*(f"involvedObject.{part}" for part in _OBJECT), "reason", "reportingComponent", "source", "type")
+NEW_EVENT_FIELDS = (*(f"regarding.{part}" for part in _OBJECT), "reason", "reportingController", "type")
+
+EVENT = BuiltinKind(
+    "",
+    "Event",
+    ("ev",),
+    fields=EVENT_FIELDS,
+    creates_on_update=True,
+    strategy=PLAIN,
+    validator=same_on_update(_loose),
+    field_labels=_event,
+    printer=Printer(columns=_COLUMNS, cells=lambda event: _cells(event, _CORE)),
+)
+
+EVENT_OF_EVENTS = BuiltinKind(
+    "events.k8s.io",
+    "Event",
+    ("ev",),
+    fields=NEW_EVENT_FIELDS,
+    creates_on_update=True,
+    strategy=PLAIN,
+    validator=Validator(_strict, _strict_update),
+    field_labels=_event,
+    conversions={"v1": Conversion(_event_to_core, _event_from_core)},
+    printer=Printer(columns=_COLUMNS, cells=lambda event: _cells(event, _EVENTS)),
+)

@@ -1,0 +1,1 @@
+"""Pods, and the pod templates of workloads."""

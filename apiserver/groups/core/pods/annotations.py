@@ -1,0 +1,76 @@
+"""Annotations that mean something to pods (ValidatePodSpecificAnnotations)."""
+
+from collections.abc import Iterator, Mapping
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.api.validation import checks
+from apiserver.api.validation.paths import descending
+
+MIRROR = "kubernetes.io/config.mirror"
+"""Marks a pod that a kubelet runs from a file."""
+
+_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+
+_SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
+
+_SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
+
+_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+
+_PREFIXES = ("kubernetes.io/", "controller.", "seccomp.", "container.")
+
+
+def pod_annotations(pairs: Mapping[str, str], spec: Obj) -> list[FieldError]:
+    """What is wrong with the annotations of a pod or template of this spec, with paths relative to the annotations."""
+    if not any(name.startswith(_PREFIXES) for name in pairs):
+        return []
+    return [*_special(pairs, spec), *_seccomp(pairs), *_app_armor(pairs, spec)]
+
+
+def _special(pairs: Mapping[str, str], spec: Obj) -> Iterator[FieldError]:
+    if MIRROR in pairs and not spec.get("nodeName"):
+        told = "must set spec.nodeName if mirror pod annotation is set"
+        yield field.invalid(f"[{MIRROR}]", pairs[MIRROR], told)
+    cost = pairs.get(_DELETION_COST)
+    if cost is not None and not _is_cost(cost):
+        yield field.invalid(f"[{_DELETION_COST}]", cost, "must be a 32bit integer")
+
+
+def _is_cost(text: str) -> bool:
+    digits = text.removeprefix("-")
+    plain = digits.isascii() and digits.isdigit() and (digits == text == "0" or digits[0] != "0")
+    return plain and len(digits) <= 10 and -(2**31) <= int(text) < 2**31
+
+
+def _seccomp(pairs: Mapping[str, str]) -> Iterator[FieldError]:
+    for name, profile in pairs.items():
+        if name == _SECCOMP_POD or name.startswith(_SECCOMP):
+            if profile.startswith("localhost/"):
+                yield from checks.within(name, descending(profile.removeprefix("localhost/")))
+            elif profile not in {"runtime/default", "docker/default", "unconfined"}:
+                yield field.invalid(name, profile, "must be a valid seccomp profile")
+
+
+def _app_armor(pairs: Mapping[str, str], spec: Obj) -> Iterator[FieldError]:
+    for name, profile in pairs.items():
+        if not name.startswith(_APP_ARMOR):
+            continue
+        container = name.removeprefix(_APP_ARMOR)
+        if all(c.get("name") != container for kind in _CONTAINERS for c in spec.get(kind) or ()):
+            yield field.invalid(f"[{name}]", container, "container not found")
+        if profile not in {"", "runtime/default", "unconfined"} and not profile.startswith("localhost/"):
+            yield field.invalid(f"[{name}]", profile, f'invalid AppArmor profile name: "{profile}"')
+
+
+def annotation_changes(new: Mapping[str, str], old: Mapping[str, str]) -> Iterator[FieldError]:
+    """Marks that may be neither changed nor added later (ValidatePodSpecificAnnotationUpdates)."""
+    for name in (*old, *(name for name in new if name not in old)):
+        told = "remove or update" if name in old else "add"
+        if new.get(name) != old.get(name) and name.startswith(_APP_ARMOR):
+            yield field.forbidden(f"[{name}]", f"may not {told} AppArmor annotations")
+        elif new.get(name) != old.get(name) and name == MIRROR:
+            yield field.forbidden(f"[{name}]", f"may not {told} mirror pod annotation")

@@ -1,0 +1,259 @@
+"""Containers of a pod: regular, init and ephemeral ones."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import Found, at, one_of
+from apiserver.api.validation.resource_lists import container_resources
+from apiserver.groups.core.pods.env import env, env_from
+from apiserver.groups.core.pods.mounts import Volumes, devices, mounts
+from apiserver.groups.core.pods.probes import lifecycle, probes
+from apiserver.groups.core.pods.security import container_security
+
+_PROTOCOLS = frozenset({"TCP", "UDP", "SCTP"})
+
+_PULL_POLICIES = frozenset({"Always", "IfNotPresent", "Never"})
+
+_MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
+
+_RESIZED = frozenset({"cpu", "memory"})
+
+_RESIZE_POLICIES = frozenset({"NotRequired", "RestartContainer"})
+
+_PROBED = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+
+_SIDECARS_ONLY = "may not be set for init containers without restartPolicy=Always"
+
+_NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
+
+_FORBIDDEN_EPHEMERAL = ("ports", "resources", *_PROBED[1:], "lifecycle", "resizePolicy", "restartPolicy")
+
+_restart_policy = one_of("Always", "Never", "OnFailure")
+
+_security = {own: container_security(own) for own in (False, True)}
+
+
+class Around(NamedTuple):
+    """What a container's rules need to know of its pod.
+
+    Attributes:
+        volumes: the pod's volumes by name, good ones only.
+        claims: names of the pod's resource claims.
+        grace_period: terminationGracePeriodSeconds.
+        restart_policy: the pod's.
+        own_users: hostUsers is false.
+    """
+
+    volumes: Volumes
+    claims: frozenset[str]
+    grace_period: int | None
+    restart_policy: str
+    own_users: bool
+
+
+def containers(listed: list[Obj], around: Around) -> Found:
+    """A check of spec.containers (validateContainers)."""
+    if not listed:
+        return (field.required(""),)
+    errors: list[FieldError] = []
+    taken: set[str] = set()
+    for index, container in enumerate(listed):
+        found = [*_common(container, around, taken), *_running(container, around)]
+        if found or "restartPolicy" in container:
+            errors += at(f"[{index}]", [*found, *_policy(container)])
+    return errors + _host_ports(listed) if any("ports" in container for container in listed) else errors
+
+
+def init_containers(spec: Obj, around: Around) -> Found:
+    """A check of spec.initContainers (validateInitContainers)."""
+    errors: list[FieldError] = []
+    taken = {container.get("name", "") for container in spec.get("containers") or ()}
+    for index, container in enumerate(spec["initContainers"]):
+        found = [*_common(container, around, taken), *_policy(container)]
+        errors += at(f"[{index}]", found)
+        errors += _host_ports([container])
+        sidecar = container.get("restartPolicy") == "Always"
+        rest = _running(container, around) if sidecar else _not_running(container)
+        errors += at(f"[{index}]", rest)
+    return errors
+
+
+def _policy(container: Obj) -> Found:
+    policy = container.get("restartPolicy")
+    return () if policy is None else at("restartPolicy", _restart_policy(policy))
+
+
+def _running(container: Obj, around: Around) -> Found:
+    """Hooks and probes, of containers that run beside each other."""
+    errors = [*probes(container)]
+    if hooks := container.get("lifecycle"):
+        return [*at("lifecycle", lifecycle(hooks, around.grace_period)), *errors]
+    return errors
+
+
+def _not_running(container: Obj) -> list[FieldError]:
+    return [field.forbidden(name, _SIDECARS_ONLY) for name in _PROBED if container.get(name) is not None]
+
+
+def ephemeral_containers(spec: Obj, around: Around) -> Found:
+    """A check of spec.ephemeralContainers (validateEphemeralContainers)."""
+    others = {c.get("name", "") for kind in ("containers", "initContainers") for c in spec.get(kind) or ()}
+    taken = {*others}
+    errors: list[FieldError] = []
+    for index, container in enumerate(spec["ephemeralContainers"]):
+        found = [*_common(container, around, taken), *image_spaces(container)]
+        if (target := container.get("targetContainerName")) and target not in others:
+            found.append(field.not_found("targetContainerName", target))
+        found += [field.forbidden(name, _NOT_EPHEMERAL) for name in _FORBIDDEN_EPHEMERAL if container.get(name)]
+        errors += at(f"[{index}]", found + _whole_mounts(container))
+    return errors
+
+
+def _whole_mounts(container: Obj) -> list[FieldError]:
+    return [
+        field.forbidden(f"volumeMounts[{index}].{name}", _NOT_EPHEMERAL)
+        for index, mount in enumerate(container.get("volumeMounts") or ())
+        for name in ("subPath", "subPathExpr")
+        if mount.get(name)
+    ]
+
+
+def _common(container: Obj, around: Around, taken: set[str]) -> list[FieldError]:
+    """What all containers have (validateContainerCommon), and a name that no other of them has."""
+    errors = _identity(container, taken)
+    if ports := container.get("ports"):
+        errors += checks.within("ports", _ports(ports))
+    if variables := container.get("env"):
+        errors += checks.within("env", env(variables))
+    if sources := container.get("envFrom"):
+        errors += checks.within("envFrom", env_from(sources))
+    if container.get("volumeMounts"):
+        errors += checks.within("volumeMounts", mounts(container, around.volumes))
+    if container.get("volumeDevices"):
+        errors += checks.within("volumeDevices", devices(container, around.volumes))
+    if (policy := container.get("imagePullPolicy")) not in _PULL_POLICIES:
+        errors += checks.needed_one_of("imagePullPolicy", policy, _PULL_POLICIES)
+    if resources := container.get("resources"):
+        errors += checks.within("resources", _resources(resources, around))
+    if policies := container.get("resizePolicy"):
+        errors += checks.within("resizePolicy", _resize(policies, around.restart_policy))
+    if context := container.get("securityContext"):
+        errors += checks.within("securityContext", _security[around.own_users](context))
+    return errors
+
+
+def _identity(container: Obj, taken: set[str]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    name = container.get("name", "")
+    if not name:
+        errors.append(field.required("name"))
+    elif wrong := names.dns1123_label(name):
+        errors += checks.wrong("name", name, wrong)
+    if name in taken:
+        errors.append(field.duplicate("name", name))
+    taken.add(name)
+    if not container.get("image"):
+        errors.append(field.required("image"))
+    if (policy := container.get("terminationMessagePolicy")) not in _MESSAGE_POLICIES:
+        errors += checks.needed_one_of("terminationMessagePolicy", policy, _MESSAGE_POLICIES)
+    return errors
+
+
+def _ports(ports: list[Obj]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    taken: set[str] = set()
+    for index, port in enumerate(ports):
+        if found := [*_port_name(port.get("name"), taken), *_port(port)]:
+            errors += checks.within(f"[{index}]", found)
+    return errors
+
+
+def _port_name(name: str | None, taken: set[str]) -> Found:
+    if not name:
+        return ()
+    if wrong := names.port_name(name):
+        return checks.wrong("name", name, wrong)
+    if name in taken:
+        return (field.duplicate("name", name),)
+    taken.add(name)
+    return ()
+
+
+def _port(port: Obj) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if not (number := port.get("containerPort")):
+        errors.append(field.required("containerPort"))
+    else:
+        errors += checks.port("containerPort", number)
+    if number := port.get("hostPort"):
+        errors += checks.port("hostPort", number)
+    if (protocol := port.get("protocol")) not in _PROTOCOLS:
+        errors += checks.needed_one_of("protocol", protocol, _PROTOCOLS)
+    return errors
+
+
+def _host_ports(listed: Iterable[Obj]) -> list[FieldError]:
+    """No two containers take the same port of the host (checkHostPortConflicts)."""
+    taken: set[str] = set()
+    errors: list[FieldError] = []
+    for index, container in enumerate(listed):
+        for place, port in enumerate(container.get("ports") or ()):
+            if not port.get("hostPort"):
+                continue
+            told = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{port['hostPort']}"
+            if told in taken:
+                errors.append(field.duplicate(f"[{index}].ports[{place}].hostPort", told))
+            taken.add(told)
+    return errors
+
+
+def _resources(resources: Obj, around: Around) -> list[FieldError]:
+    errors = [*container_resources(resources)]
+    taken: set[str] = set()
+    for index, claim in enumerate(resources.get("claims") or ()):
+        errors += at(f"claims[{index}]", _claim(claim, taken, around.claims))
+    return errors
+
+
+def _claim(claim: Obj, taken: set[str], known: frozenset[str]) -> list[FieldError]:
+    """A claim that a container uses is one of the pod's, and named once (validateResourceClaimNames)."""
+    name, request = claim.get("name", ""), claim.get("request", "")
+    if not name:
+        return [field.required("")]
+    used = f"{name}/{request}" if request else name
+    errors = [*checks.optional_name("request", request, names.dns1123_label)]
+    if name in taken or used in taken:
+        errors.append(field.duplicate("", name if name in taken else used))
+    taken.add(used)
+    if name not in known:
+        rest = f": {', '.join(sorted(known))}" if known else " which is empty"
+        told = f'Not found: "{name}": must be one of the names in pod.spec.resourceClaims{rest}'
+        errors.append(FieldError("FieldValueNotFound", "", told))
+    return errors
+
+
+def _resize(policies: list[Obj], pod_restart_policy: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    taken: set[str] = set()
+    for index, policy in enumerate(policies):
+        name, restart = policy.get("resourceName", ""), policy.get("restartPolicy", "")
+        if name in taken:
+            errors.append(field.duplicate(f"[{index}]", name))
+        taken.add(name)
+        errors += checks.needed_one_of("", name, _RESIZED)
+        errors += checks.needed_one_of("", restart, _RESIZE_POLICIES)
+        if pod_restart_policy == "Never" and restart != "NotRequired":
+            told = "must be 'NotRequired' when `restartPolicy` is 'Never'"
+            errors.append(field.invalid("", restart, told))
+    return errors
+
+
+def image_spaces(container: Obj) -> Found:
+    """A check that a pod's container names its image without spaces around it (validateContainerOnlyForPod)."""
+    image = container.get("image") or ""
+    told = "must not have leading or trailing whitespace"
+    return () if image.strip() == image else (field.invalid("image", image, told),)

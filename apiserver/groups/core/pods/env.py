@@ -1,0 +1,172 @@
+"""Environment variables of containers, and the fields and resources they may show (ValidateEnv, ValidateEnvFrom)."""
+
+import re
+from collections.abc import Collection
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import Check, Found, at, needed_name, required, struct, text
+from apiserver.api.validation.resource_lists import amount
+
+_NO_SOURCE = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
+
+_WITH_VALUE = "may not be specified when `value` is not empty"
+
+_TWO_SOURCES = "may not have more than one field specified at a time"
+
+_NO_REFERENCE = "must specify one of: `configMapRef` or `secretRef`"
+
+_SUBSCRIPTED = re.compile(r"(metadata\.(?:annotations|labels))\['(.*)'\]")
+
+_ENV_FIELDS = frozenset(
+    {
+        "metadata.name",
+        "metadata.namespace",
+        "metadata.uid",
+        "spec.nodeName",
+        "spec.serviceAccountName",
+        "status.hostIP",
+        "status.hostIPs",
+        "status.podIP",
+        "status.podIPs",
+    }
+)
+
+_KNOWN_FIELDS = _ENV_FIELDS | {
+    "metadata.annotations",
+    "metadata.labels",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.host",
+    "status.phase",
+}
+"""What a pod's field labels convert to (ConvertDownwardAPIFieldLabel)."""
+
+_RESOURCES = frozenset(
+    f"{kind}.{name}" for kind in ("limits", "requests") for name in ("cpu", "memory", "ephemeral-storage")
+)
+
+_HUGE_PAGES = ("limits.hugepages-", "requests.hugepages-")
+
+_SIZES = frozenset({"1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"})
+
+_SIZE_WORDS = (
+    "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are supported with the {} resource"
+)
+
+_DIVISORS = {
+    "cpu": (frozenset({"1m", "1"}), "only divisor's values 1m and 1 are supported with the cpu resource"),
+    "memory": (_SIZES, _SIZE_WORDS.format("memory")),
+    "ephemeral-storage": (_SIZES, _SIZE_WORDS.format("local ephemeral storage")),
+    "hugepages": (_SIZES, _SIZE_WORDS.format("hugepages")),
+}
+
+
+def object_field(selector: Obj, allowed: Collection[str]) -> Found:
+    """A check of a fieldRef, which may show the allowed fields and single labels and annotations."""
+    version, path = selector.get("apiVersion", "v1"), selector.get("fieldPath")
+    if not version or not path:
+        return (field.required("fieldPath" if version else "apiVersion"),)
+    if version != "v1":
+        told = f"error converting fieldPath: unsupported pod version: {version}"
+        return (field.invalid("fieldPath", path, told),)
+    if path in allowed:
+        return ()
+    if subscripted := _SUBSCRIPTED.fullmatch(path):
+        of, name = subscripted.groups()
+        name = name.lower() if of == "metadata.annotations" else name
+        return checks.wrong("", name, names.qualified_name(name))
+    return (_refused_field(path, allowed),)
+
+
+def _refused_field(path: str, allowed: Collection[str]) -> FieldError:
+    bare, bracket, _ = path.partition("['")
+    if bracket and path.endswith("']") and bare in _KNOWN_FIELDS:
+        return field.invalid("", bare, "does not support subscript")
+    if path in _KNOWN_FIELDS:
+        return field.not_supported("fieldPath", path, frozenset(allowed))
+    return field.invalid("fieldPath", path, f"error converting fieldPath: field label not supported: {bare}")
+
+
+def resource_field(selector: Obj, *, needs_container: bool) -> Found:
+    """A check of a resourceFieldRef; volumes must say of which container."""
+    errors: list[FieldError] = []
+    resource = selector.get("resource") or ""
+    if needs_container and not selector.get("containerName"):
+        errors.append(field.required("containerName"))
+    elif not resource:
+        errors.append(field.required("resource"))
+    elif resource not in _RESOURCES and not resource.startswith(_HUGE_PAGES):
+        errors.append(field.not_supported("resource", resource, _RESOURCES))
+    return [*errors, *_divisor(resource, str(selector.get("divisor") or "0"))]
+
+
+def _divisor(resource: str, divisor: str) -> Found:
+    of = resource.partition(".")[2]
+    allowed, told = _DIVISORS.get("hugepages" if of.startswith("hugepages-") else of, (None, ""))
+    if allowed is None or divisor in allowed or amount(divisor) == 0:
+        return ()
+    return (field.invalid("divisor", resource, told),)
+
+
+_key_selector = struct(
+    ("", lambda ref: checks.wrong("name", ref.get("name", ""), names.dns1123_subdomain(ref.get("name", "")))),
+    needed_name("key", names.config_map_key),
+)
+
+_SOURCES: dict[str, Check] = {
+    "fieldRef": lambda ref: object_field(ref, _ENV_FIELDS),
+    "resourceFieldRef": lambda ref: resource_field(ref, needs_container=False),
+    "configMapKeyRef": _key_selector,
+    "secretKeyRef": _key_selector,
+    "fileKeyRef": struct(required("volumeName"), required("path"), required("key")),
+}
+
+
+def _value_from(variable: Obj) -> Found:
+    source = variable.get("valueFrom")
+    if source is None:
+        return ()
+    found = [name for name in _SOURCES if source.get(name) is not None]
+    errors = [error for name in found for error in at(name, _SOURCES[name](source[name]))]
+    told = _NO_SOURCE if not found else _WITH_VALUE if variable.get("value") else _TWO_SOURCES if found[1:] else ""
+    return at("valueFrom", [*errors, field.invalid("", "", told)] if told else errors)
+
+
+def env(variables: list[Obj]) -> Found:
+    """A check of a container's env."""
+    errors: list[FieldError] = []
+    for index, variable in enumerate(variables):
+        name = variable.get("name")
+        wrong = names.env_var_name(name) if name else ("",)
+        if wrong or "valueFrom" in variable:
+            named = checks.wrong("name", name, wrong) if name else (field.required("name"),)
+            errors += at(f"[{index}]", [*named, *_value_from(variable)])
+    return errors
+
+
+def _prefixed_name(name: str) -> tuple[str, ...]:
+    """Names of references may still end in a dash, as if something were to follow."""
+    return names.dns1123_subdomain(f"{name[:-2]}a" if len(name) > 1 and name[-1] == "-" else name)
+
+
+_reference = struct(needed_name("name", _prefixed_name))
+
+_env_from = struct(
+    ("prefix", lambda prefix: text(names.env_var_name)(prefix) if prefix else ()),
+    ("configMapRef", _reference),
+    ("secretRef", _reference),
+)
+
+
+def env_from(sources: list[Obj]) -> Found:
+    """A check of a container's envFrom; how many sources there are is told at the whole list, as upstream does."""
+    errors: list[FieldError] = []
+    for index, source in enumerate(sources):
+        errors += at(f"[{index}]", _env_from(source))
+        count = sum(source.get(name) is not None for name in ("configMapRef", "secretRef"))
+        if count != 1:
+            errors.append(field.invalid("", "", _TWO_SOURCES if count else _NO_REFERENCE))
+    return errors

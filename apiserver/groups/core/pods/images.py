@@ -1,0 +1,39 @@
+"""Image references: which pull policy an image asks for."""
+
+import re
+from functools import lru_cache
+
+_DOMAIN_PART = "[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
+
+_DOMAIN = rf"(?:{_DOMAIN_PART}(?:\.{_DOMAIN_PART})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
+
+_PATH_PART = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+
+_TAG = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
+
+_DIGEST = "(?:sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128})"
+
+_REFERENCE = re.compile(rf"{_DOMAIN}/{_PATH_PART}(?:/{_PATH_PART})*(?P<tag>:{_TAG})?(?P<digest>@{_DIGEST})?")
+
+_BARE_IDENTIFIER = re.compile("[a-f0-9]{64}")
+
+
+@lru_cache(maxsize=4096)
+def pull_policy(image: str) -> str:
+    """The imagePullPolicy of a container that names none.
+
+    "Always" for the tag latest, spelled out or implied by neither tag nor digest; "IfNotPresent" for every other
+    reference, and for what is no reference at all (pkg/util/parsers).
+    """
+    found = _REFERENCE.fullmatch(_with_domain(image))
+    if found is None or _BARE_IDENTIFIER.fullmatch(image):
+        return "IfNotPresent"
+    implied = not found["tag"] and not found["digest"]
+    return "Always" if implied or found["tag"] == ":latest" else "IfNotPresent"
+
+
+def _with_domain(image: str) -> str:
+    """The reference with its registry: without dot, colon or capitals the first part is none."""
+    first, slash, _ = image.partition("/")
+    named = slash and ("." in first or ":" in first or first == "localhost" or first != first.lower())
+    return image if named else f"docker.io/{image}"

@@ -1,0 +1,280 @@
+"""Where a pod may run: node selectors, affinity, tolerations, spreading and gates."""
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import (
+    Check,
+    Found,
+    at,
+    items,
+    label_selector,
+    named,
+    one_of,
+    remembered,
+    struct,
+    text,
+)
+
+_WEIGHT = "must be in the range 1-100"
+
+_POSITIVE = "must be greater than zero"
+
+_EMPTY_KEY = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+_IN = frozenset({"In", "NotIn"})
+
+_EXISTS = frozenset({"Exists", "DoesNotExist"})
+
+_COMPARED = frozenset({"Gt", "Lt"})
+
+
+def _operator_values(requirement: Obj) -> list[FieldError]:
+    operator, values = requirement.get("operator", ""), requirement.get("values") or ()
+    if operator in _IN:
+        return [] if values else [field.required("values", "must be specified when `operator` is 'In' or 'NotIn'")]
+    if operator in _EXISTS:
+        told = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        return [field.forbidden("values", told)] if values else []
+    if operator in _COMPARED:
+        told = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+        return [] if len(values) == 1 else [field.required("values", told)]
+    return [field.invalid("operator", operator, "not a valid selector operator")]
+
+
+def _node_labels(requirement: Obj) -> Found:
+    name = requirement.get("key", "")
+    return [*_operator_values(requirement), *checks.wrong("key", name, names.qualified_name(name))]
+
+
+def _strict_node_labels(requirement: Obj) -> Found:
+    values = checks.each_wrong("values", requirement.get("values"), names.label_value)
+    return [*_node_labels(requirement), *values]
+
+
+def _node_fields(requirement: Obj) -> Found:
+    operator, values = requirement.get("operator", ""), requirement.get("values") or ()
+    errors: list[FieldError] = []
+    if operator not in _IN:
+        errors.append(field.invalid("operator", operator, "not a valid selector operator"))
+    elif len(values) != 1:
+        told = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+        errors.append(field.required("values", told))
+    if (name := requirement.get("key", "")) != "metadata.name":
+        return [*errors, field.invalid("key", name, "not a valid field selector key")]
+    return [*errors, *checks.each_wrong("values", values, names.dns1123_subdomain)]
+
+
+def _node_term(requirement: Check) -> Check:
+    return struct(("matchExpressions", items(requirement)), ("matchFields", items(_node_fields)))
+
+
+lenient_node_term = _node_term(_node_labels)
+"""A check of a node selector term, whose values need not be any that a label could have (ValidateNodeSelectorTerm)."""
+
+_TERMS = struct(("nodeSelectorTerms", items(_node_term(_strict_node_labels))))
+
+
+def node_selector(selector: Obj) -> Found:
+    """A check of which nodes are meant (ValidateNodeSelector)."""
+    if not selector.get("nodeSelectorTerms"):
+        return (field.required("nodeSelectorTerms", "must have at least one node selector term"),)
+    return _TERMS(selector)
+
+
+def _weight(term: Obj) -> Found:
+    weight = term.get("weight", 0)
+    return () if 0 < weight <= 100 else (field.invalid("weight", weight, _WEIGHT),)
+
+
+def _label_keys(term: Obj) -> Found:
+    """The keys that a term takes from the pod itself (validateMatchLabelKeysAndMismatchLabelKeys)."""
+    selector, matched, mismatched = (
+        term.get(name) for name in ("labelSelector", "matchLabelKeys", "mismatchLabelKeys")
+    )
+    errors: list[FieldError] = []
+    for name, keys in (("matchLabelKeys", matched), ("mismatchLabelKeys", mismatched)):
+        if keys and selector is None:
+            errors.append(field.forbidden(name, "must not be specified when labelSelector is not set"))
+        elif keys:
+            errors += checks.each_wrong(name, keys, names.qualified_name)
+    both = "exists in both matchLabelKeys and mismatchLabelKeys"
+    doubled = [(i, name) for i, name in enumerate(matched or ()) if name in (mismatched or ())]
+    return errors + [field.invalid(f"matchLabelKeys[{i}]", name, both) for i, name in doubled]
+
+
+def _namespaces(term: Obj) -> Found:
+    return [
+        e for name in term.get("namespaces") or () for e in checks.wrong("namespace", name, names.dns1123_label(name))
+    ]
+
+
+def _topology_key(term: Obj) -> Found:
+    name = term.get("topologyKey", "")
+    missing = () if name else (field.required("topologyKey", "can not be empty"),)
+    return (*missing, *checks.wrong("topologyKey", name, names.qualified_name(name)))
+
+
+_pod_term = struct(
+    ("labelSelector", label_selector),
+    ("namespaceSelector", label_selector),
+    ("", _namespaces),
+    ("", _label_keys),
+    ("", _topology_key),
+)
+
+
+def _weighted_pod_term(term: Obj) -> Found:
+    return [*_weight(term), *at("podAffinityTerm", _pod_term(term.get("podAffinityTerm") or {}))]
+
+
+_preferred_term = struct(("", _weight), ("preference", lenient_node_term))
+
+_pod_affinity = struct(
+    ("requiredDuringSchedulingIgnoredDuringExecution", items(_pod_term)),
+    ("preferredDuringSchedulingIgnoredDuringExecution", items(_weighted_pod_term)),
+)
+
+_node_affinity = struct(
+    ("requiredDuringSchedulingIgnoredDuringExecution", node_selector),
+    ("preferredDuringSchedulingIgnoredDuringExecution", items(_preferred_term)),
+)
+
+affinity = remembered(
+    struct(("nodeAffinity", _node_affinity), ("podAffinity", _pod_affinity), ("podAntiAffinity", _pod_affinity))
+)
+"""A check of spec.affinity (validateAffinity)."""
+
+
+def _toleration_value(toleration: Obj) -> Found:
+    operator, value = toleration.get("operator") or "Equal", toleration.get("value") or ""
+    if operator == "Equal":
+        wrong = names.label_value(value)
+        return (field.invalid("operator", value, ";".join(wrong)),) if wrong else ()
+    if operator == "Exists":
+        told = "value must be empty when `operator` is 'Exists'"
+        return (field.invalid("operator", value, told),) if value else ()
+    return (field.not_supported("operator", operator, ("Equal", "Exists")),)
+
+
+def _toleration_key(toleration: Obj) -> Found:
+    operator = toleration.get("operator") or ""
+    if toleration.get("key") or operator == "Exists":
+        return ()
+    return (field.invalid("operator", operator, _EMPTY_KEY),)
+
+
+def _toleration_seconds(toleration: Obj) -> Found:
+    effect = toleration.get("effect") or ""
+    if toleration.get("tolerationSeconds") is None or effect == "NoExecute":
+        return ()
+    return (field.invalid("effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"),)
+
+
+_effect = one_of(*_EFFECTS)
+
+_toleration = struct(
+    ("key", named(names.qualified_name)),
+    ("", _toleration_key),
+    ("", _toleration_seconds),
+    ("", _toleration_value),
+    ("effect", lambda effect: _effect(effect) if effect else ()),
+)
+
+tolerations = remembered(items(_toleration))
+"""A check of spec.tolerations (ValidateTolerations)."""
+
+
+def _doubled_constraints(constraints: list[Obj]) -> dict[int, str]:
+    """Index → what stands there again further down."""
+    pairs = [f"{{{c.get('topologyKey', '')}, {c.get('whenUnsatisfiable', '')}}}" for c in constraints]
+    last = {pair: i for i, pair in enumerate(pairs)}
+    return {i: pair for i, pair in enumerate(pairs) if last[pair] > i}
+
+
+def _min_domains(constraint: Obj) -> Found:
+    domains, action = constraint.get("minDomains"), constraint.get("whenUnsatisfiable", "")
+    if domains is None:
+        return ()
+    errors = [field.invalid("minDomains", domains, _POSITIVE)] if domains <= 0 else []
+    if action != "DoNotSchedule":
+        told = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+        errors.append(field.invalid("minDomains", domains, told))
+    return errors
+
+
+def _spread_label_keys(constraint: Obj) -> Found:
+    selector, keys = constraint.get("labelSelector"), constraint.get("matchLabelKeys")
+    if not keys:
+        return ()
+    errors: list[FieldError] = []
+    if selector is None:
+        errors.append(field.forbidden("matchLabelKeys", "must not be specified when labelSelector is not set"))
+    selector = selector or {}
+    expressions = [e for e in selector.get("matchExpressions") or () if not _is_merged(e)]
+    chosen = {*(selector.get("matchLabels") or ()), *(e.get("key") for e in expressions)}
+    for index, name in enumerate(keys):
+        path = f"matchLabelKeys[{index}]"
+        errors += checks.wrong(path, name, names.qualified_name(name))
+        if name in chosen:
+            errors.append(field.invalid(path, name, "exists in both matchLabelKeys and labelSelector"))
+    return errors
+
+
+def _is_merged(expression: Obj) -> bool:
+    """Whether it is what the strategy makes of a label key: one value of the pod's own."""
+    return expression.get("operator") == "In" and len(expression.get("values") or ()) == 1
+
+
+_node_policy = one_of("Honor", "Ignore")
+
+_action = one_of("DoNotSchedule", "ScheduleAnyway")
+
+
+def _spread_basics(constraint: Obj) -> Found:
+    skew = constraint.get("maxSkew", 0)
+    errors = [] if skew > 0 else [field.invalid("maxSkew", skew, _POSITIVE)]
+    if not constraint.get("topologyKey"):
+        errors.append(field.required("topologyKey", "can not be empty"))
+    return [*errors, *at("whenUnsatisfiable", _action(constraint.get("whenUnsatisfiable", "")))]
+
+
+_spread_rest = struct(
+    ("", _min_domains),
+    ("nodeAffinityPolicy", _node_policy),
+    ("nodeTaintsPolicy", _node_policy),
+    ("", _spread_label_keys),
+    ("labelSelector", label_selector),
+)
+
+
+def topology_spread(constraints: list[Obj]) -> Found:
+    """A check of spec.topologySpreadConstraints (validateTopologySpreadConstraints)."""
+    doubled = _doubled_constraints(constraints)
+    errors: list[FieldError] = []
+    for index, constraint in enumerate(constraints):
+        found = [*_spread_basics(constraint)]
+        if index in doubled:
+            found.append(field.duplicate("{topologyKey, whenUnsatisfiable}", doubled[index]))
+        errors += at(f"[{index}]", [*found, *_spread_rest(constraint)])
+    return errors
+
+
+readiness_gates = items(struct(("conditionType", text(names.qualified_name))))
+"""A check of spec.readinessGates."""
+
+
+def scheduling_gates(gates: list[Obj]) -> Found:
+    """A check of spec.schedulingGates: names, each once."""
+    seen: set[str] = set()
+    errors: list[FieldError] = []
+    for index, gate in enumerate(gates):
+        name = gate.get("name", "")
+        errors += checks.wrong(f"[{index}]", name, names.qualified_name(name))
+        if name in seen:
+            errors.append(field.duplicate(f"[{index}]", name))
+        seen.add(name)
+    return errors

@@ -1,0 +1,165 @@
+"""Security contexts of pods and containers."""
+
+import re
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.combinators import Check, Found, items, one_of, struct
+from apiserver.api.validation.paths import descending
+
+_PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
+
+_SYSCTL = "([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+
+_SYSCTL_WORDS = f"must have at most 253 characters and match regex ^{_SYSCTL}$"
+
+_is_sysctl = re.compile(_SYSCTL).fullmatch
+
+_NET_SYSCTLS = ("net.",)
+
+_IPC_SYSCTLS = ("kernel.sem", "kernel.shm", "kernel.msg", "fs.mqueue.")
+
+
+def id_number(value: int) -> Found:
+    """A check of a user's or group's number."""
+    return checks.wrong("", value, names.user_id(value))
+
+
+def _profile_type(profile: Obj, what: str) -> Found:
+    kind = profile.get("type")
+    if kind in _PROFILES:
+        return ()
+    return (field.not_supported("type", kind, _PROFILES) if kind else field.required("type", what),)
+
+
+def _seccomp(profile: Obj) -> Found:
+    errors = list(_profile_type(profile, "type is required when seccompProfile is set"))
+    local = profile.get("localhostProfile")
+    if profile.get("type") != "Localhost":
+        told = "can only be set when seccomp type is Localhost"
+        return errors if local is None else [*errors, field.invalid("localhostProfile", profile, told)]
+    if local is None:
+        return [*errors, field.required("localhostProfile", "must be set when seccomp type is Localhost")]
+    return [*errors, *checks.within("localhostProfile", descending(local))]
+
+
+def _app_armor(profile: Obj) -> Found:
+    errors = list(_profile_type(profile, "type is required when appArmorProfile is set"))
+    local, kind = profile.get("localhostProfile"), profile.get("type")
+    if kind in {"RuntimeDefault", "Unconfined"} and local is not None:
+        errors.append(field.invalid("localhostProfile", local, "can only be set when AppArmor type is Localhost"))
+    return errors + _app_armor_file(local) if kind == "Localhost" else errors
+
+
+def _app_armor_file(local: str | None) -> list[FieldError]:
+    if not local:
+        return [field.required("localhostProfile", "must be set when AppArmor type is Localhost")]
+    if local.strip() != local:
+        return [field.invalid("localhostProfile", local, "must not be padded with whitespace")]
+    return [field.too_long("localhostProfile", 4095)] if len(local) > 4095 else []
+
+
+def _sysctl_name(name: str, seen: set[str]) -> FieldError | None:
+    if not name:
+        return field.required("name")
+    if len(name) > 253 or not _is_sysctl(name):
+        return field.invalid("name", name, _SYSCTL_WORDS)
+    return field.duplicate("name", name) if name in seen else None
+
+
+def _sysctls(context: Obj, host: Obj) -> list[FieldError]:
+    seen: set[str] = set()
+    errors: list[FieldError] = []
+    for index, sysctl in enumerate(context.get("sysctls") or ()):
+        name = sysctl.get("name", "")
+        found = [e for e in (_sysctl_name(name, seen), _host_sysctl(name, host)) if e]
+        errors += checks.within(f"sysctls[{index}]", found)
+        seen.add(name)
+    return errors
+
+
+def _host_sysctl(name: str, host: Obj) -> FieldError | None:
+    plain = name.replace("/", ".")
+    if host.get("hostNetwork") and plain.startswith(_NET_SYSCTLS):
+        return field.invalid("name", name, "may not be specified when 'hostNetwork' is true")
+    if host.get("hostIPC") and plain.startswith(_IPC_SYSCTLS):
+        return field.invalid("name", name, "may not be specified when 'hostIPC' is true")
+    return None
+
+
+_owners = struct(("fsGroup", id_number), ("runAsUser", id_number), ("runAsGroup", id_number))
+
+_groups = struct(("supplementalGroups", items(id_number)))
+
+_profiles = struct(("seccompProfile", _seccomp), ("appArmorProfile", _app_armor))
+
+_policies = struct(
+    ("supplementalGroupsPolicy", one_of("Merge", "Strict")),
+    ("seLinuxChangePolicy", one_of("MountOption", "Recursive")),
+)
+
+_fs_group_policy = struct(("fsGroupChangePolicy", one_of("Always", "OnRootMismatch")))
+
+
+def pod_security(spec: Obj) -> Found:
+    """A check of a pod spec's securityContext and of the host's namespaces beside it."""
+    context = spec.get("securityContext")
+    shared = _shared_process_namespace(spec)
+    if not context:
+        return shared
+    errors = [*_owners(context), *_groups(context)]
+    rest = [*_sysctls(context, spec), *_fs_group_policy(context), *_profiles(context), *_policies(context)]
+    return [*checks.within("securityContext", errors), *shared, *checks.within("securityContext", rest)]
+
+
+def _shared_process_namespace(spec: Obj) -> Found:
+    if not (spec.get("shareProcessNamespace") and spec.get("hostPID")):
+        return ()
+    told = "ShareProcessNamespace and HostPID cannot both be enabled"
+    return (field.invalid("securityContext.shareProcessNamespace", True, told),)
+
+
+def host_users(spec: Obj) -> Found:
+    """A pod with users of its own shares no other namespace with the host (validateHostUsers)."""
+    if spec.get("hostUsers") is not False:
+        return ()
+    told = "when `pod.Spec.HostUsers` is false"
+    shared = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
+    return [field.forbidden(path, told) for name, path in shared if spec.get(name)]
+
+
+_proc_mount = one_of("Default", "Unmasked")
+
+_container_owners = struct(("runAsUser", id_number), ("runAsGroup", id_number), ("procMount", _proc_mount))
+
+_container_seccomp = struct(("seccompProfile", _seccomp))
+
+_container_app_armor = struct(("appArmorProfile", _app_armor))
+
+
+def container_security(own_users: bool) -> Check:  # noqa: FBT001 - the one fact of the pod that matters here
+    """A check of a container's securityContext in a pod with or without users of its own (ValidateSecurityContext)."""
+
+    def check(context: Obj) -> Found:
+        errors = [*_container_owners(context)]
+        if not own_users and context.get("procMount") == "Unmasked":
+            told = "`hostUsers` must be false to use `Unmasked`"
+            errors.append(field.invalid("procMount", "Unmasked", told))
+        return [*errors, *_container_seccomp(context), *_escalation(context), *_container_app_armor(context)]
+
+    return check
+
+
+def _escalation(context: Obj) -> list[FieldError]:
+    if context.get("allowPrivilegeEscalation") is not False:
+        return []
+    errors: list[FieldError] = []
+    if context.get("privileged"):
+        told = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
+        errors.append(field.invalid("", context, told))
+    if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
+        told = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
+        errors.append(field.invalid("", context, told))
+    return errors

@@ -1,0 +1,6 @@
+"""EvictionRequests."""
+
+from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.strategy import GUARDED_STATUS
+
+EVICTION_REQUEST = BuiltinKind("lifecycle.k8s.io", "EvictionRequest", strategy=GUARDED_STATUS)

@@ -1,0 +1,6 @@
+"""Evictions."""
+
+from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.strategy import GUARDED_STATUS
+
+EVICTION = BuiltinKind("lifecycle.k8s.io", "Eviction", strategy=GUARDED_STATUS)

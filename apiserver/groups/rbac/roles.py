@@ -1,0 +1,68 @@
+"""ClusterRoles and Roles: validation."""
+
+from collections.abc import Iterator
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.api.validation import checks
+from apiserver.api.validation.contract import Errors, same_on_update
+from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.strategy import PLAIN
+
+
+def _role(role: Obj) -> Errors:
+    return checks.each("rules", role.get("rules"), _namespaced_rule)
+
+
+def _cluster_role(role: Obj) -> Iterator[FieldError]:
+    yield from checks.each("rules", role.get("rules"), _rule)
+    aggregation = role.get("aggregationRule")
+    if aggregation is not None:
+        selectors = aggregation.get("clusterRoleSelectors")
+        words = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+        yield from checks.needed("aggregationRule.clusterRoleSelectors", selectors, words)
+        yield from checks.each("aggregationRule.clusterRoleSelectors", selectors, _selector)
+
+
+def _selector(selector: Obj) -> Errors:
+    return checks.label_selector("", selector)
+
+
+def _namespaced_rule(rule: Obj) -> Iterator[FieldError]:
+    yield from checks.needed("verbs", rule.get("verbs"), "verbs must contain at least one value")
+    urls = rule.get("nonResourceURLs")
+    if urls:
+        yield field.invalid("nonResourceURLs", urls, "namespaced rules cannot apply to non-resource URLs")
+    yield from _reach(rule)
+
+
+def _rule(rule: Obj) -> Iterator[FieldError]:
+    yield from checks.needed("verbs", rule.get("verbs"), "verbs must contain at least one value")
+    yield from _reach(rule)
+
+
+def _reach(rule: Obj) -> Iterator[FieldError]:
+    """Either resources, or paths that are none."""
+    groups, resources, urls = rule.get("apiGroups"), rule.get("resources"), rule.get("nonResourceURLs")
+    if urls:
+        if groups or resources or rule.get("resourceNames"):
+            words = "rules cannot apply to both regular resources and non-resource URLs"
+            yield field.invalid("nonResourceURLs", urls, words)
+        return
+    yield from checks.needed("apiGroups", groups, "resource rules must supply at least one api group")
+    yield from checks.needed("resources", resources, "resource rules must supply at least one resource")
+
+
+CLUSTER_ROLE = BuiltinKind(
+    "rbac.authorization.k8s.io",
+    "ClusterRole",
+    namespaced=False,
+    creates_on_update=True,
+    strategy=PLAIN,
+    validator=same_on_update(_cluster_role),
+)
+
+ROLE = BuiltinKind(
+    "rbac.authorization.k8s.io", "Role", creates_on_update=True, strategy=PLAIN, validator=same_on_update(_role)
+)

@@ -1,0 +1,36 @@
+"""DeviceTaintRules: columns."""
+
+from apiserver.api.meta import Obj, name_of
+from apiserver.groups.cell_format import age, since
+from apiserver.groups.cells import Cells, mapping, text_of
+from apiserver.groups.columns import AGE, NAME, Column, Printer
+from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.strategy import COUNTED_STATUS
+
+_RESOURCE = "io.k8s.api.resource.v1."
+
+
+def _taint_rule(obj: Obj) -> Cells:
+    taint = mapping(mapping(obj, "spec"), "taint")
+    added = taint.get("timeAdded")
+    texts = [text_of(taint, key) for key in ("key", "value", "effect")]
+    return [name_of(obj), *texts, "" if added is None else since(added), age(obj)]
+
+
+DEVICE_TAINT_RULE = BuiltinKind(
+    "resource.k8s.io",
+    "DeviceTaintRule",
+    namespaced=False,
+    strategy=COUNTED_STATUS,
+    printer=Printer(
+        columns=(
+            NAME,
+            Column("Key", f"{_RESOURCE}DeviceTaint#key"),
+            Column("Value", f"{_RESOURCE}DeviceTaint#value"),
+            Column("Effect", f"{_RESOURCE}DeviceTaint#effect"),
+            Column("TimeAdded", f"{_RESOURCE}DeviceTaint#timeAdded"),
+            AGE,
+        ),
+        cells=_taint_rule,
+    ),
+)

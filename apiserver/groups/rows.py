@@ -1,0 +1,122 @@
+"""The rows of built-in kinds: what their files say of them, joined with the definitions of a Kubernetes release."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource, Subresource, version_rank
+from apiserver.groups.kind import CREATE, BuiltinKind
+from apiserver.groups.kinds import KINDS
+
+GET = ("get",)
+UPDATE = ("update",)
+EDIT = ("get", "patch", "update")
+STREAM = ("create", "get")
+PROXY = ("create", "delete", "get", "patch", "update")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A subresource: its verbs and the body that it speaks; without a kind it speaks its parent's."""
+
+    verbs: tuple[str, ...]
+    kind: str = ""
+    group: str = ""
+    version: str = "v1"
+
+
+SUBRESOURCES = {
+    "approval": Part(EDIT),
+    "attach": Part(STREAM, "PodAttachOptions"),
+    "binding": Part(CREATE, "Binding"),
+    "ephemeralcontainers": Part(EDIT),
+    "eviction": Part(CREATE, "Eviction", "policy"),
+    "exec": Part(STREAM, "PodExecOptions"),
+    "finalize": Part(UPDATE),
+    "log": Part(GET),
+    "portforward": Part(STREAM, "PodPortForwardOptions"),
+    "resize": Part(EDIT),
+    "scale": Part(EDIT, "Scale", "autoscaling"),
+    "status": Part(EDIT),
+    "token": Part(CREATE, "TokenRequest", "authentication.k8s.io"),
+}
+PROXIES = {kind: Part(PROXY, f"{kind}ProxyOptions") for kind in ("Node", "Pod", "Service")}
+"""The subresource "proxy" of these kinds, each with options of its own."""
+
+
+_RANKS = {group: rank for rank, group in enumerate(KINDS)}
+
+STORED_AS = {("events.k8s.io", "Event"): ("", "v1")}
+"""Kinds that live among the objects of another group's kind of the same name (upstream's cohabitating resources)."""
+
+
+def builtin_rows(definitions: Mapping[str, Obj]) -> list[Resource]:
+    """The resources that a release serves.
+
+    Every version that the definitions have of a kind in KINDS is served; the most stable and newest one is stored.
+
+    Args:
+        definitions: the release's OpenAPI definitions by name.
+    """
+    served: dict[tuple[str, str], dict[str, str]] = {}
+    for name, schema in definitions.items():
+        for gvk in schema.get("x-kubernetes-group-version-kind", ()):
+            served.setdefault((gvk["group"], gvk["kind"]), {})[gvk["version"]] = name
+    return [
+        row
+        for group, kinds in KINDS.items()
+        for kind in kinds
+        for row in _rows(kind, group=group, served=served.get((group, kind.name), {}), definitions=definitions)
+    ]
+
+
+def group_rank(group: str) -> tuple[int, str]:
+    """A sort key that puts groups in the order of discovery: built-in ones as in KINDS, then custom ones by name."""
+    return _RANKS.get(group, len(_RANKS)), group
+
+
+def plural_of(kind: str) -> str:
+    """The resource's name of a built-in kind: "ingresses" of "Ingress" (meta.UnsafeGuessKindToResource)."""
+    name = kind.lower()
+    if name == "endpoints":
+        return name
+    if name.endswith("s"):
+        return f"{name}es"
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+
+
+def _rows(
+    kind: BuiltinKind, *, group: str, served: Mapping[str, str], definitions: Mapping[str, Obj]
+) -> Iterator[Resource]:
+    """The kind's rows, one per version that the release has, most preferred first."""
+    versions = sorted(served, key=version_rank, reverse=True)
+    plural = plural_of(kind.name)
+    for version in versions:
+        storage_group, storage_version = STORED_AS.get((group, kind.name), (group, versions[0]))
+        has_status = kind.verbs != CREATE and "status" in definitions[served[version]].get("properties", {})
+        parts = (*kind.subresources, "status") if has_status else kind.subresources
+        yield Resource(
+            group=group,
+            version=version,
+            kind=kind.name,
+            plural=plural,
+            singular=kind.name.lower(),
+            namespaced=kind.namespaced,
+            definition=served[version],
+            storage_group=storage_group,
+            storage_version=storage_version,
+            storage_prefix=kind.prefix or plural,
+            verbs=kind.verbs,
+            short_names=kind.short,
+            categories=kind.categories,
+            fields=kind.fields,
+            create_on_update=kind.creates_on_update,
+            subresources={name: _subresource(name, kind=kind, group=group, version=version) for name in sorted(parts)},
+        )
+
+
+def _subresource(name: str, *, kind: BuiltinKind, group: str, version: str) -> Subresource:
+    part = PROXIES[kind.name] if name == "proxy" else SUBRESOURCES[name]
+    if part.kind:
+        return Subresource(name=name, verbs=part.verbs, kind=part.kind, group=part.group, version=part.version)
+    return Subresource(name=name, verbs=part.verbs, kind=kind.name, group=group, version=version)

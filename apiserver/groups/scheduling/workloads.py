@@ -1,0 +1,7 @@
+"""Workloads."""
+
+from apiserver.groups.columns import NAME_AND_AGE
+from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.strategy import PLAIN
+
+WORKLOAD = BuiltinKind("scheduling.k8s.io", "Workload", strategy=PLAIN, printer=NAME_AND_AGE)

@@ -1,0 +1,125 @@
+"""StorageClasses: defaults, validation, columns."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from apiserver.api import field
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj, name_of
+from apiserver.api.storage_classes import DEFAULT_MARKS
+from apiserver.api.validation import checks, names
+from apiserver.api.validation.contract import Errors, Validator
+from apiserver.groups.cell_format import age
+from apiserver.groups.cells import Cells, flag, text_of
+from apiserver.groups.columns import AGE, NAME, Column, Printer
+from apiserver.groups.core.persistentvolumeclaims import annotations_in
+from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.strategy import PLAIN
+
+_STORAGE = "io.k8s.api.storage.v1."
+
+
+def default_storage_class(storage_class: Obj) -> None:
+    """Defaults a storage class."""
+    storage_class.setdefault("reclaimPolicy", "Delete")
+    storage_class.setdefault("volumeBindingMode", "Immediate")
+
+
+_MOST_PARAMETERS, _MOST_PARAMETER_BYTES, LONGEST_NODE_ID = 512, 256 * 1024, 192
+
+_RECLAIM_POLICIES = frozenset({"Delete", "Retain"})
+
+_BINDING_MODES = frozenset({"Immediate", "WaitForFirstConsumer"})
+
+
+def _class(storage_class: Obj) -> Iterator[FieldError]:
+    yield from provisioner_errors("provisioner", storage_class.get("provisioner") or "")
+    yield from parameter_errors(storage_class.get("parameters") or {})
+    policy = storage_class.get("reclaimPolicy")
+    if policy:
+        yield from checks.one_of("reclaimPolicy", policy, _RECLAIM_POLICIES)
+    yield from checks.needed_one_of("volumeBindingMode", storage_class.get("volumeBindingMode"), _BINDING_MODES)
+    yield from checks.each("allowedTopologies", storage_class.get("allowedTopologies"), _topology)
+
+
+def provisioner_errors(path: str, name: str) -> checks.Found:
+    """Return what is wrong with the name of a provisioner or driver."""
+    return checks.wrong(path, name, names.qualified_name(name.lower())) if name else (field.required(path),)
+
+
+def parameter_errors(parameters: Mapping[str, str]) -> Iterator[FieldError]:
+    """Return what is wrong with the parameters of a class."""
+    if len(parameters) > _MOST_PARAMETERS:
+        yield field.too_long("parameters", _MOST_PARAMETERS)
+        return
+    if "" in parameters:
+        yield field.invalid("parameters", "", "field can not be empty.")
+    if sum(len(name.encode()) + len(value.encode()) for name, value in parameters.items()) > _MOST_PARAMETER_BYTES:
+        yield field.too_long("parameters", _MOST_PARAMETER_BYTES)
+
+
+def _topology(term: Obj) -> Iterator[FieldError]:
+    requirements, seen = term.get("matchLabelExpressions") or (), set()
+    for index, requirement in enumerate(requirements):
+        key, values = requirement.get("key", ""), requirement.get("values") or ()
+        path = f"matchLabelExpressions[{index}]"
+        yield from checks.needed(f"{path}.values", values)
+        for at, value in enumerate(values):
+            if value in values[:at]:
+                yield field.duplicate(f"{path}.values[{at}]", value)
+        yield from checks.wrong(f"{path}.key", key, names.qualified_name(key))
+        if key in seen:
+            yield field.duplicate(f"{path}.key", key)
+        seen.add(key)
+
+
+def _class_update(new: Obj, old: Obj) -> Iterator[FieldError]:
+    for name in ("parameters", "provisioner"):
+        if not checks.same(new.get(name), old.get(name)):
+            yield field.forbidden(name, f"updates to {name} are forbidden.")
+    for name in ("reclaimPolicy", "volumeBindingMode"):
+        yield from checks.immutable(name, new.get(name), old.get(name))
+
+
+def fixed(*fields: str) -> Callable[[Obj, Obj], Errors]:
+    """An update that may change none of the fields."""
+
+    def update(new: Obj, old: Obj) -> Iterator[FieldError]:
+        for name in fields:
+            yield from checks.immutable(name, new.get(name), old.get(name))
+
+    return update
+
+
+def _storage_class(obj: Obj) -> Cells:
+    annotations = annotations_in(obj)
+    is_default = any(annotations.get(key) == "true" for key in DEFAULT_MARKS)
+    return [
+        f"{name_of(obj)} (default)" if is_default else name_of(obj),
+        text_of(obj, "provisioner"),
+        text_of(obj, "reclaimPolicy", "Delete"),
+        text_of(obj, "volumeBindingMode", "Immediate"),
+        flag(obj, "allowVolumeExpansion"),
+        age(obj),
+    ]
+
+
+STORAGE_CLASS = BuiltinKind(
+    "storage.k8s.io",
+    "StorageClass",
+    ("sc",),
+    namespaced=False,
+    default=default_storage_class,
+    strategy=PLAIN,
+    validator=Validator(_class, _class_update),
+    printer=Printer(
+        columns=(
+            NAME,
+            Column("Provisioner", f"{_STORAGE}StorageClass#provisioner"),
+            Column("ReclaimPolicy", f"{_STORAGE}StorageClass#reclaimPolicy"),
+            Column("VolumeBindingMode", f"{_STORAGE}StorageClass#volumeBindingMode"),
+            Column("AllowVolumeExpansion", f"{_STORAGE}StorageClass#allowVolumeExpansion"),
+            AGE,
+        ),
+        cells=_storage_class,
+    ),
+)

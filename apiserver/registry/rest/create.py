@@ -1,0 +1,182 @@
+"""The verb create: a new object is admitted, prepared, named, validated and stored (rest.BeforeCreate, store.go)."""
+
+import orjson
+
+from apiserver.api import errors
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
+from apiserver.apiextensions.crds.termination import NO_CREATION
+from apiserver.groups.strategy import Strategy
+from apiserver.registry.context import Registry, Written, attached
+from apiserver.registry.decoding import Body, Decoded, decode
+from apiserver.registry.managed_fields_update import own_new_fields
+from apiserver.registry.options import Target, WriteOptions
+from apiserver.registry.owner_references import deduplicate_owners
+from apiserver.registry.rest.preconditions import check_place
+from apiserver.registry.rest.write_checks import admit, notices, refuse_invalid
+from apiserver.registry.serviceip.transaction import allocated
+from apiserver.registry.storage import key_of, translated
+from apiserver.registry.strategy import strategy_of
+from apiserver.registry.validation import (
+    validate_create,
+    warnings_of,
+)
+from etcd.store import Conflict, KeyValue
+
+_TAKEN = 409
+NAME_ATTEMPTS = 8
+"""How many generated names are tried before the client is told to try again (maxNameGenerationCreateAttempts)."""
+MAX_GENERATED = 58
+"""How much of generateName is kept before its suffix of five (names.SimpleNameGenerator)."""
+_NOT_ON_CREATION = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+
+
+async def create(registry: Registry, target: Target, body: Body, options: WriteOptions) -> Written:
+    """Make a new object.
+
+    Raises:
+        ApiError: 400, 403, 404 (no such namespace), 409 (the name is taken), 422.
+    """
+    decoded = decode(registry, target.resource, body, validation=options.validation)
+    check_place(target, decoded.obj)
+    of_body = decoded.warnings + deduplicate_owners(decoded.obj["metadata"])
+    warnings = of_body + warnings_of(target.resource, decoded.obj, None, registry.schema.version)
+    try:
+        written = await insert(registry, target, decoded, options)
+    except ApiError as error:
+        # only a valid object gets the warnings of its kind
+        raise error.warned_before(warnings if error.code == _TAKEN else of_body) from error.__cause__
+    warnings += notices(target, decoded.obj, None)
+    return Written(written.kv, created=True, warnings=warnings) if warnings else written
+
+
+async def insert(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> Written:
+    """Make a new object of one that is decoded and defaulted."""
+    obj = decoded.obj
+    resource, meta = target.resource, obj["metadata"]
+    _check_kind_stays(registry, target, obj)
+    version = meta.pop("resourceVersion", "")
+    if _names_version(version) and not options.dry_run:
+        raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
+    if resource.namespaced:
+        meta["namespace"] = target.namespace
+    strategy = strategy_of(resource)
+    if strategy.has_status:
+        obj.pop("status", None)
+    for name in _NOT_ON_CREATION:  # before somebody would own them (rest.WipeObjectMetaSystemFields)
+        if name in meta:
+            del meta[name]
+    own_new_fields(registry, target, decoded, options)
+    await admit(registry, "CREATE", target, options, obj=obj)
+    _fill_system_fields(registry, meta)
+    attempts, unnamed = 1, b""
+    if meta.get("generateName") and not meta.get("name"):
+        attempts, unnamed = NAME_ATTEMPTS, orjson.dumps(obj) if strategy.uses_name else b""
+        _generate_name(registry, meta)
+    strategy.prepare_create(obj)
+    async with allocated(registry, target, options, new=obj) as whole:
+        written = await _try_names(registry, target, whole, options, attempts=attempts, unnamed=unnamed)
+    if options.dry_run and _names_version(version):  # only what is stored loses the version that the client named
+        return written._replace(kv=written.kv._replace(mod_revision=int(version)))
+    return written
+
+
+async def _try_names(
+    registry: Registry, target: Target, obj: Obj, options: WriteOptions, *, attempts: int, unnamed: bytes
+) -> Written:
+    """Store a new object that has a name, under another generated name each time that one is taken.
+
+    Args:
+        registry: the server's collaborators.
+        target: where it is stored.
+        obj: the object with its first name.
+        options: who writes and how.
+        attempts: how many names are tried; 1 for a name that the client chose.
+        unnamed: the object as it was before it had any name, if its strategy writes that into it; else b"".
+    """
+    for attempt in range(attempts):
+        if attempt:
+            obj = _renamed(registry, strategy_of(target.resource), obj, unnamed)
+        try:
+            return await _insert_named(registry, target, obj, options)
+        except Conflict as conflict:
+            if attempt == attempts - 1:
+                raise _taken(target, obj, conflict) from conflict
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _generate_name(registry: Registry, meta: Obj) -> None:
+    meta["name"] = meta["generateName"][:MAX_GENERATED] + registry.ids.suffix()
+
+
+def _renamed(registry: Registry, strategy: Strategy, obj: Obj, unnamed: bytes) -> Obj:
+    """Return a new object under the next generated name."""
+    renamed: Obj = orjson.loads(unnamed) if unnamed else obj
+    _generate_name(registry, renamed["metadata"])
+    if unnamed:
+        strategy.prepare_create(renamed)
+    return renamed
+
+
+async def _insert_named(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> Written:
+    """Validate a new object that has its name, and store it.
+
+    Raises:
+        Conflict: the name is taken.
+    """
+    wrong = validate_create(target.resource, obj, registry.schema.version)
+    refuse_invalid(registry, target, obj, wrong)
+    strategy_of(target.resource).canonicalize(obj)
+    return await _insert_once(registry, target, obj, options)
+
+
+def _names_version(text: str) -> bool:
+    """Whether a new object claims to be stored already; what is no version at all is dropped without a word."""
+    return text.isascii() and text.isdigit() and text.strip("0") != ""
+
+
+def _check_kind_stays(registry: Registry, target: Target, obj: Obj) -> None:
+    """Refuse a new custom object whose definition goes, or went while the request was under way."""
+    resource = target.resource
+    if not resource.custom:
+        return
+    custom = registry.customs.find(resource)
+    if custom is None:
+        raise errors.unknown_path()
+    if custom.terminates:
+        name = obj["metadata"].get("name") or ""
+        raise errors.forbidden(resource.group, resource.plural, name=name, why=NO_CREATION)
+
+
+async def _insert_once(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> Written:
+    resource = target.resource
+    _check_kind_stays(registry, target, obj)  # admission may have waited
+    codec = registry.codecs.of(resource)
+    key = key_of(resource, target.namespace, obj["metadata"]["name"])
+    value = codec.encode(obj)
+    beside = attached(resource, obj, codec)
+    store = registry.storage.store
+    if options.dry_run:
+        existing = store.get(key)
+        if existing is not None:
+            raise Conflict(existing)
+        return Written(KeyValue(key, value, 0, 0, beside), created=True)
+    with translated():
+        ttl = registry.ttl_of(resource)
+        return Written(await store.put(key, value, expect=0, attached=beside, ttl=ttl), created=True)
+
+
+def _taken(target: Target, obj: Obj, conflict: Conflict) -> ApiError:
+    """Return the refusal of a name that another object has (rest.CheckGeneratedNameError)."""
+    meta = obj["metadata"]
+    refusal = errors.generate_name_conflict if meta.get("generateName") else errors.already_exists
+    error = refusal(target.resource.group, target.resource.plural, meta["name"])
+    current = conflict.current
+    if current is not None and b'"deletionTimestamp":"' in current.value:
+        error.message = f"object is being deleted: {error.message}"
+    return error
+
+
+def _fill_system_fields(registry: Registry, meta: Obj) -> None:
+    meta["uid"] = registry.ids.uid()
+    meta["creationTimestamp"] = registry.timestamps.now()

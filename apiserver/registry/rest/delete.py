@@ -1,0 +1,288 @@
+"""The verbs that delete: preconditions, grace, finalizers and propagation, of one object and of a collection."""
+
+import calendar
+import time
+from dataclasses import dataclass, replace
+
+from apiserver.api import errors
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
+from apiserver.apiextensions.crds.termination import marked
+from apiserver.groups.strategy import Strategy
+from apiserver.registry.admission import Attributes
+from apiserver.registry.clock import rfc3339
+from apiserver.registry.context import Registry, attached
+from apiserver.registry.options import DeleteOptions, ListOptions, Target
+from apiserver.registry.serviceip.transaction import give_back
+from apiserver.registry.storage import translated
+from apiserver.registry.strategy import strategy_of
+from etcd.store import KeyValue
+
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+JOBS_LEAVE_PODS = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
+PAGE = 10_000
+"""How many objects deletecollection reads at once (store.go's deleteCollectionPageSize)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """The outcome of a delete.
+
+    Attributes:
+        kv: the object as it was last.
+        gone: False where it is only marked and waits for its finalizers or its grace period.
+    """
+
+    kv: KeyValue
+    gone: bool
+
+
+def deletion_warnings(target: Target, options: DeleteOptions) -> tuple[str, ...]:
+    """What a client is told that may not know what becomes of dependents (pkg/registry/batch/job/storage)."""
+    resource = target.resource
+    if options.propagation or (resource.group, resource.kind) != ("batch", "Job"):
+        return ()
+    return (JOBS_LEAVE_PODS,)
+
+
+async def delete(registry: Registry, target: Target, options: DeleteOptions) -> Deleted:
+    """Delete an object, or mark it where finalizers or a grace period keep it.
+
+    Raises:
+        ApiError: 403, 404, 409 (a precondition fails).
+    """
+    await registry.admission.admit(Attributes("DELETE", target, options.user, dry_run=options.dry_run))
+
+    async def attempt(kv: KeyValue) -> Deleted:
+        return await _delete_once(registry, target, kv, options)
+
+    storage = registry.storage
+    return await storage.change(target.resource, target.namespace, target.name, attempt, sure=options.dry_run)
+
+
+async def _delete_once(registry: Registry, target: Target, kv: KeyValue, options: DeleteOptions) -> Deleted:
+    obj = registry.codecs.of(target.resource).decode(kv)
+    if _is_namespace(target):
+        _check_namespace(target, obj["metadata"], options)
+        return await _delete_namespace(registry, target, kv, obj, options)
+    _check_preconditions(target, obj["metadata"], options)
+    if _is_definition(target):
+        return await _delete_definition(registry, target, kv, obj, options)
+    strategy = strategy_of(target.resource)
+    meta = obj["metadata"]
+    before = {"metadata": dict(meta)}
+    graceful = strategy.graceful and _set_grace(registry, obj, options)
+    if graceful is None:
+        return Deleted(kv, gone=False)
+    finalizers = _finalizers(strategy, meta, options)
+    if finalizers:
+        meta["finalizers"] = finalizers
+    else:
+        meta.pop("finalizers", None)
+    if finalizers and not graceful:
+        _mark(registry, meta)
+    if finalizers or graceful:
+        if meta != before["metadata"]:
+            kv = await _store(registry, target, kv, obj, options)
+        if finalizers or meta.get("deletionGracePeriodSeconds"):
+            return Deleted(kv, gone=False)
+    return await _remove(registry, kv, options)
+
+
+async def _remove(registry: Registry, kv: KeyValue, options: DeleteOptions) -> Deleted:
+    if options.dry_run:
+        return Deleted(kv, gone=True)
+    with translated():
+        event = await registry.storage.store.delete(kv.key, expect=kv.mod_revision)
+    await give_back(registry, kv, event.revision)
+    return Deleted(kv._replace(mod_revision=event.revision), gone=True)
+
+
+async def _store(registry: Registry, target: Target, kv: KeyValue, obj: Obj, options: DeleteOptions) -> KeyValue:
+    codec = registry.codecs.of(target.resource)
+    value = codec.encode(obj)
+    beside = attached(target.resource, obj, codec)
+    if options.dry_run:
+        return kv._replace(value=value, attached=beside)
+    with translated():
+        ttl = registry.ttl_of(target.resource)
+        return await registry.storage.store.put(kv.key, value, expect=kv.mod_revision, attached=beside, ttl=ttl)
+
+
+def _check_preconditions(target: Target, meta: Obj, options: DeleteOptions) -> None:
+    if options.uid and options.uid != meta.get("uid"):
+        why = (
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({meta.get('uid')}). "
+            "The object might have been deleted and then recreated"
+        )
+    elif options.resource_version and options.resource_version != meta["resourceVersion"]:
+        why = (
+            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the ResourceVersion "
+            f"in record ({meta['resourceVersion']}). The object might have been modified"
+        )
+    else:
+        return
+    # upstream names the kind here, where other conflicts name the resource
+    raise errors.conflict(target.resource.group, target.resource.kind, name=target.name, why=why)
+
+
+def _check_namespace(target: Target, meta: Obj, options: DeleteOptions) -> None:
+    """The preconditions of a namespace, for which upstream has other words."""
+    asked = {
+        "UID": (options.uid, meta.get("uid")),
+        "ResourceVersion": (options.resource_version, meta["resourceVersion"]),
+    }
+    for name, (wanted, found) in asked.items():
+        if wanted and wanted != found:
+            why = f"Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {found}"
+            raise errors.conflict("", "namespaces", name=target.name, why=why)
+
+
+def _set_grace(registry: Registry, obj: Obj, options: DeleteOptions) -> bool | None:
+    """Set the deletion's time and grace on a pod (rest.BeforeDelete); None where an earlier delete already says it."""
+    meta, asked = obj["metadata"], options.grace_period
+    if asked is not None and asked < 0:
+        asked = 1
+    if meta.get("deletionTimestamp"):
+        current = meta.get("deletionGracePeriodSeconds") or 0
+        if not current:
+            return False
+        if asked is None or asked >= current:
+            return None
+        _shorten(registry, meta, asked=asked, current=current)
+        return True
+    seconds = _grace(obj, asked)
+    meta["deletionTimestamp"] = rfc3339(registry.clock.now() + _wrapped(seconds))
+    meta["deletionGracePeriodSeconds"] = seconds
+    if meta.get("generation"):
+        meta["generation"] += 1
+    return True
+
+
+def _shorten(registry: Registry, meta: Obj, *, asked: int, current: int) -> None:
+    now = int(registry.clock.now())
+    end = _seconds(meta["deletionTimestamp"]) - _wrapped(current) + _wrapped(asked)
+    if end < now:
+        end, asked = now, min(asked, 1)
+    meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = rfc3339(end), asked
+
+
+def _wrapped(seconds: int) -> int:
+    """Seconds as a time.Duration holds them: after 292 years of nanoseconds it begins anew (rest.BeforeDelete)."""
+    whole = 2**64
+    return ((seconds * 10**9 + whole // 2) % whole - whole // 2) // 10**9
+
+
+def _grace(pod: Obj, asked: int | None) -> int:
+    """How long a pod may take to stop: nothing where no node runs it (pod/strategy.go's CheckGracefulDelete)."""
+    spec, phase = pod.get("spec") or {}, (pod.get("status") or {}).get("phase")
+    if not spec.get("nodeName") or phase in ("Failed", "Succeeded"):
+        return 0
+    seconds: int = asked if asked is not None else spec.get("terminationGracePeriodSeconds") or 0
+    return seconds if seconds >= 0 else 1
+
+
+def _seconds(timestamp: str) -> int:
+    return calendar.timegm(time.strptime(timestamp[:19], "%Y-%m-%dT%H:%M:%S"))
+
+
+def _finalizers(strategy: Strategy, meta: Obj, options: DeleteOptions) -> list[str]:
+    """The finalizers once the propagation policy has put in, or taken out, those of the garbage collector."""
+    found: list[str] = meta.get("finalizers") or []
+    own = [f for f in found if f not in (ORPHAN, FOREGROUND)]
+    match options.propagation or _propagation_of(found) or strategy.default_propagation:
+        case "Orphan":
+            return [*own, ORPHAN]
+        case "Foreground":
+            return [*own, FOREGROUND]
+        case _:
+            return own
+
+
+def _propagation_of(finalizers: list[str]) -> str:
+    for finalizer in finalizers:
+        if finalizer in (ORPHAN, FOREGROUND):
+            return "Orphan" if finalizer == ORPHAN else "Foreground"
+    return ""
+
+
+def _mark(registry: Registry, meta: Obj) -> None:
+    """Note that the object is being deleted (store.go's markAsDeleting)."""
+    now = registry.timestamps.now()
+    if not meta.get("deletionTimestamp") and meta.get("generation"):
+        meta["generation"] += 1
+    if not meta.get("deletionTimestamp") or meta["deletionTimestamp"] > now:
+        meta["deletionTimestamp"] = now
+    meta["deletionGracePeriodSeconds"] = 0
+
+
+def _is_namespace(target: Target) -> bool:
+    return target.resource.plural == "namespaces" and not target.resource.group
+
+
+async def _delete_namespace(
+    registry: Registry, target: Target, kv: KeyValue, obj: Obj, options: DeleteOptions
+) -> Deleted:
+    """A namespace is only marked; it goes with the last of its finalizers (core/namespace/storage)."""
+    meta = obj["metadata"]
+    if not meta.get("deletionTimestamp"):
+        meta["deletionTimestamp"] = registry.timestamps.now()
+        obj["status"] = (obj.get("status") or {}) | {"phase": "Terminating"}
+        kv = await _store(registry, target, kv, obj, options)
+    if meta.get("finalizers") or (obj.get("spec") or {}).get("finalizers"):
+        return Deleted(kv, gone=False)
+    return await _remove(registry, kv, options)
+
+
+def _is_definition(target: Target) -> bool:
+    resource = target.resource
+    return (resource.group, resource.plural) == ("apiextensions.k8s.io", "customresourcedefinitions")
+
+
+async def _delete_definition(
+    registry: Registry, target: Target, kv: KeyValue, obj: Obj, options: DeleteOptions
+) -> Deleted:
+    """A definition is only marked; it goes when the objects of its kind have gone."""
+    definition = marked(obj, registry.timestamps.now())
+    if definition is not None:
+        kv = await _store(registry, target, kv, definition, options)
+    elif not obj["metadata"].get("finalizers"):
+        return await _remove(registry, kv, options)
+    return Deleted(kv, gone=False)
+
+
+async def delete_collection(
+    registry: Registry, target: Target, selection: ListOptions, options: DeleteOptions
+) -> list[KeyValue]:
+    """Delete all selected objects, page by page; those that others delete meanwhile are no error.
+
+    Returns:
+        The objects as they were listed.
+
+    Raises:
+        ApiError: of the first object that cannot be deleted.
+    """
+    listed: list[KeyValue] = []
+    while True:
+        page = await registry.storage.list(
+            target.resource, target.namespace, replace(selection, limit=selection.limit or PAGE)
+        )
+        for kv in page.items:
+            await _delete_listed(registry, target, kv, options)
+        listed += page.items
+        if not page.token or selection.limit:
+            return listed
+        selection = replace(selection, continue_token=page.token, resource_version="", match="")
+
+
+async def _delete_listed(registry: Registry, target: Target, kv: KeyValue, options: DeleteOptions) -> None:
+    fields = kv.attached.fields
+    one = Target(target.resource, fields.get("metadata.namespace", ""), fields["metadata.name"])
+    try:
+        await delete(registry, one, options)
+    except ApiError as error:
+        if error.code != 404:
+            raise

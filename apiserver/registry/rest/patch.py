@@ -1,0 +1,35 @@
+"""The verb patch: an update whose new object is the old one, patched."""
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
+from apiserver.registry.context import Registry, Written
+from apiserver.registry.options import Target, WriteOptions
+from apiserver.registry.rest.decode_patched import decode_patched
+from apiserver.registry.rest.patch_body import Patch
+from apiserver.registry.rest.preconditions import check_name, check_place
+from apiserver.registry.rest.update import modify
+from apiserver.registry.rest.write_checks import write_warnings
+
+
+async def patch(registry: Registry, target: Target, patch: Patch, options: WriteOptions) -> Written:
+    """Change an object by a patch, which sees it in the request's version.
+
+    Raises:
+        ApiError: 400, 404, 409, 422.
+    """
+    of_body: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+
+    def change(old: Obj) -> Obj:
+        nonlocal of_body, told
+        decoded = decode_patched(registry, target, patch, old=old, validation=options.validation)
+        check_name(target, decoded.obj)
+        check_place(target, decoded.obj)
+        of_body, told = decoded.warnings, write_warnings(registry, target, decoded.obj, old)
+        return decoded.obj
+
+    try:
+        written = await modify(registry, target, change, options)
+    except ApiError as error:
+        raise error.warned_before(of_body) from error.__cause__
+    return written._replace(warnings=of_body + written.warnings + told)

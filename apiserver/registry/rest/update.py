@@ -1,0 +1,187 @@
+"""The verb update, and changes by a function: the newest state is changed and stored, again where the race is lost."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
+from apiserver.groups.strategy import Strategy, Update
+from apiserver.registry.context import Change, Registry, Seen, Written, attached
+from apiserver.registry.decoding import Body, decode
+from apiserver.registry.managed_fields_update import own_fields
+from apiserver.registry.options import Target, WriteOptions
+from apiserver.registry.owner_references import deduplicate_owners
+from apiserver.registry.rest.create import insert
+from apiserver.registry.rest.preconditions import check_name, check_place, check_uid, check_versions
+from apiserver.registry.rest.write_checks import admit, notices, refuse_invalid, write_warnings
+from apiserver.registry.serviceip.transaction import allocated, give_back
+from apiserver.registry.storage import key_of, translated
+from apiserver.registry.strategy import SUBRESOURCES as PARTS
+from apiserver.registry.strategy import strategy_of
+from apiserver.registry.validation import (
+    Check,
+    validate_part_update,
+    validate_status_update,
+    validate_update,
+)
+from etcd.store import KeyValue
+
+
+async def update(registry: Registry, target: Target, body: Body, options: WriteOptions) -> Written:
+    """Replace an object, or its status; where the kind allows it, make it if it is absent.
+
+    Raises:
+        ApiError: 400, 404, 409 (stale or another object), 422.
+    """
+    seen = _seen(registry, target) if target.subresource == "status" else None
+    kept = seen.obj.get("spec") if seen else None
+    decoded = decode(registry, target.resource, body, validation=options.validation, kept=kept)
+    obj = decoded.obj
+    check_name(target, obj)
+    check_place(target, obj)
+    warnings = decoded.warnings + deduplicate_owners(obj["metadata"])
+    told: tuple[str, ...] = ()
+
+    def change(old: Obj) -> Obj:
+        nonlocal told
+        check_uid(target, obj, old)
+        told = write_warnings(registry, target, obj, old)
+        return obj | {"metadata": dict(obj["metadata"])}
+
+    try:
+        written = await modify(registry, target, change, options, seen=seen)
+    except ApiError as error:
+        if error.code != 404:
+            raise error.warned_before(warnings) from error.__cause__
+        check_uid(target, obj, {"metadata": {}})
+        if target.subresource or not target.resource.create_on_update:
+            raise
+        obj["metadata"].pop("resourceVersion", None)
+        told = notices(target, obj, None)
+        written = await insert(registry, target, decoded, options)
+    return written._replace(warnings=warnings + written.warnings + told)
+
+
+def _seen(registry: Registry, target: Target) -> Seen | None:
+    """The object as far as it is known without waiting; what is written builds on the newest state all the same."""
+    kv = registry.storage.store.get(key_of(target.resource, target.namespace, target.name))
+    return None if kv is None else Seen(kv, registry.codecs.of(target.resource).decode(kv))
+
+
+async def modify(
+    registry: Registry, target: Target, change: Change, options: WriteOptions, *, seen: Seen | None = None
+) -> Written:
+    """Change a stored object by a function, again when the race is lost and the change names no resourceVersion.
+
+    Args:
+        registry: the server's collaborators.
+        target: what to change; its subresource decides which strategy prepares and validates.
+        change: makes the new object from the old one, which it leaves as it is; it may run several times.
+        options: who writes and how.
+        seen: the object as the caller has seen it; not parsed again if it is still that.
+
+    Raises:
+        ApiError: 404, 409, 422, and what the change raises.
+    """
+    strategy = strategy_of(target.resource)
+    prepare, check = _rules(registry, target, strategy)
+
+    async def attempt(kv: KeyValue) -> Written:
+        old = seen.obj if seen and seen.kv is kv else registry.codecs.of(target.resource).decode(kv)
+        new = change(old)
+        check_versions(target, strategy, new, old)
+        _keep_system_fields(new["metadata"], old["metadata"])
+        await admit(registry, "UPDATE", target, options, obj=new, old=old)
+        prepare(new, old)
+        own_fields(registry, target, old, new, options)
+        async with allocated(registry, target, options, new=new, old=old) as whole:
+            warnings = refuse_invalid(registry, target, whole, check(target.resource, whole, old), old)
+            strategy.canonicalize(whole)
+            written = await _replace(registry, target, Seen(kv, old), whole, options)
+            return written._replace(warnings=warnings) if warnings else written
+
+    return await _changed(registry, target, attempt, options)
+
+
+async def _changed(
+    registry: Registry, target: Target, attempt: Callable[[KeyValue], Awaitable[Written]], options: WriteOptions
+) -> Written:
+    storage = registry.storage
+    return await storage.change(target.resource, target.namespace, target.name, attempt, sure=options.dry_run)
+
+
+def _rules(registry: Registry, target: Target, strategy: Strategy) -> tuple[Update, Check]:
+    """What prepares and what validates an update of the whole object, of its status or of another part of it."""
+    resource, name = target.resource, target.subresource
+    validate = partial(validate_update, release=registry.schema.version)
+    if not name:
+        return strategy.prepare_update, validate
+    if name == "status":
+        return strategy.prepare_status_update, validate_status_update
+    part = PARTS.get((resource.group, resource.kind, name))
+    if part is None:
+        return strategy.prepare_update, validate
+    return part.prepare_update, validate_part_update(name)
+
+
+async def rewrite(registry: Registry, target: Target, change: Change, options: WriteOptions) -> Written:
+    """Change a stored object as the server itself does, with neither admission, validation nor owners of fields.
+
+    The change may run several times, since a lost race is run again (upstream's GuaranteedUpdate).
+
+    Raises:
+        ApiError: 404, and what the change raises.
+    """
+
+    async def attempt(kv: KeyValue) -> Written:
+        old = registry.codecs.of(target.resource).decode(kv)
+        return await _replace(registry, target, Seen(kv, old), change(old), options)
+
+    return await _changed(registry, target, attempt, options)
+
+
+async def _replace(registry: Registry, target: Target, seen: Seen, new: Obj, options: WriteOptions) -> Written:
+    """Store the new object over exactly the state that it was made from; nothing if it changes nothing."""
+    resource, store, kv = target.resource, registry.storage.store, seen.kv
+    codec = registry.codecs.of(resource)
+    # looked at twice, should a change reach into what both share; what is stored by an older schema is stored anew
+    if new == seen.obj and new == codec.decode(kv) and codec.keeps(kv):
+        return Written(kv)
+    emptied = _emptied_finalizers(new, kv)
+    value = codec.encode(new)
+    beside = attached(resource, new, codec)
+    if options.dry_run:
+        return Written(kv._replace(value=value, attached=beside))
+    with translated():
+        if emptied:
+            event = await store.delete(kv.key, expect=kv.mod_revision)
+            await give_back(registry, kv, event.revision)
+            return Written(kv._replace(value=value, attached=beside))
+        ttl = registry.ttl_of(resource)
+        return Written(await store.put(kv.key, value, expect=kv.mod_revision, attached=beside, ttl=ttl))
+
+
+def _emptied_finalizers(new: Obj, kv: KeyValue) -> bool:
+    """Whether this update is the last thing a deletion waited for (store.go's ShouldDeleteDuringUpdate)."""
+    meta = new["metadata"]
+    if not meta.get("deletionTimestamp") or meta.get("finalizers") or b'"deletionTimestamp":"' not in kv.value:
+        return False
+    if (new.get("spec") or {}).get("finalizers") and new["kind"] == "Namespace":
+        return False
+    return not meta.get("deletionGracePeriodSeconds")
+
+
+_FIXED = ("generation", "creationTimestamp", "deletionTimestamp")
+"""What an update cannot change, whatever it says."""
+_KEPT = ("name", "namespace", "uid", "deletionGracePeriodSeconds")
+"""What an update need not say; saying something else is refused."""
+
+
+def _keep_system_fields(new: Obj, old: Obj) -> None:
+    """What an update can neither set nor clear stays (rest.BeforeUpdate)."""
+    new.pop("selfLink", None)
+    new.pop("generation", None)
+    new.update({name: old[name] for name in _FIXED if name in old})
+    for name in _KEPT:
+        if name in old and not new.get(name):
+            new[name] = old[name]

@@ -1,0 +1,58 @@
+"""What every write passes: admission, refusal of what is invalid, and warnings."""
+
+from collections.abc import Awaitable
+
+from apiserver.api import errors
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.registry.admission import Attributes, Operation
+from apiserver.registry.context import Registry
+from apiserver.registry.options import Target, WriteOptions
+from apiserver.registry.validation import (
+    warnings_of,
+)
+
+
+def write_warnings(registry: Registry, target: Target, new: Obj, old: Obj) -> tuple[str, ...]:
+    """What the writer of a whole object is warned of; those of its parts are not."""
+    if target.subresource:
+        return ()
+    return warnings_of(target.resource, new, old, registry.schema.version) + notices(target, new, old)
+
+
+def notices(target: Target, new: Obj, old: Obj | None) -> tuple[str, ...]:
+    """Return the warnings for the writer of a whole object that is stored and not carried out."""
+    resource = target.resource
+    return resource.notices(new, old) if resource.notices else ()
+
+
+def admit(
+    registry: Registry, operation: Operation, target: Target, options: WriteOptions, *, obj: Obj, old: Obj | None = None
+) -> Awaitable[None]:
+    """Ask admission whether the write may pass."""
+    return registry.admission.admit(Attributes(operation, target, options.user, obj, old, options.dry_run))
+
+
+def refuse_invalid(
+    registry: Registry, target: Target, obj: Obj, found: list[FieldError], old: Obj | None = None
+) -> tuple[str, ...]:
+    """Refuse an invalid object, and return what the rules of its schema warn of.
+
+    Args:
+        registry: the server's collaborators.
+        target: what is written.
+        obj: the object.
+        found: what is wrong with it already.
+        old: what it replaces.
+
+    Raises:
+        ApiError: 422, with the warnings.
+    """
+    warnings: tuple[str, ...] = ()
+    if (custom := registry.customs.find(target.resource)) is not None:
+        verdict = custom.judge(obj, old, of_status=target.subresource == "status")
+        found, warnings = found + verdict.errors, tuple(verdict.warnings)
+    if found:
+        resource, name = target.resource, obj["metadata"].get("name") or ""
+        raise errors.invalid(resource.group, resource.kind, name=name, errors=found).warned_before(warnings)
+    return warnings

@@ -1,0 +1,68 @@
+"""Strategies by kind: what creation and updates do to an object (pkg/registry/*/*/strategy.go).
+
+Custom kinds have two: one where the status is a subresource, and one where it is a field like others.
+"""
+
+from collections.abc import Mapping
+
+from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource
+from apiserver.groups.kinds import ALL_KINDS
+from apiserver.groups.strategy import Strategy, differ, keep, move_generation
+
+
+def strategy_of(resource: Resource) -> Strategy:
+    """The strategy of a row: a custom kind guards its status only where it serves it as a subresource."""
+    custom = CUSTOM_WITH_STATUS if "status" in resource.subresources else CUSTOM
+    return STRATEGIES.get((resource.group, resource.kind), custom)
+
+
+def _create_custom(obj: Obj) -> None:
+    obj["metadata"]["generation"] = 1
+
+
+def _create_custom_with_status(obj: Obj) -> None:
+    obj.pop("status", None)
+    obj["metadata"]["generation"] = 1
+
+
+def _update_custom(new: Obj, old: Obj) -> None:
+    """All but the metadata is desired state."""
+    if differ(new, old):
+        move_generation(new, old)
+
+
+def _update_custom_with_status(new: Obj, old: Obj) -> None:
+    keep(new, old, "status")
+    _update_custom(new, old)
+
+
+def _update_custom_status(new: Obj, old: Obj) -> None:
+    """Nothing but the status, and who owns its fields, comes from a status update."""
+    given = dict(new)
+    new.clear()
+    new.update(old)
+    keep(new, given, "status")
+    new["metadata"] = dict(old["metadata"])
+    keep(new["metadata"], given["metadata"], "managedFields")
+
+
+CUSTOM = Strategy(_create_custom, _update_custom, _update_custom_status, allow_unconditional_update=False)
+
+CUSTOM_WITH_STATUS = Strategy(
+    _create_custom_with_status,
+    _update_custom_with_status,
+    _update_custom_status,
+    has_status=True,
+    allow_unconditional_update=False,
+)
+
+STRATEGIES: Mapping[tuple[str, str], Strategy] = {
+    key: kind.strategy for key, kind in ALL_KINDS.items() if kind.strategy is not None
+}
+"""(group, kind) → its strategy; a kind that is absent is a custom one."""
+
+SUBRESOURCES: Mapping[tuple[str, str, str], Strategy] = {
+    (*key, name): strategy for key, kind in ALL_KINDS.items() for name, strategy in kind.subresource_strategies.items()
+}
+"""(group, kind, subresource) → the strategy whose prepare_update serves it; all but /status and /scale."""

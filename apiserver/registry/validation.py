@@ -1,0 +1,98 @@
+"""Validation of what is written: metadata, then the rules of the kind, in upstream's words and order."""
+
+from collections.abc import Callable, Mapping
+
+from apiserver.api.field import FieldError
+from apiserver.api.meta import Obj
+from apiserver.api.resources import Resource
+from apiserver.api.validation.contract import Errors, Validator
+from apiserver.api.validation.metadata import validate_metadata, validate_metadata_update
+from apiserver.groups.kinds import ALL_KINDS
+from apiserver.registry.finalizer_warnings import finalizer_warnings
+
+Check = Callable[[Resource, Obj, Obj], list[FieldError]]
+"""What is wrong with an update (resource, new, old)."""
+
+
+VALIDATORS: Mapping[tuple[str, str], Validator] = {
+    key: kind.validator for key, kind in ALL_KINDS.items() if kind.validator is not None
+}
+"""(group, kind) → what is checked beside the metadata."""
+
+PART_VALIDATORS: Mapping[tuple[str, str, str], Callable[[Obj, Obj], Errors]] = {
+    (*key, name): validator
+    for key, kind in ALL_KINDS.items()
+    for name, validator in kind.subresource_validators.items()
+}
+"""(group, kind, subresource) → what is wrong with an update (new, old) there, beside the metadata."""
+
+
+WARNINGS: Mapping[tuple[str, str], Callable[[Obj, Obj | None, int], tuple[str, ...]]] = {
+    key: kind.warnings for key, kind in ALL_KINDS.items() if kind.warnings is not None
+}
+"""(group, kind) → what a writer is warned of: (new, old or None, minor version of the release) → texts."""
+
+
+def warnings_of(resource: Resource, new: Obj, old: Obj | None, release: str) -> tuple[str, ...]:
+    """What whoever makes or changes an object is warned of; most kinds warn of nothing (WarningsOnCreate, -OnUpdate).
+
+    Not asked of subresources: the strategies of a status have no warnings.
+
+    Args:
+        resource: the row.
+        new: the object, decoded and defaulted.
+        old: what it replaces, None where it is new.
+        release: such as "1.34".
+    """
+    warn = finalizer_warnings if resource.custom else WARNINGS.get((resource.group, resource.kind))
+    return warn(new, old, int(release.partition(".")[2])) if warn else ()
+
+
+def _validator(resource: Resource, release: str) -> Validator | None:
+    """What is checked beside the metadata; a kind may say more on servers of later releases."""
+    kind = ALL_KINDS.get((resource.group, resource.kind))
+    if kind is None:
+        return None
+    if release and kind.release_validator is not None:
+        return kind.release_validator(int(release.partition(".")[2]))
+    return kind.validator
+
+
+def validate_create(resource: Resource, obj: Obj, release: str = "") -> list[FieldError]:
+    """What is wrong with a new object, decoded, defaulted and named (rest.BeforeCreate); a release is "1.34"."""
+    errors = validate_metadata(resource, obj)
+    validator = _validator(resource, release)
+    if validator is not None:
+        errors += validator.create(obj)
+    return errors
+
+
+def validate_update(resource: Resource, new: Obj, old: Obj, release: str = "") -> list[FieldError]:
+    """What is wrong with replacing the old object by the new one (rest.BeforeUpdate); a release is "1.34"."""
+    errors = validate_metadata_update(resource, new, old)
+    validator = _validator(resource, release)
+    if validator is not None:
+        errors += validator.update(new, old)
+    return errors
+
+
+def validate_status_update(resource: Resource, new: Obj, old: Obj) -> list[FieldError]:
+    """The same at the status subresource."""
+    errors = validate_metadata_update(resource, new, old)
+    validator = VALIDATORS.get((resource.group, resource.kind))
+    if validator is not None:
+        errors += validator.status_update(new, old)
+    return errors
+
+
+def validate_part_update(name: str) -> Check:
+    """The same at another subresource that is a part of its object, such as pods/resize."""
+
+    def check(resource: Resource, new: Obj, old: Obj) -> list[FieldError]:
+        errors = validate_metadata_update(resource, new, old)
+        validator = PART_VALIDATORS.get((resource.group, resource.kind, name))
+        if validator is not None:
+            errors += validator(new, old)
+        return errors
+
+    return check
