@@ -25,7 +25,7 @@ from apiserver.auth.guard import Guard
 from apiserver.auth.tokens import ServiceAccountTokens
 from apiserver.background import housekeeping
 from apiserver.config import Config, ConfigError, EtcdAccess
-from apiserver.controllers.crd import Registrar
+from apiserver.controllers.crd import CRDController
 from apiserver.endpoints.discovery import Discovery
 from apiserver.endpoints.handlers import Handlers
 from apiserver.endpoints.kubelet_proxy import Kubelets
@@ -40,7 +40,7 @@ from apiserver.listening import listening, reachable
 from apiserver.metrics import Metrics
 from apiserver.registry import unsupported
 from apiserver.registry.admission import Chain, Plugin
-from apiserver.registry.bootstrap import Place, bootstrap
+from apiserver.registry.bootstrap import ServerLocation, bootstrap
 from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
 from apiserver.registry.context import Attach, Codecs, Registry
 from apiserver.registry.custom_resources import Customs
@@ -49,10 +49,9 @@ from apiserver.registry.serviceip.allocator import ServiceAddresses
 from apiserver.registry.serviceip.reservations import ServiceClaims
 from apiserver.registry.storage import ROOT, Storage, key_of
 from apiserver.release import Release, load_release
-from etcd.access import Access, Credentials
-from etcd.access import Place as Keys
+from etcd.access import Access, Credentials, KeyPrefix
 from etcd.backends import open_store
-from etcd.store import Away, Store, StoreError
+from etcd.store import Store, StoreError, Unreachable
 
 CONFIGURATION, KEY_SET = "/.well-known/openid-configuration", "/openid/v1/jwks"
 PAGES = (CONFIGURATION, KEY_SET, "/healthz", "/livez", "/readyz", "/metrics", "/openapi/v2", "/openapi/v3", "/version")
@@ -100,7 +99,7 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
         guard = _guard(config, store, table, clock)
         registry = _registry(config, store, customs, guard=guard, release=release, clock=clock, ids=ids)
         await bootstrap(registry, _place(config), kruise=config.kruise)
-        registrar = Registrar(registry)
+        registrar = CRDController(registry)
         registrar.load()
         renderer = Renderer(clock, Tables(release.definitions, registry.customs.columns))
         metrics = Metrics(lambda: _objects(registry))
@@ -141,7 +140,7 @@ def etcd_access(etcd: EtcdAccess) -> Access:
         raise ConfigError(f"--etcd-password-file: {error}") from error
     return Access(
         credentials=Credentials(authority, certificate, key, etcd.user, password),
-        place=Keys(ROOT, f"{etcd.prefix}/"),
+        place=KeyPrefix(ROOT, f"{etcd.prefix}/"),
         compaction=etcd.compaction,
     )
 
@@ -149,7 +148,7 @@ def etcd_access(etcd: EtcdAccess) -> Access:
 async def _open(config: Config, attach: Attach) -> Store:
     try:
         return await open_store(config.store, attach=attach, access=etcd_access(config.etcd))
-    except Away as error:
+    except Unreachable as error:
         raise ConfigError(
             f"{error}; see that it runs there, and that --etcd-servers and the other --etcd flags say how it is reached"
         ) from error
@@ -215,11 +214,11 @@ def _authentication(config: Config, tokens: ServiceAccountTokens) -> Authenticat
         raise ConfigError(f"--token-auth-file: {error}") from error
 
 
-def _place(config: Config) -> Place:
+def _place(config: Config) -> ServerLocation:
     """Where the server is, as the cluster knows it; Endpoints cannot name loopback."""
     ca = config.client_ca_file.read_text() if config.tls_cert_file and config.client_ca_file else ""
     port = config.secure_port or 6443
-    return Place(reachable(config.bind_address), port, config.service_cluster_ip_range, ca)
+    return ServerLocation(reachable(config.bind_address), port, config.service_cluster_ip_range, ca)
 
 
 def _pages(config: Config, registry: Registry, release: Release, guard: Guard, metrics: Metrics) -> Pages:
@@ -261,7 +260,7 @@ def _published(registry: Registry, release: Release) -> Mapping[str, Obj]:
 
 
 def _checks(store: Store) -> Mapping[str, Any]:
-    return {"ping": lambda: "", "log": lambda: "", "etcd": lambda: store.trouble}
+    return {"ping": lambda: "", "log": lambda: "", "etcd": lambda: store.health_error}
 
 
 def _objects(registry: Registry) -> Mapping[str, int]:

@@ -20,7 +20,7 @@ from controller_manager.reconcile.profile import PROFILES
 from controller_manager.runtime.cache import Caches, KindCache
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.controller import Controller, Means
+from controller_manager.runtime.controller import Controller, Dependencies
 from controller_manager.runtime.discovery import Discoverer
 from controller_manager.runtime.event_recorder import Recorder
 from controller_manager.runtime.kubeconfig import Access
@@ -50,7 +50,7 @@ class Manager:
         self._metrics = metrics
         self._ready = asyncio.Event()
         self._recorder = Recorder(client, clock)
-        means = Means(self.caches, client, self._recorder, clock, metrics.count)
+        means = Dependencies(self.caches, client, self._recorder, clock, metrics.count)
         specs = config.chosen()
         for spec in specs:  # indexes and views come before listeners, which are to find them filled
             self.caches.provide(spec)
@@ -129,7 +129,7 @@ class Manager:
     async def _follow(self, cache: KindCache, *, metadata_only: bool = False) -> None:
         await follow(self._client, cache.kind, cache, clock=self._clock, metadata_only=metadata_only)
 
-    def _controller(self, spec: Spec, means: Means, metrics: Metrics) -> Controller:
+    def _controller(self, spec: Spec, means: Dependencies, metrics: Metrics) -> Controller:
         name = spec.queue or spec.name
         queue = WorkQueue(QueueLimiter(self._clock), metrics.tally(name), self._clock.monotonic)
         metrics.queues[name] = queue

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from controller_manager.reconcile.contract import Gauge, Spec, World
+from controller_manager.reconcile.contract import Gauge, Listers, Spec
 from controller_manager.reconcile.metric_defs import Measure, Meter, Reading, exponential
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.workqueue import WorkQueue
@@ -93,11 +93,11 @@ class Read(NamedTuple):
     """A gauge, and what it is read of."""
 
     gauge: Gauge
-    world: World
+    listers: Listers
 
     def readings(self) -> Iterable[Reading]:
         """What it shows now."""
-        return self.gauge.read(self.world)
+        return self.gauge.read(self.listers)
 
 
 class Metrics:
@@ -129,13 +129,13 @@ class Metrics:
         """Where a queue is counted."""
         return self.tallies.setdefault(name, QueueTally())
 
-    def include(self, spec: Spec, world: World) -> None:
+    def include(self, spec: Spec, listers: Listers) -> None:
         """Take in what a controller measures, and what can be read of it; what has no labels begins at nothing."""
-        for meter in (meter for meter in spec.meters if meter.is_in(world.profile)):
+        for meter in (meter for meter in spec.meters if meter.is_in(listers.profile)):
             family = self.families.setdefault(meter.name, Family(meter))
             if not meter.labels:
                 family.add((), 0.0, times=0)
-        self.gauges.extend(Read(gauge, world) for gauge in spec.gauges if gauge.meter.is_in(world.profile))
+        self.gauges.extend(Read(gauge, listers) for gauge in spec.gauges if gauge.meter.is_in(listers.profile))
 
     def count(self, measure: Measure, elapsed: float) -> None:
         """A plan measured something, so many seconds after its run began; releases without the meter do not count."""

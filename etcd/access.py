@@ -46,7 +46,7 @@ class Credentials:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class KeyPrefix:
     """Where the keys of a store lie in the cluster.
 
     Attributes:
@@ -88,5 +88,5 @@ class Access:
 
     endpoints: Sequence[str] = ()
     credentials: Credentials = Credentials()
-    place: Place = Place()
+    place: KeyPrefix = KeyPrefix()
     compaction: float = 0.0

@@ -53,7 +53,7 @@ async def _https(location: str, options: Options) -> Store:
 
 
 async def _cluster(urls: str, options: Options) -> Store:
-    from etcd.gateway import open_gateway  # its client takes its time to be imported, which other stores need not
+    from etcd.cluster_store import open_gateway  # its client takes its time to be imported, which other stores need not
 
     return await open_gateway(replace(options.access, endpoints=endpoints_of(urls)), options)
 

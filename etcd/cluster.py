@@ -19,8 +19,8 @@ from etcd3.aio_client import AioClient
 from etcd3.baseclient import sem
 
 from etcd.access import Access
-from etcd.store import Away, Compacted, Full, StoreError, TooLarge, Unavailable
-from etcd.together import Shared
+from etcd.coalesce import SingleFlight
+from etcd.store import Compacted, Full, StoreError, TooLarge, Unavailable, Unreachable
 
 API: Final = "3.4.0"
 """The release of etcd whose API is spoken; later ones speak it too."""
@@ -102,7 +102,7 @@ class Cluster:
         self.access = access
         self._clients = [_Client(endpoint, context) for endpoint in access.endpoints]
         self._current = 0
-        self._login = Shared(self._authenticate)
+        self._login = SingleFlight(self._authenticate)
         self._room = asyncio.Semaphore(CONNECTIONS)
         self._streams: dict[int, asyncio.Timeout] = {}
         self._closed = False
@@ -156,8 +156,8 @@ class Cluster:
             why.append(f"{endpoint}: {told}")
             self._pass_by(at)
             if sent and not again:
-                raise Away(f"etcd may or may not have done it: {why[-1]}", unknown=True)
-        raise Away(f"no member of the etcd cluster answers ({'; '.join(dict.fromkeys(why))})")
+                raise Unreachable(f"etcd may or may not have done it: {why[-1]}", unknown=True)
+        raise Unreachable(f"no member of the etcd cluster answers ({'; '.join(dict.fromkeys(why))})")
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
@@ -166,7 +166,7 @@ class Cluster:
             async with asyncio.timeout(QUEUE if self._room.locked() else None):
                 await self._room.acquire()
         except TimeoutError as error:
-            raise Away(
+            raise Unreachable(
                 f"etcd is too slow: {CONNECTIONS} calls are under way, and more wait since {QUEUE:.0f} s"
             ) from error
         try:
@@ -235,7 +235,7 @@ class Cluster:
                     self._streams.pop(at, None)
         except (aiohttp.ClientError, TimeoutError, CallError, ValueError) as error:
             self._pass_by(at)
-            raise Away(f"{endpoint}: {_words(error)}") from error
+            raise Unreachable(f"{endpoint}: {_words(error)}") from error
 
     def leave(self) -> None:
         """Have the stream that is open come from another member."""

@@ -49,8 +49,8 @@ class DurableStore(EmbeddedStore):
         self._probing: asyncio.TimerHandle | None = None
 
     @property
-    def trouble(self) -> str:
-        """The contract's `trouble`."""
+    def health_error(self) -> str:
+        """The contract's `health_error`."""
         return self._closed or self._trouble
 
     async def compact(self, revision: int) -> None:

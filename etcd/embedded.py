@@ -8,7 +8,7 @@ from typing import Any
 
 from etcd.access import Access
 from etcd.compaction import Limits, Schedule
-from etcd.mvcc import Cursor, Engine, Slice
+from etcd.mvcc import Cursor, DirectoryIndex, Engine
 from etcd.store import (
     LARGEST,
     MISSING,
@@ -71,15 +71,15 @@ class EmbeddedStore:
         return self._closed
 
     @property
-    def trouble(self) -> str:
-        """The contract's `trouble`."""
+    def health_error(self) -> str:
+        """The contract's `health_error`."""
         return self._closed
 
-    async def fresh(self) -> None:
+    async def sync_read(self) -> None:
         """Reads here always are."""
 
-    async def recall(self, prefix: str, *, start: str = "", limit: int = 0, revision: int) -> Page:
-        """The contract's `recall`; nobody remembers more than the engine."""
+    async def range_at(self, prefix: str, *, start: str = "", limit: int = 0, revision: int) -> Page:
+        """The contract's `range_at`; nobody remembers more than the engine."""
         return self.range(prefix, start=start, limit=limit, revision=revision)
 
     @property
@@ -93,19 +93,19 @@ class EmbeddedStore:
         value: bytes,
         *,
         expect: int | None = None,
-        attached: Any = MISSING,
+        index_attrs: Any = MISSING,
         ttl: float = 0.0,  # noqa: ARG002 - see `expires`
     ) -> KeyValue:
         """The contract's `put`."""
         if len(value) + len(key) > LARGEST:
             raise TooLarge
-        if attached is MISSING:
-            attached = self._attach(key, value)
+        if index_attrs is MISSING:
+            index_attrs = self._attach(key, value)
         while not _holds(prev := self._newest(key), expect):
             if not await self._settle(key):
                 raise Conflict(prev)
         revision = self._next()
-        kv = KeyValue(key, value, prev.create_revision if prev else revision, revision, attached)
+        kv = KeyValue(key, value, prev.create_revision if prev else revision, revision, index_attrs)
         await self._commit(Event(revision, key, kv, prev))
         return kv
 
@@ -214,7 +214,7 @@ class ParkingWatcher:
         self._cursor.slice.wake()
 
 
-async def parked(home: Slice) -> None:
+async def parked(home: DirectoryIndex) -> None:
     """Wait until something happens in a slice."""
     woken = asyncio.get_running_loop().create_future()
     call = partial(_resolve, woken)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from etcd.cluster import Cluster
-from etcd.together import Shared
+from etcd.coalesce import SingleFlight
 
 REUSED: Final = 60.0
 """Seconds for which a lease is given to new keys; at most a twentieth of their own time."""
@@ -37,7 +37,7 @@ class Leases:
         self._lease = _Lease("", 0.0, 0.0)
         self._keys = 0
         self._wanted = 0.0
-        self._granting = Shared(self._renew)
+        self._granting = SingleFlight(self._renew)
 
     async def of(self, ttl: float) -> str:
         """The id of a lease for a key that is to go so many seconds after now, or a little later.

@@ -23,7 +23,7 @@ _revision = attrgetter("revision")
 _key = attrgetter("key")
 
 
-class Slice:
+class DirectoryIndex:
     """The keys and events below one directory, so that a watcher or reader of one resource never meets another's.
 
     Attributes:
@@ -120,8 +120,8 @@ class Engine:
         self.revision = 0
         self.compacted = 0
         self._live: dict[str, KeyValue] = {}
-        self._all = Slice()
-        self._slices: dict[str, Slice] = {"": self._all}
+        self._all = DirectoryIndex()
+        self._slices: dict[str, DirectoryIndex] = {"": self._all}
         self._snapshots: dict[tuple[str, int], list[KeyValue]] = {}
         self.get: Callable[[str], KeyValue | None] = self._live.get
 
@@ -134,11 +134,11 @@ class Engine:
         """The part of the log that compaction at a revision drops."""
         return self._all.events[: self._all.after(revision)]
 
-    def slice(self, home: str) -> Slice:
+    def slice(self, home: str) -> DirectoryIndex:
         """The slice of a directory; "" has the events of all, and the keys that lie in no directory."""
         found = self._slices.get(home)
         if found is None:
-            found = self._slices[home] = Slice()
+            found = self._slices[home] = DirectoryIndex()
         return found
 
     def restore(self, state: Iterable[KeyValue], revision: int) -> None:
@@ -172,7 +172,7 @@ class Engine:
             self.revision = revision
             self._all.wake()
 
-    def _store(self, event: Event, home: Slice) -> None:
+    def _store(self, event: Event, home: DirectoryIndex) -> None:
         _, key, kv, prev = event
         if kv is None:
             del self._live[key]

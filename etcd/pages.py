@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from etcd.access import ALL, Place
+from etcd.access import ALL, KeyPrefix
 from etcd.cluster import Cluster, Json
-from etcd.store import Away, Compacted, KeyValue, Page, Revision
+from etcd.store import Compacted, KeyValue, Page, Revision, Unreachable
 
 log = logging.getLogger("etcd")
 
@@ -36,7 +36,7 @@ class Pages:
     """
 
     cluster: Cluster
-    place: Place
+    place: KeyPrefix
     key_value: Callable[[str, Json], KeyValue]
 
     async def state(self) -> tuple[dict[str, KeyValue], int]:
@@ -99,7 +99,7 @@ async def answers(cluster: Cluster, begin: str, end: str, *, limit: int = 0, rev
         asked: Json = {"key": begin, "range_end": end, "limit": min(size, wanted) if limit else size}
         try:
             answer = await cluster.read("/kv/range", asked | ({"revision": str(revision)} if revision else {}))
-        except Away:
+        except Unreachable:
             if size <= SMALLEST_PAGE:
                 raise
             size = most = max(size // 4, SMALLEST_PAGE)  # the values may be large: fewer of them may come in time

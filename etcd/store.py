@@ -23,13 +23,13 @@ UNFINISHED = b"A restore into this prefix has not ended. Run mockube restore aga
 
 
 class KeyValue(NamedTuple):
-    """One version of a key. `attached` is what the caller keeps beside the value; the store never looks into it."""
+    """One version of a key. `index_attrs` is what the caller keeps beside the value; the store never looks into it."""
 
     key: str
     value: bytes
     create_revision: int
     mod_revision: int
-    attached: Any
+    index_attrs: Any
 
 
 class Event(NamedTuple):
@@ -97,7 +97,7 @@ class Unavailable(StoreError):  # noqa: N818
         self.reason = reason
 
 
-class Away(Unavailable):
+class Unreachable(Unavailable):
     """The cluster does not answer, or not in time; it may in a moment.
 
     Attributes:
@@ -161,13 +161,13 @@ class Store(Protocol):
         """Whether other processes may write to the same keys."""
 
     @property
-    def trouble(self) -> str:
+    def health_error(self) -> str:
         """Why writes fail, as far as is known; "" while they do not."""
 
     def get(self, key: str) -> KeyValue | None:
         """The newest version of a key, from memory; None if it does not exist."""
 
-    async def fresh(self) -> None:
+    async def sync_read(self) -> None:
         """Make the reads that follow linearizable: they see every write acknowledged before this call, by anyone."""
 
     def range(self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0) -> Page:
@@ -184,7 +184,7 @@ class Store(Protocol):
             FutureRevision: there is no such revision yet.
         """
 
-    async def recall(self, prefix: str, *, start: str = "", limit: int = 0, revision: int) -> Page:
+    async def range_at(self, prefix: str, *, start: str = "", limit: int = 0, revision: int) -> Page:
         """What `range` gives, also of a snapshot from before this process began, where somebody remembers that.
 
         Raises:
@@ -200,7 +200,7 @@ class Store(Protocol):
         """Whether keys that are written for a time go by themselves."""
 
     async def put(
-        self, key: str, value: bytes, *, expect: int | None = None, attached: Any = MISSING, ttl: float = 0.0
+        self, key: str, value: bytes, *, expect: int | None = None, index_attrs: Any = MISSING, ttl: float = 0.0
     ) -> KeyValue:
         """Write a key; returns when the write is durable.
 
@@ -208,7 +208,7 @@ class Store(Protocol):
             key: the key.
             value: its new bytes.
             expect: 0 = it must not exist, N = its mod_revision must be N, None = do not care.
-            attached: what to keep beside the value; computed by the store's `attach(key, value)` if not given.
+            index_attrs: what to keep beside the value; computed by the store's `attach(key, value)` if not given.
             ttl: seconds after which the key goes unless it is written again, 0 for never; of no account if the store
                 does not see to that (`expires`).
 

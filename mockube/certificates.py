@@ -26,15 +26,11 @@ import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from pathlib import Path
 
+from mockube.certificate_names import GROUP, RENEW_BEFORE, USER
 from mockube.files import make_private_directory, write_private
-
-USER = "kubernetes-admin"
-GROUP = "system:masters"
-RENEW_BEFORE = 7 * 86400.0
-"""Seconds before its end at which a certificate is replaced: a server may run for some days."""
 
 _SERVICE = ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
 _SIGNED = ("ca", "apiserver", "admin", "kubelet", "apiserver-kubelet-client")
@@ -139,7 +135,7 @@ def ensure(directory: Path, names: Sequence[str], *, now: float) -> Certificates
         OSError: a file cannot be read or written.
     """
     if not _is_good(directory, _FILES, names, now):
-        from mockube.authority import make  # cryptography takes a tenth of the start, and most starts do not need it
+        from mockube.ca import make  # cryptography takes a tenth of the start, and most starts do not need it
 
         ends = make(directory, names, now=now, write=partial(_write, directory))
         _remember(directory, _FILES, names, ends)
@@ -159,19 +155,10 @@ def ensure_etcd(directory: Path, names: Iterable[str], *, now: float) -> None:
     """
     covered = tuple(dict.fromkeys((*_LOOPBACK, *names)))
     if not _is_good(directory, _ETCD_FILES, covered, now):
-        from mockube.authority import make_etcd
+        from mockube.ca import make_etcd
 
         ends = make_etcd(directory, covered, now=now, write=partial(_write, directory))
         _remember(directory, _ETCD_FILES, covered, ends)
-
-
-def is_address(name: str) -> bool:
-    """Whether a name is an IP address."""
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_good(directory: Path, files: Sequence[str], names: Sequence[str], now: float) -> bool:

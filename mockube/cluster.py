@@ -14,7 +14,7 @@ from mockube.control_plane import Running, control_plane
 from mockube.threads import in_thread
 
 if TYPE_CHECKING:
-    from mockube.manager import Wanted
+    from mockube.manager import ManagerOptions
 
 
 class Cluster:
@@ -115,7 +115,7 @@ class Cluster:
 
 
 @asynccontextmanager
-async def _temporary(config: Config, wanted: "Wanted | None") -> AsyncIterator[Running]:
+async def _temporary(config: Config, wanted: "ManagerOptions | None") -> AsyncIterator[Running]:
     """A control plane in a directory that goes with it, and the controllers that are wanted."""
     with tempfile.TemporaryDirectory(prefix="mockube-") as directory:
         async with control_plane(config, Path(directory)) as running, AsyncExitStack() as stack:
@@ -126,7 +126,7 @@ async def _temporary(config: Config, wanted: "Wanted | None") -> AsyncIterator[R
             yield running
 
 
-def _wanted(nodes: int, controllers: str) -> "Wanted":
-    from mockube.manager import Wanted
+def _wanted(nodes: int, controllers: str) -> "ManagerOptions":
+    from mockube.manager import ManagerOptions
 
-    return Wanted(nodes=nodes, controllers=controllers)
+    return ManagerOptions(nodes=nodes, controllers=controllers)

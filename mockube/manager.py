@@ -7,14 +7,14 @@ from pathlib import Path
 
 from mockube.control_plane import Running
 from mockube.kubeconfig import Access, write_kubeconfig
-from mockube.supervision import Told, python, supervised
+from mockube.supervisor import Callbacks, python, supervised
 
 METRICS_PORT = 10252
 """Where Prometheus finds the manager, as it found kube-controller-manager."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ManagerOptions:
     """What a person wants of the manager.
 
     Attributes:
@@ -35,14 +35,14 @@ class Wanted:
 
 
 @asynccontextmanager
-async def manager_process(running: Running, wanted: Wanted, told: Told) -> AsyncIterator[None]:
+async def manager_process(running: Running, wanted: ManagerOptions, told: Callbacks) -> AsyncIterator[None]:
     """A manager in a process of its own, started again when it dies, for as long as the context lasts."""
     async with supervised(python("controller_manager", *arguments(running, wanted), "--until-stdin-ends"), told):
         yield
 
 
 @asynccontextmanager
-async def manager_here(running: Running, wanted: Wanted) -> AsyncIterator[None]:
+async def manager_here(running: Running, wanted: ManagerOptions) -> AsyncIterator[None]:
     """A manager on this event loop, at work when the context begins."""
     from controller_manager.flags import from_arguments
     from controller_manager.manager import managing
@@ -55,7 +55,7 @@ async def manager_here(running: Running, wanted: Wanted) -> AsyncIterator[None]:
         yield
 
 
-def arguments(running: Running, wanted: Wanted) -> list[str]:
+def arguments(running: Running, wanted: ManagerOptions) -> list[str]:
     """The manager's flags."""
     return [
         f"--kubeconfig={_own_kubeconfig(running)}",

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from apiserver.config import Config, ConfigError, EtcdAccess
 from mockube.control_plane import Running
-from mockube.supervision import Told, python, supervised
+from mockube.supervisor import Callbacks, python, supervised
 
 
 def check_shared(config: Config, servers: int) -> None:
@@ -40,7 +40,7 @@ def _check_port(config: Config) -> None:
 
 @asynccontextmanager
 async def more_servers(
-    running: Running, config: Config, number: int, told: Told, verbosity: int
+    running: Running, config: Config, number: int, told: Callbacks, verbosity: int
 ) -> AsyncIterator[None]:
     """So many servers more for as long as the context lasts; each is started again when it dies.
 

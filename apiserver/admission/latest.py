@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Generic, Protocol, TypeVar
 
-from apiserver.registry.storage import translated
+from apiserver.registry.storage import map_store_errors
 from etcd.store import Compacted, KeyValue, Page, Watcher
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ class Reader(Protocol):
         """The newest state of a key that is known here."""
         ...
 
-    async def fresh(self) -> None:
+    async def sync_read(self) -> None:
         """Make the reads that follow see what anybody has written before."""
         ...
 
@@ -37,8 +37,8 @@ async def find(store: Reader, key: str) -> KeyValue | None:
     """The newest state of a key, which another server may have written a moment ago: absent is only what still is."""
     found = store.get(key)
     if found is None:
-        with translated():
-            await store.fresh()
+        with map_store_errors():
+            await store.sync_read()
         found = store.get(key)
     return found
 

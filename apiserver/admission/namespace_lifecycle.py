@@ -28,7 +28,7 @@ class NamespaceLifecycle:
         found = await find(self._store, f"/registry/namespaces/{target.namespace}")
         if found is None:
             raise errors.not_found("", "namespaces", target.namespace)
-        if attributes.operation == "CREATE" and found.attached.fields.get("status.phase") == "Terminating":
+        if attributes.operation == "CREATE" and found.index_attrs.fields.get("status.phase") == "Terminating":
             raise _terminating(attributes)
 
 

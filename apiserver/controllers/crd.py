@@ -20,7 +20,7 @@ from apiserver.apiextensions.crds.names import accept_names, establish, rivals
 from apiserver.apiextensions.crds.resources import is_served, rows_of, told_verbs
 from apiserver.apiextensions.crds.structural_schemas import judge_structure, verdict_on
 from apiserver.apiextensions.crds.termination import terminates, waits
-from apiserver.controllers.crd_finalizer import Emptier
+from apiserver.controllers.crd_finalizer import CRDFinalizer
 from apiserver.controllers.retries import Retries
 from apiserver.registry.bootstrap import SYSTEM
 from apiserver.registry.context import Registry
@@ -39,7 +39,7 @@ PREFIX = f"{ROOT}{GROUP}/{PLURAL}/"
 OPTIONS = WriteOptions(SYSTEM, manager="kube-apiserver")
 
 
-class Registrar:
+class CRDController:
     """Follows the definitions in the store.
 
     Args:
@@ -52,7 +52,7 @@ class Registrar:
         self._known: dict[str, Obj] = {}
         self._served: dict[str, list[CustomKind]] = {}
         self._verdicts: dict[str, tuple[tuple[str, int], Obj | None]] = {}
-        self._emptier = Emptier(registry, self._resource)
+        self._emptier = CRDFinalizer(registry, self._resource)
         self._retries = Retries(lambda: asyncio.get_running_loop().time())
 
     @property
@@ -227,7 +227,7 @@ class Registrar:
         for kv in self._registry.storage.store.range(prefix_of(kind.resource, "")).items:
             obj: Obj = orjson.loads(kv.value)
             kind.restored(obj)
-            kv.attached.fields.update(selectable_fields(kind.resource, obj))
+            kv.index_attrs.fields.update(selectable_fields(kind.resource, obj))
 
     def _replace(self, name: str, kinds: list[CustomKind]) -> bool:
         """Serve other kinds by a definition; whether they are others."""

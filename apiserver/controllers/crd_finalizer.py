@@ -34,7 +34,7 @@ class _Place(NamedTuple):
     uid: str
 
 
-class Emptier:
+class CRDFinalizer:
     """The definitions that are being emptied.
 
     Args:

@@ -112,7 +112,7 @@ def _released(old: Obj) -> Obj:
 
 def _terminates(kv: KeyValue) -> bool:
     """Whether a namespace is being deleted and still waits for its content."""
-    if kv.attached.fields.get("status.phase") != "Terminating":
+    if kv.index_attrs.fields.get("status.phase") != "Terminating":
         return False
     finalizers = (orjson.loads(kv.value).get("spec") or {}).get("finalizers") or ()
     return KUBERNETES_FINALIZER in finalizers

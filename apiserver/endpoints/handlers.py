@@ -18,7 +18,7 @@ from apiserver.endpoints.negotiation import EVENT_STREAMS, JSON, answer_form, bo
 from apiserver.endpoints.rendering import PLAIN, Renderer, Shape, shape_of
 from apiserver.endpoints.responses import is_pretty, line_end, response, shaped, success
 from apiserver.endpoints.routes import Route
-from apiserver.registry.context import Registry, Written
+from apiserver.registry.context import Registry, WriteResult
 from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target
 from apiserver.registry.rest import delete as deletion
@@ -26,7 +26,7 @@ from apiserver.registry.rest.create import create as create_object
 from apiserver.registry.rest.patch import patch as patch_object
 from apiserver.registry.rest.patch_body import APPLY_PATCH, CUSTOM_PATCHES, PATCHES, Patch
 from apiserver.registry.rest.update import update as update_object
-from apiserver.registry.storage import Selected
+from apiserver.registry.storage import ListPage
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
 from apiserver.registry.subresources import CONNECTIONS, SUBRESOURCES, VIRTUAL, Call, Location, Part, Warned
 from etcd.store import KeyValue
@@ -46,7 +46,7 @@ RETURNS_DELETED = frozenset(
 """Core resources whose DELETE answers with the object instead of a Status (ReturnDeletedObject in their storage)."""
 
 
-class Asked(NamedTuple):
+class RequestContext(NamedTuple):
     """One request for a resource, understood as far as its head goes.
 
     Attributes:
@@ -90,26 +90,26 @@ class Asked(NamedTuple):
 class Handlers:
     """One method per verb."""
 
-    def __init__(self, registry: Registry, renderer: Renderer, carry: "Carry") -> None:
+    def __init__(self, registry: Registry, renderer: Renderer, carry: "ProxyHandler") -> None:
         self._registry = registry
         self._renderer = renderer
         self._carry = carry
 
-    async def get(self, asked: Asked) -> Answer:
+    async def get(self, asked: RequestContext) -> Answer:
         """GET of an object."""
         shape, target = asked.shape(), asked.target
         version = asked.query.get("resourceVersion") or ""
         kv = await self._registry.storage.get(target.resource, target.namespace, target.name, version=version)
         return self._answer(asked, shape, kv)
 
-    async def list(self, asked: Asked) -> Answer:
+    async def list(self, asked: RequestContext) -> Answer:
         """GET of a collection."""
         shape, target = asked.shape(), asked.target
         options = params.list_options(asked.query, target.resource)
         selected = await self._registry.storage.list(target.resource, target.namespace, options)
         return self._listed(asked, shape, selected)
 
-    async def create(self, asked: Asked) -> Answer:
+    async def create(self, asked: RequestContext) -> Answer:
         """POST to a collection."""
         shape = asked.shape()
         options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind="CreateOptions")
@@ -117,7 +117,7 @@ class Handlers:
         written = await create_object(self._registry, asked.target, body, options)
         return self._written(asked, shape, written)
 
-    async def update(self, asked: Asked) -> Answer:
+    async def update(self, asked: RequestContext) -> Answer:
         """PUT of an object or its status."""
         _check_named(asked.target)
         shape = asked.shape()
@@ -126,7 +126,7 @@ class Handlers:
         written = await update_object(self._registry, asked.target, body, options)
         return self._written(asked, shape, written)
 
-    async def patch(self, asked: Asked) -> Answer:
+    async def patch(self, asked: RequestContext) -> Answer:
         """PATCH of an object or its status."""
         patch = await self._patch(asked)
         shape = asked.shape()
@@ -134,7 +134,7 @@ class Handlers:
         written = await patch_object(self._registry, asked.target, patch, options)
         return self._written(asked, shape, written)
 
-    async def delete(self, asked: Asked) -> Answer:
+    async def delete(self, asked: RequestContext) -> Answer:
         """DELETE of an object: answered with the object where it lives on or its kind says so, else with a Status."""
         shape, target = asked.shape(), asked.target
         options = params.delete_options(asked.query, await self._delete_body(asked), user=asked.user)
@@ -146,16 +146,16 @@ class Handlers:
         names = {"name": target.name, "group": resource.group, "kind": resource.plural, "uid": uid}
         return self._finished(asked, shape, orjson.dumps(success({k: v for k, v in names.items() if v})))
 
-    async def delete_collection(self, asked: Asked) -> Answer:
+    async def delete_collection(self, asked: RequestContext) -> Answer:
         """DELETE of a collection: answered with the list of what was there."""
         shape, target = asked.shape(), asked.target
         selection = params.list_options(asked.query, target.resource)
         options = params.delete_options(asked.query, await self._delete_body(asked), user=asked.user)
         items = await deletion.delete_collection(self._registry, target, selection, options)
-        found = Selected(items, self._registry.storage.store.revision)
+        found = ListPage(items, self._registry.storage.store.revision)
         return self._listed(asked, shape, found, warnings=deletion.deletion_warnings(target, options))
 
-    async def computed(self, asked: Asked, verb: str, part: Part) -> Reply:
+    async def computed(self, asked: RequestContext, verb: str, part: Part) -> Reply:
         """A subresource other than a plain part of its object, or a resource that is not stored."""
         target, shape = asked.target, asked.shape()
         body = patch = None
@@ -171,20 +171,20 @@ class Handlers:
             return await self._carry(asked, answer)
         if answer is None:
             return response(b"", code=204, media="", audit_id=asked.audit_id)
-        if isinstance(answer, Written):
+        if isinstance(answer, WriteResult):
             return self._written(asked, shape, answer)
-        if isinstance(answer, Selected):
+        if isinstance(answer, ListPage):
             return self._listed(asked, shape, answer)
         obj, warnings = answer if isinstance(answer, Warned) else (answer, ())
         shown = self._renderer.computed(target.resource, obj, shape)
         return self._finished(asked, shape, shown, code=201 if verb == "create" else 200, warnings=warnings)
 
-    async def _body(self, asked: Asked, kind: str = "") -> Body:
+    async def _body(self, asked: RequestContext, kind: str = "") -> Body:
         raw = await bodies.read(asked.request)
         media = asked.request.headers.get("Content-Type", "")
         return await bodies.parsed(raw, media, kind or asked.target.resource.kind)
 
-    async def _delete_body(self, asked: Asked) -> Obj | None:
+    async def _delete_body(self, asked: RequestContext) -> Obj | None:
         raw = await bodies.read(asked.request)
         if not raw:
             return None
@@ -194,7 +194,7 @@ class Handlers:
         except DecodeError as error:
             raise errors.bad_request(str(error)) from error
 
-    async def _patch(self, asked: Asked) -> Patch:
+    async def _patch(self, asked: RequestContext) -> Patch:
         """The request's patch.
 
         Raises:
@@ -215,22 +215,24 @@ class Handlers:
         raw = await bodies.read(asked.request)
         return make(raw, lambda: self._registry.merge_schema.kind(resource.definition))
 
-    def _written(self, asked: Asked, shape: Shape, written: Written) -> Answer:
+    def _written(self, asked: RequestContext, shape: Shape, written: WriteResult) -> Answer:
         code = 201 if written.created else 200
         return self._answer(asked, shape, written.kv, code=code, warnings=written.warnings)
 
     def _answer(
-        self, asked: Asked, shape: Shape, kv: KeyValue, *, code: int = 200, warnings: tuple[str, ...] = ()
+        self, asked: RequestContext, shape: Shape, kv: KeyValue, *, code: int = 200, warnings: tuple[str, ...] = ()
     ) -> Answer:
         body = self._renderer.one(kv, self._registry.codecs.of(asked.target.resource), shape)
         return self._finished(asked, shape, body, code=code, warnings=warnings)
 
-    def _listed(self, asked: Asked, shape: Shape, selected: Selected, *, warnings: tuple[str, ...] = ()) -> Answer:
+    def _listed(
+        self, asked: RequestContext, shape: Shape, selected: ListPage, *, warnings: tuple[str, ...] = ()
+    ) -> Answer:
         body = self._renderer.many(selected, self._registry.codecs.of(asked.target.resource), shape)
         return self._finished(asked, shape, body, warnings=warnings)
 
     def _finished(
-        self, asked: Asked, shape: Shape, body: bytes, *, code: int = 200, warnings: tuple[str, ...] = ()
+        self, asked: RequestContext, shape: Shape, body: bytes, *, code: int = 200, warnings: tuple[str, ...] = ()
     ) -> Answer:
         form = shape.form
         pretty = form.pretty or is_pretty(asked.query, asked.agent)
@@ -254,9 +256,9 @@ def _check_named(target: Target) -> None:
         raise errors.bad_request("name must be provided")
 
 
-Carry = Callable[[Asked, Location], Awaitable[Reply]]
+ProxyHandler = Callable[[RequestContext, Location], Awaitable[Reply]]
 """Lets somebody else answer."""
-Handle = Callable[[Handlers, Asked], Awaitable[Reply]]
+Handle = Callable[[Handlers, RequestContext], Awaitable[Reply]]
 
 COLLECTION: Mapping[str, tuple[str, Handle]] = {
     "GET": ("list", Handlers.list),

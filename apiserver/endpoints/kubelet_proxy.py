@@ -18,7 +18,7 @@ from yarl import URL
 
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
-from apiserver.endpoints.handlers import Asked
+from apiserver.endpoints.handlers import RequestContext
 from apiserver.endpoints.http_response import Answer, Reply, Upgraded
 from apiserver.endpoints.relay import Backend, Relay
 from apiserver.endpoints.responses import response
@@ -70,7 +70,7 @@ class Kubelets:
         self._session: aiohttp.ClientSession | None = None
         self._open: set[asyncio.Task[object]] = set()
 
-    async def carry(self, asked: Asked, location: Location) -> Reply:
+    async def carry(self, asked: RequestContext, location: Location) -> Reply:
         """Let a kubelet answer, as long as that takes.
 
         Raises:
@@ -97,7 +97,7 @@ class Kubelets:
 
     # -- logs
 
-    async def _log(self, asked: Asked, location: Location) -> web.StreamResponse:
+    async def _log(self, asked: RequestContext, location: Location) -> web.StreamResponse:
         url = f"https://{location.authority}{location.path}"
         try:
             found = await self._client().get(URL(url, encoded=True), ssl=self._tls_for(location))
@@ -134,7 +134,7 @@ class Kubelets:
 
     # -- connections that change their protocol
 
-    async def _upgraded(self, asked: Asked, location: Location) -> Reply:
+    async def _upgraded(self, asked: RequestContext, location: Location) -> Reply:
         request = asked.request
         if "upgrade" not in request.headers.get("Connection", "").lower():
             raise errors.bad_request("Upgrade request required")
@@ -188,7 +188,7 @@ def _head(request: web.BaseRequest, location: Location) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode("utf-8", "surrogateescape")
 
 
-async def _declined(backend: Backend, asked: Asked) -> Answer:
+async def _declined(backend: Backend, asked: RequestContext) -> Answer:
     """What a kubelet says instead of changing the protocol, passed on as it is.
 
     Raises:
@@ -200,7 +200,7 @@ async def _declined(backend: Backend, asked: Asked) -> Answer:
     return response(found.body, code=found.status, media=found.media, audit_id=asked.audit_id)
 
 
-def _refusal(status: int, body: bytes, asked: Asked) -> ApiError:
+def _refusal(status: int, body: bytes, asked: RequestContext) -> ApiError:
     """A kubelet's error as the API tells it (response_checker.go, NewGenericServerResponse)."""
     text = body.decode("utf-8", "replace")
     if status == 400:

@@ -174,7 +174,7 @@ class Relay(asyncio.Protocol):
         self._end = asyncio.Event()
 
     async def run(self) -> None:
-        """Carry bytes in both directions until one of the sides ends."""
+        """ProxyHandler bytes in both directions until one of the sides ends."""
         self._transport.set_protocol(self)
         self._backend.relay(self)
         try:

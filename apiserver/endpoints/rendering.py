@@ -15,7 +15,7 @@ from apiserver.endpoints.tables import Tables
 from apiserver.groups.columns import Row
 from apiserver.registry.clock import Clock
 from apiserver.registry.codec import Buffer, Codec
-from apiserver.registry.storage import Selected
+from apiserver.registry.storage import ListPage
 from etcd.store import KeyValue
 
 ROWS = 30_000
@@ -116,7 +116,7 @@ class Renderer:
         }
         return orjson.dumps(table)
 
-    def many(self, selected: Selected, codec: Codec, shape: Shape) -> bytes:
+    def many(self, selected: ListPage, codec: Codec, shape: Shape) -> bytes:
         """A list.
 
         Raises:
@@ -234,7 +234,7 @@ def _list(head: Obj, metadata: Obj, items: Iterable[Buffer]) -> bytes:
     return b"".join((orjson.dumps(head | {"metadata": metadata})[:-1], b',"items":[', *items, b"]}"))
 
 
-def _list_metadata(selected: Selected) -> Obj:
+def _list_metadata(selected: ListPage) -> Obj:
     metadata: Obj = {"resourceVersion": str(selected.revision)}
     if selected.token:
         metadata["continue"] = selected.token

@@ -17,7 +17,7 @@ from apiserver.auth.authentication import Authentication
 from apiserver.auth.authorization import Authorizer, Request, is_anonymous, is_public
 from apiserver.auth.impersonation import asks_to_impersonate, impersonated
 from apiserver.endpoints.deadlines import requested_seconds, within
-from apiserver.endpoints.handlers import Action, Asked, Handlers, action_of, custom_action_of
+from apiserver.endpoints.handlers import Action, Handlers, RequestContext, action_of, custom_action_of
 from apiserver.endpoints.http_response import Answer, Reply
 from apiserver.endpoints.negotiation import answer_form, routed_form
 from apiserver.endpoints.nonresource import BAD_REQUEST, Page, Pages
@@ -73,7 +73,7 @@ class Outcome:
     deprecation: str = ""
 
 
-class Bound(NamedTuple):
+class RouteMatch(NamedTuple):
     """What a method on a path means: what it is about, the action, and how the metrics call it.
 
     Attributes:
@@ -108,7 +108,7 @@ class Dispatch:
 
     def __init__(self, router: Router) -> None:
         self._router = router
-        self._recent: dict[tuple[str, str], Bound] = {}
+        self._recent: dict[tuple[str, str], RouteMatch] = {}
         self._templates: dict[tuple[str, str, str], Template] = {}
 
     def invalidate(self) -> None:
@@ -116,7 +116,7 @@ class Dispatch:
         self._recent.clear()
         self._templates.clear()
 
-    def bound(self, method: str, path: str) -> Bound | None:
+    def bound(self, method: str, path: str) -> RouteMatch | None:
         """What the method does to the raw path; None where that names no resource.
 
         Raises:
@@ -130,7 +130,7 @@ class Dispatch:
             _keep(self._recent, (method, path), found, limit=RECENT)
         return found
 
-    def _from_template(self, method: str, path: str) -> Bound | None:
+    def _from_template(self, method: str, path: str) -> RouteMatch | None:
         prefix, _, name = path.rpartition("/")
         template = self._templates.get((method, prefix, ""))
         if template is None:
@@ -140,9 +140,9 @@ class Dispatch:
         if template is None or not _is_plain_name(name):
             return None
         resource, namespace, subresource, action, labels = template
-        return Bound(Target(resource, namespace, name, subresource), action, labels)
+        return RouteMatch(Target(resource, namespace, name, subresource), action, labels)
 
-    def _bind(self, method: str, path: str) -> Bound | None:
+    def _bind(self, method: str, path: str) -> RouteMatch | None:
         route = self._router.route(path)
         if route is None:
             return None
@@ -156,12 +156,12 @@ class Dispatch:
             raise errors.method_not_allowed()
         else:
             action = action_of(method, target)
-        bound = Bound(target, action, _labels(action.verb, target), route.watch)
+        bound = RouteMatch(target, action, _labels(action.verb, target), route.watch)
         if not route.watch and not route.rest and len(path) <= LONGEST:
             self._keep_template(method, path, bound)
         return bound
 
-    def _keep_template(self, method: str, path: str, bound: Bound) -> None:
+    def _keep_template(self, method: str, path: str, bound: RouteMatch) -> None:
         """Keep what the path means for all names, unless it has escapes or odd slashes."""
         resource, namespace, name, subresource = bound.target
         end = f"/{name}/{subresource}" if subresource else f"/{name}"
@@ -278,7 +278,7 @@ class Server:
             page = self._page(request, path, query, user=user, audit_id=audit_id)
             return await compressed(page, headers.get("Accept-Encoding", ""))
         target, action, labels, watch = bound
-        asked = Asked(request, target, query, user, audit_id)
+        asked = RequestContext(request, target, query, user, audit_id)
         watched = watch or (query and action.verb == "list" and query.is_true("watch"))
         self._authorize(asked, "watch" if watched else action.verb, path)
         if target.resource.custom:
@@ -313,7 +313,7 @@ class Server:
         user = self._authentication.user_of(request.headers.get("Authorization"), certificate)
         return impersonated(user, request.headers, self._authorizer) if asks_to_impersonate(request.headers) else user
 
-    def _authorize(self, asked: Asked, verb: str, path: str) -> None:
+    def _authorize(self, asked: RequestContext, verb: str, path: str) -> None:
         target = asked.target
         resource = target.resource
         wanted = Request(
@@ -337,7 +337,7 @@ class Server:
                 f'"{resource.group}"{where}',
             )
 
-    async def _limited(self, asked: Asked, action: Action, outcome: Outcome) -> Answer:
+    async def _limited(self, asked: RequestContext, action: Action, outcome: Outcome) -> Answer:
         kind = "readOnly" if asked.request.method in READS else "mutating"
         inflight, limit = self._metrics.inflight, self._limits[kind]
         if limit and inflight[kind] >= limit:
@@ -352,7 +352,7 @@ class Server:
         encoding = asked.request.headers.get("Accept-Encoding")
         return await compressed(answer, encoding) if encoding else answer
 
-    async def _watched(self, asked: Asked, outcome: Outcome) -> web.StreamResponse:
+    async def _watched(self, asked: RequestContext, outcome: Outcome) -> web.StreamResponse:
         resource = asked.target.resource
         outcome.deprecation = resource.deprecation
         if "watch" not in resource.verbs:
@@ -387,7 +387,7 @@ class Server:
         return answer
 
 
-def _is_long_running(bound: Bound, query: Parameters) -> bool:
+def _is_long_running(bound: RouteMatch, query: Parameters) -> bool:
     if bound.target.subresource in CONNECTIONS:
         return True
     return bound.watch or (bound.action.verb == "list" and query.is_true("watch"))

@@ -9,7 +9,7 @@ from multidict import CIMultiDict
 
 from apiserver.api import errors
 from apiserver.endpoints import params
-from apiserver.endpoints.handlers import Asked
+from apiserver.endpoints.handlers import RequestContext
 from apiserver.endpoints.negotiation import JSON
 from apiserver.endpoints.rendering import Renderer, Shape
 from apiserver.endpoints.responses import warning
@@ -32,7 +32,7 @@ class Watches:
         self._open: dict[Stream, asyncio.Task[object]] = {}
         self._stopping = False
 
-    async def serve(self, asked: Asked) -> web.StreamResponse:
+    async def serve(self, asked: RequestContext) -> web.StreamResponse:
         """Answer one watch until it ends or the client goes away.
 
         Raises:
@@ -81,7 +81,7 @@ class Watches:
         for task in stuck:
             task.cancel()
 
-    def _frames_of(self, asked: Asked, shape: Shape) -> Frames:
+    def _frames_of(self, asked: RequestContext, shape: Shape) -> Frames:
         resource = asked.target.resource
         place = (resource.api_version, resource.plural, shape)
         found = self._frames.get(place)
@@ -89,7 +89,7 @@ class Watches:
             found = self._frames[place] = Frames(self._renderer, self._registry.codecs.of(resource), shape)
         return found
 
-    async def _send(self, asked: Asked, stream: Stream) -> web.StreamResponse:
+    async def _send(self, asked: RequestContext, stream: Stream) -> web.StreamResponse:
         resource = asked.target.resource
         place = (resource.group, resource.version, resource.plural)
         sent = self._metrics.watch_events
@@ -150,7 +150,7 @@ async def _conversation(socket: web.WebSocketResponse, stream: Stream) -> AsyncI
         closing.cancel()
 
 
-def _shape(asked: Asked) -> Shape:
+def _shape(asked: RequestContext) -> Shape:
     shape = asked.shape()
     if shape.form.media != JSON:
         raise errors.not_acceptable(
@@ -160,7 +160,7 @@ def _shape(asked: Asked) -> Shape:
     return shape
 
 
-def _begin(asked: Asked) -> web.StreamResponse:
+def _begin(asked: RequestContext) -> web.StreamResponse:
     headers = CIMultiDict({"Audit-Id": asked.audit_id, "Cache-Control": "no-cache, private", "Content-Type": JSON})
     if deprecation := asked.target.resource.deprecation:
         headers["Warning"] = warning(deprecation)

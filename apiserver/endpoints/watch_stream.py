@@ -14,7 +14,7 @@ from apiserver.api.resources import Resource
 from apiserver.endpoints.rendering import Renderer, Shape
 from apiserver.registry.codec import Codec
 from apiserver.registry.options import ListOptions
-from apiserver.registry.storage import Match, Storage, matcher, parse_revision, prefix_of, translated
+from apiserver.registry.storage import Match, Storage, map_store_errors, matcher, parse_revision, prefix_of
 from etcd.store import Compacted, Event, KeyValue, Unavailable, Watcher
 
 BOOKMARK_EVERY = 60.0
@@ -131,8 +131,8 @@ class Stream:
             return
         await self._storage.await_revision(revision)
         if not self._options.selection.resource_version:
-            with translated():
-                await store.fresh()
+            with map_store_errors():
+                await store.sync_read()
         if initial is False:
             self._watcher = store.watch(self._prefix, after=store.revision)
             return

@@ -23,14 +23,14 @@ _DEFINITIONS = "apiextensions.k8s.io"
 """The only group with numbers in its built-in kinds that are no integers."""
 
 
-class Edition:
+class SchemaGeneration:
     """One state of the schemas of a custom kind: what was written or seen by it is read as it is stored."""
 
     __slots__ = ()
 
 
 @dataclass(slots=True)
-class Attached:
+class IndexAttrs:
     """What the store keeps beside the bytes of an object, so that selectors decide without decoding.
 
     Attributes:
@@ -41,14 +41,14 @@ class Attached:
 
     labels: dict[str, str]
     fields: dict[str, str]
-    edition: Edition | None = None
+    edition: SchemaGeneration | None = None
 
 
 class Codec:
     """Reads and writes the stored form of one kind, in one version that is served."""
 
     def __init__(
-        self, resource: Resource, conversion: Conversion | None = None, *, edition: Edition | None = None
+        self, resource: Resource, conversion: Conversion | None = None, *, edition: SchemaGeneration | None = None
     ) -> None:
         """Make the codec of a resource.
 
@@ -135,7 +135,7 @@ class Codec:
             obj = self._convert(orjson.loads(kv.value)) | {"apiVersion": self.resource.api_version}
             value = self._dumps(self._order | obj)
             if value == kv.value:
-                kv.attached.edition = self.edition
+                kv.index_attrs.edition = self.edition
             return _join(head, kv.mod_revision, value[len(self._head) :])
         value = kv.value if kv.value.startswith(self._stored_head) else self._reheaded(kv.value)
         return _join(head, kv.mod_revision, value[self._cut :])
@@ -146,7 +146,7 @@ class Codec:
 
     def _is_current(self, kv: KeyValue) -> bool:
         """Needs it no conversion?"""
-        return self.edition is not None and kv.attached.edition is self.edition
+        return self.edition is not None and kv.index_attrs.edition is self.edition
 
 
 def _join(head: bytes, revision: int, rest: bytes) -> bytes:

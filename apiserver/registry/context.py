@@ -15,14 +15,14 @@ from apiserver.api.schema import Schema
 from apiserver.groups.conversion import Conversion
 from apiserver.registry.admission import Chain
 from apiserver.registry.clock import Clock, Ids, Timestamps
-from apiserver.registry.codec import Attached, Codec
+from apiserver.registry.codec import Codec, IndexAttrs
 from apiserver.registry.conversion import conversion_of
 from apiserver.registry.custom_resources import Customs
 from apiserver.registry.fields import selectable_fields
 from apiserver.registry.security import Security
 from apiserver.registry.serviceip.allocator import ServiceAddresses
 from apiserver.registry.serviceip.reservations import ServiceClaims
-from apiserver.registry.spec_cache import Moulds, moulds_by_kind
+from apiserver.registry.spec_cache import SpecCache, spec_caches_by_kind
 from apiserver.registry.storage import ROOT, Storage
 from etcd.store import KeyValue
 
@@ -72,7 +72,7 @@ class Registry:
     codecs: Codecs
     claims: ServiceClaims | None = None
     event_ttl: float = 0.0
-    moulds: Mapping[tuple[str, str, str], Moulds] = field(default_factory=moulds_by_kind)
+    spec_caches: Mapping[tuple[str, str, str], SpecCache] = field(default_factory=spec_caches_by_kind)
 
     def ttl_of(self, resource: Resource) -> float:
         """Seconds that objects of a kind are kept after their last write, 0 for ever."""
@@ -84,7 +84,7 @@ class Registry:
         return custom.fields if custom else self.field_schema.root(resource.definition)
 
 
-class Seen(NamedTuple):
+class Current(NamedTuple):
     """A stored object that was looked at.
 
     Attributes:
@@ -96,7 +96,7 @@ class Seen(NamedTuple):
     obj: Obj
 
 
-class Written(NamedTuple):
+class WriteResult(NamedTuple):
     """The outcome of a write.
 
     Attributes:
@@ -110,7 +110,7 @@ class Written(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def attached(resource: Resource, obj: Obj, codec: Codec | None = None) -> Attached:
+def index_attrs(resource: Resource, obj: Obj, codec: Codec | None = None) -> IndexAttrs:
     """What the store keeps beside an object's bytes.
 
     Args:
@@ -119,7 +119,7 @@ def attached(resource: Resource, obj: Obj, codec: Codec | None = None) -> Attach
         codec: what has written the bytes, None where they are found in the store.
     """
     edition = codec.edition if codec is not None and codec.resource is resource else None
-    return Attached(obj["metadata"].get("labels") or {}, selectable_fields(resource, obj), edition)
+    return IndexAttrs(obj["metadata"].get("labels") or {}, selectable_fields(resource, obj), edition)
 
 
 Change = Callable[[Obj], Obj]
@@ -136,20 +136,20 @@ class Attach:
             if (row.group, row.version) == (row.storage_group, row.storage_version):
                 self._rows[row.storage_prefix] = row
 
-    def __call__(self, key: str, value: bytes) -> Attached:
+    def __call__(self, key: str, value: bytes) -> IndexAttrs:
         """The labels and fields of the object under a key; raises one of UNREADABLE where there is none."""
         obj: Obj = orjson.loads(value)
         if not obj["metadata"].get("name"):
             raise ValueError("it has no metadata.name")
         resource = self._resource(key)
         if resource is not None:
-            return attached(resource, obj)
+            return index_attrs(resource, obj)
         if (custom := self._customs.selecting("/".join(_parts(key)[:2]))) is not None:
             custom.restored(obj)
-            return attached(custom.resource, obj)
+            return index_attrs(custom.resource, obj)
         meta = obj["metadata"]  # of a custom kind, whose row may come when its definition has been read
         place = {"metadata.name": meta.get("name", ""), "metadata.namespace": meta.get("namespace", "")}
-        return Attached(meta.get("labels") or {}, place)
+        return IndexAttrs(meta.get("labels") or {}, place)
 
     def _resource(self, key: str) -> Resource | None:
         parts = _parts(key)

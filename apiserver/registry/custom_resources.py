@@ -17,11 +17,12 @@ from apiserver.api.resources import Resource, ResourceTable
 from apiserver.api.scale_paths import ScalePaths, scale_paths
 from apiserver.api.schema import Decoded, DecodeError, Schema, may_repeat_fields, repeated_fields
 from apiserver.api.validation.embedded import validate_embedded
-from apiserver.apiextensions.rules.rules import Rules, Verdict, has_rules
+from apiserver.apiextensions.rules.rules import Rules
+from apiserver.apiextensions.rules.verdicts import Verdict, has_rules
 from apiserver.apiextensions.structural import Structural
 from apiserver.apiextensions.structural.openapi import published
 from apiserver.groups.kruise.conversion import conversion
-from apiserver.registry.codec import Edition
+from apiserver.registry.codec import SchemaGeneration
 from apiserver.registry.custom_scale import scale_spec, scale_status
 
 Place = tuple[str, str, str]
@@ -72,7 +73,7 @@ class Versions:
         self.entries: Mapping[str, Obj] = {each["name"]: each for each in spec["versions"]}
         self.storage = next((name for name, each in self.entries.items() if each.get("storage")), "")
         self.is_converted = (spec.get("conversion") or {}).get("strategy") != "Webhook"
-        self.edition = Edition()
+        self.edition = SchemaGeneration()
         self.types = types
         self._structurals: dict[str, Structural] = {}
 
@@ -168,7 +169,7 @@ class CustomKind:
         return Decoded(obj, repeated + tuple([f'unknown field "{path}"' for path in unknown]) if strict else ())
 
     @property
-    def current(self) -> Edition | None:
+    def current(self) -> SchemaGeneration | None:
         """The edition of which what is stored is as this version has it; None: its objects are never stored as such."""
         return self.versions.edition if self.resource.version == self.versions.storage else None
 

@@ -12,7 +12,7 @@ from apiserver.api.schema import DecodeError, may_repeat_fields, strict_message
 from apiserver.registry.body_kinds import check_kind
 from apiserver.registry.context import Registry
 from apiserver.registry.defaults import BESIDE_SPEC, set_defaults
-from apiserver.registry.spec_cache import Mould
+from apiserver.registry.spec_cache import CachedSpec
 
 YAML_ERRORS = "yaml: unmarshal errors:"
 """What go-yaml says before it tells of duplicate fields."""
@@ -44,15 +44,15 @@ class Decoded(NamedTuple):
     Attributes:
         obj: the object, with defaults.
         warnings: what the client should be told of its fields.
-        mould: what the spec was cast from.
-        draft: a mould to be made of the spec: its key, and the spec as JSON.
+        cached_spec: what the spec was cast from.
+        pending: a mould to be made of the spec: its key, and the spec as JSON.
         emptied: lists at the top that were given as empty and are stored as null: their sender owns them.
     """
 
     obj: Obj
     warnings: tuple[str, ...] = ()
-    mould: Mould | None = None
-    draft: tuple[bytes, bytes] | None = None
+    cached_spec: CachedSpec | None = None
+    pending: tuple[bytes, bytes] | None = None
     emptied: tuple[str, ...] = ()
 
 
@@ -70,12 +70,12 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
     Raises:
         ApiError: 400, the body is not such an object.
     """
-    moulds = registry.moulds.get((resource.group, resource.version, resource.kind))
-    if moulds is not None and kept is not None and "spec" not in body.obj:
+    spec_caches = registry.spec_caches.get((resource.group, resource.version, resource.kind))
+    if spec_caches is not None and kept is not None and "spec" not in body.obj:
         decoded = _cast(registry, resource, body, kept, validation)
         return decoded._replace(obj=_in_order_of(_USUAL, decoded.obj))
-    spec = body.obj.get("spec") if moulds is not None else None
-    if moulds is None or not spec or not isinstance(spec, dict):
+    spec = body.obj.get("spec") if spec_caches is not None else None
+    if spec_caches is None or not spec or not isinstance(spec, dict):
         return _worked_out(registry, resource, body, validation)
     told = body.raw and validation != "Ignore"
     rest = body.obj.copy()
@@ -83,15 +83,20 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
     if kept is not None and _says(spec, kept) and not (told and may_repeat_fields(body.raw, body.obj)):
         decoded = _cast(registry, resource, Body(rest, repeated=body.repeated, source=body.source), kept, validation)
         return decoded._replace(obj=_in_order_of(body.obj, decoded.obj))
-    key, mould = moulds.find(spec)
-    if mould is not None and not (told and may_repeat_fields(body.raw, rest, left_out=mould.colons + 1)):
+    key, cached_spec = spec_caches.find(spec)
+    if cached_spec is not None and not (told and may_repeat_fields(body.raw, rest, left_out=cached_spec.colons + 1)):
         return _cast(
-            registry, resource, Body(rest, repeated=body.repeated, source=body.source), mould.cast(), validation, mould
+            registry,
+            resource,
+            Body(rest, repeated=body.repeated, source=body.source),
+            cached_spec.copy(),
+            validation,
+            cached_spec,
         )
     decoded = _worked_out(registry, resource, body, validation)
     if not key or decoded.warnings or validation == "Ignore":  # where nobody looked there may be unknown fields
         return decoded
-    return decoded._replace(draft=(key, orjson.dumps(decoded.obj["spec"])))
+    return decoded._replace(pending=(key, orjson.dumps(decoded.obj["spec"])))
 
 
 def _says(spec: Obj, kept: Obj) -> bool:
@@ -111,14 +116,19 @@ def _in_order_of(given: Obj, obj: Obj) -> Obj:
 
 
 def _cast(
-    registry: Registry, resource: Resource, rest: Body, spec: Obj, validation: str, mould: Mould | None = None
+    registry: Registry,
+    resource: Resource,
+    rest: Body,
+    spec: Obj,
+    validation: str,
+    cached_spec: CachedSpec | None = None,
 ) -> Decoded:
     """The object of a body that comes without its spec, with one that is worked out already."""
     obj, errors = _typed(registry, resource, rest, validation)
     obj["spec"] = spec
     if default := BESIDE_SPEC.get((resource.group, resource.kind)):
         default(obj)
-    return Decoded(obj, errors, mould=mould)
+    return Decoded(obj, errors, cached_spec=cached_spec)
 
 
 def _worked_out(registry: Registry, resource: Resource, body: Body, validation: str) -> Decoded:

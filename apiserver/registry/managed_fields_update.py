@@ -9,7 +9,7 @@ from apiserver.api.scale_paths import scale_paths
 from apiserver.registry.context import Registry
 from apiserver.registry.decoding import Decoded
 from apiserver.registry.options import Target, WriteOptions
-from apiserver.registry.spec_cache import Mould
+from apiserver.registry.spec_cache import CachedSpec
 
 _REPLICAS = NestedField.at(".spec.replicas")
 """What the Scale of a built-in kind sets."""
@@ -64,26 +64,28 @@ def _set_of(field: NestedField) -> FieldSet:
 
 def own_new_fields(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> None:
     """The same for a new object, whose spec's fields may be known from its mould, or are noted for one."""
-    obj, mould, draft = decoded.obj, decoded.mould, decoded.draft
+    obj, cached_spec, pending = decoded.obj, decoded.cached_spec, decoded.pending
     resource = target.resource
     kind, now = registry.fields_of(resource), registry.timestamps.now()
     owner, meta = _owner(target, options), obj["metadata"]
     tracked = meta.get("managedFields")
-    if mould is None and draft is None:
+    if cached_spec is None and pending is None:
         emptied = {f"f:{name}": MEMBER for name in decoded.emptied}
         _set_owners(meta, created(obj, kind, owner=owner, time=now, known=emptied))
         return
-    if mould is not None:
+    if cached_spec is not None:
         rest = obj.copy()
         del rest["spec"]
-        fields = mould.fields if tracked else mould.written  # nothing to compare with: it will only be written
+        fields = (
+            cached_spec.fields if tracked else cached_spec.written
+        )  # nothing to compare with: it will only be written
         _set_owners(meta, created(rest, kind, owner=owner, time=now, known={"f:spec": fields}))
         return
     entries = created(obj, kind, owner=owner, time=now)
-    if draft is not None and entries and not tracked:
-        key, spec = draft
+    if pending is not None and entries and not tracked:
+        key, spec = pending
         place = (resource.group, resource.version, resource.kind)
-        registry.moulds[place].keep(key, Mould.of(spec, key, entries[0]["fieldsV1"]["f:spec"]))
+        registry.spec_caches[place].keep(key, CachedSpec.of(spec, key, entries[0]["fieldsV1"]["f:spec"]))
     _set_owners(meta, entries)
 
 

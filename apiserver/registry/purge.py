@@ -33,7 +33,7 @@ async def delete_all(registry: Registry, resource: Resource, namespace: str, opt
 async def _delete(
     registry: Registry, resource: Resource, kv: KeyValue, options: DeleteOptions, errors: list[str]
 ) -> None:
-    place = kv.attached.fields
+    place = kv.index_attrs.fields
     target = Target(resource, place["metadata.namespace"], place["metadata.name"])
     try:
         await delete.delete(registry, target, options)

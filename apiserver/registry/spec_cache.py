@@ -18,7 +18,7 @@ LARGEST = 8192
 """Bytes of the largest spec that is kept."""
 
 
-class Mould(NamedTuple):
+class CachedSpec(NamedTuple):
     """The outcome of a spec.
 
     Attributes:
@@ -34,11 +34,11 @@ class Mould(NamedTuple):
     written: orjson.Fragment
 
     @classmethod
-    def of(cls, spec: bytes, key: bytes, fields: FieldSet) -> "Mould":
+    def of(cls, spec: bytes, key: bytes, fields: FieldSet) -> "CachedSpec":
         """The mould of a spec as JSON that came as `key`."""
         return cls(orjson.loads(spec), key.count(b":"), fields, orjson.Fragment(orjson.dumps(fields)))
 
-    def cast(self) -> Obj:
+    def copy(self) -> Obj:
         """The spec for one more object, whose fields may be set; what is below them is shared: copy what you change.
 
         A copy in depth would be as much work as all admission is.
@@ -46,14 +46,14 @@ class Mould(NamedTuple):
         return self.spec.copy()
 
 
-class Moulds:
+class SpecCache:
     """The moulds of one kind. A spec gets one when it comes for the second time: one that never does costs little."""
 
     def __init__(self) -> None:
-        self._moulds: dict[bytes, Mould] = {}
+        self._specs: dict[bytes, CachedSpec] = {}
         self._once: dict[int, None] = {}
 
-    def find(self, spec: Obj) -> tuple[bytes, Mould | None]:
+    def find(self, spec: Obj) -> tuple[bytes, CachedSpec | None]:
         """The key of a spec and its mould; the key is b"" where none is to be made (yet).
 
         Args:
@@ -63,9 +63,9 @@ class Moulds:
             key = orjson.dumps(spec)
         except orjson.JSONEncodeError:  # nested too deeply: decoding will say so
             return b"", None
-        mould = self._moulds.get(key)
-        if mould is not None or len(key) > LARGEST:
-            return b"", mould
+        cached_spec = self._specs.get(key)
+        if cached_spec is not None or len(key) > LARGEST:
+            return b"", cached_spec
         mark = hash(key)
         if mark in self._once:
             return key, None
@@ -74,13 +74,13 @@ class Moulds:
         self._once[mark] = None
         return b"", None
 
-    def keep(self, key: bytes, mould: Mould) -> None:
+    def keep(self, key: bytes, cached_spec: CachedSpec) -> None:
         """Remember what became of a spec; the oldest is forgotten where there are too many."""
-        if len(self._moulds) >= KEPT:
-            del self._moulds[next(iter(self._moulds))]
-        self._moulds[key] = mould
+        if len(self._specs) >= KEPT:
+            del self._specs[next(iter(self._specs))]
+        self._specs[key] = cached_spec
 
 
-def moulds_by_kind() -> Mapping[tuple[str, str, str], Moulds]:
+def spec_caches_by_kind() -> Mapping[tuple[str, str, str], SpecCache]:
     """(group, version, kind) → its moulds, for kinds made by the thousand; BESIDE_SPEC has their other defaults."""
-    return {("", "v1", "Pod"): Moulds()}
+    return {("", "v1", "Pod"): SpecCache()}

@@ -8,10 +8,10 @@ from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
 from apiserver.api.golang.numbers import parse_uint
 from apiserver.api.resources import Resource
-from apiserver.registry.codec import Attached
+from apiserver.registry.codec import IndexAttrs
 from apiserver.registry.continue_tokens import decode_token, encode_token
 from apiserver.registry.options import ListOptions
-from etcd.store import Away, Compacted, Conflict, KeyValue, Page, Store, StoreError, Unavailable
+from etcd.store import Compacted, Conflict, KeyValue, Page, Store, StoreError, Unavailable, Unreachable
 
 ROOT = "/registry/"
 RETRY_AFTER = 1
@@ -23,7 +23,7 @@ Match = Callable[[KeyValue], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
+class ListPage:
     """One page of a list.
 
     Attributes:
@@ -68,7 +68,7 @@ class _Translation:
 _TRANSLATION = _Translation()
 
 
-def translated() -> _Translation:
+def map_store_errors() -> _Translation:
     """Turn a store's failure into the API's error; a lost compare-and-swap is not one and passes through."""
     return _TRANSLATION
 
@@ -79,10 +79,10 @@ def _api_error(error: StoreError) -> ApiError | None:
             return None
         case Compacted():
             return errors.expired("The resourceVersion for the provided list is too old.")
-        case Away(unknown=True):
+        case Unreachable(unknown=True):
             # without Retry-After: clients send again whatever is refused with that, and it might be done twice
             return errors.unavailable(f"etcd gave no answer, the request may have been carried out or not: {error}")
-        case Away():
+        case Unreachable():
             return errors.unavailable(f"etcd does not answer: {error}", seconds=RETRY_AFTER)
         case Unavailable():
             return errors.internal(str(error))
@@ -115,7 +115,7 @@ def matcher(options: ListOptions) -> Match | None:
         return None
 
     def matches(kv: KeyValue) -> bool:
-        attached: Attached = kv.attached
+        attached: IndexAttrs = kv.index_attrs
         return (labels is None or labels.matches(attached.labels)) and (
             fields is None or fields.matches(attached.fields)
         )
@@ -146,11 +146,11 @@ class Storage:
         Raises:
             ApiError: 400 for a bad version, 404, 504 for the future.
         """
-        with translated():
+        with map_store_errors():
             if version:
                 await self.await_revision(parse_revision(version))
             else:
-                await self.store.fresh()
+                await self.store.sync_read()
             kv = self.store.get(key_of(resource, namespace, name))
         if kv is None:
             raise errors.not_found(resource.group, resource.plural, name)
@@ -201,7 +201,7 @@ class Storage:
         """
         if revision <= self.store.revision:
             return
-        with translated():
+        with map_store_errors():
             has_come = await self.store.wait_for(revision, FUTURE_WAIT)
         if not has_come:
             raise errors.timeout(
@@ -210,7 +210,7 @@ class Storage:
                 causes=[{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
             )
 
-    async def list(self, resource: Resource, namespace: str, options: ListOptions) -> Selected:
+    async def list(self, resource: Resource, namespace: str, options: ListOptions) -> ListPage:
         """A page of a list, of the newest state or of the revision that the options name.
 
         Raises:
@@ -232,17 +232,17 @@ class Storage:
             if options.resource_version == "0" and options.limit > 0:
                 options = replace(options, limit=0)  # as the watch cache has it (cacher.go's computeListLimit)
             if not options.resource_version:
-                with translated():
-                    await self.store.fresh()
+                with map_store_errors():
+                    await self.store.sync_read()
         try:
-            with translated():
+            with map_store_errors():
                 return await self._select(prefix, start, max(revision, 0), options)
         except ApiError as error:
             if error.code == 410 and options.continue_token:
                 raise self._expired_token(prefix, start) from error
             raise
 
-    async def _select(self, prefix: str, start: str, revision: int, options: ListOptions) -> Selected:
+    async def _select(self, prefix: str, start: str, revision: int, options: ListOptions) -> ListPage:
         match, limit = matcher(options), max(options.limit, 0)
         if match is None:
             page = await self._read(prefix, start, limit, revision)
@@ -255,16 +255,16 @@ class Storage:
             found += filter(match, page.items)
             if limit and len(found) > limit:
                 last = found[limit - 1].key
-                return Selected(found[:limit], page.revision, _encode_token(prefix, last, page.revision))
+                return ListPage(found[:limit], page.revision, _encode_token(prefix, last, page.revision))
             if not page.more:
-                return Selected(found, page.revision)
+                return ListPage(found, page.revision)
             start = _after(page.items[-1].key)
 
     async def _read(self, prefix: str, start: str, limit: int, revision: int) -> Page:
         """Keys of the newest state, or of one that this server may never have had in memory."""
         if not revision:
             return self.store.range(prefix, start=start, limit=limit)
-        return await self.store.recall(prefix, start=start, limit=limit, revision=revision)
+        return await self.store.range_at(prefix, start=start, limit=limit, revision=revision)
 
     def _expired_token(self, prefix: str, start: str) -> ApiError:
         """410, with a token that goes on with the newest state, which upstream calls inconsistent."""
@@ -280,10 +280,10 @@ class Storage:
         return error
 
 
-def _page(prefix: str, items: list[KeyValue], page: Page, *, remaining: int) -> Selected:
+def _page(prefix: str, items: list[KeyValue], page: Page, *, remaining: int) -> ListPage:
     if not page.more:
-        return Selected(items, page.revision)
-    return Selected(items, page.revision, _encode_token(prefix, items[-1].key, page.revision), remaining)
+        return ListPage(items, page.revision)
+    return ListPage(items, page.revision, _encode_token(prefix, items[-1].key, page.revision), remaining)
 
 
 def _after(key: str) -> str:

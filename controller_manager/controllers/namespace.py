@@ -16,20 +16,20 @@ from apiserver.api.namespace_conditions import Remaining, updated
 from controller_manager.reconcile.contract import (
     NAMESPACE_INDEX,
     Action,
-    Again,
     Batch,
     Change,
     Delete,
     DeleteAll,
     Key,
-    Later,
     ListAll,
+    Listers,
     Patch,
     Plan,
+    Requeue,
+    RequeueAfter,
     Spec,
     Update,
     Watch,
-    World,
 )
 from controller_manager.reconcile.controller_ref import is_deleting
 from controller_manager.reconcile.deletion import Item, insist
@@ -80,7 +80,7 @@ class Observed:
 # -- observing ---------------------------------------------------------------------------------------------------------
 
 
-def _begins(_: World, change: Change) -> Iterable[Key]:
+def _begins(_: Listers, change: Change) -> Iterable[Key]:
     """A namespace whose deletion begins."""
     new = change.new
     if (
@@ -91,32 +91,32 @@ def _begins(_: World, change: Change) -> Iterable[Key]:
         yield new["metadata"]["name"]
 
 
-def _is_emptied(world: World, change: Change) -> Iterable[Key]:
+def _is_emptied(listers: Listers, change: Change) -> Iterable[Key]:
     """A namespace that is being deleted and has just lost the last object of a kind."""
     if change.new is not None or change.old is None:
         return ()
     namespace = namespace_of(change.old)
-    found = world[NAMESPACE].get(namespace) if namespace else None
+    found = listers[NAMESPACE].get(namespace) if namespace else None
     if found is None or not is_deleting(found):
         return ()
-    kind = world.served.named(change.old["apiVersion"], change.old["kind"])
-    cache = world.find(str(kind)) if kind is not None else None
+    kind = listers.served.named(change.old["apiVersion"], change.old["kind"])
+    cache = listers.find(str(kind)) if kind is not None else None
     return () if cache is not None and cache.by(NAMESPACE_INDEX, namespace) else (namespace,)
 
 
-def observe(world: World, key: Key) -> Observed | None:
+def observe(listers: Listers, key: Key) -> Observed | None:
     """What is to be deleted, None where nothing is."""
-    namespace = world[NAMESPACE].get(key)
+    namespace = listers[NAMESPACE].get(key)
     if namespace is None or not is_deleting(namespace) or FINALIZER not in _finalizers(namespace):
         return None
-    content = {kind: _content(world, kind) for kind in world.served.able_to("delete") if kind.namespaced}
+    content = {kind: _content(listers, kind) for kind in listers.served.able_to("delete") if kind.namespaced}
     pods = content.pop(POD, None)
-    grace = max((_grace(pod) for pod in world[POD].by(NAMESPACE_INDEX, key)), default=0)
-    return Observed(namespace, pods, tuple(content.values()), grace, dict(world.served.failures))
+    grace = max((_grace(pod) for pod in listers[POD].by(NAMESPACE_INDEX, key)), default=0)
+    return Observed(namespace, pods, tuple(content.values()), grace, dict(listers.served.failures))
 
 
-def _content(world: World, kind: Kind) -> Content:
-    verbs = world.served.verbs[kind]
+def _content(listers: Listers, kind: Kind) -> Content:
+    verbs = listers.served.verbs[kind]
     return Content(kind, lists="list" in verbs, clears="deletecollection" in verbs)
 
 
@@ -136,7 +136,7 @@ def _grace(pod: Obj) -> int:
 def plan(seen: Observed, now: float) -> Plan:
     """Delete what is there; tell what remains; let the namespace go when nothing does (Delete)."""
     if not seen.others:
-        yield Later(1.0)  # the server has not told yet what it serves
+        yield RequeueAfter(1.0)  # the server has not told yet what it serves
         return
     remaining, meta = Remaining(undiscovered=seen.undiscovered), seen.namespace["metadata"]
     estimate = 0
@@ -149,10 +149,10 @@ def plan(seen: Observed, now: float) -> Plan:
     if namespace is None:
         return
     if remaining.failures or remaining.undiscovered:
-        yield Again()
-        yield Later(LONGEST_WAIT)
+        yield Requeue()
+        yield RequeueAfter(LONGEST_WAIT)
     elif remaining.kinds:
-        yield Later(estimate // 2 + 1)
+        yield RequeueAfter(estimate // 2 + 1)
     else:
         yield from _finalize(namespace)
 
@@ -263,7 +263,7 @@ SPEC = Spec(
     name="namespace",
     watches=(Watch(NAMESPACE, _begins), Watch(POD), Watch(EVERYTHING, _is_emptied)),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     source="namespace-controller",
     workers=10,
     flag="namespace",

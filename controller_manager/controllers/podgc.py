@@ -15,12 +15,12 @@ from controller_manager.reconcile.contract import (
     Delete,
     Get,
     Key,
-    Later,
+    Listers,
     Patch,
     Plan,
+    RequeueAfter,
     Spec,
     Watch,
-    World,
     key_of,
 )
 from controller_manager.reconcile.controller_ref import is_deleting
@@ -64,26 +64,26 @@ class Found:
     node: str = ""
 
 
-def observe(world: World, key: Key) -> Found | None:
+def observe(listers: Listers, key: Key) -> Found | None:
     """The pods that a sweep finds, or those of a node that is in no cache."""
     if key == SWEEP:
-        ended = _ended(world)
+        ended = _ended(listers)
         known = {key_of(pod) for pod in ended}
-        stranded = [pod for pod in _stranded(world) if key_of(pod) not in known]
+        stranded = [pod for pod in _stranded(listers) if key_of(pod) not in known]
         reasons = [STRANDED if pod["spec"].get("nodeName") else UNPLACED for pod in stranded]
         return Found([*ended, *stranded], [ENDED] * len(ended) + reasons) if ended or stranded else None
-    if world[NODE].get(key) is not None:
+    if listers[NODE].get(key) is not None:
         return None
-    lost = world[POD].by(PODS_BY_NODE.name, key)
+    lost = listers[POD].by(PODS_BY_NODE.name, key)
     return Found(list(lost), [ORPHANED] * len(lost), key) if lost else None
 
 
-def _ended(world: World) -> Sequence[Obj]:
+def _ended(listers: Listers) -> Sequence[Obj]:
     """The ended pods beyond the threshold: evicted ones first, then the oldest (gcTerminated)."""
-    threshold = world.settings.terminated_pod_gc_threshold
+    threshold = listers.settings.terminated_pod_gc_threshold
     if threshold <= 0:
         return ()
-    ended = [pod for pod in world[POD] if (pod.get("status") or {}).get("phase") not in _LIVING]
+    ended = [pod for pod in listers[POD] if (pod.get("status") or {}).get("phase") not in _LIVING]
     return sorted(ended, key=_age)[: len(ended) - threshold] if len(ended) > threshold else ()
 
 
@@ -93,12 +93,12 @@ def _age(pod: Obj) -> tuple[bool, tuple[str, str]]:
     return not evicted, (pod["metadata"].get("creationTimestamp") or "", name_of(pod))
 
 
-def _stranded(world: World) -> Iterable[Obj]:
+def _stranded(listers: Listers) -> Iterable[Obj]:
     """Pods that are to go and nobody lets go: on no node, or on one that is out of service (gcTerminating)."""
-    for pod in world[POD]:
+    for pod in listers[POD]:
         if is_deleting(pod):
             node = pod["spec"].get("nodeName")
-            if not node or _is_out_of_service(world[NODE].get(node)):
+            if not node or _is_out_of_service(listers[NODE].get(node)):
                 yield pod
 
 
@@ -109,15 +109,15 @@ def _is_out_of_service(node: Obj | None) -> bool:
     return any(taint["key"] == OUT_OF_SERVICE for taint in node["spec"].get("taints") or ())
 
 
-def pod_changed(world: World, change: Change) -> Iterable[Delayed]:
+def pod_changed(listers: Listers, change: Change) -> Iterable[Delayed]:
     """The node of a pod, to be looked at after the quarantine, if it is missing."""
     if change.new is not None:
         node = change.new["spec"].get("nodeName")
-        if node and world[NODE].get(node) is None:
+        if node and listers[NODE].get(node) is None:
             yield Delayed(node, QUARANTINE)
 
 
-def node_changed(_: World, change: Change) -> Iterable[Delayed]:
+def node_changed(_: Listers, change: Change) -> Iterable[Delayed]:
     """A node that went, to be looked at after the quarantine."""
     if change.new is None:
         yield Delayed(name_of(change.obj), QUARANTINE)
@@ -137,7 +137,7 @@ def plan(seen: Found, now: float) -> Plan:
             if error.code != 404:
                 raise
         else:
-            yield Later(QUARANTINE)
+            yield RequeueAfter(QUARANTINE)
             return
         condition = {"reason": "DeletionByPodGC", "message": "PodGC: node no longer exists"}
     living = [pod for pod in seen.pods if not is_terminal(pod)]
@@ -177,7 +177,7 @@ SPEC = Spec(
     name="podgc",
     watches=(Watch(POD, pod_changed), Watch(NODE, node_changed)),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     workers=1,
     every=PERIOD,
     periodic=(SWEEP,),

@@ -13,11 +13,11 @@ from controller_manager.reconcile.contract import (
     Change,
     Create,
     Key,
+    Listers,
     Plan,
     Spec,
     Update,
     Watch,
-    World,
     is_namespace_terminating,
 )
 from controller_manager.reconcile.kinds import CONFIG_MAP, NAMESPACE
@@ -45,23 +45,23 @@ class Observed:
     certificate: str
 
 
-def _namespace(_: World, change: Change) -> Iterable[Key]:
+def _namespace(_: Listers, change: Change) -> Iterable[Key]:
     """An active namespace; upstream tries those, too, that come into sight as they go."""
     if change.new is not None and phase_of(change.new) == "Active":
         yield change.new["metadata"]["name"]
 
 
-def _config_map(_: World, change: Change) -> Iterable[Key]:
+def _config_map(_: Listers, change: Change) -> Iterable[Key]:
     if name_of(change.obj) == NAME:
         yield namespace_of(change.obj)
 
 
-def observe(world: World, key: Key) -> Observed | None:
+def observe(listers: Listers, key: Key) -> Observed | None:
     """What is wrong in a namespace, None where nothing is."""
-    certificate = world.settings.root_ca
-    if not certificate or world[NAMESPACE].get(key) is None:
+    certificate = listers.settings.root_ca
+    if not certificate or listers[NAMESPACE].get(key) is None:
         return None
-    found = world[CONFIG_MAP].get(f"{key}/{NAME}")
+    found = listers[CONFIG_MAP].get(f"{key}/{NAME}")
     return None if found is not None and _is_right(found, certificate) else Observed(key, found, certificate)
 
 
@@ -90,7 +90,7 @@ SPEC = Spec(
     name="root-ca-certificate-publisher",
     watches=(Watch(NAMESPACE, _namespace), Watch(CONFIG_MAP, _config_map)),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     source="root-ca-cert-publisher",
     workers=1,
     queue="root_ca_cert_publisher",

@@ -10,10 +10,10 @@ from controller_manager.reconcile.contract import (
     Change,
     Create,
     Key,
+    Listers,
     Plan,
     Spec,
     Watch,
-    World,
     is_namespace_terminating,
 )
 from controller_manager.reconcile.kinds import NAMESPACE, SERVICE_ACCOUNT
@@ -28,21 +28,21 @@ class Observed:
     namespace: Key
 
 
-def _namespace(_: World, change: Change) -> Iterable[Key]:
+def _namespace(_: Listers, change: Change) -> Iterable[Key]:
     return () if change.new is None else (change.new["metadata"]["name"],)
 
 
-def _account(_: World, change: Change) -> Iterable[Key]:
+def _account(_: Listers, change: Change) -> Iterable[Key]:
     """The namespace of an account that went."""
     return () if change.new is not None else (namespace_of(change.obj),)
 
 
-def observe(world: World, key: Key) -> Observed | None:
+def observe(listers: Listers, key: Key) -> Observed | None:
     """What is missing in a namespace, None where nothing is."""
-    namespace = world[NAMESPACE].get(key)
+    namespace = listers[NAMESPACE].get(key)
     if namespace is None or phase_of(namespace) != "Active":
         return None
-    return None if world[SERVICE_ACCOUNT].get(f"{key}/{ACCOUNT}") else Observed(key)
+    return None if listers[SERVICE_ACCOUNT].get(f"{key}/{ACCOUNT}") else Observed(key)
 
 
 def plan(seen: Observed, _: float) -> Plan:
@@ -58,7 +58,7 @@ SPEC = Spec(
     name="serviceaccount",
     watches=(Watch(NAMESPACE, _namespace), Watch(SERVICE_ACCOUNT, _account)),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     source="service-account-controller",
     workers=1,
 )

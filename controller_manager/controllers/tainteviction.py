@@ -10,14 +10,14 @@ from controller_manager.reconcile.contract import (
     STRATEGIC_PATCH,
     Change,
     Delete,
-    Emit,
     Key,
-    Later,
+    Listers,
     Patch,
     Plan,
+    RecordEvent,
+    RequeueAfter,
     Spec,
     Watch,
-    World,
     key_of,
 )
 from controller_manager.reconcile.kinds import NODE, POD
@@ -47,12 +47,12 @@ class Observed:
     since: Since
 
 
-def _of_pod(world: World, change: Change) -> Iterable[Key]:
+def _of_pod(listers: Listers, change: Change) -> Iterable[Key]:
     """A pod that came to a tainted node, or whose tolerations changed."""
     pod = change.new
     if pod is None or not (name := pod["spec"].get("nodeName")):
         return ()
-    node = world[NODE].get(name)
+    node = listers[NODE].get(name)
     if node is None or not taints_of(node) or not no_execute(node):
         return ()
     old = change.old
@@ -61,28 +61,28 @@ def _of_pod(world: World, change: Change) -> Iterable[Key]:
     return (key_of(pod),)
 
 
-def _of_node(world: World, change: Change) -> Iterable[Key]:
+def _of_node(listers: Listers, change: Change) -> Iterable[Key]:
     """All pods of a node that gets a taint; of one that loses it, so that nothing is waited for."""
     new, old = change.new, change.old
     if new is None or no_execute(new) == (no_execute(old) if old is not None else []):
         return ()
-    return [key_of(pod) for pod in world[POD].by(PODS_BY_NODE.name, new["metadata"]["name"])]
+    return [key_of(pod) for pod in listers[POD].by(PODS_BY_NODE.name, new["metadata"]["name"])]
 
 
 def _tolerations(pod: Obj) -> Sequence[Obj]:
     return pod["spec"].get("tolerations") or ()
 
 
-def observe(world: World, key: Key) -> Observed | None:
+def observe(listers: Listers, key: Key) -> Observed | None:
     """The pod and its node's taints, None where nothing throws it out."""
-    pod = world[POD].get(key)
+    pod = listers[POD].get(key)
     if pod is None or pod["metadata"].get("deletionTimestamp"):
         return None
-    node = world[NODE].get(pod["spec"].get("nodeName") or "")
+    node = listers[NODE].get(pod["spec"].get("nodeName") or "")
     taints = no_execute(node) if node is not None else []
     if node is None or not taints or is_terminal(pod):
         return None
-    return Observed(pod, node, taints, world.view(SINCE))
+    return Observed(pod, node, taints, listers.view(SINCE))
 
 
 def plan(seen: Observed, now: float) -> Plan:
@@ -93,9 +93,9 @@ def plan(seen: Observed, now: float) -> Plan:
         return
     due = seen.since.of(seen.node, seen.taints, pod, now) + patience if patience else now
     if now < due:
-        yield Later(due - now)
+        yield RequeueAfter(due - now)
         return
-    yield Emit(
+    yield RecordEvent(
         pod,
         reason="TaintManagerEviction",
         message=f"Marking for deletion Pod {namespace_of(pod)}/{pod['metadata']['name']}",
@@ -129,7 +129,7 @@ SPEC = Spec(
     name="taint-eviction-controller",
     watches=(Watch(POD, _of_pod), Watch(NODE, _of_node)),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     source="taint-eviction-controller",
     workers=8,
     indexes=(PODS_BY_NODE,),

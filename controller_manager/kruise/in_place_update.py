@@ -10,7 +10,16 @@ from typing import Any
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
 from controller_manager.kruise.pod_lifecycle import next_lifecycle, state_marks
-from controller_manager.reconcile.contract import STRATEGIC_PATCH, WARNING, Action, Batch, Emit, Patch, Plan, key_of
+from controller_manager.reconcile.contract import (
+    STRATEGIC_PATCH,
+    WARNING,
+    Action,
+    Batch,
+    Patch,
+    Plan,
+    RecordEvent,
+    key_of,
+)
 from controller_manager.reconcile.in_place import Mark, UpdateSpec, begun, due, opening, unready
 from controller_manager.reconcile.kinds import POD
 from controller_manager.reconcile.retry_on_conflict import update
@@ -36,13 +45,15 @@ def begin(owner: Obj, pod: Obj, spec: UpdateSpec, *, mark: Mark, now: float) -> 
         yield from update(POD, pod, change=lambda found: begun(found, spec, mark=mark, now=now))
     except ApiError as error:
         why = f"failed to update pod {name} in-place(revision {revision}): {error.message}"
-        yield Emit(owner, "FailedUpdatePodInPlace", why, WARNING)
+        yield RecordEvent(owner, "FailedUpdatePodInPlace", why, WARNING)
         raise
-    yield Emit(owner, "SuccessfulUpdatePodInPlace", f"successfully update pod {name} in-place(revision {revision})")
+    yield RecordEvent(
+        owner, "SuccessfulUpdatePodInPlace", f"successfully update pod {name} in-place(revision {revision})"
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class UpdateContext:
     """How a workload looks at its pods.
 
     Attributes:
@@ -69,7 +80,7 @@ class Refreshed:
     wait: float | None = None
 
 
-def refresh(pods: Iterable[Obj], look: Look) -> Generator[Action, Any, Refreshed]:
+def refresh(pods: Iterable[Obj], look: UpdateContext) -> Generator[Action, Any, Refreshed]:
     """Bring pods on: change those whose grace is over, open gates, tell how far their lifecycle is (refreshPodState).
 
     Args:
@@ -99,7 +110,7 @@ def refresh(pods: Iterable[Obj], look: Look) -> Generator[Action, Any, Refreshed
     return Refreshed(moved, min(waits, default=None))
 
 
-def _change(pod: Obj, look: Look) -> Plan:
+def _change(pod: Obj, look: UpdateContext) -> Plan:
     """Change a pod whose grace is over, as it is when it is written (finishGracePeriod)."""
 
     def changed(found: Obj) -> Obj:
@@ -113,7 +124,7 @@ def _change(pod: Obj, look: Look) -> Plan:
             raise
 
 
-def _marks(pod: Obj, look: Look) -> Obj:
+def _marks(pod: Obj, look: UpdateContext) -> Obj:
     """What of a pod's metadata is to be written, empty where all of it is as it should be."""
     labels, state = look.labels(pod), next_lifecycle(pod)
     marks = state_marks(state, look.now) if state else {}

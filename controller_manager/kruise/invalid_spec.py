@@ -8,14 +8,14 @@ from apiserver.api.selectors import LabelSelector, SelectorError, label_selector
 
 
 @dataclass(frozen=True, slots=True)
-class Faulty:
+class InvalidWorkload:
     """A workload of which nothing can be made, and why."""
 
     parent: Obj
     why: str
 
 
-def selector_or_fault(parent: Obj, fault_of: Callable[[Obj, LabelSelector], str]) -> LabelSelector | Faulty:
+def selector_or_fault(parent: Obj, fault_of: Callable[[Obj, LabelSelector], str]) -> LabelSelector | InvalidWorkload:
     """What a workload selects, or what is wrong with it.
 
     Args:
@@ -25,9 +25,9 @@ def selector_or_fault(parent: Obj, fault_of: Callable[[Obj, LabelSelector], str]
     try:
         selector = label_selector_of(parent["spec"].get("selector"))
     except SelectorError as error:
-        return Faulty(parent, str(error))
+        return InvalidWorkload(parent, str(error))
     fault = fault_of(parent, selector)
-    return Faulty(parent, fault) if fault else selector
+    return InvalidWorkload(parent, fault) if fault else selector
 
 
 def fault_of(parent: Obj, selector: LabelSelector) -> str:

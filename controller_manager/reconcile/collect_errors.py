@@ -9,7 +9,9 @@ from controller_manager.reconcile.contract import Action
 Result = TypeVar("Result")
 
 
-def tried(part: Generator[Action, Any, Result], refusals: list[ApiError]) -> Generator[Action, Any, Result | None]:
+def collect_errors(
+    part: Generator[Action, Any, Result], refusals: list[ApiError]
+) -> Generator[Action, Any, Result | None]:
     """What a part of a plan gives; its error is kept among the refusals, since other parts follow, and gives None."""
     try:
         return (yield from part)

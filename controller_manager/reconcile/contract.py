@@ -136,7 +136,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Emit:
+class RecordEvent:
     """Record an Event; it is sent in the background and never fails.
 
     Attributes:
@@ -157,25 +157,25 @@ class Emit:
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class RequeueAfter:
     """Run this key again after so many seconds; the earliest of several holds."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class Requeue:
     """Run this key again, rate limited as after an error, with nothing to complain about."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wake:
+class Enqueue:
     """Run other keys of the same controller, as a trigger would have it."""
 
     keys: Collection[Key]
 
 
-Action: TypeAlias = Request | Batch | Emit | Later | Again | Wake | Measure
+Action: TypeAlias = Request | Batch | RecordEvent | RequeueAfter | Requeue | Enqueue | Measure
 Answer: TypeAlias = Obj | ApiError | None
 Plan: TypeAlias = Generator[Action, Any, None]
 
@@ -216,7 +216,7 @@ class View(Protocol):
         """An object came (old is None), changed, or went (new is None)."""
 
 
-class World(Protocol):
+class Listers(Protocol):
     """All caches, and how this cluster is to behave."""
 
     profile: Profile
@@ -288,10 +288,10 @@ class Delayed:
     seconds: float
 
 
-Trigger: TypeAlias = Callable[[World, Change], Iterable[Key | Delayed]]
+Trigger: TypeAlias = Callable[[Listers, Change], Iterable[Key | Delayed]]
 
 
-def itself(_: World, change: Change) -> Iterable[Key]:
+def enqueue_self(_: Listers, change: Change) -> Iterable[Key]:
     """The trigger of a controller's own kind: the object's own key."""
     return (key_of(change.obj),)
 
@@ -327,7 +327,7 @@ class Gauge:
     """A meter that is read, of all that caches hold, whenever somebody asks for the metrics."""
 
     meter: Meter
-    read: Callable[[World], Iterable[Reading]]
+    read: Callable[[Listers], Iterable[Reading]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,12 +338,12 @@ class Spec:
         name: as metrics and --controllers know it: "deployment".
         watches: the kinds that it needs in caches, and what they trigger.
         observe: everything that a plan needs of the caches, None where nothing is to be done.
-        plan: what to do; it must not look at caches again.
+        reconcile: what to do; it must not look at caches again.
         source: the component of its Events: "deployment-controller".
         workers: how many keys at a time; the flag --concurrent-NAME-syncs where `flag` says so.
         flag: the word in that flag: "deployment", "" for none.
         retries: how often a failing key is tried again before it waits for the next event, None for ever.
-        pace: the least seconds between two runs of one key, so that a burst of changes is one run.
+        min_interval: the least seconds between two runs of one key, so that a burst of changes is one run.
         every: seconds after which `periodic` keys run again and again, 0 for never.
         periodic: the keys that run at start and after every such time.
         indexes: what the controller looks up in caches.
@@ -351,20 +351,20 @@ class Spec:
         feeds: name of a view → kinds.
         queue: what metrics call its work queue, where that is not its name.
         meters: what its plans measure.
-        leaks: that of them which counts keys that ran although the caches had not seen what they wrote, by namespace
-            and name; None for none.
+        expectation_timeouts: that of them which counts keys that ran although the caches had not seen what they
+            wrote, by namespace and name; None for none.
         gauges: what can be read of it.
     """
 
     name: str
     watches: tuple[Watch, ...]
-    observe: Callable[[World, Key], Any]
-    plan: Callable[[Any, float], Plan]
+    observe: Callable[[Listers, Key], Any]
+    reconcile: Callable[[Any, float], Plan]
     source: str = ""
     workers: int = 5
     flag: str = ""
     retries: int | None = None
-    pace: float = 0.0
+    min_interval: float = 0.0
     every: float = 0.0
     periodic: tuple[Key, ...] = ()
     indexes: tuple[Index, ...] = ()
@@ -372,7 +372,7 @@ class Spec:
     feeds: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
     queue: str = ""
     meters: tuple[Meter, ...] = ()
-    leaks: Meter | None = None
+    expectation_timeouts: Meter | None = None
     gauges: tuple[Gauge, ...] = ()
 
 

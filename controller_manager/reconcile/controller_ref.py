@@ -7,7 +7,7 @@ from typing import Any
 from apiserver.api.errors import ApiError, conflict
 from apiserver.api.meta import Obj, labels_of, namespace_of
 from apiserver.api.selectors import LabelSelector
-from controller_manager.reconcile.contract import STRATEGIC_PATCH, Action, Get, Patch, Plan, World, key_of
+from controller_manager.reconcile.contract import STRATEGIC_PATCH, Action, Get, Listers, Patch, Plan, key_of
 from controller_manager.reconcile.kinds import Kind
 
 
@@ -20,7 +20,7 @@ def controller_of(obj: Obj) -> Obj | None:
     return None
 
 
-def resolved(world: World, kind: Kind, child: Obj) -> Obj | None:
+def resolve_controller(listers: Listers, kind: Kind, child: Obj) -> Obj | None:
     """The object that controls a child, if it is of that kind and still the one that the child names.
 
     (resolveControllerRef, which all upstream's controllers have)
@@ -28,7 +28,7 @@ def resolved(world: World, kind: Kind, child: Obj) -> Obj | None:
     reference = controller_of(child)
     if reference is None or reference["kind"] != kind.kind:
         return None
-    found = world[kind].get(f"{namespace_of(child)}/{reference['name']}")
+    found = listers[kind].get(f"{namespace_of(child)}/{reference['name']}")
     return found if found is not None and found["metadata"]["uid"] == reference["uid"] else None
 
 

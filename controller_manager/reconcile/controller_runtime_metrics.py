@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from apiserver.api.errors import ApiError
-from controller_manager.reconcile.contract import Action, Again, Later, Plan, Spec
+from controller_manager.reconcile.contract import Action, Plan, Requeue, RequeueAfter, Spec
 from controller_manager.reconcile.metric_defs import Measure, Meter
 
 _LABELS = ("controller",)
@@ -35,8 +35,8 @@ ACTIVE = Meter("controller_runtime_active_workers", "How many keys are being wor
 
 def reconciled(spec: Spec) -> Spec:
     """The controller with its runs counted, under the name of its queue."""
-    plan = partial(_counted, spec.queue or spec.name, spec.plan)
-    return replace(spec, plan=plan, meters=(*spec.meters, RECONCILES, ERRORS, TIMES))
+    plan = partial(_counted, spec.queue or spec.name, spec.reconcile)
+    return replace(spec, reconcile=plan, meters=(*spec.meters, RECONCILES, ERRORS, TIMES))
 
 
 def _counted(name: str, plan: Callable[[Any, float], Plan], seen: Any, now: float) -> Plan:
@@ -60,8 +60,8 @@ def _watched(run: Plan) -> Generator[Action, Any, str]:
     try:
         action = next(run)
         while True:
-            if isinstance(action, Later | Again):
-                result = "requeue_after" if isinstance(action, Later) else "requeue"
+            if isinstance(action, RequeueAfter | Requeue):
+                result = "requeue_after" if isinstance(action, RequeueAfter) else "requeue"
             try:
                 answer = yield action
             except ApiError as error:

@@ -239,7 +239,7 @@ def _annotated(pod: Obj, annotations: Mapping[str, str]) -> Obj:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueChanges:
     """What a pod needs of its workload beside new updates.
 
     Attributes:
@@ -253,7 +253,7 @@ class Due:
     wait: float | None = None
 
 
-def due(pod: Obj, *, is_of: Callable[[Obj, str], bool], now: float) -> Due:
+def due(pod: Obj, *, is_of: Callable[[Obj, str], bool], now: float) -> DueChanges:
     """What the pod needs: a change after its grace, or that its gate opens when its containers have changed (Refresh).
 
     Args:
@@ -264,23 +264,23 @@ def due(pod: Obj, *, is_of: Callable[[Obj, str], bool], now: float) -> Due:
     if is_in_grace(pod):
         return _due_in_grace(pod, is_of=is_of, now=now)
     if not has_gate(pod) or not _are_containers_updated(pod):
-        return Due()
+        return DueChanges()
     told = condition_of(pod, GATE)
     if told is not None and told["status"] == TRUE and not (told.get("reason") or told.get("message")):
-        return Due()
-    return Due(opens=True)
+        return DueChanges()
+    return DueChanges(opens=True)
 
 
-def _due_in_grace(pod: Obj, *, is_of: Callable[[Obj, str], bool], now: float) -> Due:
+def _due_in_grace(pod: Obj, *, is_of: Callable[[Obj, str], bool], now: float) -> DueChanges:
     """What a pod in its grace needs (finishGracePeriod); nothing where somebody wrote into its annotations."""
     spec, state = _read_spec(_annotation(pod, GRACE, _FORMER_GRACE)), _state_of(pod)
     if spec is None or state is None:
-        return Due()
+        return DueChanges()
     if not is_of(pod, spec.revision):  # it is of another revision by now: the update begins anew
         kept = {key: value for key, value in annotations_of(pod).items() if key not in (GRACE, _FORMER_GRACE)}
-        return Due(pod=_annotated(pod, kept))
+        return DueChanges(pod=_annotated(pod, kept))
     left = seconds(state["updateTimestamp"]) + spec.grace - now
-    return Due(wait=float(ceil(left))) if left > 0 else Due(pod=_changed(pod, spec, state=state, now=now))
+    return DueChanges(wait=float(ceil(left))) if left > 0 else DueChanges(pod=_changed(pod, spec, state=state, now=now))
 
 
 def _state_of(pod: Obj) -> Obj | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from apiserver.api.meta import Obj, labels_of, name_of
 from controller_manager.reconcile.conditions import TRUE, phase_of
-from controller_manager.reconcile.contract import PODS_BY_NODE, Gauge, World
+from controller_manager.reconcile.contract import PODS_BY_NODE, Gauge, Listers
 from controller_manager.reconcile.kinds import NODE, POD
 from controller_manager.reconcile.metric_defs import Meter, Reading
 from controller_manager.reconcile.nodes import is_alive, ready_status
@@ -34,25 +34,25 @@ class Zone:
     ready: int = 0
 
 
-def _zones(world: World) -> Mapping[str, Zone]:
+def _zones(listers: Listers) -> Mapping[str, Zone]:
     found: dict[str, Zone] = {}
-    for node in world[NODE]:
+    for node in listers[NODE]:
         zone = found.setdefault(zone_of(node), Zone())
         zone.size += 1
         zone.ready += ready_status(node) == TRUE
     return found
 
 
-def _sizes(world: World) -> Iterator[Reading]:
-    return (Reading(zone.size, (name,)) for name, zone in _zones(world).items())
+def _sizes(listers: Listers) -> Iterator[Reading]:
+    return (Reading(zone.size, (name,)) for name, zone in _zones(listers).items())
 
 
-def _unhealthy(world: World) -> Iterator[Reading]:
-    return (Reading(zone.size - zone.ready, (name,)) for name, zone in _zones(world).items())
+def _unhealthy(listers: Listers) -> Iterator[Reading]:
+    return (Reading(zone.size - zone.ready, (name,)) for name, zone in _zones(listers).items())
 
 
-def _health(world: World) -> Iterator[Reading]:
-    return (Reading(100 * zone.ready / zone.size, (name,)) for name, zone in _zones(world).items())
+def _health(listers: Listers) -> Iterator[Reading]:
+    return (Reading(100 * zone.ready / zone.size, (name,)) for name, zone in _zones(listers).items())
 
 
 ZONES = (
@@ -64,10 +64,10 @@ ZONES = (
 )
 
 
-def _running(world: World) -> Iterable[Reading]:
-    for node in world[NODE]:
+def _running(listers: Listers) -> Iterable[Reading]:
+    for node in listers[NODE]:
         if is_alive(node):
-            pods = world[POD].by(PODS_BY_NODE.name, name_of(node))
+            pods = listers[POD].by(PODS_BY_NODE.name, name_of(node))
             yield Reading(sum(_is_running(pod) for pod in pods), (name_of(node),))
 
 

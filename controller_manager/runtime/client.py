@@ -13,7 +13,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, metadata
 from controller_manager.reconcile.contract import ListAll, Request
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.connection import Feed, LostError, Place, Pool, Reply
+from controller_manager.runtime.connection import Feed, LostError, Pool, Reply, ServerAddress
 from controller_manager.runtime.kubeconfig import Access, AccessError
 from controller_manager.runtime.ratelimit import TokenBucket
 from controller_manager.runtime.requests import JSON, METADATA_LIST, Call, call_of, lost, refusal, with_query
@@ -305,10 +305,10 @@ def _is_object(item: Any) -> bool:
     return isinstance(item, dict) and "name" in metadata(item)
 
 
-def _place(access: Access) -> Place:
+def _place(access: Access) -> ServerAddress:
     parts = urlsplit(access.server)
     tls = access.tls()
-    return Place(parts.hostname or "", parts.port or (443 if tls else 80), tls, access.server_name)
+    return ServerAddress(parts.hostname or "", parts.port or (443 if tls else 80), tls, access.server_name)
 
 
 def _is_put_off(reply: Reply) -> bool:

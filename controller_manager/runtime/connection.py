@@ -42,7 +42,7 @@ class LostError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerAddress:
     """Where a server is.
 
     Attributes:
@@ -66,7 +66,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Request:
     """A request that is under way, or waits for a connection.
 
     Attributes:
@@ -100,7 +100,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, freed: "Callable[[Connection], None]") -> None:
         self._loop = asyncio.get_running_loop()
         self.heard = self._loop.time()
-        self._asked: Asked | None = None
+        self._asked: Request | None = None
         self._freed = freed
         self._transport: asyncio.Transport | None = None
         self._head: Head | None = None
@@ -114,7 +114,7 @@ class Connection(asyncio.Protocol):
         """Whether a request can be sent."""
         return self._transport is not None and not self._transport.is_closing()
 
-    def begin(self, asked: Asked) -> None:
+    def begin(self, asked: Request) -> None:
         """Send a request; its reply is set when the answer is there, or LostError where none comes."""
         assert self._transport is not None
         assert self._asked is None, "one exchange at a time"
@@ -224,7 +224,7 @@ class Pool:
         permit: asked before each exchange begins, also one that has waited for a connection: whether it still may.
     """
 
-    def __init__(self, place: Place, *, limit: int, permit: Callable[[], bool] = lambda: True) -> None:
+    def __init__(self, place: ServerAddress, *, limit: int, permit: Callable[[], bool] = lambda: True) -> None:
         self._place = place
         self._limit = limit
         self._permit = permit
@@ -232,7 +232,7 @@ class Pool:
         self._open: set[Connection] = set()
         self._streams = 0
         self._idle: list[Connection] = []
-        self._waiting: deque[Asked] = deque()
+        self._waiting: deque[Request] = deque()
         self._opening: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.TimerHandle | None = None
         self._closed = False
@@ -252,7 +252,7 @@ class Pool:
 
         It raises LostError where no connection could be had, it broke, time was up, or what came is no HTTP.
         """
-        asked = Asked(message, self._loop.create_future(), seconds, self._loop.time() + seconds)
+        asked = Request(message, self._loop.create_future(), seconds, self._loop.time() + seconds)
         self._waiting.append(asked)
         while self._idle:
             connection = self._idle.pop()
@@ -277,7 +277,7 @@ class Pool:
             LostError: no connection could be had, it broke or fell silent, time was up, or what came is no HTTP.
         """
         connection = await self._connect(_nothing)
-        asked = Asked(message, self._loop.create_future(), feed=feed)
+        asked = Request(message, self._loop.create_future(), feed=feed)
         self._open.add(connection)
         self._streams += 1
         try:

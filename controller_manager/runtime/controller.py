@@ -11,28 +11,28 @@ from typing import Any, Protocol
 from apiserver.api.errors import ApiError
 from controller_manager.reconcile.contract import (
     Action,
-    Again,
     Answer,
     Batch,
     Change,
     Delayed,
-    Emit,
+    Enqueue,
     Key,
-    Later,
     Plan,
+    RecordEvent,
     Request,
+    Requeue,
+    RequeueAfter,
     Spec,
     Trigger,
-    Wake,
+    enqueue_self,
     is_namespace_terminating,
-    itself,
     key_of,
 )
 from controller_manager.reconcile.kinds import Kind
 from controller_manager.reconcile.metric_defs import Measure
 from controller_manager.runtime.cache import Caches, Listener
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.expectations import Awaited
+from controller_manager.runtime.expectations import Expectations
 from controller_manager.runtime.requests import LOST
 from controller_manager.runtime.workqueue import WorkQueue
 
@@ -56,7 +56,7 @@ class Performs(Protocol):
 class Records(Protocol):
     """Who sends Events."""
 
-    def record(self, emit: Emit, source: str) -> None:
+    def record(self, emit: RecordEvent, source: str) -> None:
         """Have an Event sent in the background."""
 
 
@@ -65,7 +65,7 @@ def _uncounted(measure: Measure, elapsed: float) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class Dependencies:
     """What all controllers of a manager share.
 
     Attributes:
@@ -87,17 +87,17 @@ class Controller:
         queue: the keys that wait for it.
     """
 
-    def __init__(self, spec: Spec, queue: WorkQueue, means: Means, *, workers: int = 0) -> None:
+    def __init__(self, spec: Spec, queue: WorkQueue, means: Dependencies, *, workers: int = 0) -> None:
         self.spec = spec
         self.queue = queue
         self._means = means
         self._workers = workers or spec.workers
-        self._awaited = Awaited(means.caches, self._leaked)
+        self._awaited = Expectations(means.caches, self._leaked)
         self._ran: dict[Key, float] = {}
         for watch in spec.watches:
             if watch.trigger is not None:
                 means.caches.listen(watch.kind, partial(self._listener, watch.trigger))
-            if watch.trigger is itself:
+            if watch.trigger is enqueue_self:
                 means.caches.listen(watch.kind, self._forgetter)
 
     async def run(self) -> None:
@@ -133,9 +133,9 @@ class Controller:
         return listen
 
     def _leaked(self, key: Key) -> None:
-        if self.spec.leaks is not None:
+        if self.spec.expectation_timeouts is not None:
             namespace, _, name = key.rpartition("/")
-            self._means.count(Measure(self.spec.leaks, labels=(namespace, name)), 0.0)
+            self._means.count(Measure(self.spec.expectation_timeouts, labels=(namespace, name)), 0.0)
 
     async def _tick(self) -> None:
         while True:
@@ -156,10 +156,10 @@ class Controller:
     async def _process(self, key: Key) -> None:
         now = self._means.clock.monotonic()
         wait = self._awaited.blocked(key, lambda: self.queue.add(key), now=now)
-        if wait or (wait := self._ran.get(key, -inf) + self.spec.pace - now) > 0:
+        if wait or (wait := self._ran.get(key, -inf) + self.spec.min_interval - now) > 0:
             self.queue.add_after(key, wait)
             return
-        if self.spec.pace:
+        if self.spec.min_interval:
             self._ran[key] = now
         try:
             again = await self._run(key)
@@ -175,7 +175,7 @@ class Controller:
         if seen is None:
             self._ran.pop(key, None)
             return False
-        return await self._carry_out(self.spec.plan(seen, self._means.clock.now()), key)
+        return await self._carry_out(self.spec.reconcile(seen, self._means.clock.now()), key)
 
     def _judge(self, key: Key, error: Exception) -> None:
         """What becomes of a key whose plan failed: the whole policy of retries."""
@@ -203,7 +203,7 @@ class Controller:
         try:
             action = next(plan)
             while True:
-                again = again or isinstance(action, Again)
+                again = again or isinstance(action, Requeue)
                 try:
                     answer = await self._do(action, key)
                 except ApiError as error:
@@ -218,13 +218,13 @@ class Controller:
 
     async def _do(self, action: Action, key: Key) -> Any:
         match action:
-            case Emit():
+            case RecordEvent():
                 self._means.recorder.record(action, self.spec.source)
-            case Later(seconds=seconds):
+            case RequeueAfter(seconds=seconds):
                 self.queue.add_after(key, seconds)
-            case Again():
+            case Requeue():
                 self.queue.retry(key)
-            case Wake(keys=keys):
+            case Enqueue(keys=keys):
                 for other in keys:
                     self.queue.add(other)
             case Batch(requests=requests, slow_start=slow):

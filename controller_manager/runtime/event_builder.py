@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from apiserver.api.meta import Obj, metadata, name_of, namespace_of
-from controller_manager.reconcile.contract import Emit
+from controller_manager.reconcile.contract import RecordEvent
 from controller_manager.reconcile.times import micro_stamp, stamp
 
 SCHEDULER = "default-scheduler"
@@ -87,7 +87,7 @@ class Occurrence:
         return replace(self, field_path="", message=f"(combined from similar events): {self.message}")
 
 
-def occurrence(emit: Emit, source: str, *, nanos: int) -> Occurrence:
+def occurrence(emit: RecordEvent, source: str, *, nanos: int) -> Occurrence:
     """What a plan tells.
 
     Args:

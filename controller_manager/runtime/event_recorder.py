@@ -12,8 +12,8 @@ from apiserver.api.errors import ApiError
 from controller_manager.reconcile.contract import (
     STRATEGIC_PATCH,
     Create,
-    Emit,
     Patch,
+    RecordEvent,
     Request,
     is_namespace_terminating,
 )
@@ -86,7 +86,7 @@ class Recorder:
         self._bucket = TokenBucket(clock, rate=RATE, burst=BURST)
         self._nanos = 0
 
-    def record(self, emit: Emit, source: str) -> None:
+    def record(self, emit: RecordEvent, source: str) -> None:
         """Have an Event sent in the background; it is dropped where its source has too many waiting.
 
         Args:

@@ -70,7 +70,7 @@ class _Awaited:
         return max(0.0, max(since, default=0.0) + SETTLES - now)
 
 
-class Awaited:
+class Expectations:
     """What the keys of one controller wait for.
 
     Args:

@@ -9,7 +9,7 @@ from random import SystemRandom
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
-from controller_manager.reconcile.contract import Create, Emit, Get, Key, Request, Update, split_key
+from controller_manager.reconcile.contract import Create, Get, Key, RecordEvent, Request, Update, split_key
 from controller_manager.reconcile.kinds import LEASE
 from controller_manager.reconcile.times import micro_stamp
 from controller_manager.runtime.client import Client
@@ -222,7 +222,7 @@ class Elector:
 
     def _tell(self, what: str) -> None:
         regarding = {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "metadata": self._seen["metadata"]}
-        self._recorder.record(Emit(regarding, "LeaderElection", f"{self._name} {what}"), SOURCE)
+        self._recorder.record(RecordEvent(regarding, "LeaderElection", f"{self._name} {what}"), SOURCE)
 
 
 def _spec(lease: Obj) -> Obj:

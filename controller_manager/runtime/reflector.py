@@ -13,7 +13,7 @@ from controller_manager.runtime.cache import KindCache, number_of
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.requests import JSON, METADATA, METADATA_LIST, lost, with_query
-from controller_manager.runtime.watch_decoder import Intake
+from controller_manager.runtime.watch_decoder import WatchDecoder
 
 log = logging.getLogger("controller_manager.watcher")
 
@@ -57,7 +57,7 @@ class _Origin:
     revision: int
 
 
-class Follower:
+class Reflector:
     """One kind's watcher: what it is told goes through an Intake into the cache.
 
     Args:
@@ -68,7 +68,9 @@ class Follower:
         on_state: told whenever the state changes.
     """
 
-    def __init__(self, client: Client, kind: Kind, intake: Intake, *, clock: Clock, on_state: Told | None) -> None:
+    def __init__(
+        self, client: Client, kind: Kind, intake: WatchDecoder, *, clock: Clock, on_state: Told | None
+    ) -> None:
         self._client = client
         self._kind = kind
         self._intake = intake
@@ -227,7 +229,7 @@ async def follow(
         metadata_only: whether objects are wanted without spec and status.
         on_state: told whenever it begins to watch, breaks, or finds that the kind is not served.
     """
-    follower = Follower(client, kind, Intake(cache), clock=clock, on_state=on_state)
+    follower = Reflector(client, kind, WatchDecoder(cache), clock=clock, on_state=on_state)
     if metadata_only:
         follower.want_metadata_only()
     await follower.run()

@@ -14,7 +14,7 @@ INITIAL_END = "k8s.io/initial-events-end"
 """The annotation of the bookmark after which a watch has told everything that there is (KEP-3157)."""
 
 
-class Intake:
+class WatchDecoder:
     """The one writer of a cache.
 
     Attributes:

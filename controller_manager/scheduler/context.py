@@ -7,8 +7,8 @@ from typing import Any
 
 from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector
-from controller_manager.reconcile.contract import NAMESPACE_INDEX, PODS_BY_NODE, Change, Key, World, key_of
-from controller_manager.reconcile.controller_ref import controller_of, is_deleting, resolved
+from controller_manager.reconcile.contract import NAMESPACE_INDEX, PODS_BY_NODE, Change, Key, Listers, key_of
+from controller_manager.reconcile.controller_ref import controller_of, is_deleting, resolve_controller
 from controller_manager.reconcile.kinds import (
     CLAIM,
     DISRUPTION_BUDGET,
@@ -24,7 +24,7 @@ from controller_manager.reconcile.kinds import (
 from controller_manager.reconcile.pods import is_terminal
 from controller_manager.reconcile.volumes import FREE_VOLUMES, PODS_BY_CLAIM, VOLUMES_BY_CLAIM, class_of
 from controller_manager.scheduler.pod_info import PodInfo
-from controller_manager.scheduler.schedule_one import Surroundings
+from controller_manager.scheduler.schedule_one import SchedulingContext
 from controller_manager.scheduler.scheduling_queue import SchedulingQueue, Waiting
 from controller_manager.scheduler.snapshot import Cluster
 from controller_manager.scheduler.status import TOPOLOGY_PLUGINS, VOLUME_PLUGINS
@@ -133,13 +133,13 @@ def _selector_of(service: Obj | None) -> Any:
 # -- what makes a turn -------------------------------------------------------------------------------------------------
 
 
-def pod_changed(world: World, change: Change) -> Iterable[Key]:
+def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """A pod that wants a node has its turn; one that came to a node, or leaves it, may help those that wait."""
-    view: Placement = world.view(VIEW)
+    view: Placement = listers.view(VIEW)
     old, new = change.old, change.new
     meta = change.obj["metadata"]
     if new is not None and not new["spec"].get("nodeName"):
-        if wants_node(new, world.settings.scheduler_name):
+        if wants_node(new, listers.settings.scheduler_name):
             return _wanted(view, old, new)
         view.queue.remove(meta["uid"])
         return ()
@@ -184,25 +184,25 @@ def _helped(view: Placement, old: Obj | None, new: Obj | None) -> Iterable[Key]:
     return ()
 
 
-def node_changed(world: World, change: Change) -> Iterable[Key]:
+def node_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """A node came, or offers something else."""
-    view: Placement = world.view(VIEW)
+    view: Placement = listers.view(VIEW)
     if change.new is None or _offer(change.old) == _offer(change.new):
         return ()
     return view.move(lambda *_: True)
 
 
-def volume_changed(world: World, change: Change) -> Iterable[Key]:
+def volume_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """A volume or a class came or changed."""
-    view: Placement = world.view(VIEW)
+    view: Placement = listers.view(VIEW)
     if change.new is None or change.old is change.new:
         return ()
     return view.move(lambda _, plugins: bool(plugins & VOLUME_PLUGINS))
 
 
-def claim_changed(world: World, change: Change) -> Iterable[Key]:
+def claim_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """A claim came or changed: for pods that wait for it, with a node or without."""
-    view: Placement = world.view(VIEW)
+    view: Placement = listers.view(VIEW)
     namespace, key = namespace_of(change.obj), key_of(change.obj)
     ready = [pod for pod, claiming in view.claiming.items() if key in claiming.claims]
     if change.new is None or change.old is change.new:
@@ -228,44 +228,46 @@ class Observed:
 
     key: Key
     view: Placement
-    around: Surroundings
+    around: SchedulingContext
     pod: Callable[[Key], Obj | None]
     claim: Callable[[Key], Obj | None]
     scheduler: str
 
 
-def observe(world: World, key: Key) -> Observed | None:
+def observe(listers: Listers, key: Key) -> Observed | None:
     """Whose turn it is, None where it is nobody's."""
-    view: Placement = world.view(VIEW)
+    view: Placement = listers.view(VIEW)
     if not view.queue.has_any and key not in view.claiming and key != FLUSH:
         return None
-    around, scheduler = _surroundings(world, view), world.settings.scheduler_name
-    return Observed(key, view, around, world[POD].get, world[CLAIM].get, scheduler)
+    around, scheduler = _surroundings(listers, view), listers.settings.scheduler_name
+    return Observed(key, view, around, listers[POD].get, listers[CLAIM].get, scheduler)
 
 
-def _surroundings(world: World, view: Placement) -> Surroundings:
-    volumes = world[VOLUME]
+def _surroundings(listers: Listers, view: Placement) -> SchedulingContext:
+    volumes = listers[VOLUME]
 
     def candidates(claim: Obj) -> Iterable[Obj]:
         yield from volumes.by(FREE_VOLUMES.name, class_of(claim))
         yield from volumes.by(VOLUMES_BY_CLAIM.name, key_of(claim))
 
     storage = Storage(
-        world[CLAIM].get,
+        listers[CLAIM].get,
         volumes.get,
-        world[STORAGE_CLASS].get,
+        listers[STORAGE_CLASS].get,
         candidates,
-        partial(world[POD].by, PODS_BY_CLAIM.name),
+        partial(listers[POD].by, PODS_BY_CLAIM.name),
         view.reserved,
     )
-    pods_on = partial(world[POD].by, PODS_BY_NODE.name)
-    return Surroundings(partial(_default_selector, world), storage, pods_on, lambda: list(world[DISRUPTION_BUDGET]))
+    pods_on = partial(listers[POD].by, PODS_BY_NODE.name)
+    return SchedulingContext(
+        partial(_default_selector, listers), storage, pods_on, lambda: list(listers[DISRUPTION_BUDGET])
+    )
 
 
-def _default_selector(world: World, pod: Obj) -> LabelSelector | None:
+def _default_selector(listers: Listers, pod: Obj) -> LabelSelector | None:
     reference, owner = controller_of(pod), None
     kind = OWNERS.get((reference["apiVersion"], reference["kind"])) if reference is not None else None
-    if kind is not None and (owner := resolved(world, kind, pod)) is None:
+    if kind is not None and (owner := resolve_controller(listers, kind, pod)) is None:
         return None
-    services = world[SERVICE].by(NAMESPACE_INDEX, namespace_of(pod))
+    services = listers[SERVICE].by(NAMESPACE_INDEX, namespace_of(pod))
     return default_selector(pod, services=services, owner=owner)

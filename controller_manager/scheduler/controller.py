@@ -18,13 +18,13 @@ from controller_manager.reconcile.contract import (
     Answer,
     Batch,
     Create,
-    Emit,
-    Later,
+    Enqueue,
     Patch,
     Plan,
+    RecordEvent,
     Request,
+    RequeueAfter,
     Spec,
-    Wake,
     Watch,
     key_of,
 )
@@ -150,7 +150,7 @@ def plan(seen: Observed, now: float) -> Plan:
     if isinstance(claimed, Attempt):
         attempts.append(claimed)
     elif claimed is not None:
-        yield Later(claimed)
+        yield RequeueAfter(claimed)
     yield from _go_on(view, now)
     chosen = [attempt for attempt in attempts if isinstance(attempt.outcome, Chosen)]
     yield from _bind(seen, [attempt for attempt in chosen if not attempt.bindings.claims], now=now)
@@ -164,11 +164,11 @@ def plan(seen: Observed, now: float) -> Plan:
 def _go_on(view: Placement, now: float) -> Plan:
     """See to it that there is a run for who is left: now, or when the next has waited long enough."""
     if key := view.queue.next_key():
-        yield Wake((key,))
+        yield Enqueue((key,))
     due = view.queue.due()
     if due is not None and not now < view.alarm <= due:
         view.alarm = due
-        yield Later(due - now)
+        yield RequeueAfter(due - now)
 
 
 def _bind(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
@@ -186,7 +186,7 @@ def _bind(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
         bound.append(attempt)
         pod = attempt.pod
         message = f"Successfully assigned {namespace_of(pod)}/{name_of(pod)} to {attempt.node}"
-        yield Emit(pod, "Scheduled", message, component=seen.scheduler)
+        yield RecordEvent(pod, "Scheduled", message, component=seen.scheduler)
     yield from attempted((Result.SCHEDULED for _ in bound), seen.scheduler)
     yield from placed(attempt.waiting.failures for attempt in bound)
     yield from _fail(seen, failed, now=now)
@@ -203,7 +203,7 @@ def _claim(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
         errors = [answer for answer in islice(answers, len(requests)) if isinstance(answer, ApiError)]
         if errors and attempt.key in seen.view.claiming:
             failed.append(Failure(attempt, _PRE_BIND, errors[0]))
-    yield Wake([attempt.key for attempt in attempts])
+    yield Enqueue([attempt.key for attempt in attempts])
     yield from _fail(seen, failed, now=now)
 
 
@@ -277,7 +277,7 @@ SPEC = Spec(
         *(Watch(kind) for kind in (NAMESPACE, SERVICE, DISRUPTION_BUDGET, *OWNERS.values())),
     ),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     source="default-scheduler",
     workers=100,
     every=FLUSH_EVERY,

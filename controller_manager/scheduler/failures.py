@@ -10,11 +10,11 @@ from controller_manager.reconcile.contract import (
     WARNING,
     Batch,
     Delete,
-    Emit,
+    Enqueue,
     Key,
     Patch,
     Plan,
-    Wake,
+    RecordEvent,
     key_of,
 )
 from controller_manager.reconcile.controller_ref import is_deleting
@@ -72,7 +72,7 @@ def explain(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
     for attempt in attempts:
         outcome, pod = attempt.outcome, attempt.pod
         assert not isinstance(outcome, Chosen)
-        yield Emit(pod, "FailedScheduling", note(outcome.message), WARNING, component=seen.scheduler)
+        yield RecordEvent(pod, "FailedScheduling", note(outcome.message), WARNING, component=seen.scheduler)
         reason, nominated = (
             (UNSCHEDULABLE, outcome.nominated) if isinstance(outcome, Refused) else (SCHEDULER_ERROR, "")
         )
@@ -112,12 +112,12 @@ def _preempt(seen: Observed, attempt: Attempt, refused: Refused, *, now: float) 
     for pod, answer in zip(victims, gone, strict=True):
         if not isinstance(answer, ApiError):
             message = f"Preempted by pod {attempt.waiting.uid} on node {refused.nominated}"
-            yield Emit(pod, "Preempted", message, component=seen.scheduler)
+            yield RecordEvent(pod, "Preempted", message, component=seen.scheduler)
     if any(isinstance(answer, ApiError) and answer.code != 404 for answer in (*marked, *gone)):
         queue.retry(attempt.waiting.uid)
         demoted.append(attempt.key)
     if demoted:
-        yield Wake(demoted)
+        yield Enqueue(demoted)
 
 
 def _status(key: Key, body: Obj) -> Patch:

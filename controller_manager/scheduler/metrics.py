@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 from apiserver.api.meta import Obj
-from controller_manager.reconcile.contract import Gauge, World
+from controller_manager.reconcile.contract import Gauge, Listers
 from controller_manager.reconcile.controller_ref import is_deleting
 from controller_manager.reconcile.kinds import POD
 from controller_manager.reconcile.metric_defs import Measure, Meter, Reading, exponential
@@ -58,12 +58,12 @@ def placed(failures: Iterable[int]) -> Iterator[Measure]:
         yield Measure(POD_ATTEMPTS, before + 1.0, times=times)
 
 
-def _pending(world: World) -> Iterable[Reading]:
-    view: Placement = world.view(VIEW)
+def _pending(listers: Listers) -> Iterable[Reading]:
+    view: Placement = listers.view(VIEW)
     parts = view.queue.parts()
     yield from (Reading(parts[part], (name,)) for part, name in _QUEUES.items())
-    scheduler = world.settings.scheduler_name
-    yield Reading(sum(_is_gated(pod, scheduler) for pod in world[POD]), ("gated",))
+    scheduler = listers.settings.scheduler_name
+    yield Reading(sum(_is_gated(pod, scheduler) for pod in listers[POD]), ("gated",))
 
 
 def _is_gated(pod: Obj, scheduler: str) -> bool:

@@ -19,7 +19,7 @@ _NOTHING_TO_BIND = Bindings()
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class SchedulingContext:
     """What a decision looks up besides the cluster.
 
     Attributes:
@@ -69,7 +69,7 @@ class Refused:
     demoted: Sequence[str] = ()
 
 
-def decide(cluster: Cluster, pod: Obj, *, around: Surroundings) -> Chosen | Refused:
+def decide(cluster: Cluster, pod: Obj, *, around: SchedulingContext) -> Chosen | Refused:
     """Find the pod a node, and count it there.
 
     Args:
@@ -106,7 +106,7 @@ class _Turn:
     cluster: Cluster
     pod: Obj
     info: PodInfo
-    around: Surroundings
+    around: SchedulingContext
     promised: NodeInfo | None
 
     def find(self, board: Board, accepts: Accepts | None) -> NodeInfo | None:

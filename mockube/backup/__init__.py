@@ -2,5 +2,5 @@
 
 Belongs here: the file (`archive`), how each kind of store is read and filled (`embedded`, `clustered`), which revisions
 are given on the way (`revisions`), the certificates beside the store (`pki`), and what a person sees (`progress`).
-Does not belong here: the command line, which is in `commands`, and the bytes of a database, which are `etcd.image`'s.
+Does not belong here: the command line, which is in `commands`, and the bytes of a database (`etcd.snapshot`).
 """

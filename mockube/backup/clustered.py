@@ -13,10 +13,10 @@ from typing import Any, Final
 from etcd.access import ALL, Access
 from etcd.cluster import Cluster, Json
 from etcd.pages import answers
-from etcd.store import UNFINISHED, Away, Compacted, StoreError, TooLarge
+from etcd.store import UNFINISHED, Compacted, StoreError, TooLarge, Unreachable
 from mockube.backup.archive import Archive, ArchiveError, Header, Record
+from mockube.backup.options import BackupOptions
 from mockube.backup.progress import Phase, Progress, counted
-from mockube.backup.wanted import Wanted
 
 WRITERS: Final = 64
 """Writes that are under way at a time."""
@@ -179,7 +179,7 @@ class Prefix:
         for attempt in range(_TRIES):
             try:
                 return await self._cluster.write(method, request)
-            except Away:
+            except Unreachable:
                 if attempt == _TRIES - 1:
                     raise
                 await asyncio.sleep(0.1 * 2**attempt)
@@ -223,7 +223,7 @@ async def _each(items: Iterable[Any], work: Callable[[Any], Awaitable[None]], *,
             _ = task.cancelled() or task.exception()  # seen, whoever was first
 
 
-async def back_up(access: Access, wanted: Wanted, progress: Progress) -> Header:
+async def back_up(access: Access, wanted: BackupOptions, progress: Progress) -> Header:
     """Write a backup of what is under a prefix; says what was written.
 
     Raises:

@@ -8,18 +8,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from etcd.image import NewDatabase, image
+from etcd.snapshot import NewDatabase, image
 from etcd.sqlite import SqliteLog
 from etcd.store import Damaged, Unavailable
 from mockube.backup.archive import Archive, ArchiveError, Header, Record, sync_directory
+from mockube.backup.options import BackupOptions
 from mockube.backup.progress import Progress, counted
-from mockube.backup.wanted import Wanted
 from mockube.files import make_private_directory
 
 _ROWS: Final = 256
 
 
-def back_up(database: Path, wanted: Wanted, progress: Progress) -> Header:
+def back_up(database: Path, wanted: BackupOptions, progress: Progress) -> Header:
     """Write a backup of a database, which a server may be using; says what was written.
 
     Raises:

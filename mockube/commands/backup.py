@@ -46,9 +46,9 @@ def _back_up(given: argparse.Namespace) -> None:
     import asyncio
 
     from mockube.backup.archive import ArchiveError, refuse_existing
+    from mockube.backup.options import BackupOptions
     from mockube.backup.pki import read_pki
     from mockube.backup.progress import Progress, counted
-    from mockube.backup.wanted import Wanted
 
     store, path = chosen(given), given.file.expanduser().absolute()
     if path.name == "-" or path.is_dir() or not path.parent.is_dir():
@@ -57,7 +57,7 @@ def _back_up(given: argparse.Namespace) -> None:
         raise ArchiveError(f"{path} is no regular file, and would be replaced by one: name another")
     if not given.force:
         refuse_existing(path)
-    wanted = Wanted(path, replace=given.force, files=read_pki(store.data_dir) if given.with_pki else {})
+    wanted = BackupOptions(path, replace=given.force, files=read_pki(store.data_dir) if given.with_pki else {})
     progress = Progress(quiet=given.quiet)
     if store.access is not None:
         from mockube.backup import clustered

@@ -138,7 +138,7 @@ def _hosts(text: str) -> list[str]:
 
 
 def _is_host(text: str) -> bool:
-    from mockube.certificates import is_address
+    from mockube.certificate_names import is_address
 
     return is_address(text) or bool(_NAME.fullmatch(text))
 

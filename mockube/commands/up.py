@@ -174,22 +174,22 @@ def _servers(
 ) -> contextlib.AbstractAsyncContextManager[None]:
     """The other servers, of which a person hears only if they cannot be."""
     from mockube.servers import more_servers
-    from mockube.supervision import Told
+    from mockube.supervisor import Callbacks
 
-    return more_servers(running, config, given.apiservers - 1, Told(lambda _: None, unusable), given.verbose)
+    return more_servers(running, config, given.apiservers - 1, Callbacks(lambda _: None, unusable), given.verbose)
 
 
 def _controllers(
     given: argparse.Namespace, running: "Running", began: float, unusable: Callable[[], None], number: int
 ) -> contextlib.AbstractAsyncContextManager[None]:
     """One controller manager, which tells when it is at work, and that it cannot be."""
-    from mockube.manager import Wanted, manager_process
-    from mockube.supervision import Told
+    from mockube.manager import ManagerOptions, manager_process
+    from mockube.supervisor import Callbacks
 
     port = given.metrics_port
     if number or (port is None and not given.port):
         port = 0
-    wanted = Wanted(
+    wanted = ManagerOptions(
         nodes=given.nodes,
         controllers=given.controllers,
         metrics_port=port,
@@ -201,7 +201,7 @@ def _controllers(
     def tell(line: str) -> None:
         print(_working(line, seconds=time.perf_counter() - began), flush=True)
 
-    return manager_process(running, wanted, Told(ready=tell, unusable=unusable))
+    return manager_process(running, wanted, Callbacks(ready=tell, unusable=unusable))
 
 
 def _working(line: str, *, seconds: float) -> str:

@@ -13,7 +13,7 @@ from check_jsonschema.builtin_schemas import get_builtin_schema
 from jsonschema.validators import validator_for
 
 from apiserver.listening import SHUTDOWN
-from etcd.gateway import CLOSING
+from etcd.cluster_store import CLOSING
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "compose.yaml").read_text()

@@ -5,7 +5,7 @@ import pytest
 from apiserver.api.errors import conflict, not_found, unavailable, unknown_path
 from controller_manager.controllers.disruption import budgets
 from controller_manager.controllers.disruption.controller import SPEC
-from controller_manager.reconcile.contract import Change, Get, Later, Update
+from controller_manager.reconcile.contract import Change, Get, RequeueAfter, Update
 from controller_manager.reconcile.kinds import (
     DEPLOYMENT,
     DISRUPTION_BUDGET,
@@ -196,7 +196,7 @@ def test_pods_whose_eviction_was_allowed_are_as_good_as_gone_for_two_minutes(do)
     done = do(a_budget(minAvailable=1, status={"disruptedPods": allowed}), pods(4))
     assert numbers(done) == [4, 1, 2, 1]
     assert status_of(done)["disruptedPods"] == {"p0": stamp(NOW - 20), "p1": stamp(NOW - 60)}
-    assert done.of(Later) == [Later(60.0)]
+    assert done.of(RequeueAfter) == [RequeueAfter(60.0)]
 
 
 def test_an_evicted_pod_that_is_being_deleted_needs_no_note(do):
@@ -211,7 +211,7 @@ def test_a_pod_that_was_not_deleted_in_time_counts_again_and_is_told_of(do):
     done = do(a_budget(minAvailable=1, status=status), pods(2))
     assert done.events == ["NotDeleted: Pod was expected by PDB default/default to be deleted but it wasn't"]
     assert numbers(done) == [2, 1, 2, 1]
-    assert done.of(Later) == []
+    assert done.of(RequeueAfter) == []
 
 
 # -- what cannot be known ----------------------------------------------------------------------------------------------
@@ -325,7 +325,7 @@ def test_a_pod_that_is_not_deleted_is_no_target_after_two_minutes(do):
         {"type": "Ready", "status": "True"},
         {"type": "DisruptionTarget", "status": "False", "lastProbeTime": None, "lastTransitionTime": stamp(NOW)},
     ]
-    assert do(a_budget(minAvailable=1), [a_target(NOW - 30)], key=POD_KEY).actions == [Later(90.0)]
+    assert do(a_budget(minAvailable=1), [a_target(NOW - 30)], key=POD_KEY).actions == [RequeueAfter(90.0)]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from controller_manager.reconcile.kinds import DISRUPTION_BUDGET, POD, REPLICA_S
 from controller_manager.runtime.cache import Caches
 from controller_manager.runtime.client import Client
 from controller_manager.runtime.clock import Clock
-from controller_manager.runtime.controller import Controller, Means
+from controller_manager.runtime.controller import Controller, Dependencies
 from controller_manager.runtime.kubeconfig import Access
 from controller_manager.runtime.ratelimit import ItemBackoff
 from controller_manager.runtime.reflector import follow
@@ -82,7 +82,7 @@ async def cluster(tmp_path) -> AsyncIterator[Cluster]:
         caches = Caches()
         caches.provide(SPEC)
         queue = WorkQueue(ItemBackoff(), QueueTally())
-        controller = Controller(SPEC, queue, Means(caches, client, Silent(), Clock()))
+        controller = Controller(SPEC, queue, Dependencies(caches, client, Silent(), Clock()))
         work = [follow(client, kind, cache, clock=Clock()) for kind, cache in caches.kinds.items()]
         tasks = [asyncio.ensure_future(each) for each in (*work, controller.run())]
         yield Cluster(client, caches)

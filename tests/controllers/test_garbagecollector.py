@@ -5,7 +5,7 @@ import pytest
 from apiserver.api.errors import ApiError, conflict, not_found, unknown_path, unsupported_media_type
 from controller_manager.controllers.garbagecollector.controller import SPEC
 from controller_manager.controllers.garbagecollector.graph import UID
-from controller_manager.reconcile.contract import Again, Batch, Delete, Get, Patch, Wake
+from controller_manager.reconcile.contract import Batch, Delete, Enqueue, Get, Patch, Requeue
 from controller_manager.reconcile.kinds import CONFIG_MAP, DEPLOYMENT, NODE, POD, REPLICA_SET, Kind, Served
 
 GIZMO = Kind("example.com", "v1", "Gizmo", "gizmos")
@@ -80,36 +80,36 @@ def test_an_owner_is_looked_for_in_the_caches_first(cluster):
 def test_the_server_is_asked_for_an_owner_that_no_cache_has_and_its_dependents_are_judged(cluster):
     stage = cluster({POD: [an("p", refer(REPLICA_SET, "rs"))]})
     done = stage.run("uid/uid-rs")
-    assert done.actions == [Get(REPLICA_SET, "ns/rs"), Wake(["pods/ns/p"])]
+    assert done.actions == [Get(REPLICA_SET, "ns/rs"), Enqueue(["pods/ns/p"])]
     assert stage.run("pods/ns/p").actions == [Delete(POD, "ns/p", "uid-p", "7", "Background")]
 
 
 def test_an_owner_that_the_server_knows_under_another_uid_is_not_there(cluster):
     stage = cluster({POD: [an("p", refer(REPLICA_SET, "rs"))], REPLICA_SET: [an("rs", uid="uid-new")]})
     stage.live["replicasets.apps/ns/rs"] = an("rs", uid="uid-new")
-    assert stage.run("uid/uid-rs").actions[-1] == Wake(["pods/ns/p"])
+    assert stage.run("uid/uid-rs").actions[-1] == Enqueue(["pods/ns/p"])
     assert stage.run("pods/ns/p").of(Delete)
 
 
 def test_an_owner_that_the_server_knows_and_no_cache_yet_is_asked_for_again(cluster):
     stage = cluster({POD: [an("p", refer(REPLICA_SET, "rs"))]})
     stage.live["replicasets.apps/ns/rs"] = an("rs")
-    assert stage.run("uid/uid-rs").actions == [Get(REPLICA_SET, "ns/rs"), Again()]
+    assert stage.run("uid/uid-rs").actions == [Get(REPLICA_SET, "ns/rs"), Requeue()]
     assert stage.run("pods/ns/p").of(Delete) == []
 
 
 def test_a_kind_that_discovery_does_not_know_yet_is_never_taken_for_absent(cluster):
     unknown = Kind("example.com", "v1", "Unknown", "unknowns")
     stage = cluster({POD: [an("p", refer(unknown, "x"))]})
-    assert stage.run("uid/uid-x").actions == [Again()]
-    assert stage.run("pods/ns/p").actions == [Again()]
+    assert stage.run("uid/uid-x").actions == [Requeue()]
+    assert stage.run("pods/ns/p").actions == [Requeue()]
 
 
 def test_a_path_that_is_not_served_says_nothing_of_its_objects(cluster):
     stage = cluster({POD: [an("p", refer(GIZMO, "g"))]})
     done = stage.run("uid/uid-g", refuse(Get, unknown_path()))
     assert done.error is not None
-    assert done.of(Wake) == []
+    assert done.of(Enqueue) == []
 
 
 def test_an_owner_that_goes_is_confirmed_then_its_dependents_go_without_another_question(cluster):
@@ -118,7 +118,7 @@ def test_an_owner_that_goes_is_confirmed_then_its_dependents_go_without_another_
     stage.due()
     stage.world[REPLICA_SET].remove(an("rs"))
     assert stage.due() == ["uid/uid-rs"]
-    assert sorted(stage.run("uid/uid-rs").of(Wake)[0].keys) == ["pods/ns/p0", "pods/ns/p1", "pods/ns/p2"]
+    assert sorted(stage.run("uid/uid-rs").of(Enqueue)[0].keys) == ["pods/ns/p0", "pods/ns/p1", "pods/ns/p2"]
     assert stage.run("pods/ns/p1").actions == [Delete(POD, "ns/p1", "uid-p1", "7", "Background")]
 
 
@@ -175,14 +175,14 @@ def test_an_owner_in_another_namespace_is_refused_with_an_event(cluster, order):
     done = stage.run("uid/uid-rs")
     whom = "ownerRef [apps/v1/ReplicaSet, namespace: ns, name: rs, uid: uid-rs]"
     assert done.events == [f'OwnerRefInvalidNamespace: {whom} does not exist in namespace "ns"']
-    assert done.of(Wake) == [Wake(["pods/ns/p"])]
+    assert done.of(Enqueue) == [Enqueue(["pods/ns/p"])]
     assert stage.run("pods/ns/p").of(Delete)
 
 
 def test_dependents_that_know_an_owner_rightly_stay_when_others_name_it_wrongly(cluster):
     wrong = an("b", refer(DEPLOYMENT, "rs"))
     stage = cluster({REPLICA_SET: [an("rs")], POD: [an("a", refer(REPLICA_SET, "rs")), wrong]})
-    assert stage.run("uid/uid-rs").of(Wake) == [Wake(["pods/ns/b"])]
+    assert stage.run("uid/uid-rs").of(Enqueue) == [Enqueue(["pods/ns/b"])]
     assert stage.run("pods/ns/a").actions == []
     assert stage.run("pods/ns/b").of(Delete)
 
@@ -193,7 +193,7 @@ def test_dependents_that_know_an_owner_rightly_stay_when_others_name_it_wrongly(
 def test_dependents_of_a_waiting_owner_go_first(cluster):
     stage = cluster({REPLICA_SET: [an("rs", **FOREGROUND)], POD: [an("p", refer(REPLICA_SET, "rs"))]})
     assert stage.run("replicasets.apps/ns/rs").actions == []
-    assert stage.run("uid/uid-rs").of(Wake) == [Wake(["pods/ns/p"])]
+    assert stage.run("uid/uid-rs").of(Enqueue) == [Enqueue(["pods/ns/p"])]
     assert stage.run("pods/ns/p").actions == [Delete(POD, "ns/p", "uid-p", "7", "Background")]
 
 
@@ -326,4 +326,4 @@ def test_a_finalizer_is_taken_off_what_others_write_too(cluster):
 def test_names_that_try_to_be_paths_stay_names(cluster):
     stage = cluster({POD: [an("p", refer(REPLICA_SET, "a/b", uid="x/y"))]})
     assert stage.due() == [f"{UID}x/y"]
-    assert stage.run(f"{UID}x/y").of(Wake) == [Wake(["pods/ns/p"])]
+    assert stage.run(f"{UID}x/y").of(Enqueue) == [Enqueue(["pods/ns/p"])]

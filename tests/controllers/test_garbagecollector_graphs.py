@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from apiserver.api.errors import conflict, not_found
 from controller_manager.controllers.garbagecollector.controller import SPEC
 from controller_manager.controllers.garbagecollector.graph import FOREGROUND, ORPHAN
-from controller_manager.reconcile.contract import Again, Delete, Get, Patch, Wake
+from controller_manager.reconcile.contract import Delete, Enqueue, Get, Patch, Requeue
 from controller_manager.reconcile.kinds import CONFIG_MAP, POD, Served
 from controller_manager.runtime.cache import Caches
 
@@ -143,10 +143,10 @@ class Cluster:
         seen = SPEC.observe(self.world, key)
         if seen is None:
             return
-        done = rehearse(SPEC.plan(seen, 0.0), self.ask)
-        for wake in done.of(Wake):
+        done = rehearse(SPEC.reconcile(seen, 0.0), self.ask)
+        for wake in done.of(Enqueue):
             self.due |= dict.fromkeys(wake.keys)
-        if done.error is not None or done.of(Again):
+        if done.error is not None or done.of(Requeue):
             self.due[key] = None
 
     def rest(self, rehearse):

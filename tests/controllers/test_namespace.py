@@ -4,7 +4,17 @@ import pytest
 
 from apiserver.api import errors
 from controller_manager.controllers.namespace import SPEC
-from controller_manager.reconcile.contract import Again, Change, Delete, DeleteAll, Get, Later, ListAll, Patch, Update
+from controller_manager.reconcile.contract import (
+    Change,
+    Delete,
+    DeleteAll,
+    Get,
+    ListAll,
+    Patch,
+    Requeue,
+    RequeueAfter,
+    Update,
+)
 from controller_manager.reconcile.kinds import CONFIG_MAP, EVERYTHING, NAMESPACE, NODE, POD, Kind, Served
 
 GIZMO = Kind("example.com", "v1", "Gizmo", "gizmos")
@@ -91,7 +101,7 @@ def test_nothing_else_is_touched_while_a_pod_remains(run):
     assert done.of(DeleteAll) == [DeleteAll(POD, "ns", propagation="Background")]
     assert {request.kind for request in done.of(ListAll)} == {POD}
     assert told(done) == {"NamespaceContentRemaining": "Some resources are remaining: pods. has 1 resource instances"}
-    assert done.of(Later) == [Later(16)]
+    assert done.of(RequeueAfter) == [RequeueAfter(16)]
     assert done.of(Update) == []
 
 
@@ -110,8 +120,8 @@ def test_a_pod_that_remains_for_no_reason_is_told_of_and_tried_again(run, spec, 
         "Failed to delete all resource types, 1 remaining: "
         "unexpected items still remain in namespace: ns for gvr: /v1, Resource=pods"
     )
-    assert done.of(Again)
-    assert done.of(Later) == [Later(60)]
+    assert done.of(Requeue)
+    assert done.of(RequeueAfter) == [RequeueAfter(60)]
 
 
 def test_what_waits_for_finalizers_is_told_and_looked_at_later(run):
@@ -124,7 +134,7 @@ def test_what_waits_for_finalizers_is_told_and_looked_at_later(run):
             "a/b in 1 resource instances, x/y in 2 resource instances"
         ),
     }
-    assert done.of(Later) == [Later(8)]
+    assert done.of(RequeueAfter) == [RequeueAfter(8)]
 
 
 def test_a_refusal_is_told_and_others_go_all_the_same(run):
@@ -137,7 +147,7 @@ def test_a_refusal_is_told_and_others_go_all_the_same(run):
         ),
     }
     assert done.of(Delete) == [Delete(GIZMO, "ns/x", propagation="Background")]
-    assert done.of(Again)
+    assert done.of(Requeue)
 
 
 def test_a_namespace_stays_while_it_is_not_known_what_the_server_serves(run):
@@ -150,7 +160,7 @@ def test_a_namespace_stays_while_it_is_not_known_what_the_server_serves(run):
         )
     }
     assert done.of(Update) == []
-    assert run(Content(), served=Served()).actions == [Later(1.0)]
+    assert run(Content(), served=Served()).actions == [RequeueAfter(1.0)]
 
 
 def test_a_collection_that_turns_out_to_know_no_such_verb_is_taken_for_empty(run):

@@ -4,7 +4,16 @@ import pytest
 
 from apiserver.api.errors import conflict, not_found, unavailable
 from controller_manager.controllers.podgc import SPEC
-from controller_manager.reconcile.contract import STRATEGIC_PATCH, Change, Delayed, Delete, Get, Later, Patch, Settings
+from controller_manager.reconcile.contract import (
+    STRATEGIC_PATCH,
+    Change,
+    Delayed,
+    Delete,
+    Get,
+    Patch,
+    RequeueAfter,
+    Settings,
+)
 from controller_manager.reconcile.kinds import NODE, POD
 from controller_manager.reconcile.times import stamp
 
@@ -139,7 +148,7 @@ def test_a_node_that_is_there_after_all_keeps_its_pods(do):
     assert do("n1", [a_pod("p")]).actions == []
     assert do("empty", [a_pod("p")]).actions == []
     done = do("late", [a_pod("p", node="late")], answers=lambda _: a_node("late"))
-    assert done.actions == [Get(NODE, "late"), Later(40.0)]
+    assert done.actions == [Get(NODE, "late"), RequeueAfter(40.0)]
 
 
 def test_a_node_that_cannot_be_asked_for_keeps_its_pods_for_now(do):

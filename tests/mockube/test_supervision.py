@@ -11,8 +11,8 @@ import pytest
 import uvloop
 from patience import SECONDS
 
-from mockube import supervision
-from mockube.supervision import Told, supervised
+from mockube import supervisor
+from mockube.supervisor import Callbacks, supervised
 
 ANSWERS = """
 import pathlib, sys
@@ -35,7 +35,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Run, s
 
     def count(run: Run, program: str, patience: float) -> int:
         for name, seconds in {"PULSE": 0.05, "HUNG": patience, "FIRST_WAIT": 0.05}.items():
-            monkeypatch.setattr(supervision, name, seconds)
+            monkeypatch.setattr(supervisor, name, seconds)
         return run(starts(program, tmp_path / "answered"))
 
     return count
@@ -46,7 +46,7 @@ async def starts(program: str, answered: Path) -> int:
     lines: list[str] = []
     async with (
         asyncio.timeout(SECONDS),
-        supervised([sys.executable, "-c", program, str(answered)], Told(lines.append, lambda: None)),
+        supervised([sys.executable, "-c", program, str(answered)], Callbacks(lines.append, lambda: None)),
     ):
         while len(lines) < 2 and not await asyncio.to_thread(answered.exists):  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.05)

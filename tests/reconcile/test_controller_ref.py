@@ -12,7 +12,7 @@ from controller_manager.reconcile.controller_ref import (
     claim,
     controller_of,
     owner_reference,
-    resolved,
+    resolve_controller,
 )
 from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
 from controller_manager.runtime.cache import Caches
@@ -206,4 +206,4 @@ def test_a_controller_is_found_if_it_is_of_the_kind_and_still_the_one_that_is_na
     caches = Caches()
     for known in (REPLICA_SET, DEPLOYMENT):
         caches.cache(known).put(parent())
-    assert resolved(caches, kind, each) == (parent() if is_found else None)
+    assert resolve_controller(caches, kind, each) == (parent() if is_found else None)

@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.api.errors import not_found
-from controller_manager.reconcile.contract import Again, Delete, Emit, Later, Spec, Watch, itself
+from controller_manager.reconcile.contract import Delete, RecordEvent, Requeue, RequeueAfter, Spec, Watch, enqueue_self
 from controller_manager.reconcile.controller_runtime_metrics import ERRORS, RECONCILES, TIMES, reconciled
 from controller_manager.reconcile.kinds import CONFIG_MAP
 from controller_manager.reconcile.metric_defs import Measure
@@ -17,12 +17,12 @@ def nothing(seen, now):
 
 
 def later(seen, now):
-    yield Later(3.0)
-    yield Emit(seen, "Waits", "a while")
+    yield RequeueAfter(3.0)
+    yield RecordEvent(seen, "Waits", "a while")
 
 
 def again(seen, now):
-    yield Again()
+    yield Requeue()
 
 
 def fails(seen, now):
@@ -33,16 +33,16 @@ def recovers(seen, now):
     try:
         yield REMOVAL
     except type(GONE):
-        yield Emit(seen, "Gone", "already")
+        yield RecordEvent(seen, "Gone", "already")
 
 
 def breaks(seen, now):
-    yield Emit(seen, "Breaks", "now")
+    yield RecordEvent(seen, "Breaks", "now")
     raise KeyError("x")
 
 
 def spec(plan, **more):
-    watches = (Watch(CONFIG_MAP, itself),)
+    watches = (Watch(CONFIG_MAP, enqueue_self),)
     return reconciled(Spec("x", watches, lambda world, key: world[CONFIG_MAP].get(key), plan, **more))
 
 
@@ -70,8 +70,8 @@ def test_each_run_is_counted_by_what_came_of_it(reconcile, plan, result):
 
 def test_a_run_that_breaks_is_counted_and_breaks_all_the_same(reconcile):
     found = spec(breaks)
-    plan = found.plan({"metadata": {"name": "x"}}, 0.0)
-    assert isinstance(next(plan), Emit)
+    plan = found.reconcile({"metadata": {"name": "x"}}, 0.0)
+    assert isinstance(next(plan), RecordEvent)
     assert next(plan) == Measure(ERRORS, labels=("x",))
     with pytest.raises(KeyError):
         list(plan)

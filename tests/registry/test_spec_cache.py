@@ -13,7 +13,7 @@ from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.rest.create import create
 from apiserver.registry.rest.update import update
-from apiserver.registry.spec_cache import KEPT, LARGEST, Mould, Moulds
+from apiserver.registry.spec_cache import KEPT, LARGEST, CachedSpec, SpecCache
 
 CONTAINER = {"name": "c", "image": "nginx:1.25", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
 INIT = CONTAINER | {"name": "i"}
@@ -53,21 +53,21 @@ async def stored(registry, spec, **meta):
 async def make():
     """Creates pods at a server of which each mould is frozen once it is made; from the third on there is one."""
     async with serving(Config(secure_port=0)) as running:
-        moulds = running.registry.moulds["", "v1", "Pod"]
+        spec_caches = running.registry.spec_caches["", "v1", "Pod"]
 
         async def made(spec, **meta):
             pod = await stored(running.registry, spec, **meta)
-            _freeze(moulds)
+            _freeze(spec_caches)
             return pod
 
         yield made
-        assert moulds._moulds
+        assert spec_caches._moulds
 
 
-def _freeze(moulds: Moulds) -> None:
-    for key, mould in list(moulds._moulds.items()):
-        below = {field: frozen(value) for field, value in mould.spec.items()}
-        moulds._moulds[key] = mould._replace(spec=below)
+def _freeze(spec_caches: SpecCache) -> None:
+    for key, cached_spec in list(spec_caches._moulds.items()):
+        below = {field: frozen(value) for field, value in cached_spec.spec.items()}
+        spec_caches._moulds[key] = cached_spec._replace(spec=below)
 
 
 @pytest.mark.parametrize(
@@ -123,45 +123,45 @@ def spec_named(name):
     return {"containers": [{"name": str(name)}]}
 
 
-def keeping(moulds, spec):
+def keeping(spec_caches, spec):
     """Send a spec twice, and keep a mould of it the second time."""
-    moulds.find(spec)
-    key, _ = moulds.find(spec)
-    moulds.keep(key, Mould.of(orjson.dumps(spec), key, {}))
+    spec_caches.find(spec)
+    key, _ = spec_caches.find(spec)
+    spec_caches.keep(key, CachedSpec.of(orjson.dumps(spec), key, {}))
 
 
 def test_a_spec_gets_a_mould_when_it_comes_for_the_second_time():
-    moulds, spec = Moulds(), spec_named("a")
-    assert moulds.find(spec) == (b"", None)
-    key, mould = moulds.find(spec)
-    assert (key, mould) == (orjson.dumps(spec), None)
-    moulds.keep(key, made := Mould.of(key, key, {}))
-    assert moulds.find(spec) == (b"", made)
-    assert moulds.find(spec_named("b")) == (b"", None)
+    spec_caches, spec = SpecCache(), spec_named("a")
+    assert spec_caches.find(spec) == (b"", None)
+    key, cached_spec = spec_caches.find(spec)
+    assert (key, cached_spec) == (orjson.dumps(spec), None)
+    spec_caches.keep(key, made := CachedSpec.of(key, key, {}))
+    assert spec_caches.find(spec) == (b"", made)
+    assert spec_caches.find(spec_named("b")) == (b"", None)
 
 
 def test_of_too_many_specs_the_oldest_are_forgotten():
-    moulds = Moulds()
+    spec_caches = SpecCache()
     for name in range(KEPT + 2):
-        keeping(moulds, spec_named(name))
-    kept = [name for name in range(KEPT + 2) if moulds.find(spec_named(name))[1]]
+        keeping(spec_caches, spec_named(name))
+    kept = [name for name in range(KEPT + 2) if spec_caches.find(spec_named(name))[1]]
     assert kept == list(range(2, KEPT + 2))
 
 
 def test_a_spec_that_came_once_is_forgotten_after_as_many_others_as_are_kept():
-    moulds = Moulds()
+    spec_caches = SpecCache()
     for name in range(KEPT + 1):
-        moulds.find(spec_named(name))
-    assert moulds.find(spec_named(1)) == (orjson.dumps(spec_named(1)), None)
-    assert moulds.find(spec_named(0)) == (b"", None)
+        spec_caches.find(spec_named(name))
+    assert spec_caches.find(spec_named(1)) == (orjson.dumps(spec_named(1)), None)
+    assert spec_caches.find(spec_named(0)) == (b"", None)
 
 
 @pytest.mark.parametrize(("beyond", "kept"), [(0, True), (1, False)])
 def test_a_large_spec_is_not_kept(beyond, kept):
-    moulds = Moulds()
+    spec_caches = SpecCache()
     spec = spec_named("x" * (LARGEST - len(orjson.dumps(spec_named(""))) + beyond))
-    moulds.find(spec)
-    assert bool(moulds.find(spec)[0]) == kept
+    spec_caches.find(spec)
+    assert bool(spec_caches.find(spec)[0]) == kept
 
 
 def _entries(pod):

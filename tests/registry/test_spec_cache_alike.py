@@ -16,7 +16,7 @@ from apiserver.registry.clock import RandomIds
 from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.rest.create import create
-from apiserver.registry.spec_cache import moulds_by_kind
+from apiserver.registry.spec_cache import spec_caches_by_kind
 
 CLAIM = {"metadata": {}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
 CONTAINER = {"name": "c", "image": "registry.local:5000/nginx:1.25"}
@@ -173,12 +173,12 @@ def outcome(registry, body, validation):
     except ApiError as error:
         return error.status()
     except StopIteration as made:
-        return made.value.kv.value, made.value.kv.attached, made.value.warnings
+        return made.value.kv.value, made.value.kv.index_attrs, made.value.warnings
     raise AssertionError("a dry run waits")
 
 
 async def test_pods_come_to_the_same_with_the_cache_of_specs_and_without(registry):
-    cold = replace(registry, moulds={})
+    cold = replace(registry, spec_caches={})
     cached = []
 
     @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -192,10 +192,10 @@ async def test_pods_come_to_the_same_with_the_cache_of_specs_and_without(registr
     @example([sent(ODD, validation=each) for each in ("Warn", "Warn", "Warn", "Strict")])
     @example([sent(SPREAD, labels={"a": color}) for color in ("red", "red", "red", "blue", "red")])
     def compare(history):
-        warm = replace(registry, moulds=moulds_by_kind())
+        warm = replace(registry, spec_caches=spec_caches_by_kind())
         for body, validation in history:
             assert outcome(warm, body, validation) == outcome(cold, body, validation)
-        cached.append(bool(warm.moulds["", "v1", "Pod"]._moulds))
+        cached.append(bool(warm.spec_caches["", "v1", "Pod"]._moulds))
 
     compare()
     assert sum(cached) > len(cached) / 5, "few specs came into the cache, so that this says little"

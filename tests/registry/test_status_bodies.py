@@ -116,7 +116,7 @@ def outcome(registry, raw, stored, *, validation, kept):
 
 
 async def test_a_body_that_repeats_the_stored_spec_comes_to_the_same_as_one_that_is_worked_out(registry, stored):
-    slow = replace(registry, moulds={})
+    slow = replace(registry, spec_caches={})
 
     @given(bodies(stored), st.sampled_from(["Strict", "Warn", "Ignore"]))
     @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)

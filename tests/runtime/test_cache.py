@@ -312,7 +312,7 @@ class Counted:
 
 
 def a_spec(name, *watches, **more):
-    return Spec(name=name, watches=watches, observe=lambda *_: None, plan=lambda *_: iter(()), **more)
+    return Spec(name=name, watches=watches, observe=lambda *_: None, reconcile=lambda *_: iter(()), **more)
 
 
 def test_a_view_is_made_once_and_hears_of_the_kinds_that_feed_it():

@@ -13,7 +13,7 @@ from controller_manager.reconcile.contract import Create, Delete, Get, ListAll
 from controller_manager.reconcile.kinds import CONFIG_MAP
 from controller_manager.runtime import client as module
 from controller_manager.runtime.client import Client
-from controller_manager.runtime.connection import LostError, Place, Reply
+from controller_manager.runtime.connection import LostError, Reply, ServerAddress
 from controller_manager.runtime.kubeconfig import Access
 
 ACCESS = Access("http://h.example:8080", token="t")
@@ -114,7 +114,7 @@ async def test_a_port_that_the_url_does_not_name_is_that_of_its_scheme(hasty, se
     async with Client(Access(server, server_name="other"), hasty) as client:
         pool = client._connections
     place = pool.place
-    assert place == Place(host, port, place.tls, "other")
+    assert place == ServerAddress(host, port, place.tls, "other")
     assert (place.tls is not None) == server.startswith("https")
     assert pool.closed
 

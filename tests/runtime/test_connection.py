@@ -6,7 +6,7 @@ import socket
 import pytest
 from wires import Wire, turns
 
-from controller_manager.runtime.connection import Asked, Connection, LostError, Reply
+from controller_manager.runtime.connection import Connection, LostError, Reply, Request
 
 pytestmark = pytest.mark.looptime
 
@@ -27,7 +27,7 @@ async def wire():
 def begin(wire, message=b"ask", **more):
     """Send a request over a connection and return its future reply."""
     reply = asyncio.get_running_loop().create_future()
-    wire.protocol.begin(Asked(message, reply, **more))
+    wire.protocol.begin(Request(message, reply, **more))
     return reply
 
 

@@ -7,11 +7,11 @@ import ssl
 import pytest
 from wires import Net, turns
 
-from controller_manager.runtime.connection import Connection, LostError, Place, Pool, Reply
+from controller_manager.runtime.connection import Connection, LostError, Pool, Reply, ServerAddress
 
 pytestmark = pytest.mark.looptime
 
-PLACE = Place("h.example", 6443)
+PLACE = ServerAddress("h.example", 6443)
 
 
 @pytest.fixture
@@ -250,7 +250,7 @@ async def test_the_name_of_the_certificate_is_that_of_the_host_unless_another_is
     net, pooled, tls, name, asked_for
 ):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if tls else None
-    pooled(place=Place("h.example", 6443, context, name)).exchange(b"0", seconds=70)
+    pooled(place=ServerAddress("h.example", 6443, context, name)).exchange(b"0", seconds=70)
     await turns()
     assert net.calls == [("h.example", 6443, tls, asked_for)]
 

@@ -11,22 +11,22 @@ import pytest
 from apiserver.api import errors
 from controller_manager.metrics import QueueTally
 from controller_manager.reconcile.contract import (
-    Again,
     Batch,
     Create,
     Delayed,
     Delete,
-    Emit,
-    Later,
+    Enqueue,
+    RecordEvent,
+    Requeue,
+    RequeueAfter,
     Spec,
-    Wake,
     Watch,
-    itself,
+    enqueue_self,
 )
 from controller_manager.reconcile.kinds import EVERYTHING, POD
 from controller_manager.reconcile.metric_defs import Measure, Meter
 from controller_manager.runtime.cache import Caches
-from controller_manager.runtime.controller import Controller, Means
+from controller_manager.runtime.controller import Controller, Dependencies
 from controller_manager.runtime.expectations import EXPIRES, SETTLES
 from controller_manager.runtime.ratelimit import ItemBackoff
 from controller_manager.runtime.requests import lost
@@ -52,14 +52,14 @@ class Stage:
 
         self.spec = Spec(
             name="stage",
-            watches=spec.pop("watches", (Watch(POD, itself),)),
+            watches=spec.pop("watches", (Watch(POD, enqueue_self),)),
             observe=spec.pop("observe", lambda _, key: key),
-            plan=wrapped,
+            reconcile=wrapped,
             **spec,
         )
         self.caches.provide(self.spec)
         self.queue = WorkQueue(ItemBackoff(), QueueTally())
-        means = Means(
+        means = Dependencies(
             self.caches,
             server=server,
             recorder=None,
@@ -206,10 +206,10 @@ async def test_a_server_that_says_when_to_come_back_is_obeyed(make_stage):
 async def test_later_and_again_run_a_key_once_more(make_stage):
     def plan(key):
         if key == "later":
-            yield Later(50)
-            yield Later(30)
+            yield RequeueAfter(50)
+            yield RequeueAfter(30)
         else:
-            yield Again()
+            yield Requeue()
 
     stage = make_stage(plan)
     stage.queue.add("later")
@@ -224,7 +224,7 @@ async def test_later_and_again_run_a_key_once_more(make_stage):
 async def test_a_plan_may_have_other_keys_run(make_stage):
     def plan(key):
         if key == "owner":
-            yield Wake(["one", "two"])
+            yield Enqueue(["one", "two"])
 
     stage = make_stage(plan)
     stage.queue.add("owner")
@@ -232,13 +232,13 @@ async def test_a_plan_may_have_other_keys_run(make_stage):
 
 
 async def test_what_follows_everything_hears_of_kinds_that_come_later(make_stage):
-    stage = make_stage(nothing, watches=(Watch(EVERYTHING, itself),))
+    stage = make_stage(nothing, watches=(Watch(EVERYTHING, enqueue_self),))
     stage.caches.cache(POD).put(pod("x"))
     assert await stage.run(1) == [("a/x", 0)]
 
 
 async def test_a_burst_of_changes_is_one_run_where_a_controller_has_a_pace(make_stage):
-    stage = make_stage(nothing, pace=1.0)
+    stage = make_stage(nothing, min_interval=1.0)
     loop = asyncio.get_running_loop()
     for at in range(20):
         loop.call_later(10 + at / 10, stage.queue.add, "k")
@@ -276,7 +276,7 @@ async def test_a_key_that_goes_on_unseen_is_counted_where_that_is_asked_for(make
             yield Create(POD, {})
 
     for told in (leaks, None):
-        stage, counted = make_stage(once, server=Unheard(), leaks=told), []
+        stage, counted = make_stage(once, server=Unheard(), expectation_timeouts=told), []
         means = dataclasses.replace(stage.controller._means, count=lambda *each, into=counted: into.append(each))
         stage.controller = Controller(stage.spec, stage.queue, means)
         stage.queue.add("a/x")
@@ -395,7 +395,7 @@ async def test_a_plan_gets_the_answer_or_the_refusal_of_each_request_where_it_as
             yield Create(POD, {"metadata": {"name": "bad"}})
         except errors.ApiError as error:
             told.append(error)
-        told.append((yield Later(100)))
+        told.append((yield RequeueAfter(100)))
 
     stage = make_stage(plan, server=Server("bad"))
     stage.queue.add("k")
@@ -432,7 +432,7 @@ async def test_a_plan_is_closed_before_it_runs_again_also_where_its_action_break
     def plan(_key):
         events.append("begins")
         try:
-            yield Emit(pod("x"), "Done", "it is done")
+            yield RecordEvent(pod("x"), "Done", "it is done")
         finally:
             events.append("closed")
 
@@ -521,7 +521,7 @@ async def test_what_is_gone_waits_for_nothing_and_has_no_pace(make_stage):
         yield creations(1)[0]
 
     observe = lambda _, key: key if there else None  # noqa: E731 - the stage takes a function
-    stage = make_stage(plan, server=Server(revision=0), observe=observe, pace=10.0, watches=(Watch(POD),))
+    stage = make_stage(plan, server=Server(revision=0), observe=observe, min_interval=10.0, watches=(Watch(POD),))
     loop = asyncio.get_running_loop()
     stage.queue.add("k")
     loop.call_later(11, there.clear)
@@ -546,7 +546,7 @@ async def test_periodic_keys_without_a_period_run_once(make_stage):
 
 async def test_nothing_comes_later_once_a_controller_has_ended(make_stage):
     def plan(_key):
-        yield Later(5)
+        yield RequeueAfter(5)
 
     stage = make_stage(plan)
     stage.queue.add("k")
@@ -603,7 +603,7 @@ async def test_a_refusal_since_the_namespace_goes_makes_the_next_failure_the_fir
 
 
 async def test_a_plans_events_are_recorded_as_its_controllers_own(make_stage):
-    recorded, event = [], Emit(pod("x"), "Done", "it is done")
+    recorded, event = [], RecordEvent(pod("x"), "Done", "it is done")
 
     class Recorder:
         def record(self, emit, source):

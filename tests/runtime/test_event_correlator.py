@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from controller_manager.reconcile.contract import WARNING, Emit
+from controller_manager.reconcile.contract import WARNING, RecordEvent
 from controller_manager.runtime.event_builder import core_event, core_patch, new_event, occurrence
 from controller_manager.runtime.event_correlator import Correlator, Recent, Series
 
@@ -26,7 +26,7 @@ def correlate(hasty):
 
     def say(second, message="it did", *, of=POD, source="x-controller", reason="Did"):
         hasty.passed = second
-        said = occurrence(Emit(of, reason, message), source, nanos=NOW + second * SECOND)
+        said = occurrence(RecordEvent(of, reason, message), source, nanos=NOW + second * SECOND)
         found = correlator.correlate(said)
         return found and (found.count, found.said.message, (found.first - NOW) // SECOND)
 
@@ -103,7 +103,7 @@ def test_4096_are_remembered_unless_another_number_is_said():
 
 
 def test_an_event_of_the_core_api_is_upstreams():
-    emit = Emit(POD, "Pulled", "pulled it", component="kubelet", host="n1", field_path="spec.containers{web}")
+    emit = RecordEvent(POD, "Pulled", "pulled it", component="kubelet", host="n1", field_path="spec.containers{web}")
     said = occurrence(emit, "ignored", nanos=NOW + SECOND)
     assert said.event_name == f"web-1.{NOW + SECOND:x}"
     assert core_event(said, name="e", count=2, first=NOW) == {
@@ -133,7 +133,7 @@ def test_an_event_of_the_core_api_is_upstreams():
 
 
 def test_events_of_what_has_no_namespace_are_in_default():
-    said = occurrence(Emit(NODE, "Starting", ""), "kubelet", nanos=NOW)
+    said = occurrence(RecordEvent(NODE, "Starting", ""), "kubelet", nanos=NOW)
     event = core_event(said, name="e", count=1, first=NOW)
     assert event["metadata"]["namespace"] == "default"
     assert "namespace" not in event["involvedObject"]
@@ -141,7 +141,7 @@ def test_events_of_what_has_no_namespace_are_in_default():
 
 @pytest.mark.parametrize("name", ["x" * 250, "system:node", ""])
 def test_a_name_that_would_not_be_valid_gives_way_to_a_uuid(name):
-    said = replace(occurrence(Emit(NODE, "a", "b"), "c", nanos=NOW), name=name)
+    said = replace(occurrence(RecordEvent(NODE, "a", "b"), "c", nanos=NOW), name=name)
     assert len(said.event_name) == 36
 
 
@@ -158,7 +158,7 @@ def test_a_name_that_would_not_be_valid_gives_way_to_a_uuid(name):
     ],
 )
 def test_an_event_of_the_scheduler_is_upstreams(reason, action):
-    said = occurrence(Emit(POD, reason, "no room", WARNING), "default-scheduler", nanos=NOW)
+    said = occurrence(RecordEvent(POD, reason, "no room", WARNING), "default-scheduler", nanos=NOW)
     assert new_event(said, name="e", instance="default-scheduler-host") == {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -191,7 +191,7 @@ def test_an_event_of_the_scheduler_is_upstreams(reason, action):
     ],
 )
 def test_a_note_is_cut_where_it_is_too_long(message, note):
-    said = occurrence(Emit(POD, "FailedScheduling", message), "default-scheduler", nanos=NOW)
+    said = occurrence(RecordEvent(POD, "FailedScheduling", message), "default-scheduler", nanos=NOW)
     assert new_event(said, name="e", instance="i")["note"] == note
 
 
@@ -201,7 +201,9 @@ def observe():
     times = itertools.count(NOW, SECOND)
 
     def say(of=POD):
-        return series.observe(occurrence(Emit(of, "FailedScheduling", "no"), "default-scheduler", nanos=next(times)))
+        return series.observe(
+            occurrence(RecordEvent(of, "FailedScheduling", "no"), "default-scheduler", nanos=next(times))
+        )
 
     say.series = series
     return say
@@ -261,17 +263,19 @@ def test_what_is_put_again_is_remembered_as_new():
 @pytest.mark.parametrize(("length", "is_kept"), [(253, True), (254, False)])
 def test_the_name_of_an_event_may_have_253_letters(length, is_kept):
     suffix = f".{NOW:x}"
-    said = replace(occurrence(Emit(NODE, "a", "b"), "c", nanos=NOW), name="x" * (length - len(suffix)))
+    said = replace(occurrence(RecordEvent(NODE, "a", "b"), "c", nanos=NOW), name="x" * (length - len(suffix)))
     assert said.event_name.endswith(suffix) is is_kept
 
 
 def test_a_combined_event_is_of_no_field():
-    said = occurrence(Emit(POD, "Pulled", "m", field_path="spec.containers{web}"), "kubelet", nanos=NOW).combined()
+    said = occurrence(
+        RecordEvent(POD, "Pulled", "m", field_path="spec.containers{web}"), "kubelet", nanos=NOW
+    ).combined()
     assert (said.field_path, said.message) == ("", "(combined from similar events): m")
 
 
 def test_a_series_is_told_in_its_event_and_a_note_needs_no_valid_unicode():
-    said = occurrence(Emit(POD, "FailedScheduling", "\ud800" + "x" * 2000), "default-scheduler", nanos=NOW)
+    said = occurrence(RecordEvent(POD, "FailedScheduling", "\ud800" + "x" * 2000), "default-scheduler", nanos=NOW)
     event = new_event(said, name="e", instance="i", series={"count": 2})
     assert event["series"] == {"count": 2}
     assert event["note"] == "?" + "x" * 1019 + " ..."

@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 from patience import SECONDS
 
-from controller_manager.reconcile.contract import WARNING, Create, Delete, Emit
+from controller_manager.reconcile.contract import WARNING, Create, Delete, RecordEvent
 from controller_manager.reconcile.kinds import CONFIG_MAP, EVENT, NAMESPACE
 from controller_manager.runtime import client as clients
 from controller_manager.runtime import event_recorder
@@ -39,9 +39,9 @@ def told(client):
 async def test_events_are_counted_and_combined_on_the_server(client, told, beside, hasty):
     recorder = Recorder(client, hasty)
     for _ in range(3):
-        recorder.record(Emit(REGARDING, "Same", "it did"), "x-controller")
+        recorder.record(RecordEvent(REGARDING, "Same", "it did"), "x-controller")
     for number in range(12):
-        recorder.record(Emit(REGARDING, "Similar", f"m{number}", WARNING), "y-controller")
+        recorder.record(RecordEvent(REGARDING, "Similar", f"m{number}", WARNING), "y-controller")
     async with beside(recorder.run()):
         found = await told(lambda items: len(items) == 11 and items[10]["count"] == 3)
     assert [(item["reason"], item["count"]) for item in found[:2]] == [("Same", 3), ("Similar", 1)]
@@ -54,7 +54,7 @@ async def test_events_are_counted_and_combined_on_the_server(client, told, besid
 async def test_the_scheduler_speaks_the_newer_api_in_series(client, told, beside):
     recorder = Recorder(client, Clock(), host="here")
     for _ in range(3):
-        recorder.record(Emit(REGARDING, "FailedScheduling", "no room", WARNING), "default-scheduler")
+        recorder.record(RecordEvent(REGARDING, "FailedScheduling", "no room", WARNING), "default-scheduler")
     async with beside(recorder.run()):
         [found] = await told(lambda items: items and items[0].get("series"), "/apis/events.k8s.io/v1/events")
     assert found["series"]["count"] == 2
@@ -66,7 +66,7 @@ async def test_a_running_series_is_told_again_and_ended_with_its_last_count(clie
     recorder = Recorder(client, patient)
     async with beside(recorder.run()):
         for _ in range(5):
-            recorder.record(Emit(REGARDING, "FailedScheduling", "no"), "default-scheduler")
+            recorder.record(RecordEvent(REGARDING, "FailedScheduling", "no"), "default-scheduler")
         await told(lambda items: items and items[0].get("series"))
         await patient.until_someone_sleeps(360)
         for _ in range(2):
@@ -79,11 +79,11 @@ async def test_a_running_series_is_told_again_and_ended_with_its_last_count(clie
 async def test_an_event_that_has_expired_meanwhile_is_made_anew(client, told, beside):
     recorder = Recorder(client, Clock())
     async with beside(recorder.run()):
-        recorder.record(Emit(REGARDING, "Same", "it did"), "x")
+        recorder.record(RecordEvent(REGARDING, "Same", "it did"), "x")
         [first] = await told(lambda items: len(items) == 1)
         name = first["metadata"]["name"]
         await client.perform(Delete(EVENT, f"default/{name}"))
-        recorder.record(Emit(REGARDING, "Same", "it did"), "x")
+        recorder.record(RecordEvent(REGARDING, "Same", "it did"), "x")
         [again] = await told(lambda items: len(items) == 1)
     assert (again["metadata"]["name"], again["count"]) == (name, 2)
 
@@ -91,10 +91,10 @@ async def test_an_event_that_has_expired_meanwhile_is_made_anew(client, told, be
 async def test_one_refused_event_does_not_hold_up_others(client, told, beside, caplog):
     recorder = Recorder(client, Clock())
     gone = REGARDING | {"metadata": REGARDING["metadata"] | {"namespace": "none"}}
-    recorder.record(Emit(gone, "Lost", "m"), "x")
-    recorder.record(Emit({"metadata": {}}, "Odd", "m"), "x")
-    recorder.record(Emit(REGARDING, "Odd", "no text: \ud800"), "x")
-    recorder.record(Emit(REGARDING, "Kept", "m"), "x")
+    recorder.record(RecordEvent(gone, "Lost", "m"), "x")
+    recorder.record(RecordEvent({"metadata": {}}, "Odd", "m"), "x")
+    recorder.record(RecordEvent(REGARDING, "Odd", "no text: \ud800"), "x")
+    recorder.record(RecordEvent(REGARDING, "Kept", "m"), "x")
     async with beside(recorder.run()):
         found = await told(lambda items: any(item["reason"] == "Kept" for item in items))
     assert "Lost" not in {item["reason"] for item in found}
@@ -155,7 +155,7 @@ async def steady(serve, patient):
 
 async def test_where_no_answer_comes_an_event_is_sent_again_after_a_while(counting, beside, hasty):
     counting.codes += [0, 0, 201]
-    counting.record(Emit(REGARDING, "A", "m"), "x")
+    counting.record(RecordEvent(REGARDING, "A", "m"), "x")
     async with beside(counting.run()):
         await counting.sent.until(3)
     pauses = [pause for pause in hasty.slept if pause <= 10]
@@ -165,8 +165,8 @@ async def test_where_no_answer_comes_an_event_is_sent_again_after_a_while(counti
 
 async def test_after_twelve_tries_an_event_is_given_up(counting, beside, caplog):
     counting.codes += [0] * 12
-    counting.record(Emit(REGARDING, "A", "m"), "x")
-    counting.record(Emit(REGARDING, "B", "m"), "x")
+    counting.record(RecordEvent(REGARDING, "A", "m"), "x")
+    counting.record(RecordEvent(REGARDING, "B", "m"), "x")
     async with beside(counting.run()):
         await counting.sent.until(13)
     assert counting.sent[-1] == ("POST", "B")
@@ -176,8 +176,8 @@ async def test_after_twelve_tries_an_event_is_given_up(counting, beside, caplog)
 async def test_a_source_that_says_too_much_is_cut_short_and_others_are_not(counting, beside, monkeypatch):
     monkeypatch.setattr(event_recorder, "QUEUED", 3)
     for number in range(5):
-        counting.record(Emit(REGARDING, f"R{number}", "m"), "x")
-    counting.record(Emit(REGARDING, "Other", "m"), "y")
+        counting.record(RecordEvent(REGARDING, f"R{number}", "m"), "x")
+    counting.record(RecordEvent(REGARDING, "Other", "m"), "y")
     async with beside(counting.run()):
         await counting.sent.until(4)
     assert {reason for _, reason in counting.sent} == {"R0", "R1", "R2", "Other"}
@@ -186,7 +186,7 @@ async def test_a_source_that_says_too_much_is_cut_short_and_others_are_not(count
 async def test_kubelets_and_all_together_keep_to_their_rates(counting, beside, hasty):
     for number in range(110):
         about = REGARDING | {"metadata": REGARDING["metadata"] | {"name": f"p{number}", "uid": str(number)}}
-        counting.record(Emit(about, "Started", "m", component="kubelet", host="n1"), "x")
+        counting.record(RecordEvent(about, "Started", "m", component="kubelet", host="n1"), "x")
     async with beside(counting.run()):
         await counting.sent.until(110)
     assert sum(1 for pause in hasty.slept if pause == pytest.approx(0.02)) == 10
@@ -207,20 +207,20 @@ async def test_the_controllers_requests_come_first_but_not_for_ever(serve, besid
         controllers = asyncio.ensure_future(client.perform_all([Create(CONFIG_MAP, REGARDING)] * 2))
         await sent.until(2)
         async with beside(recorder.run()):
-            recorder.record(Emit(REGARDING, "A", "m"), "x")
+            recorder.record(RecordEvent(REGARDING, "A", "m"), "x")
             await sent.until(3)
             looks = [pause for pause in hasty.slept if pause == event_recorder.LOOK]
             assert sum(looks) == pytest.approx(0.5)
             gate.set()
             await controllers
-            recorder.record(Emit(REGARDING, "B", "m"), "x")
+            recorder.record(RecordEvent(REGARDING, "B", "m"), "x")
             await sent.until(4)
     assert hasty.slept.count(event_recorder.LOOK) == len(looks)
 
 
 async def test_names_differ_though_time_stands_still(counting):
     for _ in range(3):
-        counting.record(Emit(REGARDING, "A", "m"), "x")
+        counting.record(RecordEvent(REGARDING, "A", "m"), "x")
     [lane] = counting._lanes.values()
     assert len({said.event_name for said in lane.waiting}) == 3
 
@@ -235,7 +235,7 @@ async def test_a_namespace_that_goes_away_is_nothing_to_warn_of(cluster, client,
     observe = lambda method, code, seconds: codes.add((method, code))  # noqa: E731, ARG005 - one line says it
     async with Client(load(cluster.kubeconfig), Clock(), observe=observe) as counted:
         recorder = Recorder(counted, Clock())
-        recorder.record(Emit(about, "A", "m"), "x")
+        recorder.record(RecordEvent(about, "A", "m"), "x")
         async with beside(recorder.run()):
             await codes.until(1)
     assert codes == [("POST", 403)]
@@ -247,7 +247,7 @@ async def test_that_events_are_dropped_is_said_once_until_one_is_taken_again(cou
     caplog.set_level("INFO", logger="controller_manager.events")
 
     def record(source="x", component=""):
-        counting.record(Emit(REGARDING, "A", "m", component=component), source)
+        counting.record(RecordEvent(REGARDING, "A", "m", component=component), source)
 
     for _ in range(4):
         record()
@@ -264,9 +264,9 @@ async def test_that_events_are_dropped_is_said_once_until_one_is_taken_again(cou
 
 async def test_events_are_of_the_clocks_nanosecond_or_the_next_that_is_free(counting, hasty):
     for _ in range(3):
-        counting.record(Emit(REGARDING, "A", "m"), "x")
+        counting.record(RecordEvent(REGARDING, "A", "m"), "x")
     hasty.passed += 1.5
-    counting.record(Emit(REGARDING, "A", "m"), "x")
+    counting.record(RecordEvent(REGARDING, "A", "m"), "x")
     [lane] = counting._lanes.values()
     begin = 1_800_000_000 * 10**9
     assert [said.nanos - begin for said in lane.waiting] == [0, 1, 2, 1_500_000_000]
@@ -276,10 +276,10 @@ async def test_events_are_of_the_clocks_nanosecond_or_the_next_that_is_free(coun
 async def test_an_event_that_changed_is_patched_and_made_where_it_is_gone_alone(counting, beside, code, methods):
     counting.codes += [201, code]
     async with beside(counting.run()):
-        counting.record(Emit(REGARDING, "A", "m"), "x")
-        counting.record(Emit(REGARDING, "A", "m"), "x")
+        counting.record(RecordEvent(REGARDING, "A", "m"), "x")
+        counting.record(RecordEvent(REGARDING, "A", "m"), "x")
         await counting.sent.until(2)
-        counting.record(Emit(REGARDING, "Last", "m"), "x")
+        counting.record(RecordEvent(REGARDING, "Last", "m"), "x")
         await counting.sent.until(4 if code == 404 else 3)
     assert [method for method, _ in counting.sent][:3] == methods
     assert counting.sent[2][1] == ("A" if code == 404 else "Last")
@@ -288,8 +288,8 @@ async def test_an_event_that_changed_is_patched_and_made_where_it_is_gone_alone(
 @pytest.mark.parametrize("code", [403, 404, 409, 500])
 async def test_an_event_that_is_refused_is_not_sent_again(counting, beside, hasty, caplog, code):
     counting.codes += [code]
-    counting.record(Emit(REGARDING, "A", "m"), "x")
-    counting.record(Emit(REGARDING, "B", "m"), "x")
+    counting.record(RecordEvent(REGARDING, "A", "m"), "x")
+    counting.record(RecordEvent(REGARDING, "B", "m"), "x")
     async with beside(counting.run()):
         await counting.sent.until(2)
     assert [reason for _, reason in counting.sent] == ["A", "B"]
@@ -299,7 +299,7 @@ async def test_an_event_that_is_refused_is_not_sent_again(counting, beside, hast
 
 async def test_what_was_said_before_and_after_a_run_waits_for_the_next(counting, beside):
     for reason in ("A", "B"):
-        counting.record(Emit(REGARDING, reason, "m"), "x")
+        counting.record(RecordEvent(REGARDING, reason, "m"), "x")
         async with beside(counting.run()):
             await counting.sent.until("AB".index(reason) + 1)
     assert [reason for _, reason in counting.sent] == ["A", "B"]
@@ -313,15 +313,15 @@ def about(number):
 def test_a_thousand_components_a_source_may_wait(counting, caplog):
     caplog.set_level("INFO", logger="controller_manager.events")
     for _ in range(1000):
-        counting.record(Emit(REGARDING, "A", "m"), "x")
+        counting.record(RecordEvent(REGARDING, "A", "m"), "x")
     assert caplog.messages == []
-    counting.record(Emit(REGARDING, "A", "m"), "x")
+    counting.record(RecordEvent(REGARDING, "A", "m"), "x")
     assert caplog.messages == ["too many events of x wait: more are dropped"]
 
 
 async def test_all_sources_together_send_600_at_once_and_then_300_a_second(counting, beside, hasty):
     for number in range(603):
-        counting.record(Emit(about(number), "A", "m"), "xyz"[number % 3])
+        counting.record(RecordEvent(about(number), "A", "m"), "xyz"[number % 3])
     async with beside(counting.run()):
         await counting.sent.until(603)
     assert hasty.slept == pytest.approx([1 / 300] * 3)
@@ -330,7 +330,7 @@ async def test_all_sources_together_send_600_at_once_and_then_300_a_second(count
 async def test_a_running_series_is_told_again_after_half_an_hour(steady, beside, patient, caplog):
     def record(times):
         for _ in range(times):
-            steady.record(Emit(REGARDING, "FailedScheduling", "no"), "default-scheduler")
+            steady.record(RecordEvent(REGARDING, "FailedScheduling", "no"), "default-scheduler")
 
     async with beside(steady.run()):
         await patient.until_someone_sleeps(1800)
@@ -354,7 +354,7 @@ async def test_what_happened_again_is_a_strategic_patch_and_where_it_is_gone_an_
 ):
     counting.codes += [201, 404, 201]
     for _ in range(2):
-        counting.record(Emit(REGARDING, "A", "m"), source)
+        counting.record(RecordEvent(REGARDING, "A", "m"), source)
     async with beside(counting.run()):
         await counting.sent.until(3)
     assert [(method, kind) for method, kind, _ in counting.requests] == [
@@ -374,7 +374,7 @@ async def test_an_event_that_somebody_else_made_first_is_nothing_to_warn_of(clus
     async with Client(load(cluster.kubeconfig), Clock(), observe=observe) as client:
         for count in (1, 2):
             recorder = Recorder(client, hasty)  # at the same time, so that both Events have the same name
-            recorder.record(Emit(REGARDING, "A", "m"), "x")
+            recorder.record(RecordEvent(REGARDING, "A", "m"), "x")
             async with beside(recorder.run()):
                 await answers.until(count)
     assert answers == [("POST", 201), ("POST", 409)]
@@ -383,8 +383,8 @@ async def test_an_event_that_somebody_else_made_first_is_nothing_to_warn_of(clus
 
 async def test_what_a_source_says_of_an_object_above_its_rate_is_left_out_without_a_word(counting, beside, caplog):
     for _ in range(27):
-        counting.record(Emit(REGARDING, "A", "m"), "x")
-    counting.record(Emit(about(1), "Last", "m"), "x")
+        counting.record(RecordEvent(REGARDING, "A", "m"), "x")
+    counting.record(RecordEvent(about(1), "Last", "m"), "x")
     async with beside(counting.run()):
         await counting.sent.until(26)
     assert counting.requests[24][2]["count"] == 25
@@ -416,7 +416,7 @@ async def test_of_all_sources_four_events_are_under_way_at_a_time_and_one_of_eac
     async with Client(Access("http://h.example"), hasty) as client:
         recorder = Recorder(client, hasty)
         for number in range(12):
-            recorder.record(Emit(about(number), "A", "m"), f"source-{number // 2}")
+            recorder.record(RecordEvent(about(number), "A", "m"), f"source-{number // 2}")
         async with beside(recorder.run()):
             for _ in range(100):
                 await asyncio.sleep(0)

@@ -5,7 +5,7 @@ import pytest
 from controller_manager.reconcile.contract import Create, Delete, Get, ListAll, Update
 from controller_manager.reconcile.kinds import CONFIG_MAP, POD
 from controller_manager.runtime.cache import Caches
-from controller_manager.runtime.expectations import EXPIRES, SETTLES, Awaited
+from controller_manager.runtime.expectations import EXPIRES, SETTLES, Expectations
 
 
 def pod(name: str, *, revision: int = 1, **meta):
@@ -21,7 +21,7 @@ def caches():
 
 @pytest.mark.parametrize("request_", [Create(POD, {}), Update(POD, {})])
 def test_a_key_waits_until_the_cache_has_seen_what_it_wrote(caches, request_):
-    awaited, woken = Awaited(caches), []
+    awaited, woken = Expectations(caches), []
     awaited.wrote("k", request_, pod("y", revision=12), now=0)
     awaited.wrote("k", request_, pod("z", revision=14), now=0)
     assert awaited.blocked("k", lambda: woken.append("k"), now=1) == EXPIRES - 1
@@ -34,13 +34,13 @@ def test_a_key_waits_until_the_cache_has_seen_what_it_wrote(caches, request_):
 
 
 def test_other_keys_do_not_wait(caches):
-    awaited = Awaited(caches)
+    awaited = Expectations(caches)
     awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
     assert not awaited.blocked("other", lambda: None, now=1)
 
 
 def test_what_the_cache_has_seen_before_the_answer_came_is_not_awaited(caches):
-    awaited = Awaited(caches)
+    awaited = Expectations(caches)
     awaited.wrote("k", Create(POD, {}), pod("x", revision=10), now=0)
     assert not awaited.blocked("k", lambda: None, now=0)
 
@@ -55,7 +55,7 @@ def test_what_the_cache_has_seen_before_the_answer_came_is_not_awaited(caches):
     ids=["gone", "going", "another of its name"],
 )
 def test_a_deletion_is_seen_when_the_object_is_gone_or_going(caches, seen):
-    awaited, woken = Awaited(caches), []
+    awaited, woken = Expectations(caches), []
     awaited.wrote("k", Delete(POD, "a/x"), {"kind": "Status", "details": {"uid": "uid-x"}}, now=0)
     assert awaited.blocked("k", lambda: woken.append("k"), now=1)
     seen(caches[POD])
@@ -64,20 +64,20 @@ def test_a_deletion_is_seen_when_the_object_is_gone_or_going(caches, seen):
 
 
 def test_after_five_minutes_a_key_runs_whatever_it_has_seen(caches):
-    awaited = Awaited(caches)
+    awaited = Expectations(caches)
     awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
     assert awaited.blocked("k", lambda: None, now=299)
     assert not awaited.blocked("k", lambda: None, now=300)
 
 
 def test_a_kind_that_nobody_follows_is_not_awaited():
-    awaited = Awaited(Caches())
+    awaited = Expectations(Caches())
     awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
     assert not awaited.blocked("k", lambda: None, now=0)
 
 
 def test_what_may_have_been_stored_is_waited_for_until_the_cache_must_have_heard_of_it(caches):
-    awaited, woken, cache = Awaited(caches), [], caches[POD]
+    awaited, woken, cache = Expectations(caches), [], caches[POD]
     awaited.lost("k", Delete(POD, "a/x"), now=1)
     assert awaited.blocked("k", lambda: woken.append("k"), now=1) == EXPIRES
     cache.attach(5.0)
@@ -91,7 +91,7 @@ def test_what_may_have_been_stored_is_waited_for_until_the_cache_must_have_heard
 
 
 def test_what_was_lost_while_the_cache_hears_of_everything_is_waited_for_briefly(caches):
-    awaited = Awaited(caches)
+    awaited = Expectations(caches)
     caches[POD].attach(0.0)
     awaited.lost("k", Create(POD, {}), now=10)
     assert awaited.blocked("k", lambda: None, now=10) == pytest.approx(SETTLES)
@@ -100,7 +100,7 @@ def test_what_was_lost_while_the_cache_hears_of_everything_is_waited_for_briefly
 
 @pytest.mark.parametrize("request_", [Get(POD, "a/x"), ListAll(POD)])
 def test_a_question_without_an_answer_has_changed_nothing(caches, request_):
-    awaited = Awaited(caches)
+    awaited = Expectations(caches)
     awaited.lost("k", request_, now=0)
     assert not awaited.blocked("k", lambda: None, now=0)
 
@@ -110,7 +110,7 @@ def test_a_question_without_an_answer_has_changed_nothing(caches, request_):
 
 def test_a_key_waits_for_each_kind_that_it_wrote(caches):
     caches.cache(CONFIG_MAP).replace([], 10)
-    awaited, woken = Awaited(caches), []
+    awaited, woken = Expectations(caches), []
     awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
     awaited.wrote("k", Create(CONFIG_MAP, {}), pod("m", revision=13), now=0)
     awaited.blocked("k", lambda: woken.append("k"), now=1)
@@ -125,7 +125,7 @@ def test_a_key_waits_for_each_kind_that_it_wrote(caches):
 
 
 def test_a_write_that_is_older_than_another_does_not_shorten_the_wait(caches):
-    awaited, woken = Awaited(caches), []
+    awaited, woken = Expectations(caches), []
     for revision in (14, 12):
         awaited.wrote("k", Create(POD, {}), pod(f"y{revision}", revision=revision), now=0)
     awaited.blocked("k", lambda: woken.append("k"), now=1)
@@ -134,7 +134,7 @@ def test_a_write_that_is_older_than_another_does_not_shorten_the_wait(caches):
 
 
 def test_a_key_that_asks_twice_is_woken_once(caches):
-    awaited, woken = Awaited(caches), []
+    awaited, woken = Expectations(caches), []
     awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
     for now in (1, 2, 3):
         assert awaited.blocked("k", lambda: woken.append("k"), now=now) == EXPIRES - now
@@ -143,7 +143,7 @@ def test_a_key_that_asks_twice_is_woken_once(caches):
 
 
 def test_each_write_begins_the_five_minutes_again(caches):
-    awaited = Awaited(caches)
+    awaited = Expectations(caches)
     awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
     awaited.wrote("k", Create(POD, {}), pod("z", revision=13), now=200)
     assert awaited.blocked("k", lambda: None, now=300) == 200
@@ -152,7 +152,7 @@ def test_each_write_begins_the_five_minutes_again(caches):
 
 def test_what_expired_is_told_once_and_awaited_no_longer(caches):
     expired = []
-    awaited = Awaited(caches, expired.append)
+    awaited = Expectations(caches, expired.append)
     awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
     for now in (EXPIRES, EXPIRES, EXPIRES + 1):
         assert not awaited.blocked("k", lambda: None, now=now)
@@ -161,7 +161,7 @@ def test_what_expired_is_told_once_and_awaited_no_longer(caches):
 
 def test_what_was_seen_is_not_told_to_have_expired_later(caches):
     expired = []
-    awaited = Awaited(caches, expired.append)
+    awaited = Expectations(caches, expired.append)
     awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
     caches[POD].advance(12)
     assert not awaited.blocked("k", lambda: None, now=1)
@@ -170,7 +170,7 @@ def test_what_was_seen_is_not_told_to_have_expired_later(caches):
 
 
 def test_what_a_forgotten_key_wrote_is_not_awaited(caches):
-    awaited = Awaited(caches)
+    awaited = Expectations(caches)
     awaited.wrote("k", Create(POD, {}), pod("y", revision=12), now=0)
     awaited.forget("k")
     awaited.forget("another")
@@ -179,7 +179,7 @@ def test_what_a_forgotten_key_wrote_is_not_awaited(caches):
 
 @pytest.mark.parametrize("answer", [None, [], "text", {}, {"metadata": {}}, {"metadata": {"resourceVersion": "odd"}}])
 def test_an_answer_without_a_revision_is_not_awaited(caches, answer):
-    awaited = Awaited(caches)
+    awaited = Expectations(caches)
     awaited.wrote("k", Create(POD, {}), answer, now=0)
     assert not awaited.blocked("k", lambda: None, now=0)
 
@@ -195,14 +195,14 @@ def test_an_answer_without_a_revision_is_not_awaited(caches, answer):
     ids=["asked for", "of the object", "of the Status", "asked for and told otherwise"],
 )
 def test_the_deletion_of_one_object_is_awaited_by_its_uid(caches, uid, answer):
-    awaited = Awaited(caches)
+    awaited = Expectations(caches)
     awaited.wrote("k", Delete(POD, "a/x", uid=uid), answer, now=0)
     assert awaited.blocked("k", lambda: None, now=0)
 
 
 @pytest.mark.parametrize("answer", [{"details": {"uid": "of another"}}, {"metadata": {"uid": "of another"}}, {}])
 def test_the_deletion_of_an_object_that_the_cache_never_had_is_not_awaited(caches, answer):
-    awaited = Awaited(caches)
+    awaited = Expectations(caches)
     awaited.wrote("k", Delete(POD, "a/x"), answer, now=0)
     awaited.wrote("k", Delete(POD, "a/unknown"), answer, now=0)
     assert not awaited.blocked("k", lambda: None, now=0)
@@ -210,7 +210,7 @@ def test_the_deletion_of_an_object_that_the_cache_never_had_is_not_awaited(cache
 
 def test_all_deletions_are_awaited(caches):
     caches[POD].put(pod("y"))
-    awaited, woken = Awaited(caches), []
+    awaited, woken = Expectations(caches), []
     for name in "xy":
         awaited.wrote("k", Delete(POD, f"a/{name}"), {"details": {"uid": f"uid-{name}"}}, now=0)
     awaited.blocked("k", lambda: woken.append("k"), now=1)
@@ -223,7 +223,7 @@ def test_all_deletions_are_awaited(caches):
 def test_of_several_doubts_the_last_to_be_settled_counts(caches):
     caches.cache(CONFIG_MAP).attach(5.0)
     caches[POD].attach(0.0)
-    awaited = Awaited(caches)
+    awaited = Expectations(caches)
     awaited.lost("k", Create(CONFIG_MAP, {}), now=1)
     awaited.lost("k", Create(POD, {}), now=4)
     assert awaited.blocked("k", lambda: None, now=4) == pytest.approx(1 + SETTLES)
@@ -231,6 +231,6 @@ def test_of_several_doubts_the_last_to_be_settled_counts(caches):
 
 
 def test_a_doubt_about_a_kind_that_nobody_follows_delays_nothing(caches):
-    awaited = Awaited(caches)
+    awaited = Expectations(caches)
     awaited.lost("k", Create(CONFIG_MAP, {}), now=1)
     assert not awaited.blocked("k", lambda: None, now=1)

@@ -8,7 +8,7 @@ import pytest
 from apiserver.api.errors import ApiError
 from controller_manager.reconcile.kinds import CONFIG_MAP
 from controller_manager.runtime.cache import KindCache
-from controller_manager.runtime.watch_decoder import INITIAL_END, Intake
+from controller_manager.runtime.watch_decoder import INITIAL_END, WatchDecoder
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def cache():
 
 @pytest.fixture
 def intake(cache):
-    found = Intake(cache)
+    found = WatchDecoder(cache)
     found.begin(initial=False)
     return found
 

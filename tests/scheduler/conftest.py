@@ -9,7 +9,16 @@ import pytest
 
 from apiserver.api.errors import ApiError
 from apiserver.api.patch import merge_patch
-from controller_manager.reconcile.contract import Create, Delayed, Delete, Emit, Later, Patch, Wake, key_of
+from controller_manager.reconcile.contract import (
+    Create,
+    Delayed,
+    Delete,
+    Enqueue,
+    Patch,
+    RecordEvent,
+    RequeueAfter,
+    key_of,
+)
 from controller_manager.reconcile.kinds import NAMESPACE, NODE, POD
 from controller_manager.reconcile.times import stamp
 from controller_manager.scheduler.controller import SPEC
@@ -169,20 +178,22 @@ class Stage:
         if seen is None:
             return
         try:
-            rehearsal = self.rehearse(SPEC.plan(seen, now), self._answer)
+            rehearsal = self.rehearse(SPEC.reconcile(seen, now), self._answer)
             actions = rehearsal.actions
         except ValueError as error:
             self.error, actions = error, []
         for action in actions:
-            if isinstance(action, Wake):
+            if isinstance(action, Enqueue):
                 self.keys.extend(key for key in action.keys if key not in self.keys)
-            elif isinstance(action, Later):
+            elif isinstance(action, RequeueAfter):
                 self.later.append(action.seconds)
-            elif isinstance(action, Emit):
+            elif isinstance(action, RecordEvent):
                 self.done.append(action)
 
     def events(self, name: str = "") -> list[str]:
-        emits = [a for a in self.done if isinstance(a, Emit) and (not name or a.regarding["metadata"]["name"] == name)]
+        emits = [
+            a for a in self.done if isinstance(a, RecordEvent) and (not name or a.regarding["metadata"]["name"] == name)
+        ]
         return [f"{emit.reason}: {emit.message}" for emit in emits]
 
     def of(self, verb: type) -> list[Any]:

@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.api.errors import ApiError, conflict, not_found
-from controller_manager.reconcile.contract import Batch, Create, Emit, Later, Patch, Settings
+from controller_manager.reconcile.contract import Batch, Create, Patch, RecordEvent, RequeueAfter, Settings
 from controller_manager.reconcile.kinds import NODE, POD
 from controller_manager.scheduler.context import VIEW
 from controller_manager.scheduler.controller import FLUSH, SPEC
@@ -21,7 +21,7 @@ def test_a_pod_is_bound_to_a_node_and_an_event_says_so(make_stage, make_node, ma
         "metadata": {"namespace": "default", "name": "web", "uid": "uid-web"},
         "target": {"kind": "Node", "name": "a"},
     }
-    (event,) = stage.of(Emit)
+    (event,) = stage.of(RecordEvent)
     assert (event.reason, event.message) == ("Scheduled", "Successfully assigned default/web to a")
     assert (event.type, event.component, event.host) == ("Normal", "default-scheduler", "")
 
@@ -47,7 +47,7 @@ def test_the_name_of_the_scheduler_can_be_set(make_stage, make_node, make_pod):
     stage.put(POD, make_pod("theirs"), make_pod("ours", schedulerName="mine"))
     stage.run()
     assert [stage.node_of("theirs"), stage.node_of("ours")] == ["", "a"]
-    assert {event.component for event in stage.of(Emit)} == {"mine"}
+    assert {event.component for event in stage.of(RecordEvent)} == {"mine"}
 
 
 def test_a_pod_has_its_turn_when_its_last_gate_goes(make_stage, make_node, make_pod):
@@ -80,7 +80,7 @@ def test_many_pods_are_bound_in_rounds_of_which_each_wakes_the_next(make_stage, 
 def test_the_room_is_taken_before_the_server_has_answered(make_stage, make_node, make_pod, make_world):
     stage = make_stage(make_node("a", cpu="1"), make_node("b", cpu="1"))
     stage.put(POD, make_pod("one", cpu="1"), make_pod("two", cpu="1"))
-    plans = [SPEC.plan(SPEC.observe(stage.world, "default/one"), stage.now)]
+    plans = [SPEC.reconcile(SPEC.observe(stage.world, "default/one"), stage.now)]
     (batch,) = [next(plans[0])]
     assert isinstance(batch, Batch)
     assert sorted(request.obj["target"]["name"] for request in batch.requests) == ["a", "b"]
@@ -89,7 +89,7 @@ def test_the_room_is_taken_before_the_server_has_answered(make_stage, make_node,
 def test_a_pod_that_changes_while_it_is_bound_is_not_bound_twice(make_stage, make_node, make_pod):
     stage = make_stage(make_node("a"))
     stage.put(POD, make_pod())
-    plan = SPEC.plan(SPEC.observe(stage.world, "default/web"), stage.now)
+    plan = SPEC.reconcile(SPEC.observe(stage.world, "default/web"), stage.now)
     next(plan)
     pod = stage.pod("web")
     stage.put(POD, pod | {"metadata": pod["metadata"] | {"labels": {"new": "label"}}})
@@ -101,7 +101,7 @@ def test_a_pod_that_changes_while_it_is_bound_is_not_bound_twice(make_stage, mak
 def test_a_pod_whose_run_is_broken_off_gets_its_turn_again(make_stage, make_node, make_pod):
     stage = make_stage(make_node("a", cpu="1"))
     stage.put(POD, make_pod(cpu="1"))
-    plan = SPEC.plan(SPEC.observe(stage.world, "default/web"), stage.now)
+    plan = SPEC.reconcile(SPEC.observe(stage.world, "default/web"), stage.now)
     next(plan)
     plan.close()
     stage.keys.clear()
@@ -138,7 +138,7 @@ def test_a_pod_that_went_before_it_was_bound_is_forgotten_without_a_word(make_st
     stage.refuse = gone
     stage.put(POD, make_pod(cpu="1"))
     stage.run()
-    assert not stage.of(Emit)
+    assert not stage.of(RecordEvent)
     stage.put(POD, make_pod("next", cpu="1"))
     stage.run()
     assert stage.node_of("next") == "a"
@@ -322,4 +322,4 @@ def test_a_run_is_asked_for_once_for_the_next_that_has_waited_long_enough(make_s
     stage.run()
     stage.run("default/p1", "default/p2", FLUSH)
     assert stage.later == [1.0]
-    assert not [action for action in stage.done if isinstance(action, Later)]
+    assert not [action for action in stage.done if isinstance(action, RequeueAfter)]

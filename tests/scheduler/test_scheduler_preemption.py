@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.api.errors import ApiError, not_found
-from controller_manager.reconcile.contract import Delete, Emit, Patch
+from controller_manager.reconcile.contract import Delete, Patch, RecordEvent
 from controller_manager.reconcile.kinds import DISRUPTION_BUDGET, NODE, POD
 
 FULL = "0/1 nodes are available: 1 Insufficient cpu."
@@ -29,7 +29,7 @@ def test_a_less_important_pod_goes_and_the_node_is_promised(make_stage, make_nod
     assert stage.events("high") == [f"FailedScheduling: {FULL}"]
     assert stage.pod("high")["status"]["nominatedNodeName"] == "a"
     assert stage.condition("high")["message"] == FULL
-    (event,) = [emit for emit in stage.of(Emit) if emit.reason == "Preempted"]
+    (event,) = [emit for emit in stage.of(RecordEvent) if emit.reason == "Preempted"]
     assert (event.regarding["metadata"]["name"], event.type) == ("low", "Normal")
     assert event.message == "Preempted by pod uid-high on node a"
     (patch,) = [patch for patch in stage.of(Patch) if patch.key == "default/low"]
@@ -243,7 +243,7 @@ def test_a_victim_that_is_gone_already_is_no_trouble(make_stage, make_node, make
     stage.refuse = lambda request: not_found("", "pods", "low") if isinstance(request, Delete) else None
     stage.put(POD, make_pod("low", cpu="1", node="a"), make_pod("high", cpu="1", priority=10))
     stage.run()
-    assert "Preempted" not in [emit.reason for emit in stage.of(Emit)]
+    assert "Preempted" not in [emit.reason for emit in stage.of(RecordEvent)]
     assert stage.error is None
 
 

@@ -24,11 +24,11 @@ from controller_manager.reconcile.contract import (
     Create,
     Delete,
     DeleteAll,
-    Emit,
     Get,
-    Later,
     ListAll,
     Patch,
+    RecordEvent,
+    RequeueAfter,
     Settings,
     Update,
 )
@@ -60,20 +60,20 @@ class Rehearsal:
         for action in self.actions:
             if isinstance(action, Batch):
                 found.extend(action.requests)
-            elif not isinstance(action, (Emit, Later, contract.Again, contract.Wake, Measure)):
+            elif not isinstance(action, (RecordEvent, RequeueAfter, contract.Requeue, contract.Enqueue, Measure)):
                 found.append(action)
         return found
 
     def of(self, kind: type) -> list[Any]:
         """The requests (or Emit, Later, Again, Wake, Measure, Batch) of a type."""
-        if kind in (Emit, Later, contract.Again, contract.Wake, Measure, Batch):
+        if kind in (RecordEvent, RequeueAfter, contract.Requeue, contract.Enqueue, Measure, Batch):
             return [action for action in self.actions if isinstance(action, kind)]
         return [request for request in self.requests() if isinstance(request, kind)]
 
     @property
     def events(self) -> list[str]:
         """Events as "Reason: message"."""
-        return [f"{event.reason}: {event.message}" for event in self.of(Emit)]
+        return [f"{event.reason}: {event.message}" for event in self.of(RecordEvent)]
 
 
 Answers = Callable[[Any], Any]
@@ -158,7 +158,7 @@ def reconcile(make_world, now):
     ):
         world = objects if isinstance(objects, Caches) else make_world(spec, objects, **more)
         seen = spec.observe(world, key)
-        return Rehearsal() if seen is None else rehearse(spec.plan(seen, now if at is None else at), answers)
+        return Rehearsal() if seen is None else rehearse(spec.reconcile(seen, now if at is None else at), answers)
 
     return run
 

@@ -66,7 +66,7 @@ class GatedLog(SqliteLog):
         fault: called once instead of the next commit, with its rows; None for no fault.
         sizes: how many rows each commit so far had.
         probes: how many probes there were.
-        trouble: what probes and compactions raise, None for nothing.
+        health_error: what probes and compactions raise, None for nothing.
     """
 
     def __init__(self, path: Path) -> None:
@@ -77,7 +77,7 @@ class GatedLog(SqliteLog):
         self.fault: Callable[[Sequence[Row]], None] | None = None
         self.sizes: list[int] = []
         self.probes = 0
-        self.trouble: Exception | None = None
+        self.health_error: Exception | None = None
 
     def append(self, rows: Sequence[Row]) -> None:
         """Write rows once the gates let them pass."""
@@ -103,8 +103,8 @@ class GatedLog(SqliteLog):
         super().compact(revision, live)
 
     def _raise_trouble(self) -> None:
-        if self.trouble is not None:
-            raise self.trouble
+        if self.health_error is not None:
+            raise self.health_error
 
     def append_to_full_disk(self, rows: Sequence[Row]) -> None:
         """Write rows as far as a disk that is full takes them; as a fault, it raises Unavailable for large ones."""

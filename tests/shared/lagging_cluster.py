@@ -7,7 +7,16 @@ from functools import partial
 from typing import Any
 
 from apiserver.api.errors import ApiError
-from controller_manager.reconcile.contract import Batch, Create, Delete, Emit, Later, Patch, Update, key_of
+from controller_manager.reconcile.contract import (
+    Batch,
+    Create,
+    Delete,
+    Patch,
+    RecordEvent,
+    RequeueAfter,
+    Update,
+    key_of,
+)
 from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD
 from controller_manager.reconcile.metric_defs import Measure
 
@@ -88,7 +97,7 @@ class LaggingCluster:
         """A trigger asks for runs of these keys."""
         raise NotImplementedError
 
-    def told(self, event: Emit) -> str:
+    def told(self, event: RecordEvent) -> str:
         """How a run tells of an event."""
         return f"{event.reason}: {event.message}"
 
@@ -108,10 +117,10 @@ class LaggingCluster:
         for kind in self.seen:
             self.deliver(kind)
 
-    def catch_up(self, *, fresh: bool) -> None:
+    def catch_up(self, *, sync_read: bool) -> None:
         """Let the caches see everything, or what the controller itself has written."""
         for kind in self.seen:
-            self.deliver(kind, None if fresh else max(self.own[kind], self.seen[kind]))
+            self.deliver(kind, None if sync_read else max(self.own[kind], self.seen[kind]))
 
     # -- the controller
 
@@ -120,7 +129,7 @@ class LaggingCluster:
         ran = Ran()
         if (seen := self.spec.observe(self.world, key)) is None:
             return ran
-        plan, reply = self.spec.plan(seen, self.server.now), None
+        plan, reply = self.spec.reconcile(seen, self.server.now), None
         try:
             while actions is None or actions > 0:
                 action = plan.throw(reply) if isinstance(reply, ApiError) else plan.send(reply)
@@ -135,10 +144,10 @@ class LaggingCluster:
 
     def _do(self, action, ran):
         match action:
-            case Emit():
+            case RecordEvent():
                 ran.events.append(self.told(action))
                 ran.types.append(action.type)
-            case Later(seconds=seconds):
+            case RequeueAfter(seconds=seconds):
                 ran.later.append(seconds)
             case Measure():
                 pass

@@ -5,7 +5,7 @@ from typing import Any
 from lagging_cluster import LaggingCluster, Ran
 
 from controller_manager.kubelet.pods.lifecycle import advance
-from controller_manager.kubelet.pods.pod_sync import Place
+from controller_manager.kubelet.pods.pod_sync import NodeContext
 from controller_manager.reconcile.contract import Delete
 from controller_manager.reconcile.kinds import POD
 
@@ -35,14 +35,14 @@ class SetCluster(LaggingCluster):
     def now(self) -> float:
         return self.server.now
 
-    def run(self, *, fresh=True, actions: int | None = None) -> Ran:
+    def run(self, *, sync_read=True, actions: int | None = None) -> Ran:
         """Run the set as the manager would, once its own writes were seen; it may be killed after so many actions."""
-        self.catch_up(fresh=fresh)
+        self.catch_up(sync_read=sync_read)
         self.queue = False
         ran = self.carry_out(KEY, actions)
         self.timer = min([self.timer, *(self.now + seconds for seconds in ran.later)])
         self.queue = self.queue or ran.error is not None
-        if fresh:
+        if sync_read:
             self.deliver_all()
         return ran
 
@@ -63,7 +63,7 @@ class SetCluster(LaggingCluster):
 
     def _look(self, key, pod):
         address = f"10.244.0.{pod['metadata']['uid'].removeprefix('uid-')}"
-        step = advance(pod, Place(pod["spec"]["nodeName"], "172.18.0.2", address), self.now)
+        step = advance(pod, NodeContext(pod["spec"]["nodeName"], "172.18.0.2", address), self.now)
         if step.gone:
             self.server.drop(POD, key)
         elif step.status is not None:

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from etcd.feed import Feed
 from etcd.store import UNFINISHED
+from etcd.watch_cache import Feed
 
 PODS = "/registry/pods/"
 LONG = 1000.0

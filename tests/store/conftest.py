@@ -11,7 +11,7 @@ import pytest
 from etcd_networks import Proxy
 from patience import SECONDS
 
-from etcd.access import Access, Place
+from etcd.access import Access, KeyPrefix
 from etcd.backends import open_store
 from etcd.store import Store
 
@@ -30,13 +30,13 @@ _places = count(1)
 
 
 @pytest.fixture(scope="session")
-def new_place() -> Callable[[], Place]:
+def new_place() -> Callable[[], KeyPrefix]:
     """Gives places in the shared etcd, none twice and none inside another."""
-    return lambda: Place("", f"/t{next(_places)}:")
+    return lambda: KeyPrefix("", f"/t{next(_places)}:")
 
 
 @pytest.fixture
-def access(new_place: Callable[[], Place]) -> Access:
+def access(new_place: Callable[[], KeyPrefix]) -> Access:
     """A place of its own for the stores of one test."""
     return Access(place=new_place())
 

@@ -22,9 +22,9 @@ import sys
 import time
 from typing import Any
 
-from etcd.access import Access, Place
+from etcd.access import Access, KeyPrefix
 from etcd.backends import open_store
-from etcd.store import Away, Conflict, Event, KeyValue, Store, StoreError, Watcher
+from etcd.store import Conflict, Event, KeyValue, Store, StoreError, Unreachable, Watcher
 
 CLIENTS = 80
 WATCHES = 3
@@ -63,7 +63,7 @@ class Server:
             each.cancel()
         await asyncio.wait(following)
         asked = time.monotonic()
-        await patiently(self.store.fresh)
+        await patiently(self.store.sync_read)
         for name, watcher in watchers:
             while events := watcher.take():
                 self.tell(name, events)
@@ -93,7 +93,7 @@ class Server:
     async def read(self, dice: random.Random) -> None:
         begin = time.monotonic()
         try:
-            await self.store.fresh()
+            await self.store.sync_read()
         except StoreError:
             self.say("f")
             await asyncio.sleep(0.02)
@@ -124,7 +124,7 @@ class Server:
                 done = await self.store.put(key, name.encode(), expect=expect)
         except Conflict as conflict:
             self.say("o", name, time.monotonic(), "conflict", conflict.current.mod_revision if conflict.current else 0)
-        except Away as error:
+        except Unreachable as error:
             self.say("o", name, time.monotonic(), "unknown" if error.unknown else "refused", 0)
             await asyncio.sleep(0.02)
         else:
@@ -141,12 +141,12 @@ async def patiently(work: Any) -> Any:
     while True:
         try:
             return await work()
-        except Away:
+        except Unreachable:
             await asyncio.sleep(0.05)
 
 
 async def main(urls: str, place: str, name: str, path: str, seed: str) -> None:
-    store = await patiently(lambda: open_store(urls, access=Access(place=Place("", place))))
+    store = await patiently(lambda: open_store(urls, access=Access(place=KeyPrefix("", place))))
     server = Server(store, name, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), seed)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.stopped.set)
     await server.run()

@@ -14,7 +14,7 @@ from scripted_member import LOOPBACK, Call, ScriptedMember, header
 
 from etcd.access import Access, Credentials
 from etcd.cluster import Cluster
-from etcd.store import Away, Compacted, Full, StoreError, TooLarge, Unavailable
+from etcd.store import Compacted, Full, StoreError, TooLarge, Unavailable, Unreachable
 
 RANGE, PUT, LOGIN = "/kv/range", "/kv/put", "/auth/authenticate"
 ROOT = Credentials(user="root", password="secret")
@@ -101,7 +101,7 @@ async def test_the_member_that_answered_last_is_asked_next_and_after_the_last_on
 async def test_each_member_is_asked_once_and_all_are_named_where_none_answers(members, cluster_of):
     for number, member in enumerate(members):
         member.on(RANGE, refusing(f"etcdserver: trouble {number}", 14, 503))
-    with pytest.raises(Away) as caught:
+    with pytest.raises(Unreachable) as caught:
         await cluster_of(*members).read(RANGE, {})
     reasons = "; ".join(f"{each.url}: etcdserver: trouble {number}" for number, each in enumerate(members))
     assert str(caught.value) == f"no member of the etcd cluster answers ({reasons})"
@@ -135,7 +135,7 @@ async def test_a_question_that_a_member_has_trouble_with_is_put_to_the_next_one(
 @pytest.mark.parametrize("code", [1, 2, 4, 13, 14])
 async def test_a_write_that_a_member_has_trouble_with_is_sent_once_and_its_fate_unknown(members, cluster_of, code):
     members[0].on(PUT, refusing("etcdserver: trouble", code, 500))
-    with pytest.raises(Away) as caught:
+    with pytest.raises(Unreachable) as caught:
         await cluster_of(*members).write(PUT, {})
     assert str(caught.value) == f"etcd may or may not have done it: {members[0].url}: etcdserver: trouble"
     assert caught.value.unknown
@@ -228,7 +228,7 @@ NO_ETCD = "no etcd answers there, but HTTP"
 )
 async def test_what_is_no_etcd_is_shown_in_part_and_passed_by(members, cluster_of, status, content, words):
     members[0].on(RANGE, lambda call: call.send(content, status))
-    with pytest.raises(Away) as caught:
+    with pytest.raises(Unreachable) as caught:
         await cluster_of(members[0]).read(RANGE, {})
     assert str(caught.value) == f"no member of the etcd cluster answers ({members[0].url}: {words})"
     assert await cluster_of(*members).read(RANGE, {}) == {"header": header(7)}
@@ -245,7 +245,7 @@ async def test_a_connection_that_was_closed_meanwhile_costs_a_question_nothing(m
 
 async def test_a_member_that_closes_each_connection_is_asked_twice_and_named_once(members, cluster_of):
     members[0].on(RANGE, Call.drop)
-    with pytest.raises(Away) as caught:
+    with pytest.raises(Unreachable) as caught:
         await cluster_of(members[0]).read(RANGE, {})
     reason = f"{members[0].url}: it closed the connection without an answer"
     assert str(caught.value) == f"no member of the etcd cluster answers ({reason})"
@@ -254,7 +254,7 @@ async def test_a_member_that_closes_each_connection_is_asked_twice_and_named_onc
 
 async def test_an_answer_that_breaks_off_is_asked_for_again_of_another_member_only(members, cluster_of):
     members[0].on(RANGE, lambda call: call.send(b"{", missing=9))
-    with pytest.raises(Away, match="the connection was closed in the middle of an answer"):
+    with pytest.raises(Unreachable, match="the connection was closed in the middle of an answer"):
         await cluster_of(members[0]).read(RANGE, {})
     assert numbers(members) == [1, 0, 0]
     await cluster_of(*members).read(RANGE, {})
@@ -264,7 +264,7 @@ async def test_an_answer_that_breaks_off_is_asked_for_again_of_another_member_on
 @pytest.mark.parametrize("script", [Call.drop, lambda call: call.send(b"{", missing=9)])
 async def test_a_write_whose_connection_closes_is_sent_once_and_its_fate_unknown(members, cluster_of, script):
     members[0].on(PUT, script)
-    with pytest.raises(Away, match=f"may or may not have done it: {members[0].url}: ") as caught:
+    with pytest.raises(Unreachable, match=f"may or may not have done it: {members[0].url}: ") as caught:
         await cluster_of(*members).write(PUT, {})
     assert caught.value.unknown
     assert numbers(members) == [1, 0, 0]
@@ -276,7 +276,7 @@ async def test_a_write_goes_to_the_next_member_where_the_first_cannot_be_connect
         pass
     cluster = cluster_of(refused, members[0])
     assert await cluster.write(PUT, {}) == {"header": header(7)}
-    with pytest.raises(Away, match=f"{refused.url}: Connection refused"):
+    with pytest.raises(Unreachable, match=f"{refused.url}: Connection refused"):
         await cluster_of(refused).write(PUT, {})
 
 
@@ -299,7 +299,7 @@ async def test_a_member_that_takes_no_connection_is_passed_by_for_writes_too(mem
     cluster = cluster_of(f"http://{LOOPBACK}:{full_port}", members[0])
     cluster._clients[1].session._timeout = aiohttp.ClientTimeout(total=SECONDS)
     assert await cluster.write(PUT, {}) == {"header": header(7)}
-    with pytest.raises(Away):
+    with pytest.raises(Unreachable):
         async with cluster_of(f"http://{LOOPBACK}:{full_port}").stream("/watch", {}):
             pass
 
@@ -314,7 +314,7 @@ async def test_a_member_that_is_silent_is_passed_by_for_questions_and_the_fate_o
         client.session._timeout = aiohttp.ClientTimeout(total=SECONDS)
     assert await cluster.read(RANGE, {}) == {"header": header(7)}
     monkeypatch.setattr("etcd.cluster.PATIENCE", 0.2)
-    with pytest.raises(Away, match=f"{members[0].url}: no answer in 0 s") as caught:
+    with pytest.raises(Unreachable, match=f"{members[0].url}: no answer in 0 s") as caught:
         await cluster_of(members[0]).write(PUT, {})
     assert caught.value.unknown
 
@@ -341,7 +341,7 @@ async def test_a_call_that_waits_too_long_for_its_turn_is_refused_and_was_never_
     cluster = cluster_of(members[0])
     first = asyncio.create_task(cluster.write(PUT, {}))
     call = await members[0].called(PUT)
-    with pytest.raises(Away, match="etcd is too slow: 1 calls are under way, and more wait since 0 s") as caught:
+    with pytest.raises(Unreachable, match="etcd is too slow: 1 calls are under way, and more wait since 0 s") as caught:
         await cluster.write(PUT, {})
     assert not caught.value.unknown
     well(call)

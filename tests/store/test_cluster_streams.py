@@ -11,7 +11,7 @@ from scripted_member import Call, ScriptedMember, header
 
 from etcd.access import Access
 from etcd.cluster import Cluster
-from etcd.store import Away
+from etcd.store import Unreachable
 
 WATCH, RANGE = "/watch", "/kv/range"
 CREATED = {"header": header(7), "created": True}
@@ -87,7 +87,7 @@ async def test_an_error_within_a_stream_ends_it_in_etcds_words(cluster, members,
 
     members[0].on(WATCH, tell)
     async with asyncio.timeout(SECONDS):
-        with pytest.raises(Away) as caught:
+        with pytest.raises(Unreachable) as caught:
             await messages_of(cluster)
     assert str(caught.value) == f"{members[0].url}: {words}"
     await next_stream_comes_from(cluster, members[1])
@@ -118,23 +118,23 @@ async def next_stream_comes_from(cluster: Cluster, member: ScriptedMember) -> No
 async def test_a_stream_that_fails_says_why_and_the_next_one_comes_from_another_member(cluster, members, script, words):
     members[0].on(WATCH, script)
     async with asyncio.timeout(SECONDS):
-        with pytest.raises(Away, match=f"{members[0].url}: {words}"):
+        with pytest.raises(Unreachable, match=f"{members[0].url}: {words}"):
             await messages_of(cluster)
     await next_stream_comes_from(cluster, members[1])
 
 
-async def outlived(cluster: Cluster, trouble: Callable[[], Awaitable[object]]) -> None:
+async def outlived(cluster: Cluster, health_error: Callable[[], Awaitable[object]]) -> None:
     """Wait for the message after the first one, while something happens; it never comes."""
     async with asyncio.timeout(SECONDS), cluster.stream(WATCH, {}) as messages:
         assert await anext(messages) == CREATED
-        await trouble()
+        await health_error()
         await anext(messages)
 
 
 async def test_a_stream_ends_when_a_call_finds_out_that_its_member_is_in_trouble(cluster, members):
     members[0].on(RANGE, lambda call: call.refuse("etcdserver: request timed out", 14, 503))
     members[1].on(RANGE, lambda call: call.answer({"header": header(7)}))
-    with pytest.raises(Away, match=members[0].url):
+    with pytest.raises(Unreachable, match=members[0].url):
         await outlived(cluster, lambda: cluster.read(RANGE, {}))
     await next_stream_comes_from(cluster, members[1])
 
@@ -143,7 +143,7 @@ async def test_a_stream_that_is_left_ends_and_the_next_one_comes_from_another_me
     async def leave() -> None:
         cluster.leave()
 
-    with pytest.raises(Away, match=members[0].url):
+    with pytest.raises(Unreachable, match=members[0].url):
         await outlived(cluster, leave)
     await next_stream_comes_from(cluster, members[1])
     cluster.leave()
@@ -154,7 +154,7 @@ async def test_calls_fail_as_ever_after_a_stream_has_been_closed(cluster, member
     await next_stream_comes_from(cluster, members[0])
     for member in members:
         member.on(RANGE, lambda call: call.refuse("etcdserver: request timed out", 14, 503))
-    with pytest.raises(Away, match="no member of the etcd cluster answers"):
+    with pytest.raises(Unreachable, match="no member of the etcd cluster answers"):
         await cluster.read(RANGE, {})
 
 
@@ -163,7 +163,7 @@ async def test_a_stream_outlives_the_patience_for_calls(members, monkeypatch):
     quiet, other = Cluster(Access([members[0].url])), Cluster(Access([members[0].url]))
     async with asyncio.timeout(SECONDS), quiet.stream(WATCH, {}) as messages:
         assert await anext(messages) == CREATED
-        with pytest.raises(Away, match="no answer"):
+        with pytest.raises(Unreachable, match="no answer"):
             await other.read(RANGE, {})
         members[0].calls[0].tell(line({"events": [1]}))
         assert await anext(messages) == {"events": [1]}

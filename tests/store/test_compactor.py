@@ -93,7 +93,7 @@ async def test_a_store_compacts_by_itself_and_goes_on_while_etcd_is_away(
     own.kill()
     while "etcd could not be compacted" not in caplog.text:
         with pytest.raises(StoreError):
-            await store.fresh()
+            await store.sync_read()
     own.start()
     while True:
         try:

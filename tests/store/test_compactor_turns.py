@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from etcd.compactor import Compactor
-from etcd.store import Away
+from etcd.store import Unreachable
 
 
 class Versions:
@@ -91,7 +91,7 @@ async def test_a_turn_comes_after_each_interval_and_one_that_fails_is_logged(clu
     async def once(compactor: Compactor) -> None:
         steps.append("turn")
         if steps.count("turn") == 1:
-            raise Away("nobody answers")
+            raise Unreachable("nobody answers")
         if steps.count("turn") == 3:
             raise asyncio.CancelledError
 

@@ -51,9 +51,9 @@ async def test_every_write_has_the_next_revision(store, at):
 async def test_a_write_is_read_back_with_what_is_attached(store):
     kv = await store.put(PODS + "a/x", b"1")
     assert store.get(PODS + "a/x") == kv
-    assert kv.attached == (PODS + "a/x", b"1")
-    given = await store.put(PODS + "a/x", b"2", attached=None)
-    assert given.attached is None
+    assert kv.index_attrs == (PODS + "a/x", b"1")
+    given = await store.put(PODS + "a/x", b"2", index_attrs=None)
+    assert given.index_attrs is None
 
 
 async def test_a_write_may_be_as_large_as_etcd_takes_it_and_no_larger(store, url, at):
@@ -182,16 +182,16 @@ async def test_a_snapshot_is_what_it_was_however_the_keys_change(store, at):
 async def test_a_snapshot_is_recalled_as_it_is_read(store, at):
     await fill(store, "a/1", "a/2", "a/3")
     await store.delete(PODS + "a/2")
-    then = await store.recall(PODS, start=PODS + "a/2", limit=1, revision=at + 3)
+    then = await store.range_at(PODS, start=PODS + "a/2", limit=1, revision=at + 3)
     assert then == store.range(PODS, start=PODS + "a/2", limit=1, revision=at + 3)
     assert (keys(then.items), then.remaining) == ([PODS + "a/2"], 1)
     with pytest.raises(FutureRevision):
-        await store.recall(PODS, revision=at + 9)
+        await store.range_at(PODS, revision=at + 9)
 
 
 async def test_a_whole_snapshot_is_recalled_unless_a_limit_is_given(store, at):
     await fill(store, "a/1", "a/2", "a/3")
-    assert await store.recall(PODS, revision=at + 2) == store.range(PODS, revision=at + 2)
+    assert await store.range_at(PODS, revision=at + 2) == store.range(PODS, revision=at + 2)
 
 
 async def test_a_store_says_whether_others_write_to_it_and_whether_keys_go_by_themselves(store, url):
@@ -200,9 +200,9 @@ async def test_a_store_says_whether_others_write_to_it_and_whether_keys_go_by_th
 
 
 async def test_a_store_says_why_it_does_not_write(store, url):
-    assert store.trouble == ""
+    assert store.health_error == ""
     await store.close()
-    assert url.startswith("http") or store.trouble == "the store is closed"
+    assert url.startswith("http") or store.health_error == "the store is closed"
 
 
 async def test_other_prefixes_writes_leave_a_snapshot_alone(store, at):
@@ -389,7 +389,7 @@ async def test_waiting_for_a_revision_ends_when_it_is_there_or_time_is_up(store,
 
 async def test_reads_are_fresh_after_a_write(store, at):
     await fill(store, "a/1")
-    await store.fresh()
+    await store.sync_read()
     assert store.revision == at + 1
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from etcd.backends import open_store
 from etcd.store import (
-    Away,
     Compacted,
     Conflict,
     Damaged,
@@ -17,6 +16,7 @@ from etcd.store import (
     StoreError,
     TooLarge,
     Unavailable,
+    Unreachable,
 )
 
 KEY_VALUE = KeyValue("/r/a", b"", 3, 7, None)
@@ -30,7 +30,7 @@ KEY_VALUE = KeyValue("/r/a", b"", 3, 7, None)
         (lambda: Compacted(5), "revisions before 5 have been compacted"),
         (lambda: FutureRevision(5), "the newest revision is 5"),
         (lambda: Unavailable("the disk is full"), "the disk is full"),
-        (lambda: Away("nobody answers"), "nobody answers"),
+        (lambda: Unreachable("nobody answers"), "nobody answers"),
         (TooLarge, "etcdserver: request is too large"),
         (Full, "etcdserver: mvcc: database space exceeded"),
         (lambda: Damaged("store.db is damaged"), "store.db is damaged"),
@@ -49,13 +49,13 @@ def test_errors_carry_what_callers_decide_by():
     assert Compacted(5).compact_revision == 5
     assert FutureRevision(5).current == 5
     assert Unavailable("the disk is full").reason == "the disk is full"
-    assert isinstance(Away("nobody answers"), Unavailable)
-    assert Away("nobody answers").reason == "nobody answers"
-    assert [Away("late", unknown=each).unknown for each in (True, False)] == [True, False]
+    assert isinstance(Unreachable("nobody answers"), Unavailable)
+    assert Unreachable("nobody answers").reason == "nobody answers"
+    assert [Unreachable("late", unknown=each).unknown for each in (True, False)] == [True, False]
 
 
 def test_a_write_is_known_not_to_have_happened_unless_the_error_says_otherwise():
-    assert not Away("nobody answers").unknown
+    assert not Unreachable("nobody answers").unknown
 
 
 @pytest.mark.parametrize(

@@ -59,14 +59,14 @@ async def fill(store, number: int) -> None:
 
 async def test_trouble_is_looked_at_again_and_again_until_it_is_over(store, log, monkeypatch):
     monkeypatch.setattr("etcd.durable._PROBE_EVERY", 0)
-    assert store.trouble == ""
-    log.trouble = Unavailable("the disk still burns")
+    assert store.health_error == ""
+    log.health_error = Unavailable("the disk still burns")
     await fail_a_write(store, log)
-    assert store.trouble == "the disk is on fire"
+    assert store.health_error == "the disk is on fire"
     await until(lambda: log.probes >= 3)
-    assert store.trouble == "the disk still burns"
-    log.trouble = None
-    await until(lambda: store.trouble == "")
+    assert store.health_error == "the disk still burns"
+    log.health_error = None
+    await until(lambda: store.health_error == "")
     probes = log.probes
     for _ in range(5):
         await done_by_the_writer(store)
@@ -83,7 +83,7 @@ async def test_only_one_look_at_trouble_is_due_at_a_time(store, log, monkeypatch
     assert not store._probing.cancelled()
     await store.close()
     assert store._probing.cancelled()
-    assert store.trouble == "the store is closed"
+    assert store.health_error == "the store is closed"
 
 
 async def test_a_commit_that_fails_while_the_store_is_closed_is_not_looked_at_again(store, log):
@@ -159,7 +159,7 @@ async def test_compactions_in_the_background_do_not_pile_up_and_may_fail(store, 
     write = asyncio.ensure_future(store.put(POD + "x", b""))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    log.trouble = Unavailable("the disk is on fire")
+    log.health_error = Unavailable("the disk is on fire")
     store._compact(2)
     first = store._compaction
     store._compact(3)
@@ -168,7 +168,7 @@ async def test_compactions_in_the_background_do_not_pile_up_and_may_fail(store, 
     await write
     assert await first is None
     assert store._engine.compacted == 0
-    log.trouble = None
+    log.health_error = None
     store._compact(4)
     await store._compaction
     assert store._engine.compacted == 4

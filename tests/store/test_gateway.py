@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from gateway_steps import PODS, b64
 
-from etcd.access import Access, Place
+from etcd.access import Access, KeyPrefix
 from etcd.store import Conflict
 
 
@@ -24,11 +24,11 @@ async def test_what_another_client_writes_is_read_and_watched(opened, access, pl
     store = await opened(etcd.url, access=access)
     watcher = store.watch(PODS, after=store.revision)
     etcd.call("kv/put", key=b64(f"{place}{PODS}a"), value=b64("1"))
-    await store.fresh()
+    await store.sync_read()
     kv = store.get(PODS + "a")
     assert (kv.value, kv.create_revision) == (b"1", kv.mod_revision)
     etcd.call("kv/deleterange", key=b64(f"{place}{PODS}a"))
-    await store.fresh()
+    await store.sync_read()
     assert store.get(PODS + "a") is None
     created, deleted = watcher.take()
     assert (created.kv, created.prev, deleted.kv, deleted.prev) == (kv, None, None, kv)
@@ -42,7 +42,7 @@ async def test_a_transaction_of_several_keys_is_one_revision_with_several_events
     keys = [f"{place}{PODS}{name}" for name in ("new", "kept", "gone")]
     requests = [put(keys[0], "1"), put(keys[1], "1"), {"request_delete_range": {"key": b64(keys[2])}}]
     etcd.call("kv/txn", success=requests)
-    await store.fresh()
+    await store.sync_read()
     events = list(watcher.take())
     revision = gone.mod_revision + 1
     assert {(event.key, event.revision, event.is_delete) for event in events} == {
@@ -61,7 +61,7 @@ async def test_a_large_transaction_stays_together_in_a_watch(opened, access, pla
     watcher = store.watch(PODS, after=store.revision)
     for first in range(0, 1300, 65):  # no batch of 1000 ends with one of these by itself
         etcd.call("kv/txn", success=[put(f"{place}{PODS}{n}") for n in range(first, first + 65)])
-    await store.fresh()
+    await store.sync_read()
     batches = []
     while batch := watcher.take():
         batches.append([event.revision for event in batch])
@@ -77,7 +77,7 @@ async def test_keys_elsewhere_only_move_the_revision(opened, access, place, etcd
     etcd.call("kv/put", key=b64(b"\xff\xfe\x00"), value=b64(b"\xff"))
     etcd.call("kv/put", key=b64(place.encode() + b"\xff"), value=b64(b"\xff"))
     etcd.call("kv/txn", success=[put("/elsewhere"), put(f"{place}{PODS}here")])
-    await store.fresh()
+    await store.sync_read()
     assert store.revision == before + 4
     assert [event.key for event in watcher.take()] == [PODS + "here"]
     assert watcher.position == store.revision
@@ -88,9 +88,9 @@ async def test_keys_elsewhere_only_move_the_revision(opened, access, place, etcd
 
 
 async def test_a_place_ends_where_another_begins(opened, etcd, place):
-    one = await opened(etcd.url, access=Access(place=Place("/registry", f"{place}one")))
+    one = await opened(etcd.url, access=Access(place=KeyPrefix("/registry", f"{place}one")))
     await one.put("/registry/pods/a", b"")
-    other = await opened(etcd.url, access=Access(place=Place("/registry", f"{place}on")))
+    other = await opened(etcd.url, access=Access(place=KeyPrefix("/registry", f"{place}on")))
     assert [kv.key for kv in one.range("/registry").items] == ["/registry/pods/a"]
     assert etcd.call("kv/range", key=b64(f"{place}one/pods/a"))["count"] == "1"
     assert [kv.key for kv in other.range("").items] == ["/registrye/pods/a"]
@@ -100,7 +100,7 @@ async def test_stores_over_one_etcd_see_each_others_writes_once_they_ask(opened,
     stores = [await opened(etcd.url, access=access) for _ in range(3)]
     for number in range(60):
         kv = await stores[number % 3].put(PODS + "a", b"%d" % number)
-        await stores[(number + 1) % 3].fresh()
+        await stores[(number + 1) % 3].sync_read()
         assert stores[(number + 1) % 3].get(PODS + "a") == kv
 
 

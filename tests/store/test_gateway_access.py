@@ -20,8 +20,8 @@ from etcd_networks import Proxy
 from loop_leaks import open_transports
 from patience import SECONDS
 
-from etcd.access import Access, Credentials, Place
-from etcd.store import Away, Event, StoreError
+from etcd.access import Access, Credentials, KeyPrefix
+from etcd.store import Event, StoreError, Unreachable
 
 PODS = "/registry/pods/"
 
@@ -118,7 +118,7 @@ async def test_who_is_trusted_and_shows_a_certificate_is_served(opened, secured,
     store = await opened(secured.url, access=Access(credentials=credentials))
     watcher = store.watch(PODS, after=store.revision)
     kv = await store.put(PODS + "a", b"1")
-    await store.fresh()
+    await store.sync_read()
     assert [event.kv for event in watcher.take()] == [kv]
 
 
@@ -140,16 +140,18 @@ def _connections_to(proxy):
 
 @failed_handshake
 async def test_an_etcd_whose_authority_is_another_is_refused_in_clear_words(opened, secured, credentials, other_signer):
-    with pytest.raises(Away, match=f"{secured.url}: its certificate is not trusted: .*certificate verify failed"):
+    with pytest.raises(
+        Unreachable, match=f"{secured.url}: its certificate is not trusted: .*certificate verify failed"
+    ):
         await opened(secured.url, access=Access(credentials=replace(credentials, authority=str(other_signer.file))))
-    with pytest.raises(Away, match="its certificate is not trusted"):
+    with pytest.raises(Unreachable, match="its certificate is not trusted"):
         await opened(secured.url, access=Access())
 
 
 @failed_handshake
 async def test_an_etcd_that_is_not_called_so_is_refused_in_clear_words(opened, secured, credentials):
     url = secured.url.replace("127.0.0.1", "localhost")
-    with pytest.raises(Away, match=r"its certificate is not trusted: .*[Hh]ostname mismatch"):
+    with pytest.raises(Unreachable, match=r"its certificate is not trusted: .*[Hh]ostname mismatch"):
         await opened(url, access=Access(credentials=credentials))
 
 
@@ -160,18 +162,18 @@ async def test_who_shows_no_good_certificate_is_refused_in_clear_words(
 ):
     certificate, key = ("", "") if shown == "none" else other_signer.issue("client")
     wrong = replace(credentials, certificate=certificate, key=key)
-    with pytest.raises(Away, match=f"(?i){secured.url}: .*(certificate|alert)"):
+    with pytest.raises(Unreachable, match=f"(?i){secured.url}: .*(certificate|alert)"):
         await opened(secured.url, access=Access(credentials=wrong))
 
 
 async def test_plain_http_to_an_etcd_with_tls_is_told(opened, secured):
-    with pytest.raises(Away, match="it closed the connection without an answer"):
+    with pytest.raises(Unreachable, match="it closed the connection without an answer"):
         await opened(secured.url.replace("https", "http"))
 
 
 @failed_handshake
 async def test_tls_to_an_etcd_without_is_told(opened, shared_etcd):
-    with pytest.raises(Away, match="no TLS is spoken"):
+    with pytest.raises(Unreachable, match="no TLS is spoken"):
         await opened(shared_etcd.url.replace("http", "https"))
 
 
@@ -184,7 +186,9 @@ async def test_a_member_that_resets_the_connection_at_the_first_bytes_of_tls_is_
 
     async with await asyncio.start_server(reset, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        with pytest.raises(Away, match=f"https://127.0.0.1:{port}: Connection reset by peer, .*no TLS is spoken"):
+        with pytest.raises(
+            Unreachable, match=f"https://127.0.0.1:{port}: Connection reset by peer, .*no TLS is spoken"
+        ):
             await opened(f"https://127.0.0.1:{port}")
 
 
@@ -192,12 +196,12 @@ async def test_a_member_that_resets_the_connection_at_the_first_bytes_of_tls_is_
 async def test_what_closes_a_connection_at_once_may_not_speak_tls(opened):
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
     async with server:
-        with pytest.raises(Away, match="Connection reset by peer, which happens where no TLS is spoken"):
+        with pytest.raises(Unreachable, match="Connection reset by peer, which happens where no TLS is spoken"):
             await opened(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")
 
 
 async def test_a_host_that_there_is_not_is_named(opened):
-    with pytest.raises(Away, match=r"no\.such\.host\.invalid:2379: there is no host no\.such\.host\.invalid"):
+    with pytest.raises(Unreachable, match=r"no\.such\.host\.invalid:2379: there is no host no\.such\.host\.invalid"):
         await opened("http://no.such.host.invalid:2379")
 
 
@@ -209,7 +213,7 @@ async def test_something_else_that_speaks_json_is_no_etcd(opened):
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        with pytest.raises(Away, match="no etcd answers there, but HTTP 200 and other JSON"):
+        with pytest.raises(Unreachable, match="no etcd answers there, but HTTP 200 and other JSON"):
             await opened(f"http://127.0.0.1:{port}")
 
 
@@ -222,7 +226,9 @@ async def test_a_file_that_is_no_certificate_is_named(opened, credentials, tmp_p
 
 
 async def test_an_address_of_ipv6_is_written_as_urls_have_it(opened):
-    with pytest.raises(Away, match=r"http://\[::1\]:1: (Connection refused|Cannot assign|Address family|Network is)"):
+    with pytest.raises(
+        Unreachable, match=r"http://\[::1\]:1: (Connection refused|Cannot assign|Address family|Network is)"
+    ):
         await opened("http://[::1]:1")
 
 
@@ -280,11 +286,11 @@ async def test_who_may_not_is_refused_in_etcds_words(opened, guarded, user, pass
 
 async def test_a_user_who_reads_all_keys_and_writes_its_own_needs_no_more(opened, guarded):
     credentials = Credentials(user="reader", password="secret")
-    store = await opened(guarded.url, access=Access(credentials=credentials, place=Place("/registry", "/ours")))
+    store = await opened(guarded.url, access=Access(credentials=credentials, place=KeyPrefix("/registry", "/ours")))
     watcher = store.watch(PODS, after=store.revision)
     kv = await store.put(PODS + "a", b"1")
     deleted = await store.delete(PODS + "a", expect=kv.mod_revision)
-    await store.fresh()
+    await store.sync_read()
     assert list(watcher.take()) == [Event(kv.mod_revision, kv.key, kv, None), deleted]
     elsewhere = await opened(guarded.url, access=Access(credentials=credentials))
     with pytest.raises(StoreError, match=r"etcdserver: permission denied: .* and to write those of this server"):
@@ -306,19 +312,19 @@ def is_refused(member, token: str) -> bool:
 
 
 async def test_a_token_that_ran_out_is_replaced(opened, guarded, monkeypatch):
-    monkeypatch.setattr("etcd.feed.LOOK", 1000)
+    monkeypatch.setattr("etcd.watch_cache.LOOK", 1000)
     store = await opened(guarded.url, access=ROOT)
     store._cluster._clients[0].token = "forgotten.1"
-    results = await asyncio.gather(*(store.put(f"{PODS}{n}", b"") for n in range(20)), store.fresh())
+    results = await asyncio.gather(*(store.put(f"{PODS}{n}", b"") for n in range(20)), store.sync_read())
     assert len(results) == 21
     store._cluster._clients[0].token = "forgotten.1"
-    await store.fresh()
+    await store.sync_read()
     await forgotten(guarded, store)
     await store.delete(PODS + "1")
 
 
 async def test_a_watch_that_breaks_off_after_the_token_ran_out_goes_on(opened, guarded, monkeypatch):
-    monkeypatch.setattr("etcd.feed.LOOK", 1000)
+    monkeypatch.setattr("etcd.watch_cache.LOOK", 1000)
     member = guarded.members[0]
     other = await opened(guarded.url, access=ROOT)
     async with Proxy((member.host, member.client)) as proxy:
@@ -337,5 +343,5 @@ async def test_a_change_of_rights_is_no_end_for_who_still_has_them(opened, guard
     admin = await opened(guarded.url, access=ROOT)
     await admin._cluster.write("/auth/role/add", {"name": "more"})
     await store.put(PODS + "c", b"2")
-    await store.fresh()
+    await store.sync_read()
     assert store.get(PODS + "c").value == b"2"

@@ -6,7 +6,7 @@ import pytest
 from gateway_steps import PODS, answer_within, b64, seen, until
 from patience import SECONDS
 
-from etcd.store import Away, Unavailable
+from etcd.store import Unavailable, Unreachable
 
 # -- broken connections
 
@@ -22,7 +22,7 @@ async def test_a_watch_goes_on_where_it_broke_off(opened, access, etcd, proxy):
             proxy.drop()
     events = await seen(watcher, 40)
     assert [event.kv for event in events] == written
-    assert store.trouble == ""
+    assert store.health_error == ""
 
 
 async def test_a_link_that_goes_dead_without_a_word_is_left_and_nothing_is_missed(opened, access, etcd, proxy):
@@ -35,7 +35,7 @@ async def test_a_link_that_goes_dead_without_a_word_is_left_and_nothing_is_misse
     assert [event.kv for event in await seen(watcher, 20)] == written
     answer_within(store, None)
     async with asyncio.timeout(SECONDS):
-        await store.fresh()
+        await store.sync_read()
         await store.put(PODS + "z", b"")
 
 
@@ -45,18 +45,18 @@ async def test_while_etcd_is_away_reads_and_writes_are_refused_and_watches_stay_
     watcher = store.watch(PODS, after=store.revision)
     parked = asyncio.ensure_future(watcher.next())
     await proxy.__aexit__()
-    for refused in (store.fresh(), store.put(PODS + "b", b""), store.delete(PODS + "a"), store.compact(10**9)):
-        with pytest.raises(Away, match=f"no member of the etcd cluster answers.*{proxy.port}.*refused"):
+    for refused in (store.sync_read(), store.put(PODS + "b", b""), store.delete(PODS + "a"), store.compact(10**9)):
+        with pytest.raises(Unreachable, match=f"no member of the etcd cluster answers.*{proxy.port}.*refused"):
             await refused
     assert store.get(PODS + "a") == kv
     assert not parked.done()
-    await until(lambda: "refused" in store.trouble)
+    await until(lambda: "refused" in store.health_error)
     etcd.call("kv/put", key=b64(f"{access.place.outside}{PODS}c"))
     async with proxy:
         assert [event.key for event in await asyncio.wait_for(parked, SECONDS)] == [PODS + "c"]
-        await store.fresh()
+        await store.sync_read()
         await store.put(PODS + "b", b"")
-        assert store.trouble == ""
+        assert store.health_error == ""
 
 
 async def test_a_write_whose_answer_is_lost_is_told_as_unknown(opened, access, etcd, proxy):
@@ -66,17 +66,17 @@ async def test_a_write_whose_answer_is_lost_is_told_as_unknown(opened, access, e
     writing = asyncio.ensure_future(store.put(PODS + "a", b"1"))
     await until(lambda: other.get(PODS + "a"))
     proxy.drop()
-    with pytest.raises(Away, match="may or may not have done it") as caught:
+    with pytest.raises(Unreachable, match="may or may not have done it") as caught:
         await writing
     assert caught.value.unknown
     proxy.mend()
-    await store.fresh()
+    await store.sync_read()
     assert store.get(PODS + "a").value == b"1"
 
 
 async def test_opening_without_an_etcd_says_who_does_not_answer(opened, clusters):
     urls = [f"http://127.0.0.1:{clusters.free_port()}" for _ in range(2)]
-    with pytest.raises(Away) as caught:
+    with pytest.raises(Unreachable) as caught:
         await opened(",".join(urls))
     assert all(f"{url}: Connection refused" in str(caught.value) for url in urls)
 
@@ -89,7 +89,7 @@ async def test_what_is_no_etcd_is_told_so(opened, etcd):
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     async with server:
-        with pytest.raises(Away, match="no etcd answers there, but HTTP 404 and no JSON: 'not found'"):
+        with pytest.raises(Unreachable, match="no etcd answers there, but HTTP 404 and no JSON: 'not found'"):
             await opened(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
 
 
@@ -97,9 +97,9 @@ async def test_closing_while_etcd_is_silent_ends_who_waits(opened, access, proxy
     store = await opened(proxy.url, access=access)
     answer_within(store, None)
     proxy.cut()
-    waiting = [asyncio.ensure_future(store.fresh()) for _ in range(2)]
+    waiting = [asyncio.ensure_future(store.sync_read()) for _ in range(2)]
     await asyncio.sleep(0.05)
-    waiting.append(asyncio.ensure_future(store.fresh()))
+    waiting.append(asyncio.ensure_future(store.sync_read()))
     await asyncio.sleep(0)
     async with asyncio.timeout(SECONDS):
         await store.close()
@@ -107,22 +107,22 @@ async def test_closing_while_etcd_is_silent_ends_who_waits(opened, access, proxy
         with pytest.raises(Unavailable):
             await each
     with pytest.raises(Unavailable, match="closed"):
-        await store.fresh()
+        await store.sync_read()
 
 
 async def test_closing_waits_for_writes_that_are_slow_and_not_for_those_that_are_not_answered(
     opened, access, etcd, proxy, monkeypatch
 ):
     monkeypatch.setattr("etcd.cluster.CONNECTIONS", 4)
-    monkeypatch.setattr("etcd.gateway.CLOSING", SECONDS)
+    monkeypatch.setattr("etcd.cluster_store.CLOSING", SECONDS)
     store = await opened(proxy.url, access=access)
     proxy.delay = 0.5
     slow = asyncio.ensure_future(store.put(PODS + "slow", b""))
     await asyncio.sleep(0.1)
     await store.close()
     assert await slow
-    monkeypatch.setattr("etcd.gateway.CLOSING", 0.5)
-    monkeypatch.setattr("etcd.feed.LOOK", 1000)
+    monkeypatch.setattr("etcd.cluster_store.CLOSING", 0.5)
+    monkeypatch.setattr("etcd.watch_cache.LOOK", 1000)
     proxy.delay = 0
     store = await opened(proxy.url, access=access)
     answer_within(store, None)
@@ -134,7 +134,7 @@ async def test_closing_waits_for_writes_that_are_slow_and_not_for_those_that_are
     async with asyncio.timeout(SECONDS):
         await store.close()
     found = await asyncio.gather(*lost, return_exceptions=True)
-    assert [type(each) for each in found] == [Away] * 4 + [Unavailable] * 5
+    assert [type(each) for each in found] == [Unreachable] * 4 + [Unavailable] * 5
     assert all(each.unknown for each in found[:4])
 
 
@@ -150,11 +150,11 @@ async def test_a_slow_etcd_slows_and_breaks_nothing(opened, access, etcd, proxy)
     await until(store._cluster._room.locked)  # so many are under way at a time
     mine = await asyncio.gather(*writing)
     kv = await other.put(PODS + "x", b"")
-    await store.fresh()
+    await store.sync_read()
     assert store.get(PODS + "x") == kv
     events = await seen(watcher, 151)
     assert [event.revision for event in events] == sorted(each.mod_revision for each in (*mine, kv))
-    assert store.trouble == ""
+    assert store.health_error == ""
 
 
 async def test_calls_that_wait_for_their_turn_are_not_timed_out_and_in_the_end_refused(
@@ -169,5 +169,5 @@ async def test_calls_that_wait_for_their_turn_are_not_timed_out_and_in_the_end_r
     assert all("etcd is too slow: 4 calls are under way" in str(each) and not each.unknown for each in refused)
     assert 4 <= 40 - len(refused) < 40
     proxy.delay = 0
-    await store.fresh()
+    await store.sync_read()
     assert store.count(PODS) == 40 - len(refused)

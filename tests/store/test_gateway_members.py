@@ -10,7 +10,7 @@ from gateway_steps import answer_within
 from patience import SECONDS
 
 from etcd.access import Access
-from etcd.store import Away, KeyValue, StoreError
+from etcd.store import KeyValue, StoreError, Unreachable
 
 PODS = "/registry/pods/"
 
@@ -68,7 +68,7 @@ class Load:
             value = f"{name} {number}".encode()
             try:
                 self.written.append(await self.store.put(self.prefix + name, value))
-            except Away as error:
+            except Unreachable as error:
                 self.errors.append(error)
                 self.doubtful |= {value} if error.unknown else set()
                 await asyncio.sleep(0.05)
@@ -82,7 +82,7 @@ class Load:
 
     async def check(self) -> None:
         """What was acknowledged came once, in order; besides it only what is doubtful came, once too."""
-        await self.store.fresh()
+        await self.store.sync_read()
         events = []
         while batch := self.watcher.take():
             events += batch
@@ -94,14 +94,14 @@ class Load:
         assert len({kv.value for kv in came.values()}) == len(came)
 
 
-async def under_load(store, place: str, trouble) -> Load:
+async def under_load(store, place: str, health_error) -> Load:
     """Write and watch before, during and after some trouble, which is given the load."""
     load = Load(store, place)
     async with asyncio.TaskGroup() as writers:
         for number in range(6):
             writers.create_task(load.write(f"w{number}"))
         await load.more(50)
-        await trouble(load)
+        await health_error(load)
         await load.more(50)
         load.stopped = True
     await load.check()
@@ -111,7 +111,7 @@ async def under_load(store, place: str, trouble) -> Load:
 async def test_an_endpoint_that_refuses_is_passed_by(opened, clusters, three, access):
     store = await opened(f"http://127.0.0.1:{clusters.free_port()},{three.url}", access=access)
     kv = await store.put(PODS + "a", b"")
-    await store.fresh()
+    await store.sync_read()
     assert store.get(PODS + "a") == kv
 
 
@@ -145,7 +145,7 @@ async def until_written(store, key: str) -> KeyValue:
     while True:
         try:
             return await store.put(key, b"", expect=0)
-        except Away:
+        except Unreachable:
             await asyncio.sleep(0.05)
 
 
@@ -158,7 +158,7 @@ async def test_a_paused_member_is_passed_by_for_reads_writes_and_the_watch(opene
     answer_within(store, 5)
     with paused(victim):
         kv = await other.put(PODS + "a", b"")
-        await store.fresh()
+        await store.sync_read()
         answer_within(store, None)
         assert store.get(PODS + "a") == kv
         assert [event.kv for event in watcher.take()] == [kv]
@@ -190,24 +190,24 @@ async def test_without_a_leader_everything_is_refused_soon_and_comes_back_by_its
         await until_refused(store, "no leader")
         answer_within(store, None)  # so who waits for an answer and not for a refusal does so for ever
         async with asyncio.timeout(SECONDS):
-            for work in (store.fresh(), store.put(PODS + "b", b""), store.delete(PODS + "a")):
+            for work in (store.sync_read(), store.put(PODS + "b", b""), store.delete(PODS + "a")):
                 assert f"{survivor.url}: etcdserver: no leader" in await refusal(work)
         answer_within(store, 5)
         assert store.get(PODS + "a") == kv
         assert not parked.done()
-        assert store.trouble
+        assert store.health_error
     await until_written(store, PODS + "c")
-    await store.fresh()
+    await store.sync_read()
     assert [event.key for event in await asyncio.wait_for(parked, SECONDS)] == [PODS + "c"]
     async with asyncio.timeout(SECONDS):
-        while store.trouble:  # noqa: ASYNC110 - nobody tells
+        while store.health_error:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.05)
 
 
 async def until_refused(store, words: str) -> None:
     """Ask until it is refused with such words, or is not refused any more if there are none."""
     async with asyncio.timeout(SECONDS):
-        while (said := await refusal(store.fresh())) or words:
+        while (said := await refusal(store.sync_read())) or words:
             if words and words in said:
                 return
             await asyncio.sleep(0.05)
@@ -217,7 +217,7 @@ async def refusal(work) -> str:
     """Why something is not done now, "" if it is."""
     try:
         await work
-    except Away as error:
+    except Unreachable as error:
         return str(error)
     return ""
 
@@ -239,11 +239,11 @@ async def test_a_member_without_a_leader_is_left_for_those_that_have_one(opened,
             kv = await until_written(other, PODS + "a")
             events = await asyncio.wait_for(watcher.next(), SECONDS)
             assert [event.kv for event in events] == [kv]
-            await store.fresh()  # who asked before it knew that it is alone waits until its patience is at an end
+            await store.sync_read()  # who asked before it knew that it is alone waits until its patience is at an end
             await store.put(PODS + "b", b"")
             answer_within(store, None)
             async with asyncio.timeout(SECONDS):
-                await store.fresh()
+                await store.sync_read()
                 await store.put(PODS + "b", b"")
 
 
@@ -293,7 +293,7 @@ async def test_memory_stays_bounded_while_no_member_answers(opened, three, acces
     answer_within(store, 1)
     monkeypatch.setattr("etcd.cluster.QUEUE", 2.0)
     with paused(*three.members):
-        asking = [asyncio.ensure_future(store.fresh()) for _ in range(5000)]
+        asking = [asyncio.ensure_future(store.sync_read()) for _ in range(5000)]
         await asyncio.sleep(0.1)
         assert len(asyncio.all_tasks()) < 5000 + 30  # those of the test, and few of the store's
         assert store._cluster._room._value >= 60
@@ -303,7 +303,7 @@ async def test_memory_stays_bounded_while_no_member_answers(opened, three, acces
         writes = [asyncio.ensure_future(outcome(store.put(f"{PODS}{n}", b""))) for n in range(500)]
         async with asyncio.timeout(SECONDS):
             results = await asyncio.gather(*writes)
-        assert all(isinstance(each, Away) for each in results)
+        assert all(isinstance(each, Unreachable) for each in results)
         assert sum(each.unknown for each in results) < 500
     await until_refused(store, "")
     assert store._under_way == set()

@@ -40,7 +40,7 @@ async def test_a_full_etcd_refuses_writes_and_answers_reads_until_there_is_room(
         outcomes = [await outcome(store.put(PODS + "a", large)) for _ in range(20)]
         assert isinstance(outcomes[-1], Full)
         assert str(outcomes[-1]) == "etcdserver: mvcc: database space exceeded"
-        await store.fresh()
+        await store.sync_read()
         assert store.get(PODS + "a").value == large
         deleted = await store.delete(PODS + "a")
         assert (await seen(watcher, deleted.revision - 1))[-1] == deleted
@@ -62,7 +62,7 @@ async def test_a_watch_of_etcd_that_compaction_overtook_begins_anew_and_watchers
     await other.put(PODS + "kept", b"1")
     await other.put(PODS + "gone", b"1")
     await other.put("/registry/nodes/n", b"1")
-    await store.fresh()
+    await store.sync_read()
     pods, nodes = (store.watch(f"/registry/{each}/", after=store.revision) for each in ("pods", "nodes"))
     parked = [asyncio.ensure_future(each.next()) for each in (pods, nodes)]
     await asyncio.sleep(0)
@@ -78,7 +78,7 @@ async def test_a_watch_of_etcd_that_compaction_overtook_begins_anew_and_watchers
             for each in parked:  # of the nodes nothing is left to see: two events are missing all the same
                 with pytest.raises(Compacted):
                     await asyncio.wait_for(each, SECONDS)
-            await store.fresh()
+            await store.sync_read()
             assert list(store.range("").items) == list(other.range("").items)
             watcher = store.watch(PODS, after=store.revision)
             assert store.revision >= new.mod_revision
@@ -112,8 +112,8 @@ async def test_an_etcd_with_less_than_was_seen_of_it_is_told_as_such(opened, clu
             proxy.target = (other.members[0].host, other.members[0].client)
             proxy.drop()
             with pytest.raises(Damaged, match=r"etcd is at revision 1 and was at 6 before.*start anew"):
-                await store.fresh()
-            await until(lambda: "restored" in store.trouble)
+                await store.sync_read()
+            await until(lambda: "restored" in store.health_error)
 
 
 async def test_a_refusal_has_etcds_words_and_the_member(opened, access, etcd):

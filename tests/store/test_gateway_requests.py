@@ -16,11 +16,10 @@ from gateway_steps import PODS
 from patience import SECONDS
 from scripted_member import Call, ScriptedMember, header
 
-from etcd.access import Access, Place
+from etcd.access import Access, KeyPrefix
 from etcd.backends import open_store
 from etcd.store import (
     LARGEST,
-    Away,
     Compacted,
     Conflict,
     Event,
@@ -29,10 +28,11 @@ from etcd.store import (
     StoreError,
     TooLarge,
     Unavailable,
+    Unreachable,
 )
 
 RANGE, TXN, WATCH, GRANT, COMPACTION = "/kv/range", "/kv/txn", "/watch", "/lease/grant", "/kv/compaction"
-HERE = Access(place=Place("/registry/", "/here/"))
+HERE = Access(place=KeyPrefix("/registry/", "/here/"))
 
 
 def b64(text: str | bytes) -> str:
@@ -180,8 +180,8 @@ async def test_a_write_over_nothing_creates(etcd, store):
 
 async def test_what_is_kept_beside_a_value_may_be_given_and_is_computed_of_what_is_too_large_never(etcd, store):
     etcd.puts("new", 6)
-    assert (await store.put(PODS + "new", b"1", attached="given")).attached == "given"
-    assert store.get(PODS + "new").attached == "given"
+    assert (await store.put(PODS + "new", b"1", index_attrs="given")).index_attrs == "given"
+    assert store.get(PODS + "new").index_attrs == "given"
     room = LARGEST - len(PODS + "new")
     etcd.puts("new", 7)
     assert (await store.put(PODS + "new", b"x" * room)).mod_revision == 7
@@ -316,22 +316,22 @@ async def test_a_lease_that_etcd_forgets_again_and_another_refusal_are_told(etcd
 
 
 async def test_reads_are_refused_while_the_watch_is_behind_and_writes_are_done_all_the_same(etcd, store, monkeypatch):
-    monkeypatch.setattr("etcd.gateway.CATCH_UP", 0.05)
+    monkeypatch.setattr("etcd.cluster_store.CATCH_UP", 0.05)
     etcd.revision = 7
-    with pytest.raises(Away, match="the watch of etcd stands at revision 5, not yet at 7") as caught:
-        await store.fresh()
+    with pytest.raises(Unreachable, match="the watch of etcd stands at revision 5, not yet at 7") as caught:
+        await store.sync_read()
     assert not caught.value.unknown
     etcd.on(TXN, lambda call: call.answer(etcd.does(8, response_put={})))
     assert (await store.put(PODS + "new", b"1", expect=0)).mod_revision == 8
     etcd.tell(told("new", b"1", 8, 8))
-    await store.fresh()
+    await store.sync_read()
     assert store.revision == 8
 
 
 async def test_a_snapshot_that_is_forgotten_here_is_read_from_etcd_as_it_was(etcd, store):
     asked = len(etcd.of(RANGE))
     etcd.on(RANGE, lambda call: call.answer({"header": header(5), "kvs": [told("b", b"0", 2, 2)], "count": "3"}))
-    page = await store.recall(PODS, start=PODS + "b", limit=1, revision=2)
+    page = await store.range_at(PODS, start=PODS + "b", limit=1, revision=2)
     assert (page.items, page.revision, page.more, page.remaining) == ([kv("b", b"0", 2, 2)], 2, True, 2)
     assert [call.request for call in etcd.of(RANGE)[asked:]] == [
         {"key": b64("/here/pods/b"), "range_end": b64("/here/pods0"), "limit": 1, "revision": "2"}
@@ -343,9 +343,9 @@ async def test_a_snapshot_that_is_known_here_is_not_asked_for(etcd, store):
         etcd.puts(name, revision)
         await store.put(PODS + name, b"1", expect=0)
     asked = len(etcd.of(RANGE))
-    page = await store.recall(PODS, start=PODS + "b", limit=1, revision=7)
+    page = await store.range_at(PODS, start=PODS + "b", limit=1, revision=7)
     assert ([each.key for each in page.items], page.revision, page.remaining) == ([PODS + "b"], 7, 1)
-    page = await store.recall(PODS, revision=7)
+    page = await store.range_at(PODS, revision=7)
     assert [each.key for each in page.items] == [PODS + "a", PODS + "b", PODS + "known"]
     assert len(etcd.of(RANGE)) == asked
 
@@ -407,11 +407,11 @@ async def test_a_store_that_is_closing_sends_nothing_more_and_waits_for_what_was
     sent = await etcd.called(TXN)
     closing = await waiting(store.close())
     calls = len(etcd.calls)
-    for work in (store.fresh(), store.put(PODS + "a", b""), store.delete(PODS + "a"), store.compact(99)):
+    for work in (store.sync_read(), store.put(PODS + "a", b""), store.delete(PODS + "a"), store.compact(99)):
         with pytest.raises(Unavailable, match="the store is closed"):
             await asyncio.wait_for(work, SECONDS)
     assert len(etcd.calls) == calls
-    assert store.trouble == "the store is closed"
+    assert store.health_error == "the store is closed"
     assert not closing.done()
     sent.answer(etcd.does(6, response_put={}))
     etcd.tell(told("new", b"1", 6, 6))
@@ -449,7 +449,7 @@ async def test_a_write_that_fails_where_nobody_waits_any_more_is_not_complained_
 
 
 async def test_writes_that_are_not_answered_are_waited_for_no_longer_than_that(etcd, opened, monkeypatch):
-    monkeypatch.setattr("etcd.gateway.CLOSING", 0.05)
+    monkeypatch.setattr("etcd.cluster_store.CLOSING", 0.05)
     monkeypatch.setattr("etcd.cluster.CONNECTIONS", 1)
     store = await opened(etcd.url, access=HERE)
     etcd.on(TXN, lambda _: None)
@@ -458,7 +458,7 @@ async def test_writes_that_are_not_answered_are_waited_for_no_longer_than_that(e
     await asyncio.wait_for(store.close(), SECONDS)
     assert store._under_way == set()
     sent, *unsent = await asyncio.gather(*writing, return_exceptions=True)
-    assert (type(sent), sent.unknown) == (Away, True)
+    assert (type(sent), sent.unknown) == (Unreachable, True)
     assert {type(each) for each in unsent} == {Unavailable}
 
 
@@ -469,7 +469,7 @@ async def test_a_store_that_is_closed_has_no_question_left_however_many_wait(etc
     etcd.on(RANGE, lambda _: None)
     before = asyncio.all_tasks()
     others = [await waiting(store._cluster.read(RANGE, {})) for _ in range(20)]
-    asking = await waiting(store.fresh())
+    asking = await waiting(store.sync_read())
     await asyncio.wait_for(store.close(), SECONDS)
     assert {task for task in asyncio.all_tasks() - before if "Together" in repr(task)} == set()
     for each in await asyncio.gather(asking, *others, return_exceptions=True):

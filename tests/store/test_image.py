@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from etcd.image import NewDatabase, image
+from etcd.snapshot import NewDatabase, image
 from etcd.sqlite import SqliteLog, row
 from etcd.store import Damaged, Store, Unavailable
 
@@ -57,7 +57,7 @@ async def test_every_copy_is_a_state_that_there_was(opened: Opened, tmp_path: Pa
     writer.cancel()
     with pytest.raises(asyncio.CancelledError):
         await writer
-    assert store.trouble == ""
+    assert store.health_error == ""
     assert not left_in(room)
 
 
@@ -134,7 +134,7 @@ class Meanwhile:
         self.copies = 0
         self._database = database
         self._copyfile = shutil.copyfile
-        monkeypatch.setattr("etcd.image.shutil.copyfile", self._copy)
+        monkeypatch.setattr("etcd.snapshot.shutil.copyfile", self._copy)
 
     def _copy(self, source: Path, copy: Path) -> None:
         self._copyfile(source, copy)
@@ -190,7 +190,7 @@ def test_a_log_that_ends_while_it_is_copied_is_no_part_of_the_next_copy(
             write(log, 3)
             log.close()
 
-    monkeypatch.setattr("etcd.image.shutil.copyfile", copied)
+    monkeypatch.setattr("etcd.snapshot.shutil.copyfile", copied)
     assert read(database, room) == (3, {"/registry/a/a": b"3"})
 
 
@@ -248,7 +248,7 @@ def test_a_log_that_begins_anew_too_often_is_given_up_after_a_minute(
     database: Path, room: Path, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch, seconds: float, copies: int
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr("etcd.image.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("etcd.snapshot.time", SimpleNamespace(monotonic=lambda: now))
 
     def change(_copy: Path) -> None:
         nonlocal now

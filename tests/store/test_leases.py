@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from etcd.leases import Leases
-from etcd.store import Away
+from etcd.store import Unreachable
 
 
 class Grants:
@@ -119,7 +119,7 @@ async def test_a_lease_that_is_forgotten_is_given_to_nobody_else(leases, grants)
 
 
 async def test_a_grant_that_fails_is_told_and_asked_for_again_by_the_next(leases, grants):
-    grants.error = Away("nobody answers")
+    grants.error = Unreachable("nobody answers")
     results = await asyncio.gather(*(leases.of(3600) for _ in range(3)), return_exceptions=True)
     assert [str(each) for each in results] == ["nobody answers"] * 3
     grants.error = None

@@ -142,10 +142,10 @@ async def test_a_second_failure_is_told_as_the_first_one_was(store, log):
         writes += await begun(store.put(POD + "y", b"1"))
         log.before.let_one_pass()
         assert [str(error) for error in await answers(writes)] == ["the disk is on fire"] * 2
-        assert store.trouble == "the disk is on fire"
+        assert store.health_error == "the disk is on fire"
     log.before.open()
     assert (await store.put(POD + "x", b"2", expect=0)).mod_revision == 1
-    assert store.trouble == ""
+    assert store.health_error == ""
 
 
 async def test_closing_waits_for_both_batches_and_the_writes_that_wait_for_them(store, log, tmp_path):

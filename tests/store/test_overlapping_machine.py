@@ -294,7 +294,7 @@ class OverlappingMachine(RuleBasedStateMachine):
             if event.kv:
                 created = event.prev.create_revision if event.prev else event.revision
                 assert event.kv[:4] == (event.key, event.kv.value, created, event.revision)
-                assert event.kv.attached == attach(event.key, event.kv.value)
+                assert event.kv.index_attrs == attach(event.key, event.kv.value)
             else:
                 assert event.prev
             self.truth.append(event)

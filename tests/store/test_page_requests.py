@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from etcd.access import Place
+from etcd.access import KeyPrefix
 from etcd.pages import PAGE_BYTES, Pages, answers
-from etcd.store import Away, Compacted, KeyValue
+from etcd.store import Compacted, KeyValue, Unreachable
 
 
 def encoded(key: bytes) -> str:
@@ -50,7 +50,7 @@ def cluster() -> Keys:
 
 @pytest.fixture
 def pages(cluster: Keys) -> Pages:
-    place = Place("/registry/", "/here/")
+    place = KeyPrefix("/registry/", "/here/")
     return Pages(cluster, place, lambda key, told: KeyValue(key, b64decode(told["value"]), 1, 1, None))
 
 
@@ -107,15 +107,15 @@ async def test_a_page_has_as_many_keys_as_fit_if_all_are_like_the_largest_before
 
 async def test_pages_that_do_not_come_get_smaller_to_a_bound_and_do_not_grow_beyond_what_came(cluster):
     fill(cluster, 300)
-    cluster.errors = [Away("late"), None, None, Away("late")]
+    cluster.errors = [Unreachable("late"), None, None, Unreachable("late")]
     assert len(await all_of(cluster)) == 300
     assert cluster.limits[:5] == [100, 25, 25, 25, 10]
     assert set(cluster.limits[5:]) == {10}
 
 
 async def test_where_the_smallest_page_does_not_come_that_is_told(cluster):
-    cluster.errors = [Away("late")] * 3 + [AssertionError("nothing more is asked")]
-    with pytest.raises(Away, match="late"):
+    cluster.errors = [Unreachable("late")] * 3 + [AssertionError("nothing more is asked")]
+    with pytest.raises(Unreachable, match="late"):
         await all_of(cluster)
     assert cluster.limits == [100, 25, 10]
 
@@ -152,7 +152,7 @@ async def test_the_state_is_read_from_its_beginning_where_the_snapshot_is_compac
 
 async def test_the_state_without_a_place_is_of_all_keys(cluster):
     cluster.values = {b"a": "", b"\xfe": "", b"zz": ""}
-    state, _ = await Pages(cluster, Place(), lambda key, _: KeyValue(key, b"", 1, 1, None)).state()
+    state, _ = await Pages(cluster, KeyPrefix(), lambda key, _: KeyValue(key, b"", 1, 1, None)).state()
     assert list(state) == ["a", "zz"]
 
 

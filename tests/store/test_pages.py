@@ -7,7 +7,7 @@ import pytest
 
 from etcd.cluster import Cluster
 from etcd.pages import PAGE_BYTES, SMALLEST_PAGE
-from etcd.store import Away, Compacted, FutureRevision
+from etcd.store import Compacted, FutureRevision, Unreachable
 
 PODS = "/registry/pods/"
 
@@ -30,7 +30,7 @@ async def test_pages_that_do_not_come_in_time_are_asked_for_again_with_fewer_key
     async def read(cluster, method, request):
         asked.append(request["limit"])
         if request["limit"] > 2 * SMALLEST_PAGE:
-            raise Away("no answer")
+            raise Unreachable("no answer")
         return await real(cluster, method, request)
 
     monkeypatch.setattr(Cluster, "read", read)
@@ -86,7 +86,7 @@ async def test_a_snapshot_from_before_the_opening_is_recalled(opened, etcd, monk
     for name in ("a/1", "a/2", "a/3", "a/4", "a/5", "b/1", "b/2", "b/3"):
         await elder.put(PODS + name, b"old")
     etcd.call("kv/put", key=base64.b64encode(b"elsewhere").decode(), value="")
-    await elder.fresh()
+    await elder.sync_read()
     then = elder.revision
     await elder.delete(PODS + "a/2")
     await elder.put(PODS + "a/3", b"new")
@@ -102,13 +102,13 @@ async def test_a_snapshot_from_before_the_opening_is_recalled(opened, etcd, monk
         (PODS + "a/", PODS + "a/4", 9),
         (PODS + "c/", "", 0),
     ):
-        told = await younger.recall(prefix, start=start, limit=limit, revision=then)
-        known = await elder.recall(prefix, start=start, limit=limit, revision=then)
+        told = await younger.range_at(prefix, start=start, limit=limit, revision=then)
+        known = await elder.range_at(prefix, start=start, limit=limit, revision=then)
         assert told == known == elder.range(prefix, start=start, limit=limit, revision=then)
     newest = younger.revision
-    assert await younger.recall(PODS, revision=newest) == younger.range(PODS)
+    assert await younger.range_at(PODS, revision=newest) == younger.range(PODS)
     with pytest.raises(FutureRevision):
-        await younger.recall(PODS, revision=newest + 1)
+        await younger.range_at(PODS, revision=newest + 1)
 
 
 async def test_a_snapshot_that_etcd_has_compacted_is_gone_for_who_began_later(opened, clusters, tmp_path):
@@ -117,7 +117,7 @@ async def test_a_snapshot_that_etcd_has_compacted_is_gone_for_who_began_later(op
         kv = await elder.put(PODS + "a", b"1")
         await elder.put(PODS + "a", b"2")
         younger = await opened(own.url)
-        assert list((await younger.recall(PODS, revision=kv.mod_revision)).items) == [kv]
+        assert list((await younger.range_at(PODS, revision=kv.mod_revision)).items) == [kv]
         await elder.compact(elder.revision)
         with pytest.raises(Compacted):
-            await younger.recall(PODS, revision=kv.mod_revision)
+            await younger.range_at(PODS, revision=kv.mod_revision)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from etcd.access import ALL, Credentials, Place
+from etcd.access import ALL, Credentials, KeyPrefix
 from etcd.backends import database_of, endpoints_of
 from etcd.store import StoreError
 
@@ -20,25 +20,25 @@ from etcd.store import StoreError
     ],
 )
 def test_a_key_has_its_name_inside_and_outside(inside, outside, key, encoded):
-    place = Place(inside, outside)
+    place = KeyPrefix(inside, outside)
     assert b64decode(place.encoded(key)) == encoded
     assert place.decoded(b64encode(encoded).decode()) == key
 
 
 @pytest.mark.parametrize("key", [b"/elsewhere/a", b"/othe", b"/other/\xff", b""])
 def test_a_key_that_lies_elsewhere_or_is_no_text_has_no_name_inside(key):
-    assert Place("/registry", "/other").decoded(b64encode(key).decode()) is None
+    assert KeyPrefix("/registry", "/other").decoded(b64encode(key).decode()) is None
 
 
 @pytest.mark.parametrize(
     ("place", "prefix", "end"),
     [
-        (Place("", "/x:"), "", b"/x;"),
-        (Place("/registry", "/other"), "/registry/pods/", b"/other/pods0"),
-        (Place("/registry", "/other"), "/registry", b"/othes"),
-        (Place(), "/a", b"/b"),
-        (Place(), "", b"\0"),
-        (Place("/registry", ""), "/registry", b"\0"),
+        (KeyPrefix("", "/x:"), "", b"/x;"),
+        (KeyPrefix("/registry", "/other"), "/registry/pods/", b"/other/pods0"),
+        (KeyPrefix("/registry", "/other"), "/registry", b"/othes"),
+        (KeyPrefix(), "/a", b"/b"),
+        (KeyPrefix(), "", b"\0"),
+        (KeyPrefix("/registry", ""), "/registry", b"\0"),
     ],
 )
 def test_a_range_ends_before_the_first_key_that_has_not_its_prefix(place, prefix, end):
@@ -47,7 +47,7 @@ def test_a_range_ends_before_the_first_key_that_has_not_its_prefix(place, prefix
 
 def test_all_keys_are_those_from_and_to_a_zero_byte():
     assert b64decode(ALL) == b"\0"
-    assert Place().end() == ALL
+    assert KeyPrefix().end() == ALL
 
 
 def test_a_password_is_not_shown_where_credentials_are():

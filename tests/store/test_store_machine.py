@@ -16,7 +16,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from etcd.access import Access, Place
+from etcd.access import Access, KeyPrefix
 from etcd.backends import open_store
 from etcd.store import Compacted, Conflict, FutureRevision
 
@@ -52,7 +52,7 @@ def simple(events: Any, at: int) -> list[tuple[int, str, bytes | None]]:
 
 class StoreMachine(RuleBasedStateMachine):
     url = "memory://"
-    place = Place
+    place = KeyPrefix
     history_survives = True
     """Whether what was before a restart can be read and watched after it."""
 
@@ -108,7 +108,7 @@ class StoreMachine(RuleBasedStateMachine):
         assert isinstance(result, Conflict) != fits
         if fits:
             self.model.log.append((key, value))
-            assert (result.mod_revision - self.at, result.attached) == (len(self.model.log), (key, value))
+            assert (result.mod_revision - self.at, result.index_attrs) == (len(self.model.log), (key, value))
 
     @rule(key=st.sampled_from(KEYS), kind=st.sampled_from(["any", "right", "wrong"]))
     def delete(self, key: str, kind: str) -> None:

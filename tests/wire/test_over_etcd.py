@@ -11,7 +11,7 @@ from patience import SECONDS
 
 from apiserver.config import Config, EtcdAccess
 from apiserver.registry.serviceip import reservations
-from etcd.store import Away
+from etcd.store import Unreachable
 
 pytestmark = pytest.mark.usefixtures("patient_store")
 NAMESPACES = "/api/v1/namespaces"
@@ -213,7 +213,7 @@ async def test_what_a_service_has_stays_claimed_where_etcd_did_not_say_whether_i
     async def put_unseen(key, value, **more):
         done = await put(key, value, **more)
         if "/services/specs/" in key:
-            raise Away("no answer", unknown=True)
+            raise Unreachable("no answer", unknown=True)
         return done
 
     wish = {"clusterIP": "10.96.0.9", "ports": [{"port": 80, "nodePort": 30009}]}

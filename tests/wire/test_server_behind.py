@@ -15,7 +15,7 @@ async def behind(opened, shared_etcd, tmp_path, monkeypatch):
     async with opened(settings) as one, opened(settings) as other:
         await one.post(CONFIG_MAPS, {"metadata": {"name": "a"}, "data": {"number": "1"}})
         store, asked = other.running.registry.storage.store, []
-        get, fresh = store.get, store.fresh
+        get, fresh = store.get, store.sync_read
         await fresh()
         stale = {kv.key: kv for kv in store.range("/registry/configmaps/default/").items}
         monkeypatch.setattr(store, "get", lambda key: stale.get(key) if key in stale and not asked else get(key))

@@ -77,7 +77,7 @@ async def test_clients_that_never_read_cost_bounded_memory(api, eventually) -> N
 
     async def write(count: int) -> None:
         for _ in range(count):
-            await store.put(kv.key, kv.value, attached=kv.attached)
+            await store.put(kv.key, kv.value, index_attrs=kv.index_attrs)
             await asyncio.sleep(0)
 
     await write(2000)

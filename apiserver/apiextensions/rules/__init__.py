@@ -5,6 +5,7 @@ imports them once a schema has rules. No rule takes longer than upstream lets it
 beforehand, and counted as it is evaluated.
 """
 
-from apiserver.apiextensions.rules.rules import Preexisting, Rules, Verdict, default_rule_errors, rule_errors
+from apiserver.apiextensions.rules.rules import Rules, default_rule_errors, rule_errors
+from apiserver.apiextensions.rules.verdicts import Preexisting, Verdict
 
 __all__ = ["Preexisting", "Rules", "Verdict", "default_rule_errors", "rule_errors"]

@@ -11,10 +11,10 @@ from apiserver.api.schema.keywords import EMBEDDED, RULES, items, properties, va
 from apiserver.apiextensions.rules.compilation import Compiled, RuleError, Scope, compile_message, compile_rule
 from apiserver.apiextensions.rules.escaping import escape
 from apiserver.apiextensions.rules.field_paths import FieldPathError, normal_path
-from apiserver.apiextensions.rules.rules import has_rules_within
 from apiserver.apiextensions.rules.scalars import Read
 from apiserver.apiextensions.rules.schema_types import Declarations, Declared
 from apiserver.apiextensions.rules.unstructured import Readers
+from apiserver.apiextensions.rules.verdicts import has_rules_within
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from apiserver.api.meta import Obj
 from apiserver.api.schema.keywords import EMBEDDED, LIST_TYPE, MAP_TYPE, RULES, at, child, properties, values
 from apiserver.apiextensions.rules.compilation import Compiled, RuleError, Scope, compile_message, compile_rule
 from apiserver.apiextensions.rules.field_paths import FieldPathError, normal_path
-from apiserver.apiextensions.rules.rules import Preexisting
 from apiserver.apiextensions.rules.schema_types import MOST_BYTES, Declarations, Declared
+from apiserver.apiextensions.rules.verdicts import Preexisting
 from apiserver.cel.environments import STORED, Environment, of_new
 from apiserver.cel.sizes import MOST, times
 

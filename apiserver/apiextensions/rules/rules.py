@@ -5,41 +5,15 @@ What knows expressions is imported when a schema has rules; most have none, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.api.schema.keywords import RULES, items, properties, values
+from apiserver.api.schema.keywords import RULES
+from apiserver.apiextensions.rules.verdicts import Preexisting, Verdict, has_rules
 
 if TYPE_CHECKING:
     from apiserver.apiextensions.rules.rule_tree import Node
-
-
-@dataclass(slots=True)
-class Verdict:
-    """What rules say of an object.
-
-    Attributes:
-        errors: what is wrong.
-        warnings: what is wrong, but was so before the update in the same way.
-    """
-
-    errors: list[FieldError] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Preexisting:
-    """The expressions that a definition had before an update; they may use what new ones may not yet.
-
-    Attributes:
-        rules: the rules.
-        messages: the messageExpressions.
-    """
-
-    rules: frozenset[str] = frozenset()
-    messages: frozenset[str] = frozenset()
 
 
 _NOTHING = Preexisting()
@@ -72,25 +46,6 @@ class Rules:
         if self._root is None:
             self._root = validator.compiled(self._schema)
         return verdict if self._root is None else validator.judge(self._root, obj, old)
-
-
-def has_rules(schema: Any) -> bool:
-    """Whether objects are checked by rules at all.
-
-    Rules within allOf count once there are others: where there are none, upstream makes no validator
-    (schema/cel/validation.go's hasXValidations).
-    """
-    if not isinstance(schema, dict):
-        return False
-    return bool(schema.get(RULES)) or any(map(has_rules, (*properties(schema).values(), items(schema), values(schema))))
-
-
-def has_rules_within(schema: Any) -> bool:
-    """Whether a schema, or anything within it that objects are checked by, has rules."""
-    if not isinstance(schema, dict):
-        return False
-    below = (*properties(schema).values(), items(schema), values(schema), *(schema.get("allOf") or ()))
-    return bool(schema.get(RULES)) or any(map(has_rules_within, below))
 
 
 def rule_errors(

@@ -14,7 +14,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.schema.keywords import EMBEDDED, at, child
 from apiserver.apiextensions.rules.correlation import Correlation, OldItems, Ratchet
 from apiserver.apiextensions.rules.rule_tree import Compiler, Node, Rule
-from apiserver.apiextensions.rules.rules import Verdict
+from apiserver.apiextensions.rules.verdicts import Verdict
 from apiserver.cel.evaluation.program import Outcome
 from apiserver.cel.values import NONE, CostExceededError, EvaluationError, Optional
 

@@ -11,7 +11,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, group_version
 from apiserver.api.user import User
 from apiserver.registry.bootstrap.access import access
-from apiserver.registry.bootstrap.cluster import Place, cluster, namespaces
+from apiserver.registry.bootstrap.cluster import ServerLocation, cluster, namespaces
 from apiserver.registry.bootstrap.flow import flow
 from apiserver.registry.context import Registry
 from apiserver.registry.decoding import Body
@@ -19,7 +19,7 @@ from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.rest.create import create
 from apiserver.registry.storage import key_of
 
-__all__ = ["SYSTEM", "Place", "bootstrap"]
+__all__ = ["SYSTEM", "ServerLocation", "bootstrap"]
 
 SYSTEM = User("system:apiserver", groups=("system:masters",))
 """As whom the server writes itself."""
@@ -28,7 +28,7 @@ LANES = 64
 OPTIONS = WriteOptions(SYSTEM, manager="kube-apiserver", validation="Ignore")
 
 
-async def bootstrap(registry: Registry, place: Place, *, kruise: bool = False) -> None:
+async def bootstrap(registry: Registry, place: ServerLocation, *, kruise: bool = False) -> None:
     """Make what is missing; what is there stays as it is. The history of an empty store begins after that.
 
     Args:

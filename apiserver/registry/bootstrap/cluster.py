@@ -54,7 +54,7 @@ CA_DESCRIPTION = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerLocation:
     """Where the server is, as the cluster knows it.
 
     Attributes:
@@ -76,7 +76,7 @@ def namespaces() -> Iterator[Obj]:
         yield _object("v1", "Namespace", name)
 
 
-def cluster(place: Place, table: ResourceTable, *, now: str) -> Iterator[Obj]:
+def cluster(place: ServerLocation, table: ResourceTable, *, now: str) -> Iterator[Obj]:
     """What else is in the cluster, from `now` on."""
     for namespace in NAMESPACES:
         yield _object("v1", "ServiceAccount", "default", namespace=namespace)
@@ -91,7 +91,7 @@ def cluster(place: Place, table: ResourceTable, *, now: str) -> Iterator[Obj]:
     yield from _api_services(table.groups())
 
 
-def _server(place: Place) -> Iterator[Obj]:
+def _server(place: ServerLocation) -> Iterator[Obj]:
     """The Service by which programs in the cluster call the server, and what is behind it."""
     first = str(ipaddress.ip_network(place.services.split(",")[0])[1])
     port = {"name": "https", "protocol": "TCP", "port": 443, "targetPort": place.port}
@@ -127,7 +127,7 @@ def _server(place: Place) -> Iterator[Obj]:
     )
 
 
-def _service_cidr(place: Place, now: str) -> Obj:
+def _service_cidr(place: ServerLocation, now: str) -> Obj:
     """Return the ServiceCIDR of --service-cluster-ip-range, with its finalizer, as clusters have it."""
     ready = {
         "type": "Ready",

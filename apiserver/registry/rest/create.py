@@ -7,7 +7,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.apiextensions.crds.termination import NO_CREATION
 from apiserver.groups.strategy import Strategy
-from apiserver.registry.context import Registry, Written, attached
+from apiserver.registry.context import Registry, WriteResult, index_attrs
 from apiserver.registry.decoding import Body, Decoded, decode
 from apiserver.registry.managed_fields_update import own_new_fields
 from apiserver.registry.options import Target, WriteOptions
@@ -15,7 +15,7 @@ from apiserver.registry.owner_references import deduplicate_owners
 from apiserver.registry.rest.preconditions import check_place
 from apiserver.registry.rest.write_checks import admit, notices, refuse_invalid
 from apiserver.registry.serviceip.transaction import allocated
-from apiserver.registry.storage import key_of, translated
+from apiserver.registry.storage import key_of, map_store_errors
 from apiserver.registry.strategy import strategy_of
 from apiserver.registry.validation import (
     validate_create,
@@ -31,7 +31,7 @@ MAX_GENERATED = 58
 _NOT_ON_CREATION = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 
 
-async def create(registry: Registry, target: Target, body: Body, options: WriteOptions) -> Written:
+async def create(registry: Registry, target: Target, body: Body, options: WriteOptions) -> WriteResult:
     """Make a new object.
 
     Raises:
@@ -47,10 +47,10 @@ async def create(registry: Registry, target: Target, body: Body, options: WriteO
         # only a valid object gets the warnings of its kind
         raise error.warned_before(warnings if error.code == _TAKEN else of_body) from error.__cause__
     warnings += notices(target, decoded.obj, None)
-    return Written(written.kv, created=True, warnings=warnings) if warnings else written
+    return WriteResult(written.kv, created=True, warnings=warnings) if warnings else written
 
 
-async def insert(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> Written:
+async def insert(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> WriteResult:
     """Make a new object of one that is decoded and defaulted."""
     obj = decoded.obj
     resource, meta = target.resource, obj["metadata"]
@@ -83,7 +83,7 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
 
 async def _try_names(
     registry: Registry, target: Target, obj: Obj, options: WriteOptions, *, attempts: int, unnamed: bytes
-) -> Written:
+) -> WriteResult:
     """Store a new object that has a name, under another generated name each time that one is taken.
 
     Args:
@@ -118,7 +118,7 @@ def _renamed(registry: Registry, strategy: Strategy, obj: Obj, unnamed: bytes) -
     return renamed
 
 
-async def _insert_named(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> Written:
+async def _insert_named(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> WriteResult:
     """Validate a new object that has its name, and store it.
 
     Raises:
@@ -148,22 +148,22 @@ def _check_kind_stays(registry: Registry, target: Target, obj: Obj) -> None:
         raise errors.forbidden(resource.group, resource.plural, name=name, why=NO_CREATION)
 
 
-async def _insert_once(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> Written:
+async def _insert_once(registry: Registry, target: Target, obj: Obj, options: WriteOptions) -> WriteResult:
     resource = target.resource
     _check_kind_stays(registry, target, obj)  # admission may have waited
     codec = registry.codecs.of(resource)
     key = key_of(resource, target.namespace, obj["metadata"]["name"])
     value = codec.encode(obj)
-    beside = attached(resource, obj, codec)
+    beside = index_attrs(resource, obj, codec)
     store = registry.storage.store
     if options.dry_run:
         existing = store.get(key)
         if existing is not None:
             raise Conflict(existing)
-        return Written(KeyValue(key, value, 0, 0, beside), created=True)
-    with translated():
+        return WriteResult(KeyValue(key, value, 0, 0, beside), created=True)
+    with map_store_errors():
         ttl = registry.ttl_of(resource)
-        return Written(await store.put(key, value, expect=0, attached=beside, ttl=ttl), created=True)
+        return WriteResult(await store.put(key, value, expect=0, index_attrs=beside, ttl=ttl), created=True)
 
 
 def _taken(target: Target, obj: Obj, conflict: Conflict) -> ApiError:

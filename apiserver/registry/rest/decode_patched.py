@@ -54,7 +54,7 @@ def _without_kept(registry: Registry, target: Target, patched: Obj, old: Obj) ->
     resource, spec = target.resource, patched.get("spec")
     if target.subresource != "status" or spec is None or spec is not old.get("spec"):
         return patched, None
-    if (resource.group, resource.version, resource.kind) not in registry.moulds:
+    if (resource.group, resource.version, resource.kind) not in registry.spec_caches:
         return patched, None
     return {name: value for name, value in patched.items() if name != "spec"}, spec
 

@@ -11,10 +11,10 @@ from apiserver.apiextensions.crds.termination import marked
 from apiserver.groups.strategy import Strategy
 from apiserver.registry.admission import Attributes
 from apiserver.registry.clock import rfc3339
-from apiserver.registry.context import Registry, attached
+from apiserver.registry.context import Registry, index_attrs
 from apiserver.registry.options import DeleteOptions, ListOptions, Target
 from apiserver.registry.serviceip.transaction import give_back
-from apiserver.registry.storage import translated
+from apiserver.registry.storage import map_store_errors
 from apiserver.registry.strategy import strategy_of
 from etcd.store import KeyValue
 
@@ -95,7 +95,7 @@ async def _delete_once(registry: Registry, target: Target, kv: KeyValue, options
 async def _remove(registry: Registry, kv: KeyValue, options: DeleteOptions) -> Deleted:
     if options.dry_run:
         return Deleted(kv, gone=True)
-    with translated():
+    with map_store_errors():
         event = await registry.storage.store.delete(kv.key, expect=kv.mod_revision)
     await give_back(registry, kv, event.revision)
     return Deleted(kv._replace(mod_revision=event.revision), gone=True)
@@ -104,12 +104,12 @@ async def _remove(registry: Registry, kv: KeyValue, options: DeleteOptions) -> D
 async def _store(registry: Registry, target: Target, kv: KeyValue, obj: Obj, options: DeleteOptions) -> KeyValue:
     codec = registry.codecs.of(target.resource)
     value = codec.encode(obj)
-    beside = attached(target.resource, obj, codec)
+    beside = index_attrs(target.resource, obj, codec)
     if options.dry_run:
-        return kv._replace(value=value, attached=beside)
-    with translated():
+        return kv._replace(value=value, index_attrs=beside)
+    with map_store_errors():
         ttl = registry.ttl_of(target.resource)
-        return await registry.storage.store.put(kv.key, value, expect=kv.mod_revision, attached=beside, ttl=ttl)
+        return await registry.storage.store.put(kv.key, value, expect=kv.mod_revision, index_attrs=beside, ttl=ttl)
 
 
 def _check_preconditions(target: Target, meta: Obj, options: DeleteOptions) -> None:
@@ -279,7 +279,7 @@ async def delete_collection(
 
 
 async def _delete_listed(registry: Registry, target: Target, kv: KeyValue, options: DeleteOptions) -> None:
-    fields = kv.attached.fields
+    fields = kv.index_attrs.fields
     one = Target(target.resource, fields.get("metadata.namespace", ""), fields["metadata.name"])
     try:
         await delete(registry, one, options)

@@ -2,7 +2,7 @@
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
-from apiserver.registry.context import Registry, Written
+from apiserver.registry.context import Registry, WriteResult
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.rest.decode_patched import decode_patched
 from apiserver.registry.rest.patch_body import Patch
@@ -11,7 +11,7 @@ from apiserver.registry.rest.update import modify
 from apiserver.registry.rest.write_checks import write_warnings
 
 
-async def patch(registry: Registry, target: Target, patch: Patch, options: WriteOptions) -> Written:
+async def patch(registry: Registry, target: Target, patch: Patch, options: WriteOptions) -> WriteResult:
     """Change an object by a patch, which sees it in the request's version.
 
     Raises:

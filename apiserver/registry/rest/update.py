@@ -6,7 +6,7 @@ from functools import partial
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from apiserver.groups.strategy import Strategy, Update
-from apiserver.registry.context import Change, Registry, Seen, Written, attached
+from apiserver.registry.context import Change, Current, Registry, WriteResult, index_attrs
 from apiserver.registry.decoding import Body, decode
 from apiserver.registry.managed_fields_update import own_fields
 from apiserver.registry.options import Target, WriteOptions
@@ -15,7 +15,7 @@ from apiserver.registry.rest.create import insert
 from apiserver.registry.rest.preconditions import check_name, check_place, check_uid, check_versions
 from apiserver.registry.rest.write_checks import admit, notices, refuse_invalid, write_warnings
 from apiserver.registry.serviceip.transaction import allocated, give_back
-from apiserver.registry.storage import key_of, translated
+from apiserver.registry.storage import key_of, map_store_errors
 from apiserver.registry.strategy import SUBRESOURCES as PARTS
 from apiserver.registry.strategy import strategy_of
 from apiserver.registry.validation import (
@@ -27,7 +27,7 @@ from apiserver.registry.validation import (
 from etcd.store import KeyValue
 
 
-async def update(registry: Registry, target: Target, body: Body, options: WriteOptions) -> Written:
+async def update(registry: Registry, target: Target, body: Body, options: WriteOptions) -> WriteResult:
     """Replace an object, or its status; where the kind allows it, make it if it is absent.
 
     Raises:
@@ -62,15 +62,15 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     return written._replace(warnings=warnings + written.warnings + told)
 
 
-def _seen(registry: Registry, target: Target) -> Seen | None:
+def _seen(registry: Registry, target: Target) -> Current | None:
     """The object as far as it is known without waiting; what is written builds on the newest state all the same."""
     kv = registry.storage.store.get(key_of(target.resource, target.namespace, target.name))
-    return None if kv is None else Seen(kv, registry.codecs.of(target.resource).decode(kv))
+    return None if kv is None else Current(kv, registry.codecs.of(target.resource).decode(kv))
 
 
 async def modify(
-    registry: Registry, target: Target, change: Change, options: WriteOptions, *, seen: Seen | None = None
-) -> Written:
+    registry: Registry, target: Target, change: Change, options: WriteOptions, *, seen: Current | None = None
+) -> WriteResult:
     """Change a stored object by a function, again when the race is lost and the change names no resourceVersion.
 
     Args:
@@ -86,7 +86,7 @@ async def modify(
     strategy = strategy_of(target.resource)
     prepare, check = _rules(registry, target, strategy)
 
-    async def attempt(kv: KeyValue) -> Written:
+    async def attempt(kv: KeyValue) -> WriteResult:
         old = seen.obj if seen and seen.kv is kv else registry.codecs.of(target.resource).decode(kv)
         new = change(old)
         check_versions(target, strategy, new, old)
@@ -97,15 +97,15 @@ async def modify(
         async with allocated(registry, target, options, new=new, old=old) as whole:
             warnings = refuse_invalid(registry, target, whole, check(target.resource, whole, old), old)
             strategy.canonicalize(whole)
-            written = await _replace(registry, target, Seen(kv, old), whole, options)
+            written = await _replace(registry, target, Current(kv, old), whole, options)
             return written._replace(warnings=warnings) if warnings else written
 
     return await _changed(registry, target, attempt, options)
 
 
 async def _changed(
-    registry: Registry, target: Target, attempt: Callable[[KeyValue], Awaitable[Written]], options: WriteOptions
-) -> Written:
+    registry: Registry, target: Target, attempt: Callable[[KeyValue], Awaitable[WriteResult]], options: WriteOptions
+) -> WriteResult:
     storage = registry.storage
     return await storage.change(target.resource, target.namespace, target.name, attempt, sure=options.dry_run)
 
@@ -124,7 +124,7 @@ def _rules(registry: Registry, target: Target, strategy: Strategy) -> tuple[Upda
     return part.prepare_update, validate_part_update(name)
 
 
-async def rewrite(registry: Registry, target: Target, change: Change, options: WriteOptions) -> Written:
+async def rewrite(registry: Registry, target: Target, change: Change, options: WriteOptions) -> WriteResult:
     """Change a stored object as the server itself does, with neither admission, validation nor owners of fields.
 
     The change may run several times, since a lost race is run again (upstream's GuaranteedUpdate).
@@ -133,32 +133,32 @@ async def rewrite(registry: Registry, target: Target, change: Change, options: W
         ApiError: 404, and what the change raises.
     """
 
-    async def attempt(kv: KeyValue) -> Written:
+    async def attempt(kv: KeyValue) -> WriteResult:
         old = registry.codecs.of(target.resource).decode(kv)
-        return await _replace(registry, target, Seen(kv, old), change(old), options)
+        return await _replace(registry, target, Current(kv, old), change(old), options)
 
     return await _changed(registry, target, attempt, options)
 
 
-async def _replace(registry: Registry, target: Target, seen: Seen, new: Obj, options: WriteOptions) -> Written:
+async def _replace(registry: Registry, target: Target, seen: Current, new: Obj, options: WriteOptions) -> WriteResult:
     """Store the new object over exactly the state that it was made from; nothing if it changes nothing."""
     resource, store, kv = target.resource, registry.storage.store, seen.kv
     codec = registry.codecs.of(resource)
     # looked at twice, should a change reach into what both share; what is stored by an older schema is stored anew
     if new == seen.obj and new == codec.decode(kv) and codec.keeps(kv):
-        return Written(kv)
+        return WriteResult(kv)
     emptied = _emptied_finalizers(new, kv)
     value = codec.encode(new)
-    beside = attached(resource, new, codec)
+    beside = index_attrs(resource, new, codec)
     if options.dry_run:
-        return Written(kv._replace(value=value, attached=beside))
-    with translated():
+        return WriteResult(kv._replace(value=value, index_attrs=beside))
+    with map_store_errors():
         if emptied:
             event = await store.delete(kv.key, expect=kv.mod_revision)
             await give_back(registry, kv, event.revision)
-            return Written(kv._replace(value=value, attached=beside))
+            return WriteResult(kv._replace(value=value, index_attrs=beside))
         ttl = registry.ttl_of(resource)
-        return Written(await store.put(kv.key, value, expect=kv.mod_revision, attached=beside, ttl=ttl))
+        return WriteResult(await store.put(kv.key, value, expect=kv.mod_revision, index_attrs=beside, ttl=ttl))
 
 
 def _emptied_finalizers(new: Obj, kv: KeyValue) -> bool:

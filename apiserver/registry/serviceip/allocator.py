@@ -23,7 +23,7 @@ _TAKEN = "provided {} is already allocated"
 _FIRST_DRY_PORT = 32769  # a dry run shows some port that no Service has: the first one above the usual range
 
 
-class Hold(NamedTuple):
+class Reservation(NamedTuple):
     """A number of a pool."""
 
     pool: NumberPool
@@ -47,8 +47,8 @@ class Allocation:
     """
 
     service: Obj
-    taken: list[Hold] = field(default_factory=list)
-    dropped: list[Hold] = field(default_factory=list)
+    taken: list[Reservation] = field(default_factory=list)
+    dropped: list[Reservation] = field(default_factory=list)
 
 
 class _Range:
@@ -85,7 +85,7 @@ class ServiceAddresses:
         self._port_words = f"The range of valid ports is {low}-{high}"
         self._ports = NumberPool(low, high, static=static_share(high - low + 1, step=32, most=128), name=PORTS)
         reserved = self._ranges[self._families[0]]
-        self._reserved = Hold(reserved.pool, reserved.first)
+        self._reserved = Reservation(reserved.pool, reserved.first)
         reserved.pool.take(reserved.first)
 
     def load(self, services: Iterable[Obj]) -> None:
@@ -94,26 +94,26 @@ class ServiceAddresses:
             for pool, number in self._held(service.get("spec") or {}):
                 pool.take(number)
 
-    def holds(self, service: Obj) -> Iterator[Hold]:
+    def holds(self, service: Obj) -> Iterator[Reservation]:
         """What a Service has, but for what is kept for the server's own."""
         return (hold for hold in self._held(service.get("spec") or {}) if hold != self._reserved)
 
-    def named(self, name: str) -> Hold | None:
+    def named(self, name: str) -> Reservation | None:
         """The number of a name, None where there is none (any more)."""
         pool, _, number = name.partition("/")
         try:
             if pool == PORTS:
-                return Hold(self._ports, int(number))
+                return Reservation(self._ports, int(number))
             found = self._ranges.get(family_of(number)) if pool == ADDRESSES else None
-            return Hold(found.pool, int(ip_address(number))) if found else None
+            return Reservation(found.pool, int(ip_address(number))) if found else None
         except ValueError:
             return None
 
-    def is_reserved(self, hold: Hold) -> bool:
+    def is_reserved(self, hold: Reservation) -> bool:
         """Is it kept for the server's own Service?"""
         return hold == self._reserved
 
-    def note(self, *, taken: Iterable[Hold] = (), freed: Iterable[Hold] = ()) -> None:
+    def note(self, *, taken: Iterable[Reservation] = (), freed: Iterable[Reservation] = ()) -> None:
         """Note what others have given out and taken back."""
         self._free(freed)
         for pool, number in taken:
@@ -270,7 +270,7 @@ class ServiceAddresses:
     def _change_node_ports(self, attempt: "_Attempt", spec: Obj, before: Obj) -> None:
         had = {port["nodePort"] for port in before.get("ports") or () if port.get("nodePort")}
         if spec.get("type") not in {"LoadBalancer", "NodePort"}:
-            attempt.drop(Hold(self._ports, number) for number in had)
+            attempt.drop(Reservation(self._ports, number) for number in had)
             return
         given: set[int] = set()
         for index, port in enumerate(spec["ports"]):
@@ -278,7 +278,7 @@ class ServiceAddresses:
             if wish not in had and wish not in given and (wish or _needs_node_ports(spec)):
                 port["nodePort"] = wish = self._give_node_port(attempt, index, wish)
             given.add(wish)
-        attempt.drop(Hold(self._ports, number) for number in had - given)
+        attempt.drop(Reservation(self._ports, number) for number in had - given)
 
     def _give_health_port(self, attempt: "_Attempt", spec: Obj) -> None:
         wish = spec.get("healthCheckNodePort") or 0
@@ -295,22 +295,22 @@ class ServiceAddresses:
         if needs and not needed:
             self._give_health_port(attempt, spec)
         elif needed and not needs and before.get("healthCheckNodePort"):
-            attempt.drop([Hold(self._ports, before["healthCheckNodePort"])])
+            attempt.drop([Reservation(self._ports, before["healthCheckNodePort"])])
 
-    def _address_holds(self, spec: Obj) -> Iterator[Hold]:
+    def _address_holds(self, spec: Obj) -> Iterator[Reservation]:
         for address in spec.get("clusterIPs") or ():
             found = self._ranges.get(family_of(address))
             if found is not None and address != "None":
-                yield Hold(found.pool, int(ip_address(address)))
+                yield Reservation(found.pool, int(ip_address(address)))
 
-    def _held(self, spec: Obj) -> Iterator[Hold]:
+    def _held(self, spec: Obj) -> Iterator[Reservation]:
         yield from self._address_holds(spec)
         numbers = [port.get("nodePort") for port in spec.get("ports") or ()]
         for number in (*numbers, spec.get("healthCheckNodePort")):
             if number:
-                yield Hold(self._ports, number)
+                yield Reservation(self._ports, number)
 
-    def _free(self, holds: Iterable[Hold]) -> None:
+    def _free(self, holds: Iterable[Reservation]) -> None:
         for pool, number in holds:
             if (pool, number) != self._reserved:
                 pool.free(number)
@@ -347,11 +347,11 @@ class _Attempt:
             self._next_dry_port = max(self._next_dry_port, number + 1)
         else:
             pool.take(number)
-            self._allocation.taken.append(Hold(pool, number))
+            self._allocation.taken.append(Reservation(pool, number))
 
     def take_any(self, pool: NumberPool, choose: Choose) -> int:
         number = pool.take_any(choose)
-        self._allocation.taken.append(Hold(pool, number))
+        self._allocation.taken.append(Reservation(pool, number))
         return number
 
     def has_port(self, number: int) -> bool:
@@ -364,6 +364,6 @@ class _Attempt:
         self._next_dry_port += 1
         return number
 
-    def drop(self, holds: Iterable[Hold]) -> None:
+    def drop(self, holds: Iterable[Reservation]) -> None:
         if not self.dry_run:
             self._allocation.dropped.extend(holds)

@@ -13,8 +13,8 @@ from typing import Final
 import orjson
 
 from apiserver.api.meta import Obj
-from apiserver.registry.serviceip.allocator import Hold, ServiceAddresses
-from apiserver.registry.storage import translated
+from apiserver.registry.serviceip.allocator import Reservation, ServiceAddresses
+from apiserver.registry.storage import map_store_errors
 from apiserver.registry.store_watch import follow
 from etcd.store import Conflict, Event, KeyValue, Store, Watcher
 
@@ -26,7 +26,7 @@ LONGEST_WRITE: Final = 120.0
 """Seconds after which a number that is claimed is in a Service, or was claimed in vain."""
 
 
-def claim_key(hold: Hold) -> str:
+def claim_key(hold: Reservation) -> str:
     """The key of a number: "/registry/ranges/serviceips/10.96.0.7"."""
     return f"{CLAIMS}{hold.name}"
 
@@ -43,13 +43,13 @@ class ServiceClaims:
         self._store = store
         self._addresses = addresses
 
-    async def take(self, holds: Sequence[Hold]) -> list[Hold]:
+    async def take(self, holds: Sequence[Reservation]) -> list[Reservation]:
         """Claim numbers, all or none; gives those that another server was faster to claim.
 
         Raises:
             ApiError: the store is away.
         """
-        lost, made = list[Hold](), list[Hold]()
+        lost, made = list[Reservation](), list[Reservation]()
         for hold in holds:
             try:
                 await self._claim(hold)
@@ -64,19 +64,19 @@ class ServiceClaims:
             await self.drop(made)
         return lost
 
-    async def _claim(self, hold: Hold) -> None:
+    async def _claim(self, hold: Reservation) -> None:
         key = claim_key(hold)
         value = orjson.dumps({"metadata": {"name": key.rpartition("/")[2]}})
-        with translated():
+        with map_store_errors():
             await self._store.put(key, value, expect=0)
 
-    async def drop(self, holds: Iterable[Hold]) -> None:
+    async def drop(self, holds: Iterable[Reservation]) -> None:
         """Give claims up, as far as that is possible now; the rest is found later."""
         for hold in holds:
             with suppress(Exception):
                 await self._store.delete(claim_key(hold))
 
-    async def give_up(self, holds: Iterable[Hold], revision: int) -> None:
+    async def give_up(self, holds: Iterable[Reservation], revision: int) -> None:
         """Give up what a write has given back; who claimed it after that write, as other servers may have, keeps it."""
         for hold in holds:
             kv = self._store.get(claim_key(hold))
@@ -84,7 +84,7 @@ class ServiceClaims:
                 with suppress(Exception):  # somebody was faster, or it is found in vain later
                     await self._store.delete(kv.key, expect=kv.mod_revision)
 
-    def is_claimed(self, hold: Hold) -> bool:
+    def is_claimed(self, hold: Reservation) -> bool:
         """Is a number claimed, as far as this server knows? If so it is going to hear when it is no more."""
         return self._store.get(claim_key(hold)) is not None
 
@@ -125,7 +125,7 @@ class ServiceClaims:
         self._addresses.note(taken=has, freed=had)
         await self.give_up(had, event.revision)
 
-    def _holds(self, kv: KeyValue | None) -> Iterator[Hold]:
+    def _holds(self, kv: KeyValue | None) -> Iterator[Reservation]:
         return self._addresses.holds(_service(kv)) if kv is not None else iter(())
 
     async def _drop_vain(self) -> None:

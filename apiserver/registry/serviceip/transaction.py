@@ -10,9 +10,9 @@ from apiserver.api.errors import internal
 from apiserver.api.meta import Obj
 from apiserver.registry.context import Registry
 from apiserver.registry.options import Target, WriteOptions
-from apiserver.registry.serviceip.allocator import Allocation, Hold
+from apiserver.registry.serviceip.allocator import Allocation, Reservation
 from apiserver.registry.serviceip.reservations import ServiceClaims
-from etcd.store import Away, KeyValue
+from etcd.store import KeyValue, Unreachable
 
 PREFIX = "/registry/services/specs/"
 
@@ -38,7 +38,7 @@ def allocated(
 async def _numbers(registry: Registry, new: Obj, old: Obj | None, *, dry_run: bool) -> AsyncIterator[Obj]:
     addresses, claims = registry.addresses, registry.claims
     allocation = addresses.allocate(new, old, dry_run=dry_run)
-    claimed: Sequence[Hold] = ()
+    claimed: Sequence[Reservation] = ()
     if claims is not None and not dry_run:
         allocation, claimed = await _claimed(registry, claims, allocation, new, old)
     try:
@@ -57,12 +57,12 @@ async def _numbers(registry: Registry, new: Obj, old: Obj | None, *, dry_run: bo
 def _may_be_stored(error: BaseException) -> bool:
     """Is a write that failed so perhaps under way, since its client went away, or done, since etcd gave no answer?"""
     cause = error.__cause__
-    return isinstance(error, CancelledError) or (isinstance(cause, Away) and cause.unknown)
+    return isinstance(error, CancelledError) or (isinstance(cause, Unreachable) and cause.unknown)
 
 
 async def _claimed(
     registry: Registry, claims: ServiceClaims, allocation: Allocation, new: Obj, old: Obj | None
-) -> tuple[Allocation, list[Hold]]:
+) -> tuple[Allocation, list[Reservation]]:
     """An allocation of which no other server has given anything, and what was claimed for it."""
     addresses = registry.addresses
     for _ in range(ATTEMPTS):

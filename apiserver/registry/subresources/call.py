@@ -7,11 +7,11 @@ from typing import NamedTuple
 from apiserver.api.meta import Obj
 from apiserver.api.parameters import Parameters
 from apiserver.api.resources import Resource
-from apiserver.registry.context import Registry, Written
+from apiserver.registry.context import Registry, WriteResult
 from apiserver.registry.decoding import Body
 from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.rest.patch_body import Patch
-from apiserver.registry.storage import Selected
+from apiserver.registry.storage import ListPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Warned(NamedTuple):
     warnings: tuple[str, ...]
 
 
-Answer = Written | Selected | Location | Warned | Obj | None
+Answer = WriteResult | ListPage | Location | Warned | Obj | None
 """The parent object as it was written, a list, who answers instead, an object of another kind, or nothing (204)."""
 
 Part = Callable[[Call], Awaitable[Answer]]

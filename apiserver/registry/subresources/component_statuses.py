@@ -8,26 +8,26 @@ import orjson
 
 from apiserver.api import errors
 from apiserver.api.meta import Obj
-from apiserver.registry.codec import Attached
-from apiserver.registry.context import Written
-from apiserver.registry.storage import Selected
+from apiserver.registry.codec import IndexAttrs
+from apiserver.registry.context import WriteResult
+from apiserver.registry.storage import ListPage
 from apiserver.registry.subresources.call import Call
 from etcd.store import KeyValue
 
 
-async def component_statuses(call: Call) -> Written | Selected:
+async def component_statuses(call: Call) -> WriteResult | ListPage:
     """One component, or all of them.
 
     Raises:
         ApiError: 404.
     """
     store = call.registry.storage.store
-    components = [_component("etcd-0", store.trouble)]
+    components = [_component("etcd-0", store.health_error)]
     if call.verb == "list":
-        return Selected(components, store.revision)
+        return ListPage(components, store.revision)
     for kv in components:
-        if kv.attached.fields["metadata.name"] == call.target.name:
-            return Written(kv)
+        if kv.index_attrs.fields["metadata.name"] == call.target.name:
+            return WriteResult(kv)
     raise errors.not_found("", "componentstatuses", call.target.name)
 
 
@@ -36,4 +36,4 @@ def _component(name: str, error: str) -> KeyValue:
     state = {"status": "False", "error": error} if error else {"status": "True", "message": "ok"}
     conditions = [{"type": "Healthy"} | state]
     obj: Obj = {"kind": "ComponentStatus", "apiVersion": "v1", "metadata": {"name": name}, "conditions": conditions}
-    return KeyValue(name, orjson.dumps(obj), 0, 0, Attached({}, {"metadata.name": name}))
+    return KeyValue(name, orjson.dumps(obj), 0, 0, IndexAttrs({}, {"metadata.name": name}))

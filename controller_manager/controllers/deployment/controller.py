@@ -7,11 +7,11 @@ from apiserver.api.meta import Obj, labels_of, namespace_of
 from apiserver.api.selectors import label_selector_of
 from controller_manager.controllers.deployment.history import rollback_revision
 from controller_manager.controllers.deployment.invalid_spec import Fault, fault_of, is_told, with_fault
-from controller_manager.controllers.deployment.replica_sets import divided
+from controller_manager.controllers.deployment.replica_sets import partition_sets
 from controller_manager.controllers.deployment.rolling import RECREATE, strategy_of
 from controller_manager.controllers.deployment.status import status_of
 from controller_manager.controllers.deployment.sync import (
-    Pass,
+    SyncContext,
     keep_revision,
     note_pause,
     put_counts,
@@ -25,17 +25,17 @@ from controller_manager.reconcile.contract import (
     OWNER,
     WARNING,
     Change,
-    Emit,
     Key,
+    Listers,
     Plan,
+    RecordEvent,
     Spec,
     Update,
     Watch,
-    World,
-    itself,
+    enqueue_self,
     key_of,
 )
-from controller_manager.reconcile.controller_ref import Parent, claim, controller_of, is_deleting, resolved
+from controller_manager.reconcile.controller_ref import Parent, claim, controller_of, is_deleting, resolve_controller
 from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
 from controller_manager.reconcile.pods import is_terminal
 from controller_manager.reconcile.profile import Profile
@@ -61,57 +61,57 @@ class Observed:
 # -- what is seen ------------------------------------------------------------------------------------------------------
 
 
-def observe(world: World, key: Key) -> Observed | None:
+def observe(listers: Listers, key: Key) -> Observed | None:
     """The Deployment of that key and what may be its, None where it is gone."""
-    deployment = world[DEPLOYMENT].get(key)
+    deployment = listers[DEPLOYMENT].get(key)
     if deployment is None:
         return None
-    sets = world[REPLICA_SET]
+    sets = listers[REPLICA_SET]
     candidates = (*sets.by(OWNER, deployment["metadata"]["uid"]), *sets.by(ORPHANS, namespace_of(deployment)))
-    busy = _busy(world, candidates) if strategy_of(deployment) == RECREATE else frozenset()
-    return Observed(deployment, candidates, busy, world.profile)
+    busy = _busy(listers, candidates) if strategy_of(deployment) == RECREATE else frozenset()
+    return Observed(deployment, candidates, busy, listers.profile)
 
 
-def _busy(world: World, sets: Iterable[Obj]) -> frozenset[str]:
+def _busy(listers: Listers, sets: Iterable[Obj]) -> frozenset[str]:
     """The uids of sets with a pod that has not ended: one that terminates counts, and one of phase Unknown."""
     uids = (found["metadata"]["uid"] for found in sets)
-    return frozenset(uid for uid in uids if any(not is_terminal(pod) for pod in world[POD].by(OWNER, uid)))
+    return frozenset(uid for uid in uids if any(not is_terminal(pod) for pod in listers[POD].by(OWNER, uid)))
 
 
-def replica_set_changed(world: World, change: Change) -> Iterable[Key]:
+def replica_set_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """The Deployments that a ReplicaSet concerns: its own, its former one, and for an orphan those that select it."""
     old, new = change.old, change.new
     if new is None or (old is None and is_deleting(new)):
-        return _owners(world, change.obj)
+        return _owners(listers, change.obj)
     if old is None:
-        return _concerned(world, new)
+        return _concerned(listers, new)
     if old["metadata"].get("resourceVersion") == new["metadata"].get("resourceVersion"):
         return ()
     moved = controller_of(old) != controller_of(new)
-    former = _owners(world, old) if moved else ()
+    former = _owners(listers, old) if moved else ()
     if controller_of(new) is None and not moved and labels_of(old) == labels_of(new):
         return ()
-    return {*former, *_concerned(world, new)}
+    return {*former, *_concerned(listers, new)}
 
 
-def pod_changed(world: World, change: Change) -> Iterable[Key]:
+def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """The Deployment that replaces all pods at once, when the last pod of it that has not ended is gone."""
     if change.new is not None:
         return ()
-    replica_set = resolved(world, REPLICA_SET, change.obj)
-    deployment = resolved(world, DEPLOYMENT, replica_set) if replica_set else None
+    replica_set = resolve_controller(listers, REPLICA_SET, change.obj)
+    deployment = resolve_controller(listers, DEPLOYMENT, replica_set) if replica_set else None
     if deployment is None or strategy_of(deployment) != RECREATE:
         return ()
-    sets = world[REPLICA_SET].by(OWNER, deployment["metadata"]["uid"])
-    return () if _busy(world, sets) else (key_of(deployment),)
+    sets = listers[REPLICA_SET].by(OWNER, deployment["metadata"]["uid"])
+    return () if _busy(listers, sets) else (key_of(deployment),)
 
 
-def _concerned(world: World, replica_set: Obj) -> Iterable[Key]:
+def _concerned(listers: Listers, replica_set: Obj) -> Iterable[Key]:
     if controller_of(replica_set) is not None:
-        return _owners(world, replica_set)
+        return _owners(listers, replica_set)
     if not (labels := labels_of(replica_set)):
         return ()
-    deployments = world[DEPLOYMENT].by(NAMESPACE_INDEX, namespace_of(replica_set))
+    deployments = listers[DEPLOYMENT].by(NAMESPACE_INDEX, namespace_of(replica_set))
     return [key_of(deployment) for deployment in deployments if _selects(deployment, labels)]
 
 
@@ -120,8 +120,8 @@ def _selects(deployment: Obj, labels: dict[str, str]) -> bool:
     return not selector.empty and selector.matches(labels)
 
 
-def _owners(world: World, replica_set: Obj) -> Iterable[Key]:
-    deployment = resolved(world, DEPLOYMENT, replica_set)
+def _owners(listers: Listers, replica_set: Obj) -> Iterable[Key]:
+    deployment = resolve_controller(listers, DEPLOYMENT, replica_set)
     return () if deployment is None else (key_of(deployment),)
 
 
@@ -139,7 +139,7 @@ def plan(seen: Observed, now: float) -> Plan:
         yield from _refuse_all_pods(deployment)
         return
     mine = yield from claim(Parent(DEPLOYMENT, deployment, selector), REPLICA_SET, seen.candidates)
-    run = Pass(deployment, divided(deployment, mine), now, seen.profile)
+    run = SyncContext(deployment, partition_sets(deployment, mine), now, seen.profile)
     if is_deleting(deployment):
         yield from put_counts(run)
         return
@@ -156,13 +156,13 @@ def plan(seen: Observed, now: float) -> Plan:
 def _complain(deployment: Obj, fault: Fault, now: float) -> Plan:
     """Say what is wrong, once: nothing is touched until it is put right."""
     if not is_told(deployment, fault):
-        yield Emit(deployment, reason=fault.reason, message=fault.message, type=WARNING)
+        yield RecordEvent(deployment, reason=fault.reason, message=fault.message, type=WARNING)
         yield Update(DEPLOYMENT, with_fault(deployment, fault, now), subresource="status")
 
 
 def _refuse_all_pods(deployment: Obj) -> Plan:
     told = "This deployment is selecting all pods. A non-empty selector is required."
-    yield Emit(deployment, reason="SelectingAll", message=told, type=WARNING)
+    yield RecordEvent(deployment, reason="SelectingAll", message=told, type=WARNING)
     status, generation = status_of(deployment), deployment["metadata"].get("generation", 0)
     if status.get("observedGeneration", 0) < generation:
         seen = deployment | {"status": status | {"observedGeneration": generation}}
@@ -174,8 +174,8 @@ SPEC = Spec(
     source="deployment-controller",
     flag="deployment",
     retries=15,
-    watches=(Watch(DEPLOYMENT, itself), Watch(REPLICA_SET, replica_set_changed), Watch(POD, pod_changed)),
+    watches=(Watch(DEPLOYMENT, enqueue_self), Watch(REPLICA_SET, replica_set_changed), Watch(POD, pod_changed)),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     gauges=(rate_limiter_use("deployment_controller"),),
 )

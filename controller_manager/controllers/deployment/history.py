@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from apiserver.api.golang.numbers import parse_int
 from apiserver.api.meta import Obj, annotations_of
 from controller_manager.controllers.deployment.replica_sets import ReplicaSets, age, count
-from controller_manager.controllers.deployment.rolling import most
+from controller_manager.controllers.deployment.rolling import max_pods
 from controller_manager.reconcile.pod_templates import without_hash
 from controller_manager.reconcile.replicas import replicas_of
 
@@ -55,7 +55,7 @@ def with_revision_of(deployment: Obj, new: Obj) -> Obj:
 
 def size_annotations(deployment: Obj) -> dict[str, str]:
     """What a ReplicaSet is told of the sizes at which it was made or resized (SetReplicasAnnotations)."""
-    return {DESIRED: str(replicas_of(deployment)), MOST: str(most(deployment))}
+    return {DESIRED: str(replicas_of(deployment)), MOST: str(max_pods(deployment))}
 
 
 def annotations_for_new(deployment: Obj, new: Obj, revision: int, *, bounded: bool) -> dict[str, str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from apiserver.api.meta import Obj
 from controller_manager.controllers.deployment.history import DESIRED, MOST, number_in
 from controller_manager.controllers.deployment.replica_sets import ReplicaSets, Resize, age, count, wanted
-from controller_manager.controllers.deployment.rolling import ROLLING, most, strategy_of
+from controller_manager.controllers.deployment.rolling import ROLLING, max_pods, strategy_of
 from controller_manager.reconcile.replicas import replicas_of
 
 
@@ -47,7 +47,7 @@ def is_saturated(deployment: Obj, replica_set: Obj | None) -> bool:
 
 def in_proportion(deployment: Obj, active: Sequence[Obj]) -> list[Resize]:
     """All active sets with their shares of what is to be added or taken away; what is left over goes to the largest."""
-    allowed = most(deployment) if replicas_of(deployment) else 0
+    allowed = max_pods(deployment) if replicas_of(deployment) else 0
     to_add = allowed - wanted(active)
     added, found = 0, []
     for replica_set in _largest_first(active, newer_first=to_add > 0):
@@ -79,4 +79,4 @@ def _fraction(deployment: Obj, replica_set: Obj) -> int:
     whole = number_in(replica_set, MOST) or count(deployment, "replicas")
     if whole <= 0:
         return 0
-    return (2 * size * most(deployment) + whole) // (2 * whole) - size  # rounded, halves up
+    return (2 * size * max_pods(deployment) + whole) // (2 * whole) - size  # rounded, halves up

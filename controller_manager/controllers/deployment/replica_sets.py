@@ -25,7 +25,7 @@ def wanted(sets: Iterable[Obj]) -> int:
     return sum(map(replicas_of, sets))
 
 
-def counted(sets: Iterable[Obj], field: str) -> int:
+def sum_status(sets: Iterable[Obj], field: str) -> int:
     """What the sets' statuses count together."""
     return sum(count(replica_set, field) for replica_set in sets)
 
@@ -88,7 +88,7 @@ class ReplicaSets:
         return replace(self, old=tuple(changed if name_of(found) == name else found for found in self.old))
 
 
-def divided(deployment: Obj, sets: Iterable[Obj]) -> ReplicaSets:
+def partition_sets(deployment: Obj, sets: Iterable[Obj]) -> ReplicaSets:
     """The new and the old among the ReplicaSets of a Deployment (FindNewReplicaSet, FindOldReplicaSets)."""
     template, new, old = deployment["spec"]["template"], None, []
     for replica_set in sorted(sets, key=age):

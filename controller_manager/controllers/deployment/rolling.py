@@ -48,7 +48,7 @@ def limits_of(deployment: Obj) -> Limits:
     return Limits(limits.surge, min(limits.unavailable, desired))
 
 
-def most(deployment: Obj) -> int:
+def max_pods(deployment: Obj) -> int:
     """How many pods there may be."""
     return replicas_of(deployment) + limits_of(deployment).surge
 
@@ -63,7 +63,7 @@ def first_size(deployment: Obj, sets: ReplicaSets) -> int:
     desired, size = replicas_of(deployment), replicas_of(sets.new) if sets.new else 0
     if strategy_of(deployment) == RECREATE:
         return desired
-    room = most(deployment) - wanted(sets.all)
+    room = max_pods(deployment) - wanted(sets.all)
     return size if room <= 0 else size + min(room, desired - size)
 
 

@@ -2,7 +2,7 @@
 
 from apiserver.api.meta import Obj, name_of
 from controller_manager.controllers.deployment.invalid_spec import without_fault
-from controller_manager.controllers.deployment.replica_sets import ReplicaSets, count, counted, terminating, wanted
+from controller_manager.controllers.deployment.replica_sets import ReplicaSets, count, sum_status, terminating, wanted
 from controller_manager.controllers.deployment.rolling import fewest_available
 from controller_manager.reconcile import conditions
 from controller_manager.reconcile.conditions import FALSE, TRUE, UNKNOWN, deployment_condition
@@ -79,12 +79,12 @@ def status_now(deployment: Obj, sets: ReplicaSets, now: float, *, profile: Profi
     As on the wire, what is zero is left out.
     """
     old = status_of(deployment)
-    available = counted(sets.all, "availableReplicas")
+    available = sum_status(sets.all, "availableReplicas")
     counts = {
         "observedGeneration": deployment["metadata"].get("generation", 0),
-        "replicas": counted(sets.all, "replicas"),
+        "replicas": sum_status(sets.all, "replicas"),
         "updatedReplicas": count(sets.new, "replicas") if sets.new else 0,
-        "readyReplicas": counted(sets.all, "readyReplicas"),
+        "readyReplicas": sum_status(sets.all, "readyReplicas"),
         "availableReplicas": available,
         "unavailableReplicas": max(0, wanted(sets.all) - available),
     }

@@ -11,7 +11,7 @@ from controller_manager.controllers.deployment import status as statuses
 from controller_manager.controllers.deployment.history import with_annotations
 from controller_manager.controllers.deployment.new_replica_set import new_replica_set, scaling_message
 from controller_manager.controllers.deployment.proportional_scaling import resized
-from controller_manager.controllers.deployment.replica_sets import ReplicaSets, Resize, counted
+from controller_manager.controllers.deployment.replica_sets import ReplicaSets, Resize, sum_status
 from controller_manager.controllers.deployment.rolling import (
     RECREATE,
     next_size,
@@ -25,10 +25,10 @@ from controller_manager.reconcile.contract import (
     Action,
     Create,
     Delete,
-    Emit,
     Get,
-    Later,
     Plan,
+    RecordEvent,
+    RequeueAfter,
     Update,
     is_namespace_terminating,
     key_of,
@@ -42,7 +42,7 @@ from controller_manager.reconcile.replicas import replicas_of
 
 
 @dataclass(slots=True)
-class Pass:
+class SyncContext:
     """One run over a Deployment: it and its ReplicaSets as the server has told them last."""
 
     deployment: Obj
@@ -51,7 +51,7 @@ class Pass:
     profile: Profile
 
 
-def roll_out(run: Pass, busy: frozenset[str]) -> Plan:
+def roll_out(run: SyncContext, busy: frozenset[str]) -> Plan:
     """Take the rollout one step further, or first give all ReplicaSets their part of a new size.
 
     Args:
@@ -74,12 +74,12 @@ def roll_out(run: Pass, busy: frozenset[str]) -> Plan:
 # -- the new ReplicaSet ------------------------------------------------------------------------------------------------
 
 
-def note_pause(run: Pass) -> Plan:
+def note_pause(run: SyncContext) -> Plan:
     """Write that the Deployment is paused, or no more."""
     yield from _put(run, statuses.with_pause_noted(run.deployment, run.now))
 
 
-def keep_revision(run: Pass) -> Plan:
+def keep_revision(run: SyncContext) -> Plan:
     """Bring the annotations of the new ReplicaSet up to date, and the Deployment's revision (getNewReplicaSet)."""
     if (new := run.sets.new) is None:
         return
@@ -100,7 +100,7 @@ def keep_revision(run: Pass) -> Plan:
     yield from _put(run, deployment)
 
 
-def _make_new(run: Pass, *, empty: bool = False) -> Plan:
+def _make_new(run: SyncContext, *, empty: bool = False) -> Plan:
     """Make the ReplicaSet of the Deployment's template, unless it is there already and the cache was behind."""
     deployment = run.deployment
     wanted = new_replica_set(deployment, run.sets, owner_reference(DEPLOYMENT, deployment), empty=empty)
@@ -120,7 +120,7 @@ def _make_new(run: Pass, *, empty: bool = False) -> Plan:
     yield from _put(run, deployment)
 
 
-def _instead(run: Pass, wanted: Obj, error: ApiError) -> Generator[Action, Any, Obj]:
+def _instead(run: SyncContext, wanted: Obj, error: ApiError) -> Generator[Action, Any, Obj]:
     """The ReplicaSet that was in the way, if it is the wanted one; everything else is an error, to be tried again."""
     if error.reason == "AlreadyExists":
         found: Obj = yield Get(REPLICA_SET, key_of(wanted))
@@ -131,7 +131,7 @@ def _instead(run: Pass, wanted: Obj, error: ApiError) -> Generator[Action, Any, 
         yield from _put(run, statuses.with_collision(run.deployment))
     elif not is_namespace_terminating(error):
         told = f'Failed to create new replica set "{name_of(wanted)}": {error.message}'
-        yield Emit(run.deployment, reason=statuses.FAILED_CREATE, message=told, type=WARNING)
+        yield RecordEvent(run.deployment, reason=statuses.FAILED_CREATE, message=told, type=WARNING)
         if statuses.has_deadline(run.deployment):
             reason = statuses.FAILED_CREATE
             yield from _put(run, statuses.with_progress(run.deployment, FALSE, run.now, reason=reason, message=told))
@@ -141,7 +141,7 @@ def _instead(run: Pass, wanted: Obj, error: ApiError) -> Generator[Action, Any, 
 # -- strategies --------------------------------------------------------------------------------------------------------
 
 
-def _roll(run: Pass) -> Plan:
+def _roll(run: SyncContext) -> Plan:
     """Grow the new ReplicaSet or shrink old ones, as far as it may go now (rolling.go rolloutRolling)."""
     if run.sets.new is None:
         yield from _make_new(run)
@@ -162,7 +162,7 @@ def _roll(run: Pass) -> Plan:
         raise failure
 
 
-def _shrink_old(run: Pass) -> Plan:
+def _shrink_old(run: SyncContext) -> Plan:
     unhealthy = without_unhealthy(run.deployment, run.sets)
     if unhealthy is None:
         return
@@ -172,12 +172,12 @@ def _shrink_old(run: Pass) -> Plan:
         yield from _scale(run, resize)
 
 
-def _recreate(run: Pass, busy: frozenset[str]) -> Plan:
+def _recreate(run: SyncContext, busy: frozenset[str]) -> Plan:
     """Take all old pods away, wait until they are gone, then ask for new ones (recreate.go rolloutRecreate)."""
     if active := run.sets.old_active:
         for old in active:
             yield from _scale(run, Resize(old, 0))
-    elif not counted(run.sets.old, "replicas") and busy.isdisjoint(old["metadata"]["uid"] for old in run.sets.old):
+    elif not sum_status(run.sets.old, "replicas") and busy.isdisjoint(old["metadata"]["uid"] for old in run.sets.old):
         if run.sets.new is None:
             yield from _make_new(run)
         assert run.sets.new is not None
@@ -186,7 +186,7 @@ def _recreate(run: Pass, busy: frozenset[str]) -> Plan:
     yield from _put_progress(run)
 
 
-def resize(run: Pass) -> Plan:
+def resize(run: SyncContext) -> Plan:
     """Bring ReplicaSets to the size that is asked for, or keep a paused Deployment at it; nothing is rolled (sync)."""
     for resize in resized(run.deployment, run.sets):
         yield from _scale(run, resize, told=True)
@@ -195,7 +195,7 @@ def resize(run: Pass) -> Plan:
     yield from put_counts(run)
 
 
-def roll_back(run: Pass) -> Plan:
+def roll_back(run: SyncContext) -> Plan:
     """Put the template of an earlier revision in place of the Deployment's, and take the request away (rollback.go)."""
     yield from keep_revision(run)
     if run.sets.new is None:
@@ -206,14 +206,14 @@ def roll_back(run: Pass) -> Plan:
     changed = history.without_rollback(deployment)
     if to is None:
         told = "Unable to find the revision to rollback to." if revision else "Unable to find last revision."
-        yield Emit(deployment, reason="DeploymentRollbackRevisionNotFound", message=told, type=WARNING)
+        yield RecordEvent(deployment, reason="DeploymentRollbackRevisionNotFound", message=told, type=WARNING)
     elif is_same_template(to["spec"]["template"], deployment["spec"]["template"]):
         told = f'The rollback revision contains the same template as current deployment "{name_of(deployment)}"'
-        yield Emit(deployment, reason="DeploymentRollbackTemplateUnchanged", message=told, type=WARNING)
+        yield RecordEvent(deployment, reason="DeploymentRollbackTemplateUnchanged", message=told, type=WARNING)
     else:
         yield Update(DEPLOYMENT, history.rolled_back(deployment, to))
         told = f'Rolled back deployment "{name_of(deployment)}" to revision {revision}'
-        yield Emit(deployment, reason="DeploymentRollback", message=told)
+        yield RecordEvent(deployment, reason="DeploymentRollback", message=told)
         return
     yield Update(DEPLOYMENT, changed)
 
@@ -221,7 +221,7 @@ def roll_back(run: Pass) -> Plan:
 # -- single writes -----------------------------------------------------------------------------------------------------
 
 
-def _scale(run: Pass, resize: Resize, *, told: bool = False) -> Plan:
+def _scale(run: SyncContext, resize: Resize, *, told: bool = False) -> Plan:
     """Give a ReplicaSet its size (scaleReplicaSet).
 
     Args:
@@ -239,39 +239,39 @@ def _scale(run: Pass, resize: Resize, *, told: bool = False) -> Plan:
         yield _scaled(run, old, before=before, size=resize.size)
 
 
-def _scaled(run: Pass, replica_set: Obj, *, before: int | None, size: int) -> Emit:
+def _scaled(run: SyncContext, replica_set: Obj, *, before: int | None, size: int) -> RecordEvent:
     message = scaling_message(name_of(replica_set), before, size, profile=run.profile)
-    return Emit(run.deployment, reason="ScalingReplicaSet", message=message)
+    return RecordEvent(run.deployment, reason="ScalingReplicaSet", message=message)
 
 
-def _forget_if_complete(run: Pass) -> Plan:
+def _forget_if_complete(run: SyncContext) -> Plan:
     if statuses.is_complete(run.deployment, statuses.status_of(run.deployment)):
         yield from _forget(run)
 
 
-def _forget(run: Pass) -> Plan:
+def _forget(run: SyncContext) -> Plan:
     """Delete old ReplicaSets over revisionHistoryLimit (cleanupDeployment)."""
     for old in history.to_forget(run.deployment, run.sets, by_revision=run.profile.cleanup_by_revision):
         yield from remove(Delete(REPLICA_SET, key_of(old)))
 
 
-def _put(run: Pass, deployment: Obj) -> Plan:
+def _put(run: SyncContext, deployment: Obj) -> Plan:
     """Write the status, and with it the annotations, if they are not what they were."""
     if deployment != run.deployment:
         run.deployment = yield Update(DEPLOYMENT, deployment, subresource="status")
 
 
-def put_counts(run: Pass) -> Plan:
+def put_counts(run: SyncContext) -> Plan:
     """Write what the ReplicaSets count (syncDeploymentStatus)."""
     status = statuses.status_now(run.deployment, run.sets, run.now, profile=run.profile)
     if status != statuses.status_of(run.deployment):
         yield from _put(run, run.deployment | {"status": status})
 
 
-def _put_progress(run: Pass) -> Plan:
+def _put_progress(run: SyncContext) -> Plan:
     """Write what the ReplicaSets count and how far the rollout is, or see to it that a standstill is noticed."""
     status = statuses.rollout_status(run.deployment, run.sets, run.now, profile=run.profile)
     if status != statuses.status_of(run.deployment):
         yield from _put(run, run.deployment | {"status": status})
     if (wait := statuses.look_again_in(run.deployment, status, run.now)) is not None:
-        yield Later(wait)
+        yield RequeueAfter(wait)

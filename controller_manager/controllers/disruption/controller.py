@@ -14,19 +14,19 @@ from controller_manager.reconcile.contract import (
     WARNING,
     Action,
     Change,
-    Emit,
     Get,
     Key,
-    Later,
+    Listers,
     Plan,
+    RecordEvent,
+    RequeueAfter,
     Spec,
     Update,
     Watch,
-    World,
-    itself,
+    enqueue_self,
     key_of,
 )
-from controller_manager.reconcile.controller_ref import controller_of, resolved
+from controller_manager.reconcile.controller_ref import controller_of, resolve_controller
 from controller_manager.reconcile.kinds import (
     DEPLOYMENT,
     DISRUPTION_BUDGET,
@@ -101,29 +101,29 @@ class Disturbed:
 # -- what is seen ------------------------------------------------------------------------------------------------------
 
 
-def observe(world: World, key: Key) -> Budget | Disturbed | None:
+def observe(listers: Listers, key: Key) -> Budget | Disturbed | None:
     """The budget of that key and its pods, or the pod of that key; None where it is gone."""
     if key.startswith(POD_PREFIX) and key.count("/") > 1:
-        pod = world[POD].get(key.removeprefix(POD_PREFIX))
-        return Disturbed(pod, _names(world, pod)) if pod is not None else None
-    budget = world[DISRUPTION_BUDGET].get(key)
+        pod = listers[POD].get(key.removeprefix(POD_PREFIX))
+        return Disturbed(pod, _names(listers, pod)) if pod is not None else None
+    budget = listers[DISRUPTION_BUDGET].get(key)
     if budget is None:
         return None
     try:
         selector = label_selector_of(budget["spec"].get("selector"))
     except SelectorError as error:
         return Budget(budget, error=str(error))
-    pods = _selected(world, selector, namespace_of(budget))
+    pods = _selected(listers, selector, namespace_of(budget))
     if not budgets.asks_for_scale(budget["spec"]):
         return Budget(budget, pods)
-    return _with_controllers(world, budget, pods)
+    return _with_controllers(listers, budget, pods)
 
 
-def _selected(world: World, selector: LabelSelector, namespace: str) -> Sequence[Obj]:
-    return [pod for pod in world[POD].by(NAMESPACE_INDEX, namespace) if selector.matches(labels_of(pod))]
+def _selected(listers: Listers, selector: LabelSelector, namespace: str) -> Sequence[Obj]:
+    return [pod for pod in listers[POD].by(NAMESPACE_INDEX, namespace) if selector.matches(labels_of(pod))]
 
 
-def _with_controllers(world: World, budget: Obj, pods: Sequence[Obj]) -> Budget:
+def _with_controllers(listers: Listers, budget: Obj, pods: Sequence[Obj]) -> Budget:
     found: dict[str, Controls] = {}
     unmanaged = False
     for pod in pods:
@@ -131,36 +131,36 @@ def _with_controllers(world: World, budget: Obj, pods: Sequence[Obj]) -> Budget:
         if reference is None:
             unmanaged = True
         elif reference["uid"] not in found:
-            found[reference["uid"]] = _controls(world, pod, reference)
+            found[reference["uid"]] = _controls(listers, pod, reference)
     return Budget(budget, pods, controls=list(found.values()), unmanaged=unmanaged)
 
 
-def _controls(world: World, pod: Obj, reference: Obj) -> Controls:
+def _controls(listers: Listers, pod: Obj, reference: Obj) -> Controls:
     """Who controls a pod, as far as caches tell (disruption.go finders)."""
     group, _ = group_version(reference["apiVersion"])
     kind = _CACHED.get((group, reference["kind"]))
     if kind is None:
-        served = world.served.named(reference["apiVersion"], reference["kind"])
+        served = listers.served.named(reference["apiVersion"], reference["kind"])
         return Controls(name_of(pod), reference, served, reference["uid"], asked=True)
-    owner = resolved(world, kind, pod)
+    owner = resolve_controller(listers, kind, pod)
     if owner is not None and kind == REPLICA_SET:
-        owner = resolved(world, DEPLOYMENT, owner) or owner
+        owner = resolve_controller(listers, DEPLOYMENT, owner) or owner
     if owner is None:
         return Controls(name_of(pod), reference, kind)
     return Controls(name_of(pod), reference, kind, owner["metadata"]["uid"], replicas_of(owner))
 
 
-def pod_changed(world: World, change: Change) -> Iterable[Key]:
+def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """The budgets that select the pod or did, and the pod itself where it is disturbed."""
     old, new = change.old, change.new
     if old is not None and new is not None and (old is new or not _matters(old, new)):
         return
     pod = change.obj
-    found = {key_of(budget): None for budget in _budgets(world, pod)}
+    found = {key_of(budget): None for budget in _budgets(listers, pod)}
     if new is not None and (len(found) > 1 or condition_of(new, DISRUPTION_TARGET)):
         yield f"{POD_PREFIX}{key_of(new)}"
     if old is not None and new is not None and labels_of(old) != labels_of(new):
-        found |= {key_of(budget): None for budget in _budgets(world, old)}
+        found |= {key_of(budget): None for budget in _budgets(listers, old)}
     yield from found
 
 
@@ -168,17 +168,17 @@ def _matters(old: Obj, new: Obj) -> bool:
     return counts_differently(old, new) or condition_of(old, DISRUPTION_TARGET) != condition_of(new, DISRUPTION_TARGET)
 
 
-def _budgets(world: World, pod: Obj) -> Iterable[Obj]:
+def _budgets(listers: Listers, pod: Obj) -> Iterable[Obj]:
     """The budgets that may select a pod, by equal labels alone: expressions are parsed when they run."""
     labels = labels_of(pod).items()
-    for budget in world[DISRUPTION_BUDGET].by(NAMESPACE_INDEX, namespace_of(pod)):
+    for budget in listers[DISRUPTION_BUDGET].by(NAMESPACE_INDEX, namespace_of(pod)):
         selector = budget["spec"].get("selector")
         if selector is not None and (selector.get("matchLabels") or {}).items() <= labels:
             yield budget
 
 
-def _names(world: World, pod: Obj) -> Sequence[str]:
-    able = ((name_of(budget), lenient_selector(budget["spec"].get("selector"))) for budget in _budgets(world, pod))
+def _names(listers: Listers, pod: Obj) -> Sequence[str]:
+    able = ((name_of(budget), lenient_selector(budget["spec"].get("selector"))) for budget in _budgets(listers, pod))
     return sorted(name for name, selector in able if selector.matches(labels_of(pod)))
 
 
@@ -214,26 +214,26 @@ def _status(seen: Budget, now: float) -> Generator[Action, Any, Obj]:
     """
     budget = seen.obj
     if seen.error:
-        yield Emit(budget, "NoPods", f"Failed to get pods: {seen.error}", WARNING)
+        yield RecordEvent(budget, "NoPods", f"Failed to get pods: {seen.error}", WARNING)
         raise ValueError(seen.error)
     if not seen.pods:
-        yield Emit(budget, "NoPods", "No matching pods found")
+        yield RecordEvent(budget, "NoPods", "No matching pods found")
     try:
         scale = yield from _scale(seen)
         wanted = budgets.expected(budget["spec"], len(seen.pods), scale)
     except (ApiError, ValueError) as error:
         message = f"Failed to calculate the number of expected pods: {error}"
-        yield Emit(budget, "CalculateExpectedPodCountFailed", message, WARNING)
+        yield RecordEvent(budget, "CalculateExpectedPodCountFailed", message, WARNING)
         raise
     if seen.unmanaged:
-        yield Emit(budget, "UnmanagedPods", _unmanaged(budget), WARNING)
+        yield RecordEvent(budget, "UnmanagedPods", _unmanaged(budget), WARNING)
     found = budgets.disrupted((budget.get("status") or {}).get("disruptedPods") or {}, seen.pods, now)
     for pod in found.missed:
         namespace = namespace_of(budget)  # twice, as upstream prints it
         message = f"Pod was expected by PDB {namespace}/{namespace} to be deleted but it wasn't"
-        yield Emit(pod, "NotDeleted", message, WARNING)
+        yield RecordEvent(pod, "NotDeleted", message, WARNING)
     if found.wait is not None:
-        yield Later(found.wait)
+        yield RequeueAfter(found.wait)
     current = budgets.healthy(seen.pods, found.awaited)
     return budgets.status_of(budget, wanted, current, awaited=found.awaited, now=now)
 
@@ -282,9 +282,9 @@ def _calm(seen: Disturbed, now: float) -> Plan:
     if len(seen.budgets) > 1:
         which = f'Pod "{namespace_of(pod)}"/"{name_of(pod)}" matches multiple PodDisruptionBudgets.'
         chosen = f'Chose "{seen.budgets[0]}" arbitrarily.'
-        yield Emit(pod, "MultiplePodDisruptionBudgets", f"{which}  {chosen}", WARNING)
+        yield RecordEvent(pod, "MultiplePodDisruptionBudgets", f"{which}  {chosen}", WARNING)
     if wait:
-        yield Later(wait)
+        yield RequeueAfter(wait)
     elif wait is not None:
         yield Update(POD, pod | {"status": budgets.no_target(pod, now)}, "status")
 
@@ -292,7 +292,7 @@ def _calm(seen: Disturbed, now: float) -> Plan:
 SPEC = Spec(
     name="disruption",
     watches=(
-        Watch(DISRUPTION_BUDGET, itself),
+        Watch(DISRUPTION_BUDGET, enqueue_self),
         Watch(POD, pod_changed),
         Watch(DEPLOYMENT),
         Watch(REPLICA_SET),
@@ -300,7 +300,7 @@ SPEC = Spec(
         Watch(REPLICATION_CONTROLLER),
     ),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     source="controllermanager",
-    pace=PACE,
+    min_interval=PACE,
 )

@@ -13,16 +13,16 @@ from controller_manager.reconcile.contract import (
     Change,
     Create,
     Delete,
-    Emit,
+    Enqueue,
     Key,
+    Listers,
     Plan,
+    RecordEvent,
     Spec,
     Update,
-    Wake,
     Watch,
-    World,
+    enqueue_self,
     is_namespace_terminating,
-    itself,
     key_of,
 )
 from controller_manager.reconcile.deletion import remove
@@ -60,25 +60,25 @@ class Leftovers:
     keys: Sequence[Key]
 
 
-def observe(world: World, key: Key) -> Observed | Leftover | Leftovers | None:
+def observe(listers: Listers, key: Key) -> Observed | Leftover | Leftovers | None:
     """The Service of that key and its pods, or its Endpoints if it is gone; None where nothing is to be done."""
     if key == START:
-        return Leftovers([key_of(each) for each in world[ENDPOINTS] if _is_left_over(world, each)])
-    service, endpoints = world[SERVICE].get(key), world[ENDPOINTS].get(key)
+        return Leftovers([key_of(each) for each in listers[ENDPOINTS] if _is_left_over(listers, each)])
+    service, endpoints = listers[SERVICE].get(key), listers[ENDPOINTS].get(key)
     if service is None:
         return Leftover(endpoints) if endpoints is not None else None
     if not selector_of(service):
         return None
-    return Observed(service, selected_pods(world, service), endpoints, world.view(TIMES))
+    return Observed(service, selected_pods(listers, service), endpoints, listers.view(TIMES))
 
 
-def _is_left_over(world: World, endpoints: Obj) -> bool:
+def _is_left_over(listers: Listers, endpoints: Obj) -> bool:
     """Whether the Service is gone; Endpoints by which somebody elects a leader never had one."""
     elects = _LEADER in annotations_of(endpoints)
-    return not elects and world[SERVICE].get(key_of(endpoints)) is None
+    return not elects and listers[SERVICE].get(key_of(endpoints)) is None
 
 
-def endpoints_changed(_: World, change: Change) -> Iterable[Key]:
+def endpoints_changed(_: Listers, change: Change) -> Iterable[Key]:
     """The Service of Endpoints that went; what somebody makes of them otherwise stays until the next change."""
     return (key_of(change.obj),) if change.new is None else ()
 
@@ -92,7 +92,7 @@ def plan(seen: Observed | Leftover | Leftovers, now: float) -> Plan:
     del now
     match seen:
         case Leftovers(keys=keys):
-            yield Wake(keys)
+            yield Enqueue(keys)
         case Leftover(endpoints=endpoints):
             yield from remove(Delete(ENDPOINTS, key_of(endpoints), uid=endpoints["metadata"]["uid"]))
         case Observed():
@@ -112,19 +112,19 @@ def _write(seen: Observed) -> Plan:
             return
         done = "create endpoint for service" if is_new else "update endpoint"
         reason = "FailedToCreateEndpoint" if is_new else "FailedToUpdateEndpoint"
-        yield Emit(wanted, reason, f"Failed to {done} {key_of(service)}: {error.message}", WARNING)
+        yield RecordEvent(wanted, reason, f"Failed to {done} {key_of(service)}: {error.message}", WARNING)
         raise
 
 
 SPEC = Spec(
     name="endpoint",
-    watches=(Watch(SERVICE, itself), Watch(POD, pod_changed), Watch(ENDPOINTS, endpoints_changed)),
+    watches=(Watch(SERVICE, enqueue_self), Watch(POD, pod_changed), Watch(ENDPOINTS, endpoints_changed)),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     source="endpoint-controller",
     flag="endpoint",
     retries=15,
-    pace=PACE,
+    min_interval=PACE,
     periodic=(START,),
     views={SELECTORS: Selectors, TIMES: TriggerTimes},
     feeds={SELECTORS: (SERVICE,), TIMES: (SERVICE,)},

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from apiserver.api.meta import Obj, labels_of, namespace_of
 from controller_manager.controllers.endpoints.services import Selectors, selector_of
-from controller_manager.reconcile.contract import NAMESPACE_INDEX, Change, Key, World
+from controller_manager.reconcile.contract import NAMESPACE_INDEX, Change, Key, Listers
 from controller_manager.reconcile.kinds import POD
 
 SELECTORS = "service-selectors"
@@ -13,13 +13,13 @@ PACE = 0.5
 """Seconds between two looks at one Service, so that a burst of changes of its pods is one."""
 
 
-def selected_pods(world: World, service: Obj) -> Sequence[Obj]:
+def selected_pods(listers: Listers, service: Obj) -> Sequence[Obj]:
     """The pods that a Service selects."""
     wanted = selector_of(service).items()
-    return [pod for pod in world[POD].by(NAMESPACE_INDEX, namespace_of(service)) if wanted <= labels_of(pod).items()]
+    return [pod for pod in listers[POD].by(NAMESPACE_INDEX, namespace_of(service)) if wanted <= labels_of(pod).items()]
 
 
-def pod_changed(world: World, change: Change) -> Iterable[Key]:
+def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """The Services whose endpoints a pod changes."""
-    selectors: Selectors = world.view(SELECTORS)
+    selectors: Selectors = listers.view(SELECTORS)
     return selectors.touched(change.old, change.new)

@@ -12,15 +12,15 @@ from controller_manager.controllers.endpointslice.slices import CONTROLLER, ZONE
 from controller_manager.controllers.endpointslice.writes import slice_changed, slices_of, write_slices
 from controller_manager.reconcile.contract import (
     WARNING,
-    Emit,
     Gauge,
     Key,
+    Listers,
     Plan,
+    RecordEvent,
     Spec,
     Watch,
-    World,
+    enqueue_self,
     is_namespace_terminating,
-    itself,
     key_of,
 )
 from controller_manager.reconcile.controller_ref import is_deleting, owner_reference
@@ -44,21 +44,21 @@ class Observed:
 # -- what is seen ------------------------------------------------------------------------------------------------------
 
 
-def observe(world: World, key: Key) -> Observed | None:
+def observe(listers: Listers, key: Key) -> Observed | None:
     """The Service of that key and what is behind it, None where it is gone or somebody else tells its endpoints."""
-    service = world[SERVICE].get(key)
+    service = listers[SERVICE].get(key)
     if service is None or not selector_of(service):
         return None
-    pods = selected_pods(world, service)
-    backing = Backing(service, owner_reference(SERVICE, service), pods, _zones(world, pods))
-    slices = [each for each in world[ENDPOINT_SLICE].by(SLICES.name, key) if not is_deleting(each)]
-    return Observed(backing, slices, world.view(TIMES))
+    pods = selected_pods(listers, service)
+    backing = Backing(service, owner_reference(SERVICE, service), pods, _zones(listers, pods))
+    slices = [each for each in listers[ENDPOINT_SLICE].by(SLICES.name, key) if not is_deleting(each)]
+    return Observed(backing, slices, listers.view(TIMES))
 
 
-def _zones(world: World, pods: Iterable[Obj]) -> Mapping[str, str]:
+def _zones(listers: Listers, pods: Iterable[Obj]) -> Mapping[str, str]:
     """The zones of the nodes of pods, as far as the nodes are there."""
     names = {pod["spec"].get("nodeName") for pod in pods}
-    nodes = [node for name in names if name and (node := world[NODE].get(name)) is not None]
+    nodes = [node for name in names if name and (node := listers[NODE].get(name)) is not None]
     return {name_of(node): labels_of(node).get(ZONE) or "" for node in nodes}
 
 
@@ -80,7 +80,7 @@ def plan(seen: Observed, now: float) -> Plan:
         if is_namespace_terminating(error):
             return
         why = f"Error updating Endpoint Slices for Service {key_of(service)}: {error.message}"
-        yield Emit(service, "FailedToUpdateEndpointSlices", why, WARNING)
+        yield RecordEvent(service, "FailedToUpdateEndpointSlices", why, WARNING)
         raise
 
 
@@ -103,8 +103,8 @@ def _write(seen: Observed, changed_at: str) -> Plan:
     yield from write_slices(Changes(creates, updates, changes.deletes), f"Service {key_of(service)}")
 
 
-def _slices(world: World) -> Iterable[Reading]:
-    return (Reading(sum(labels_of(each).get(MANAGED_BY) == CONTROLLER for each in world[ENDPOINT_SLICE])),)
+def _slices(listers: Listers) -> Iterable[Reading]:
+    return (Reading(sum(labels_of(each).get(MANAGED_BY) == CONTROLLER for each in listers[ENDPOINT_SLICE])),)
 
 
 NUMBER = Gauge(Meter("endpoint_slice_controller_num_endpoint_slices", "Slices that this controller manages."), _slices)
@@ -112,17 +112,17 @@ NUMBER = Gauge(Meter("endpoint_slice_controller_num_endpoint_slices", "Slices th
 SPEC = Spec(
     name="endpointslice",
     watches=(
-        Watch(SERVICE, itself),
+        Watch(SERVICE, enqueue_self),
         Watch(POD, pod_changed),
         Watch(ENDPOINT_SLICE, slice_changed(SLICES)),
         Watch(NODE),
     ),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     source="endpoint-slice-controller",
     flag="service-endpoint",
     retries=15,
-    pace=PACE,
+    min_interval=PACE,
     indexes=(SLICES,),
     views={SELECTORS: Selectors, TIMES: TriggerTimes},
     feeds={SELECTORS: (SERVICE,), TIMES: (SERVICE,)},

@@ -12,11 +12,11 @@ from controller_manager.reconcile.contract import (
     Delayed,
     Delete,
     Index,
+    Listers,
     Plan,
     Request,
     Trigger,
     Update,
-    World,
     key_of,
 )
 from controller_manager.reconcile.kinds import ENDPOINT_SLICE
@@ -39,7 +39,7 @@ def slices_of(controller: str) -> Index:
 def slice_changed(index: Index) -> Trigger:
     """Wakes the Service of a slice that an index has, and the one to which it belonged before."""
 
-    def trigger(_: World, change: Change) -> Iterable[Delayed]:
+    def trigger(_: Listers, change: Change) -> Iterable[Delayed]:
         if change.old is not change.new:
             states = [each for each in (change.old, change.new) if each is not None]
             for key in {key for each in states for key in index.values(each)}:

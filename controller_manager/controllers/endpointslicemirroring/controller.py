@@ -15,14 +15,14 @@ from controller_manager.controllers.endpointslicemirroring.slices import CONTROL
 from controller_manager.reconcile.contract import (
     WARNING,
     Change,
-    Emit,
     Key,
+    Listers,
     Plan,
+    RecordEvent,
     Spec,
     Watch,
-    World,
+    enqueue_self,
     is_namespace_terminating,
-    itself,
     key_of,
 )
 from controller_manager.reconcile.controller_ref import is_deleting, owner_reference
@@ -47,16 +47,16 @@ class Leftover:
     slices: Sequence[Obj]
 
 
-def observe(world: World, key: Key) -> Observed | Leftover | None:
+def observe(listers: Listers, key: Key) -> Observed | Leftover | None:
     """The Endpoints of that key if they are to be mirrored, or what is left of them; None where there is nothing."""
-    endpoints, service = world[ENDPOINTS].get(key), world[SERVICE].get(key)
-    slices = list(world[ENDPOINT_SLICE].by(SLICES.name, key))
+    endpoints, service = listers[ENDPOINTS].get(key), listers[SERVICE].get(key)
+    slices = list(listers[ENDPOINT_SLICE].by(SLICES.name, key))
     if endpoints is not None and service is not None and is_for_mirroring(endpoints, service):
         return Observed(endpoints, [each for each in slices if not is_deleting(each)])
     return Leftover(key, slices) if slices else None
 
 
-def service_changed(_: World, change: Change) -> Iterable[Key]:
+def service_changed(_: Listers, change: Change) -> Iterable[Key]:
     """The Endpoints of a Service that has no selector, or got or lost one."""
     selects = [bool(each["spec"].get("selector")) for each in (change.old, change.new) if each is not None]
     if change.old is not change.new and (selects == [False] or len(set(selects)) == 2):
@@ -80,7 +80,7 @@ def plan(seen: Observed | Leftover, now: float) -> Plan:
             f"A max of {LARGEST} addresses can be mirrored to EndpointSlices per Endpoints subset. "
             f"{found.skipped} addresses were skipped"
         )
-        yield Emit(endpoints, "TooManyAddressesToMirror", why, WARNING)
+        yield RecordEvent(endpoints, "TooManyAddressesToMirror", why, WARNING)
     changes = found.changes
     creates = [] if is_deleting(endpoints) else changes.creates
     try:
@@ -93,15 +93,15 @@ def plan(seen: Observed | Leftover, now: float) -> Plan:
 SPEC = Spec(
     name="endpointslicemirroring",
     watches=(
-        Watch(ENDPOINTS, itself),
+        Watch(ENDPOINTS, enqueue_self),
         Watch(SERVICE, service_changed),
         Watch(ENDPOINT_SLICE, slice_changed(SLICES)),
     ),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     source="endpoint-slice-mirroring-controller",
     retries=15,
-    pace=PACE,
+    min_interval=PACE,
     indexes=(SLICES,),
     queue="endpoint_slice_mirroring",
 )

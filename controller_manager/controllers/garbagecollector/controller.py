@@ -46,17 +46,17 @@ from controller_manager.reconcile.contract import (
     STRATEGIC_PATCH,
     WARNING,
     Action,
-    Again,
     Batch,
     Change,
-    Emit,
+    Enqueue,
     Key,
+    Listers,
     Patch,
     Plan,
+    RecordEvent,
+    Requeue,
     Spec,
-    Wake,
     Watch,
-    World,
 )
 from controller_manager.reconcile.deletion import Item, Patches, delete, look_up, patch, take_finalizer
 from controller_manager.reconcile.kinds import EVERYTHING
@@ -131,67 +131,67 @@ Observed = Judging | Orphaning | Finishing | Confirming
 # -- observing ---------------------------------------------------------------------------------------------------------
 
 
-def _due(world: World, _: Change) -> Iterable[Key]:
+def _due(listers: Listers, _: Change) -> Iterable[Key]:
     """What the graph, which has heard of the change before, wants looked at."""
-    graph: Graph = world.view(GRAPH)
+    graph: Graph = listers.view(GRAPH)
     return graph.take()
 
 
-def observe(world: World, key: Key) -> Observed | None:
+def observe(listers: Listers, key: Key) -> Observed | None:
     """What is to be done about an item or an unseen owner, None for nothing."""
     if key.startswith(UID):
-        return _observe_owner(world, key.removeprefix(UID))
-    item = item_at(world, key)
+        return _observe_owner(listers, key.removeprefix(UID))
+    item = item_at(listers, key)
     if item is None:
         return None
     if item.meta.get("deletionTimestamp"):
-        return _observe_deleted(world, item)
-    return _observe_owned(world, item)
+        return _observe_deleted(listers, item)
+    return _observe_owned(listers, item)
 
 
-def _observe_deleted(world: World, item: Item) -> Observed | None:
+def _observe_deleted(listers: Listers, item: Item) -> Observed | None:
     work, uid = awaited_work(item.meta), item.meta["uid"]
     if work == ORPHAN:
-        return Orphaning(item, tuple(dependents_of(world, uid)))
-    if work == FOREGROUND and not any(_has_to_go(world, dependent, uid) for dependent in dependents_of(world, uid)):
+        return Orphaning(item, tuple(dependents_of(listers, uid)))
+    if work == FOREGROUND and not any(_has_to_go(listers, dependent, uid) for dependent in dependents_of(listers, uid)):
         return Finishing(item)
     return None
 
 
-def _has_to_go(world: World, dependent: Item, uid: str) -> bool:
+def _has_to_go(listers: Listers, dependent: Item, uid: str) -> bool:
     """Whether an owner that waits has to wait for a dependent: not for one that itself waits for the owner.
 
     Upstream lets those who were deleted one by one, each in the foreground, wait for each other for ever.
     """
     return is_blocked_by(dependent, uid) and not (
-        awaited_work(dependent.meta) == FOREGROUND and waits_for(world, dependent, uid)
+        awaited_work(dependent.meta) == FOREGROUND and waits_for(listers, dependent, uid)
     )
 
 
-def _observe_owned(world: World, item: Item) -> Observed | None:
+def _observe_owned(listers: Listers, item: Item) -> Observed | None:
     namespace, uid = namespace_of(item.obj), item.meta["uid"]
     references = item.meta.get("ownerReferences") or ()
-    owners = tuple(judge(world, owner["uid"], identity_of(owner, namespace)) for owner in references)
+    owners = tuple(judge(listers, owner["uid"], identity_of(owner, namespace)) for owner in references)
     verdicts = {judged.verdict for judged in owners}
     if verdicts <= {Verdict.SOLID} or Verdict.INVALID in verdicts:
         return None
-    in_circle = any(awaited_work(dependent.meta) == FOREGROUND for dependent in dependents_of(world, uid))
-    return Judging(item, owners, has_dependents=uid in graph_of(world).owners, in_circle=in_circle)
+    in_circle = any(awaited_work(dependent.meta) == FOREGROUND for dependent in dependents_of(listers, uid))
+    return Judging(item, owners, has_dependents=uid in graph_of(listers).owners, in_circle=in_circle)
 
 
-def _observe_owner(world: World, uid: str) -> Observed | None:
+def _observe_owner(listers: Listers, uid: str) -> Observed | None:
     doubts: list[Doubt] = []
     wake: list[Item] = []
     again = False
-    for named, items in by_name(world, uid).items():
-        judged = judge(world, uid, named)
+    for named, items in by_name(listers, uid).items():
+        judged = judge(listers, uid, named)
         if judged.found is not None:
-            graph_of(world).saw(judged.kind, judged.found)
+            graph_of(listers).saw(judged.kind, judged.found)
         match judged.verdict:
             case Verdict.DANGLING | Verdict.WAITING:
                 wake += items
             case Verdict.UNSEEN:
-                doubts.append(Doubt(judged, tuple(items), is_elsewhere=is_elsewhere(world, judged)))
+                doubts.append(Doubt(judged, tuple(items), is_elsewhere=is_elsewhere(listers, judged)))
             case Verdict.UNSERVED:
                 again = True
     return Confirming(tuple(doubts), tuple(wake), again=again) if doubts or wake or again else None
@@ -224,7 +224,7 @@ def _judge_item(seen: Judging) -> Plan:
         owners[verdict].append(judged.uid)
     item, waiting = seen.item, owners[Verdict.WAITING]
     if owners[Verdict.UNSERVED]:
-        yield Again()
+        yield Requeue()
     elif owners[Verdict.SOLID]:
         others = owners[Verdict.DANGLING] + waiting
         if others:
@@ -277,9 +277,9 @@ def _confirm(seen: Confirming) -> Plan:
                 yield _stray(item, doubt.judged)
         wake += doubt.items
     if wake:
-        yield Wake([item_of(item.kind, item.meta) for item in wake])
+        yield Enqueue([item_of(item.kind, item.meta) for item in wake])
     if again:
-        yield Again()
+        yield Requeue()
 
 
 def _ask(judged: Judged) -> Generator[Action, Any, Verdict]:
@@ -292,11 +292,11 @@ def _ask(judged: Judged) -> Generator[Action, Any, Verdict]:
     return verdict_on(found)
 
 
-def _stray(item: Item, judged: Judged) -> Emit:
+def _stray(item: Item, judged: Judged) -> RecordEvent:
     namespace = namespace_of(item.obj)
     whom = judged.identity.text(judged.uid)
     message = f'ownerRef {whom} does not exist in namespace "{namespace}"'
-    return Emit(item.obj, "OwnerRefInvalidNamespace", message, WARNING)
+    return RecordEvent(item.obj, "OwnerRefInvalidNamespace", message, WARNING)
 
 
 def _let_go(item: Item, uids: Collection[str]) -> Patches:
@@ -307,7 +307,7 @@ SPEC = Spec(
     name="garbagecollector",
     watches=(Watch(EVERYTHING, _due),),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     source="garbage-collector-controller",
     workers=20,
     flag="gc",

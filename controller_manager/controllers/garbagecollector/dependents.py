@@ -15,7 +15,7 @@ from controller_manager.controllers.garbagecollector.graph import (
     blocks,
     identity_of,
 )
-from controller_manager.reconcile.contract import Key, World
+from controller_manager.reconcile.contract import Key, Listers
 from controller_manager.reconcile.deletion import Item
 from controller_manager.reconcile.kinds import Kind
 
@@ -53,10 +53,10 @@ class Judged:
     found: Obj | None = None
 
 
-def judge(world: World, uid: str, named: Identity) -> Judged:
+def judge(listers: Listers, uid: str, named: Identity) -> Judged:
     """What graph and caches know of an owner (isDangling, but for what the server says)."""
-    owner = graph_of(world).owners.get(uid) or Owner()
-    kind = world.served.named(named.api_version, named.kind)
+    owner = graph_of(listers).owners.get(uid) or Owner()
+    kind = listers.served.named(named.api_version, named.kind)
     identity = named if kind is None or kind.namespaced else replace(named, namespace="")
     if not owner.absent.isdisjoint((identity, replace(named, namespace=""))):
         return Judged(uid, identity, Verdict.DANGLING, owner)
@@ -64,7 +64,7 @@ def judge(world: World, uid: str, named: Identity) -> Judged:
         return Judged(uid, identity, Verdict.UNSERVED, owner)
     if kind.namespaced and not identity.namespace:
         return Judged(uid, identity, Verdict.INVALID, owner)
-    cache = world.find(str(kind))
+    cache = listers.find(str(kind))
     found = cache.get(identity.key) if cache is not None else None
     if found is None or found["metadata"]["uid"] != uid:
         return Judged(uid, identity, Verdict.UNSEEN, owner, kind)
@@ -76,43 +76,43 @@ def verdict_on(owner: Obj) -> Verdict:
     return Verdict.WAITING if awaited_work(owner["metadata"]) == FOREGROUND else Verdict.SOLID
 
 
-def is_elsewhere(world: World, judged: Judged) -> bool:
+def is_elsewhere(listers: Listers, judged: Judged) -> bool:
     """Whether the owner is known in another namespace than where the reference means it to be."""
     if judged.kind is None or not judged.kind.namespaced:
         return False
     if judged.owner.seen is not None:
         return judged.owner.seen.namespace != judged.identity.namespace
-    cache = world.find(str(judged.kind)) or ()
+    cache = listers.find(str(judged.kind)) or ()
     return any(obj["metadata"]["uid"] == judged.uid for obj in cache)
 
 
-def graph_of(world: World) -> Graph:
+def graph_of(listers: Listers) -> Graph:
     """The graph, which hears of all changes."""
-    graph: Graph = world.view(GRAPH)
+    graph: Graph = listers.view(GRAPH)
     return graph
 
 
-def item_at(world: World, key: Key) -> Item | None:
+def item_at(listers: Listers, key: Key) -> Item | None:
     """The object of a key of the graph, None where no cache has it."""
     resource, _, name = key.partition("/")
-    cache = world.find(resource)
+    cache = listers.find(resource)
     obj = cache.get(name) if cache is not None else None
     return Item(cache.kind, obj) if cache is not None and obj is not None else None
 
 
-def dependents_of(world: World, uid: str) -> Iterator[Item]:
+def dependents_of(listers: Listers, uid: str) -> Iterator[Item]:
     """Who refers to an object."""
-    owner = graph_of(world).owners.get(uid)
+    owner = graph_of(listers).owners.get(uid)
     for key in owner.dependents if owner is not None else ():
-        item = item_at(world, key)
+        item = item_at(listers, key)
         if item is not None:
             yield item
 
 
-def by_name(world: World, uid: str) -> Mapping[Identity, list[Item]]:
+def by_name(listers: Listers, uid: str) -> Mapping[Identity, list[Item]]:
     """The dependents of an owner, by whom they take it for."""
     found: defaultdict[Identity, list[Item]] = defaultdict(list)
-    for item in dependents_of(world, uid):
+    for item in dependents_of(listers, uid):
         for reference in item.meta.get("ownerReferences") or ():
             if reference["uid"] == uid:
                 found[identity_of(reference, namespace_of(item.obj))].append(item)
@@ -125,7 +125,7 @@ def is_blocked_by(dependent: Item, uid: str) -> bool:
     return any(reference["uid"] == uid and blocks(reference) for reference in references)
 
 
-def waits_for(world: World, item: Item, uid: str) -> bool:
+def waits_for(listers: Listers, item: Item, uid: str) -> bool:
     """Whether an item that is deleted in the foreground waits for an object, be it by others that wait, too."""
     seen, left = set(), [item.meta["uid"]]
     while left:
@@ -134,6 +134,6 @@ def waits_for(world: World, item: Item, uid: str) -> bool:
             return True
         if waiting not in seen:
             seen.add(waiting)
-            blocking = (other.meta for other in dependents_of(world, waiting) if is_blocked_by(other, waiting))
+            blocking = (other.meta for other in dependents_of(listers, waiting) if is_blocked_by(other, waiting))
             left += [meta["uid"] for meta in blocking if awaited_work(meta) == FOREGROUND]
     return False

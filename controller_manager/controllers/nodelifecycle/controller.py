@@ -17,15 +17,15 @@ from controller_manager.reconcile.contract import (
     WARNING,
     Batch,
     Change,
-    Emit,
     Key,
-    Later,
+    Listers,
     Patch,
     Plan,
+    RecordEvent,
+    RequeueAfter,
     Spec,
     Update,
     Watch,
-    World,
     key_of,
 )
 from controller_manager.reconcile.kinds import LEASE, NODE, POD
@@ -58,22 +58,22 @@ class Observed:
     health: Health
 
 
-def _of_node(_: World, change: Change) -> Iterable[Key]:
+def _of_node(_: Listers, change: Change) -> Iterable[Key]:
     return (name_of(change.new),) if change.new is not None else ()
 
 
-def observe(world: World, key: Key) -> Observed | None:
+def observe(listers: Listers, key: Key) -> Observed | None:
     """The node, None where it is gone."""
-    node = world[NODE].get(key)
+    node = listers[NODE].get(key)
     if node is None:
         return None
     return Observed(
         node,
-        world[LEASE].get(f"{LEASES}/{key}"),
-        world[POD].by(PODS_BY_NODE.name, key),
-        any(other is not node and ready_status(other) == TRUE for other in world[NODE]),
-        world.settings.node_monitor_grace if ready_status(node) else STARTUP_GRACE,
-        world.view(HEALTH),
+        listers[LEASE].get(f"{LEASES}/{key}"),
+        listers[POD].by(PODS_BY_NODE.name, key),
+        any(other is not node and ready_status(other) == TRUE for other in listers[NODE]),
+        listers.settings.node_monitor_grace if ready_status(node) else STARTUP_GRACE,
+        listers.view(HEALTH),
     )
 
 
@@ -88,7 +88,7 @@ def plan(seen: Observed, now: float) -> Plan:
     pods = list(seen.pods)
     if now >= due and (status := silent_status(node, now)) != node.get("status"):
         if not known.is_sure():
-            yield Later(max(1.0, seen.grace * DOUBT))
+            yield RequeueAfter(max(1.0, seen.grace * DOUBT))
             return
         node = yield Update(NODE, node | {"status": status}, subresource="status")
     ready = ready_status(node)
@@ -97,18 +97,18 @@ def plan(seen: Observed, now: float) -> Plan:
         yield from _mark(pods, now)
     known.ready = ready
     yield from _taint(node, now, evict=seen.others_ready or ready == TRUE)
-    yield Later(due - now if now < due else seen.grace)
+    yield RequeueAfter(due - now if now < due else seen.grace)
 
 
-def _event(node: Obj, reason: str, message: str) -> Emit:
-    return Emit(node, reason=reason, message=message)
+def _event(node: Obj, reason: str, message: str) -> RecordEvent:
+    return RecordEvent(node, reason=reason, message=message)
 
 
 def _mark(pods: Collection[Obj], now: float) -> Plan:
     """Say of the pods of a node that is not ready that they are not either (controller_utils.go MarkPodsNotReady)."""
     ready = [pod for pod in pods if is_ready(pod)]
     for pod in ready:
-        yield Emit(pod, reason="NodeNotReady", message="Node is not ready", type=WARNING)
+        yield RecordEvent(pod, reason="NodeNotReady", message="Node is not ready", type=WARNING)
     condition = {"type": "Ready", "status": "False", "lastTransitionTime": stamp(now)}
     answers = yield Batch(
         [
@@ -141,7 +141,7 @@ SPEC = Spec(
     name="nodelifecycle",
     watches=(Watch(NODE, _of_node), Watch(LEASE), Watch(POD)),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     source="node-controller",
     workers=8,
     indexes=(PODS_BY_NODE,),

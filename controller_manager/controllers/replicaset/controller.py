@@ -20,17 +20,17 @@ from controller_manager.reconcile.contract import (
     Batch,
     Create,
     Delete,
-    Emit,
     Get,
     Key,
-    Later,
+    Listers,
     Plan,
+    RecordEvent,
+    RequeueAfter,
     Spec,
     Update,
     Watch,
-    World,
+    enqueue_self,
     is_namespace_terminating,
-    itself,
     key_of,
 )
 from controller_manager.reconcile.controller_ref import Parent, claim, controller_of, is_deleting, owner_reference
@@ -103,43 +103,43 @@ class Observed:
 # -- what is seen ------------------------------------------------------------------------------------------------------
 
 
-def observe(row: Row, world: World, key: Key) -> Observed | None:
+def observe(row: Row, listers: Listers, key: Key) -> Observed | None:
     """The owner of that key and its pods, None where it is gone."""
-    owner = world[row.kind].get(key)
+    owner = listers[row.kind].get(key)
     if owner is None:
         return None
-    counting = row.counts_terminating and world.profile.terminating_replicas
+    counting = row.counts_terminating and listers.profile.terminating_replicas
     try:
         selector = label_selector_of(row.selector(owner))
     except SelectorError as error:
-        return Observed(row, owner, error, (), (), None, (), world.profile)
+        return Observed(row, owner, error, (), (), None, (), listers.profile)
     pods: list[Obj] = []
     odd: list[Obj] = []
     terminating = 0
-    for pod in world[POD].by(OWNER, owner["metadata"]["uid"]):
+    for pod in listers[POD].by(OWNER, owner["metadata"]["uid"]):
         matches = selector.matches(labels_of(pod))
         if is_active(pod):
             (pods if matches else odd).append(pod)
         elif matches and is_deleting(pod) and not is_terminal(pod):
             terminating += 1
-    orphans = world[POD].by(ORPHANS, namespace_of(owner))
+    orphans = listers[POD].by(ORPHANS, namespace_of(owner))
     odd.extend(pod for pod in orphans if selector.matches(labels_of(pod)) and is_active(pod))
-    related = _related(world, row.kind, owner) if len(pods) + len(odd) > replicas_of(owner) else ()
-    return Observed(row, owner, selector, pods, odd, terminating if counting else None, related, world.profile)
+    related = _related(listers, row.kind, owner) if len(pods) + len(odd) > replicas_of(owner) else ()
+    return Observed(row, owner, selector, pods, odd, terminating if counting else None, related, listers.profile)
 
 
-def _related(world: World, kind: Kind, owner: Obj) -> Sequence[Obj]:
+def _related(listers: Listers, kind: Kind, owner: Obj) -> Sequence[Obj]:
     """The pods of all owners that have the same controller, nothing where it has none (getIndirectlyRelatedPods)."""
     controller = controller_of(owner)
     if controller is None:
         return ()
-    siblings = world[kind].by(OWNER, controller["uid"])
-    return [pod for sibling in siblings for pod in world[POD].by(OWNER, sibling["metadata"]["uid"])]
+    siblings = listers[kind].by(OWNER, controller["uid"])
+    return [pod for sibling in siblings for pod in listers[POD].by(OWNER, sibling["metadata"]["uid"])]
 
 
-def _adopters(row: Row, world: World, pod: Obj) -> Iterable[Key]:
+def _adopters(row: Row, listers: Listers, pod: Obj) -> Iterable[Key]:
     """The owners that select an orphan."""
-    owners = world[row.kind].by(NAMESPACE_INDEX, namespace_of(pod))
+    owners = listers[row.kind].by(NAMESPACE_INDEX, namespace_of(pod))
     return [key_of(owner) for owner in owners if _may_select(row.selector(owner), pod)]
 
 
@@ -170,7 +170,7 @@ def plan(seen: Observed, now: float) -> Plan:
     counts = count(owner["spec"], pods, now, terminating=seen.terminating, strict=seen.profile.strict_ready_time)
     yield from _tell(seen, counts, failure, now)
     if counts.wait is not None:
-        yield Later(counts.wait)
+        yield RequeueAfter(counts.wait)
     if error:
         raise error
 
@@ -206,9 +206,9 @@ def _create(seen: Observed, number: int) -> Generator[Action, Any, ApiError | No
             if is_namespace_terminating(answer):
                 continue
             first = first or answer
-            yield Emit(seen.owner, "FailedCreate", f"Error creating: {answer.message}", WARNING)
+            yield RecordEvent(seen.owner, "FailedCreate", f"Error creating: {answer.message}", WARNING)
         elif answer is not None:
-            yield Emit(seen.owner, "SuccessfulCreate", f"Created pod: {name_of(answer)}")
+            yield RecordEvent(seen.owner, "SuccessfulCreate", f"Created pod: {name_of(answer)}")
     return first
 
 
@@ -217,10 +217,10 @@ def _delete(seen: Observed, pods: Sequence[Obj]) -> Generator[Action, Any, ApiEr
     first = None
     for pod, answer in zip(pods, answers, strict=True):
         if not isinstance(answer, ApiError):
-            yield Emit(seen.owner, "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
+            yield RecordEvent(seen.owner, "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
         elif answer.code != 404:
             first = first or answer.worded(f"unable to delete pods: {answer.message}")
-            yield Emit(seen.owner, "FailedDelete", f"Error deleting: {answer.message}", WARNING)
+            yield RecordEvent(seen.owner, "FailedDelete", f"Error deleting: {answer.message}", WARNING)
     return first
 
 
@@ -243,7 +243,7 @@ def _complain(seen: Observed, why: str, now: float) -> Plan:
     """Say that the selector cannot be understood, once: the pods are left alone."""
     failure = Failure("InvalidSelector", why)
     if condition_of(seen.owner, FAILURE) is None:
-        yield Emit(seen.owner, failure.reason, f"Error selecting pods: {why}", WARNING)
+        yield RecordEvent(seen.owner, failure.reason, f"Error selecting pods: {why}", WARNING)
     old = seen.owner.get("status") or {}
     names = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
     yield from _tell(seen, Counts(*(old.get(name) or 0 for name in names)), failure, now)
@@ -253,12 +253,12 @@ def spec_of(row: Row) -> Spec:
     """The controller of a kind that keeps a number of pods."""
     return Spec(
         name=row.name,
-        watches=(Watch(row.kind, itself), Watch(POD, pod_changed(row.kind, partial(_adopters, row)))),
+        watches=(Watch(row.kind, enqueue_self), Watch(POD, pod_changed(row.kind, partial(_adopters, row)))),
         observe=partial(observe, row),
-        plan=plan,
+        reconcile=plan,
         source=row.source,
         flag=row.flag,
-        pace=PACE,
+        min_interval=PACE,
         queue=row.queue,
         meters=(AGE_RATIO,),
         gauges=(rate_limiter_use(row.owner),),

@@ -8,33 +8,33 @@ from apiserver.api.selectors import LabelSelector
 from controller_manager.controllers.statefulset.claim_retention import Owners, Policy
 from controller_manager.controllers.statefulset.identity import claim_names, claim_templates, set_names
 from controller_manager.controllers.statefulset.ordinals import Replica, arrange, ordinal_of, pod_name
-from controller_manager.reconcile.contract import ORPHANS, OWNER, Change, Key, Trigger, World
+from controller_manager.reconcile.contract import ORPHANS, OWNER, Change, Key, Listers, Trigger
 from controller_manager.reconcile.controller_ref import Parent, owner_reference
 from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD, Kind
 
 # -- what is seen ------------------------------------------------------------------------------------------------------
 
 
-def pods_of(world: World, parent: Obj, selector: LabelSelector) -> list[Obj]:
+def pods_of(listers: Listers, parent: Obj, selector: LabelSelector) -> list[Obj]:
     """The pods that a set owns, and those that it would adopt."""
     name = name_of(parent)
-    orphans = (pod for pod in world[POD].by(ORPHANS, namespace_of(parent)) if is_named_after(name, pod))
-    owned = world[POD].by(OWNER, parent["metadata"]["uid"])
+    orphans = (pod for pod in listers[POD].by(ORPHANS, namespace_of(parent)) if is_named_after(name, pod))
+    owned = listers[POD].by(OWNER, parent["metadata"]["uid"])
     return [*owned, *(pod for pod in orphans if selector.matches(labels_of(pod)))]
 
 
-def revisions_of(world: World, parent: Obj, selector: LabelSelector) -> list[Obj]:
+def revisions_of(listers: Listers, parent: Obj, selector: LabelSelector) -> list[Obj]:
     """The revisions that a set selects, and owns or would adopt."""
-    cache = world[CONTROLLER_REVISION]
+    cache = listers[CONTROLLER_REVISION]
     found = (*cache.by(OWNER, parent["metadata"]["uid"]), *cache.by(ORPHANS, namespace_of(parent)))
     return [revision for revision in found if selector.matches(labels_of(revision))]
 
 
-def claims_of(world: World, parent: Obj, pods: Iterable[Obj], *, wanted: Collection[int]) -> Mapping[str, Obj]:
+def claims_of(listers: Listers, parent: Obj, pods: Iterable[Obj], *, wanted: Collection[int]) -> Mapping[str, Obj]:
     """The claims of a set's ordinals, and of its pods', that exist, by name.
 
     Args:
-        world: with a cache of claims.
+        listers: with a cache of claims.
         parent: the set.
         pods: its own.
         wanted: the ordinals that it asks for, ascending.
@@ -43,7 +43,7 @@ def claims_of(world: World, parent: Obj, pods: Iterable[Obj], *, wanted: Collect
         return {}
     arranged, namespace = arrange(name_of(parent), pods, wanted), namespace_of(parent)
     names = (n for found in (*arranged.replicas, *arranged.condemned) for n in claim_names(parent, found.ordinal))
-    return {n: found for n in names if (found := world[CLAIM].get(f"{namespace}/{n}")) is not None}
+    return {n: found for n in names if (found := listers[CLAIM].get(f"{namespace}/{n}")) is not None}
 
 
 def is_named_after(parent: str, pod: Obj) -> bool:
@@ -91,13 +91,13 @@ def plain(reference: Obj) -> Obj:
 # -- whom changes wake -------------------------------------------------------------------------------------------------
 
 
-def adopters(kind: Kind) -> Callable[[World, Obj], Iterable[Key]]:
+def adopters(kind: Kind) -> Callable[[Listers, Obj], Iterable[Key]]:
     """For an orphaned pod: the set of a kind that it is named after."""
 
-    def found(world: World, pod: Obj) -> Iterable[Key]:
+    def found(listers: Listers, pod: Obj) -> Iterable[Key]:
         parent = name_of(pod).rpartition("-")[0]
         key = f"{namespace_of(pod)}/{parent}"
-        return (key,) if world[kind].get(key) is not None and is_named_after(parent, pod) else ()
+        return (key,) if listers[kind].get(key) is not None and is_named_after(parent, pod) else ()
 
     return found
 
@@ -108,11 +108,11 @@ def claim_changed(kind: Kind) -> Trigger:
     Upstream waits for whatever wakes them next.
     """
 
-    def trigger(world: World, change: Change) -> Iterable[Key]:
+    def trigger(listers: Listers, change: Change) -> Iterable[Key]:
         if change.new is not None:
             return ()
         namespace = namespace_of(change.obj)
         keys = (f"{namespace}/{name}" for name in set_names(name_of(change.obj)))
-        return [key for key in keys if world[kind].get(key) is not None]
+        return [key for key in keys if listers[kind].get(key) is not None]
 
     return trigger

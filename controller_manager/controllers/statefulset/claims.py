@@ -8,12 +8,14 @@ from apiserver.api.meta import Obj, name_of
 from controller_manager.controllers.statefulset.claim_retention import has_other_controller, is_settled, settled
 from controller_manager.controllers.statefulset.identity import new_claims
 from controller_manager.controllers.statefulset.ordinals import Replica, pod_name
-from controller_manager.controllers.statefulset.sync import Work, owners_fit
-from controller_manager.reconcile.contract import WARNING, Action, Batch, Create, Emit, Plan, Update
+from controller_manager.controllers.statefulset.sync import SyncInput, owners_fit
+from controller_manager.reconcile.contract import WARNING, Action, Batch, Create, Plan, RecordEvent, Update
 from controller_manager.reconcile.kinds import CLAIM
 
 
-def make_claims(work: Work, replicas: Sequence[Replica]) -> Generator[Action, Any, Mapping[int, Sequence[ApiError]]]:
+def make_claims(
+    work: SyncInput, replicas: Sequence[Replica]
+) -> Generator[Action, Any, Mapping[int, Sequence[ApiError]]]:
     """Make the claims that ordinals lack (createPersistentVolumeClaims).
 
     Gives:
@@ -41,23 +43,25 @@ def make_claims(work: Work, replicas: Sequence[Replica]) -> Generator[Action, An
     return wrong
 
 
-def _owned(work: Work, replica: Replica, claim: Obj) -> Obj:
+def _owned(work: SyncInput, replica: Replica, claim: Obj) -> Obj:
     """A new claim with the owners that the policy asks for, so that they need not be added to it at once."""
     owners = work.owners(replica)
     return settled(claim, owners) if owners.wanted else claim
 
 
-def _claim_told(work: Work, replica: Replica, *, claim: Obj, answer: Obj | ApiError) -> Emit:
+def _claim_told(work: SyncInput, replica: Replica, *, claim: Obj, answer: Obj | ApiError) -> RecordEvent:
     """The Event that a claim was made, or why not (recordClaimEvent)."""
     parent, name = name_of(work.parent), name_of(claim)
     pod = pod_name(parent, replica.ordinal)
     if isinstance(answer, ApiError):
         message = f"create Claim {name} for Pod {pod} in StatefulSet {parent} failed error: {answer.message}"
-        return Emit(work.parent, "FailedCreate", message, WARNING)
-    return Emit(work.parent, "SuccessfulCreate", f"create Claim {name} Pod {pod} in StatefulSet {parent} success")
+        return RecordEvent(work.parent, "FailedCreate", message, WARNING)
+    return RecordEvent(
+        work.parent, "SuccessfulCreate", f"create Claim {name} Pod {pod} in StatefulSet {parent} success"
+    )
 
 
-def settle(work: Work, replica: Replica) -> Plan:
+def settle(work: SyncInput, replica: Replica) -> Plan:
     """Give a replica's claims the owners that the policy asks for (UpdatePodClaimForRetentionPolicy)."""
     if owners_fit(work, replica):
         return
@@ -72,7 +76,7 @@ def settle(work: Work, replica: Replica) -> Plan:
             raise error.worded(work.words.claim_refused.format(name_of(claim), error.message)) from None
 
 
-def warn(work: Work, replica: Replica) -> Plan:
+def warn(work: SyncInput, replica: Replica) -> Plan:
     """Tell of claims that somebody else controls: the policy does nothing about them."""
     for claim in work.claims_of(replica):
         if has_other_controller(claim, work.owners(replica)):
@@ -80,7 +84,7 @@ def warn(work: Work, replica: Replica) -> Plan:
                 f"PersistentVolumeClaim {name_of(claim)} has a conflicting OwnerReference that acts as a manging "
                 "controller, the retention policy is ignored for this claim"
             )
-            yield Emit(work.parent, "ConflictingController", message, WARNING)
+            yield RecordEvent(work.parent, "ConflictingController", message, WARNING)
 
 
 def together(errors: Sequence[ApiError]) -> ApiError:

@@ -28,10 +28,20 @@ from controller_manager.controllers.statefulset.status import (
     status_of,
     with_condition,
 )
-from controller_manager.controllers.statefulset.sync import Work, held_back, partition_of
-from controller_manager.reconcile.collect_errors import tried
+from controller_manager.controllers.statefulset.sync import SyncInput, held_back, partition_of
+from controller_manager.reconcile.collect_errors import collect_errors
 from controller_manager.reconcile.conditions import condition_of, phase_of
-from controller_manager.reconcile.contract import WARNING, Emit, Key, Later, Plan, Spec, Watch, World, itself
+from controller_manager.reconcile.contract import (
+    WARNING,
+    Key,
+    Listers,
+    Plan,
+    RecordEvent,
+    RequeueAfter,
+    Spec,
+    Watch,
+    enqueue_self,
+)
 from controller_manager.reconcile.controller_ref import Parent, claim, is_deleting, owner_reference
 from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD, STATEFUL_SET
 from controller_manager.reconcile.pod_triggers import pod_changed
@@ -64,19 +74,19 @@ class Observed:
 # -- what is seen ------------------------------------------------------------------------------------------------------
 
 
-def observe(world: World, key: Key) -> Observed | None:
+def observe(listers: Listers, key: Key) -> Observed | None:
     """The StatefulSet of that key and what belongs to it, None where it is gone."""
-    parent = world[STATEFUL_SET].get(key)
+    parent = listers[STATEFUL_SET].get(key)
     if parent is None:
         return None
     try:
         selector = label_selector_of(parent["spec"].get("selector"))
     except SelectorError as error:
-        return Observed(parent, error, (), (), {}, world.profile)
-    pods, wanted = pods_of(world, parent, selector), wanted_ordinals(parent, world.profile)
-    revisions = revisions_of(world, parent, selector)
-    claims = claims_of(world, parent, pods, wanted=wanted)
-    return Observed(parent, selector, pods, revisions, claims, world.profile)
+        return Observed(parent, error, (), (), {}, listers.profile)
+    pods, wanted = pods_of(listers, parent, selector), wanted_ordinals(parent, listers.profile)
+    revisions = revisions_of(listers, parent, selector)
+    claims = claims_of(listers, parent, pods, wanted=wanted)
+    return Observed(parent, selector, pods, revisions, claims, listers.profile)
 
 
 def _matters(old: Obj, new: Obj) -> bool:
@@ -113,24 +123,24 @@ def plan(seen: Observed, now: float) -> Plan:
 
 def _sync(seen: Observed, pods: Sequence[Obj], *, history: History, now: float) -> Plan:
     parent, refusals = seen.parent, list[ApiError]()
-    deleted = yield from tried(perform(_work(seen, pods, history=history, now=now)), refusals)
+    deleted = yield from collect_errors(perform(_work(seen, pods, history=history, now=now)), refusals)
     progress = Progress(name_of(history.current), name_of(history.update), history.collisions, deleted or 0)
     failure = _failure(parent, pods, refusals=refusals)
-    yield from tried(_tell(seen, pods, progress=progress, now=now, failure=failure), refusals)
+    yield from collect_errors(_tell(seen, pods, progress=progress, now=now, failure=failure), refusals)
     live = {revision_name_of(pod) for pod in pods}
-    yield from tried(truncate(history, live=live, limit=history_limit(parent)), refusals)
+    yield from collect_errors(truncate(history, live=live, limit=history_limit(parent)), refusals)
     health = health_of(parent, now, seen.profile)
     wait = soonest_available((pod for pod in pods if not is_deleting(pod)), now, minimum=health.minimum)
     if wait is not None:
-        yield Later(wait)
+        yield RequeueAfter(wait)
     if refusals:
         raise refusals[0]
 
 
-def _work(seen: Observed, pods: Sequence[Obj], *, history: History, now: float) -> Work:
+def _work(seen: Observed, pods: Sequence[Obj], *, history: History, now: float) -> SyncInput:
     parent = seen.parent
     wanted, reference = wanted_ordinals(parent, seen.profile), owner_reference(STATEFUL_SET, parent)
-    return Work(
+    return SyncInput(
         parent=parent,
         reference=reference,
         pods=arrange(name_of(parent), pods, wanted),
@@ -171,7 +181,7 @@ def _complain(seen: Observed, failure: Failure, *, now: float) -> Plan:
     """Say that the selector cannot be understood, once: the pods are left alone."""
     parent = seen.parent
     if condition_of(parent, FAILURE) is None:
-        yield Emit(parent, failure.reason, f"Error selecting pods: {failure.message}", WARNING)
+        yield RecordEvent(parent, failure.reason, f"Error selecting pods: {failure.message}", WARNING)
         status = with_condition(parent.get("status") or {"replicas": 0}, failure, now=now)
         yield from update(STATEFUL_SET, parent, change=lambda obj: obj | {"status": status}, subresource="status")
 
@@ -179,13 +189,13 @@ def _complain(seen: Observed, failure: Failure, *, now: float) -> Plan:
 SPEC = Spec(
     name="statefulset",
     watches=(
-        Watch(STATEFUL_SET, itself),
+        Watch(STATEFUL_SET, enqueue_self),
         Watch(POD, pod_changed(STATEFUL_SET, adopters(STATEFUL_SET), _matters)),
         Watch(CLAIM, claim_changed(STATEFUL_SET)),
         Watch(CONTROLLER_REVISION),
     ),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     source="statefulset-controller",
     flag="statefulset",
     gauges=GAUGES,

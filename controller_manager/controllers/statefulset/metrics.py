@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from apiserver.api.meta import Obj, name_of, namespace_of
 from controller_manager.controllers.statefulset.sync import max_unavailable, strategy_of
-from controller_manager.reconcile.contract import Gauge, World
+from controller_manager.reconcile.contract import Gauge, Listers
 from controller_manager.reconcile.kinds import STATEFUL_SET
 from controller_manager.reconcile.metric_defs import Meter, Reading
 from controller_manager.reconcile.replicas import replicas_of
@@ -27,9 +27,9 @@ UNAVAILABLE = Meter(
 )
 
 
-def _sets(world: World) -> Iterator[Obj]:
+def _sets(listers: Listers) -> Iterator[Obj]:
     """The sets that roll by themselves."""
-    return (parent for parent in world[STATEFUL_SET] if strategy_of(parent).get("type") != "OnDelete")
+    return (parent for parent in listers[STATEFUL_SET] if strategy_of(parent).get("type") != "OnDelete")
 
 
 def _labels(parent: Obj) -> tuple[str, ...]:
@@ -49,14 +49,14 @@ def unavailable(parent: Obj) -> int:
     return max(replicas_of(parent) - ((parent.get("status") or {}).get("availableReplicas") or 0), 0)
 
 
-def _allowed(world: World) -> Iterable[Reading]:
-    for parent in _sets(world):
+def _allowed(listers: Listers) -> Iterable[Reading]:
+    for parent in _sets(listers):
         if (number := allowed(parent)) is not None:
             yield Reading(number, _labels(parent))
 
 
-def _unavailable(world: World) -> Iterable[Reading]:
-    return (Reading(unavailable(parent), _labels(parent)) for parent in _sets(world))
+def _unavailable(listers: Listers) -> Iterable[Reading]:
+    return (Reading(unavailable(parent), _labels(parent)) for parent in _sets(listers))
 
 
 GAUGES = (Gauge(MAX_UNAVAILABLE, _allowed), Gauge(UNAVAILABLE, _unavailable))

@@ -15,13 +15,13 @@ from controller_manager.controllers.statefulset.identity import (
     with_storage,
 )
 from controller_manager.controllers.statefulset.ordinals import Replica, pod_name
-from controller_manager.controllers.statefulset.sync import Work, due, leaving, outdated, owners_fit, version_for
-from controller_manager.reconcile.contract import WARNING, Action, Batch, Create, Delete, Emit, Plan, key_of
+from controller_manager.controllers.statefulset.sync import SyncInput, due, leaving, outdated, owners_fit, version_for
+from controller_manager.reconcile.contract import WARNING, Action, Batch, Create, Delete, Plan, RecordEvent, key_of
 from controller_manager.reconcile.kinds import POD
 from controller_manager.reconcile.retry_on_conflict import update
 
 
-def perform(work: Work) -> Generator[Action, Any, int]:
+def perform(work: SyncInput) -> Generator[Action, Any, int]:
     """One pass: what is wanted first, then what is condemned, then updates (updateStatefulSet).
 
     Gives:
@@ -44,7 +44,7 @@ def perform(work: Work) -> Generator[Action, Any, int]:
     return sum(revision_name_of(replica.created) == work.current.name for replica in updated)
 
 
-def dismiss(work: Work) -> Generator[Action, Any, bool]:
+def dismiss(work: SyncInput) -> Generator[Action, Any, bool]:
     """Let condemned pods go whose turn it is; tells whether the pass may go on to updates.
 
     Raises:
@@ -58,19 +58,19 @@ def dismiss(work: Work) -> Generator[Action, Any, bool]:
     return going.onward
 
 
-def _outdated(work: Work) -> Generator[Action, Any, Sequence[Replica]]:
+def _outdated(work: SyncInput) -> Generator[Action, Any, Sequence[Replica]]:
     try:
         return outdated(work)
     except ValueError as error:
         refusal = ApiError(422, "Invalid", f"invalid maxUnavailable: {error}")
-    yield Emit(work.parent, "InvalidMaxUnavailable", refusal.message, WARNING)
+    yield RecordEvent(work.parent, "InvalidMaxUnavailable", refusal.message, WARNING)
     raise refusal
 
 
 # -- pods --------------------------------------------------------------------------------------------------------------
 
 
-def make(work: Work, replicas: Sequence[Replica]) -> Plan:
+def make(work: SyncInput, replicas: Sequence[Replica]) -> Plan:
     """Make the pods of ordinals, each after its claims (CreateStatefulPod).
 
     Raises:
@@ -96,13 +96,13 @@ def make(work: Work, replicas: Sequence[Replica]) -> Plan:
         raise refusals[0]
 
 
-def _pod(work: Work, ordinal: int) -> Obj:
+def _pod(work: SyncInput, ordinal: int) -> Obj:
     version = version_for(work, ordinal)
     pod = new_pod(work.parent, ordinal, version=version, reference=work.reference, profile=work.profile)
     return work.finished(pod)
 
 
-def mend(work: Work, replicas: Iterable[Replica]) -> Plan:
+def mend(work: SyncInput, replicas: Iterable[Replica]) -> Plan:
     """Put right what pods lost.
 
     Raises:
@@ -112,7 +112,7 @@ def mend(work: Work, replicas: Iterable[Replica]) -> Plan:
         yield from _mend(work, replica)
 
 
-def _mend(work: Work, replica: Replica) -> Plan:
+def _mend(work: SyncInput, replica: Replica) -> Plan:
     """Put right what a pod lost: its labels, its claims, and their owners (UpdateStatefulPod)."""
     pod, ordinal = replica.created, replica.ordinal
 
@@ -134,7 +134,7 @@ def _mend(work: Work, replica: Replica) -> Plan:
     yield _told(work, "update", pod=name_of(pod))
 
 
-def provide(work: Work, replicas: Sequence[Replica]) -> Plan:
+def provide(work: SyncInput, replicas: Sequence[Replica]) -> Plan:
     """Make the claims that pending pods lack (createMissingPersistentVolumeClaims).
 
     Raises:
@@ -154,14 +154,14 @@ def provide(work: Work, replicas: Sequence[Replica]) -> Plan:
             raise together(errors)
 
 
-def _announce(work: Work, replicas: Iterable[Replica]) -> Plan:
+def _announce(work: SyncInput, replicas: Iterable[Replica]) -> Plan:
     for replica in replicas:
         whose = f"StatefulSet {key_of(work.parent)}"
         message = f"{whose} is recreating failed Pod {name_of(replica.created)}"
-        yield Emit(work.parent, "RecreatingFailedPod", message, WARNING)
+        yield RecordEvent(work.parent, "RecreatingFailedPod", message, WARNING)
 
 
-def remove(work: Work, replicas: Sequence[Replica]) -> Plan:
+def remove(work: SyncInput, replicas: Sequence[Replica]) -> Plan:
     """Delete the pods that were seen, and no others of their names (DeleteStatefulPod).
 
     Raises:
@@ -180,7 +180,7 @@ def remove(work: Work, replicas: Sequence[Replica]) -> Plan:
         else:
             yield _told(work, "delete", pod=name_of(pod), error=answer)
             if work.words.pod_stays:
-                yield Emit(
+                yield RecordEvent(
                     work.parent, "FailedDelete", work.words.pod_stays.format(name_of(pod), answer.message), WARNING
                 )
             if answer.code != 404:
@@ -189,9 +189,9 @@ def remove(work: Work, replicas: Sequence[Replica]) -> Plan:
         raise refusals[0]
 
 
-def _told(work: Work, verb: str, *, pod: str, error: ApiError | None = None) -> Emit:
+def _told(work: SyncInput, verb: str, *, pod: str, error: ApiError | None = None) -> RecordEvent:
     """The Event that a pod was acted upon, or why not (recordPodEvent)."""
     what = f"{verb} Pod {pod} in StatefulSet {name_of(work.parent)}"
     if error is None:
-        return Emit(work.parent, f"Successful{verb.title()}", f"{what} successful")
-    return Emit(work.parent, f"Failed{verb.title()}", f"{what} failed error: {error.message}", WARNING)
+        return RecordEvent(work.parent, f"Successful{verb.title()}", f"{what} successful")
+    return RecordEvent(work.parent, f"Failed{verb.title()}", f"{what} failed error: {error.message}", WARNING)

@@ -72,7 +72,7 @@ def _as_made(pod: Obj) -> Obj:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class SyncInput:
     """A StatefulSet and all that a pass over it looks at.
 
     Attributes:
@@ -124,7 +124,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class Actions:
     """What the wanted ordinals need, in the order in which it is done.
 
     Attributes:
@@ -142,13 +142,13 @@ class Due:
     onward: bool = True
 
 
-def due(work: Work) -> Due:
+def due(work: SyncInput) -> Actions:
     """What the wanted ordinals need (stateful_set_control.go processReplica).
 
     OrderedReady goes up to the first ordinal whose pod has to be made, or waited for, and no further; Parallel up to as
     many of those as may be, if there is a limit.
     """
-    needs, waiting = Due(), 0
+    needs, waiting = Actions(), 0
     for replica in work.pods.replicas:
         waiting += _attend(work, replica, needs=needs)
         if waiting and work.monotonic:
@@ -158,7 +158,7 @@ def due(work: Work) -> Due:
     return needs
 
 
-def _attend(work: Work, replica: Replica, *, needs: Due) -> bool:
+def _attend(work: SyncInput, replica: Replica, *, needs: Actions) -> bool:
     """Note what a replica needs; tells whether those after it have to wait."""
     if replica.phase in _ended(work.profile):
         if work.profile.recreates_failed_at_once:
@@ -184,7 +184,7 @@ def _ended(profile: Profile) -> frozenset[str]:
     return frozenset(("Failed",)) if profile.recreates_failed_at_once else TERMINAL
 
 
-def _is_provided(work: Work, replica: Replica) -> bool:
+def _is_provided(work: SyncInput, replica: Replica) -> bool:
     """Whether all claims exist, will stay, and have the owners they should have."""
     claims = work.claims_of(replica)
     if len(claims) < len(claim_names(work.parent, replica.ordinal)):
@@ -192,13 +192,13 @@ def _is_provided(work: Work, replica: Replica) -> bool:
     return not any(claim["metadata"].get("deletionTimestamp") for claim in claims) and owners_fit(work, replica)
 
 
-def owners_fit(work: Work, replica: Replica) -> bool:
+def owners_fit(work: SyncInput, replica: Replica) -> bool:
     """Whether the owners of a replica's claims are as the policy has them (ClaimsMatchRetentionPolicy)."""
     claims = work.claims_of(replica) if work.profile.retention else []
     return all(is_settled(claim, work.owners(replica)) for claim in claims)
 
 
-def _fits(work: Work, replica: Replica, *, claims: bool) -> bool:
+def _fits(work: SyncInput, replica: Replica, *, claims: bool) -> bool:
     pod = replica.created
     return (
         has_identity(pod)
@@ -207,7 +207,7 @@ def _fits(work: Work, replica: Replica, *, claims: bool) -> bool:
     )
 
 
-def version_for(work: Work, ordinal: int) -> Version:
+def version_for(work: SyncInput, ordinal: int) -> Version:
     """What the pod of an ordinal is made of."""
     return work.current if ordinal < work.held else work.update
 
@@ -223,7 +223,7 @@ class Leaving:
     onward: bool
 
 
-def leaving(work: Work) -> Leaving:
+def leaving(work: SyncInput) -> Leaving:
     """The condemned pods that go now (processCondemned).
 
     OrderedReady deletes the highest alone, once none is terminating, and only if it is healthy or no other is not.
@@ -243,7 +243,7 @@ def leaving(work: Work) -> Leaving:
 # -- updates -----------------------------------------------------------------------------------------------------------
 
 
-def outdated(work: Work) -> tuple[Replica, ...]:
+def outdated(work: SyncInput) -> tuple[Replica, ...]:
     """The pods that are deleted now so that they come back at the update revision, highest ordinal first.
 
     Raises:
@@ -263,19 +263,19 @@ def outdated(work: Work) -> tuple[Replica, ...]:
     return (*broken, *sound[: max(budget, 0)])  # what is broken already costs no budget (kubernetes/kubernetes#137666)
 
 
-def targets(work: Work) -> tuple[Replica, ...]:
+def targets(work: SyncInput) -> tuple[Replica, ...]:
     """The replicas that are not below the partition, highest first."""
     return tuple(replica for replica in reversed(work.pods.replicas) if replica.ordinal >= work.reach)
 
 
-def is_old(work: Work, replica: Replica) -> bool:
+def is_old(work: SyncInput, replica: Replica) -> bool:
     """Whether the replica has a pod of another revision, which nobody has asked to go yet, and which has not ended."""
     if replica.pod is None or replica.terminating or replica.phase in _ended(work.profile):
         return False
     return revision_name_of(replica.pod) != work.update.name
 
 
-def _next_one(work: Work, above: tuple[Replica, ...]) -> tuple[Replica, ...]:
+def _next_one(work: SyncInput, above: tuple[Replica, ...]) -> tuple[Replica, ...]:
     """The highest old one, if none above it is unavailable."""
     if work.pods.beyond:
         return ()

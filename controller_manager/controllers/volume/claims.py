@@ -18,7 +18,17 @@ from controller_manager.controllers.volume.provisioning import (
     why_nobody,
 )
 from controller_manager.controllers.volume.writes import bind, claim_to_phase, lose
-from controller_manager.reconcile.contract import NORMAL, WARNING, Action, Create, Emit, Get, Plan, Update, key_of
+from controller_manager.reconcile.contract import (
+    NORMAL,
+    WARNING,
+    Action,
+    Create,
+    Get,
+    Plan,
+    RecordEvent,
+    Update,
+    key_of,
+)
 from controller_manager.reconcile.controller_ref import is_deleting
 from controller_manager.reconcile.kinds import CLAIM, VOLUME
 from controller_manager.reconcile.volumes import (
@@ -113,7 +123,7 @@ def _refuse_taken(claim: Obj, volume: Obj) -> Plan:
     if BOUND_BY_CONTROLLER not in annotations_of(claim):
         yield from _pend(claim, "FailedBinding", message, WARNING)
         return
-    yield Emit(claim, "FailedBinding", message, WARNING)
+    yield RecordEvent(claim, "FailedBinding", message, WARNING)
     why = f'invalid binding of claim "{key_of(claim)}" to volume "{name}": volume already claimed by another'
     raise conflict("", CLAIM.plural, name=name_of(claim), why=why)
 
@@ -143,7 +153,7 @@ def _await_consumer(claim: Obj, pods: Sequence[str]) -> Plan:
 
 
 def _pend(claim: Obj, reason: str, message: str, type_: str) -> Plan:
-    yield Emit(claim, reason, message, type_)
+    yield RecordEvent(claim, reason, message, type_)
     yield from claim_to_phase(claim, "Pending")
 
 
@@ -155,16 +165,16 @@ def _provision(seen: ClaimSeen, now: float) -> Plan:
     claim, storage_class = seen.claim, seen.storage_class
     if storage_class is None:
         why = f'storageclass.storage.k8s.io "{class_of(claim)}" not found'
-        yield Emit(claim, "ProvisioningFailed", why, WARNING)
+        yield RecordEvent(claim, "ProvisioningFailed", why, WARNING)
         return
     provisioner = provisioner_of(storage_class)
     if why := why_nobody(provisioner):
-        yield Emit(claim, "ProvisioningFailed", why, WARNING)
+        yield RecordEvent(claim, "ProvisioningFailed", why, WARNING)
         return
     assigned = assigned_claim(claim, provisioner)
     if assigned is not claim:
         assigned = yield Update(CLAIM, assigned)
-    yield Emit(assigned, "ExternalProvisioning", _WAITING.format(provisioner))
+    yield RecordEvent(assigned, "ExternalProvisioning", _WAITING.format(provisioner))
     if provisioner == PROVISIONER and not is_deleting(claim):
         yield from _make(seen, assigned, storage_class, now)
 
@@ -183,10 +193,10 @@ def _make(seen: ClaimSeen, claim: Obj, storage_class: Obj, now: float) -> Plan:
         yield from _give_back(claim, selected)
         return
     told = f'External provisioner is provisioning volume for claim "{key_of(claim)}"'
-    yield Emit(claim, "Provisioning", told, component=PROVISIONER)
+    yield RecordEvent(claim, "Provisioning", told, component=PROVISIONER)
     volume = yield from _create(claim, new_volume(claim, storage_class, seen.node if selected else None))
     told = f"Successfully provisioned volume {name_of(volume)}"
-    yield Emit(claim, "ProvisioningSucceeded", told, component=PROVISIONER)
+    yield RecordEvent(claim, "ProvisioningSucceeded", told, component=PROVISIONER)
     if is_for(volume, claim):
         yield from bind(volume, claim, now)
 
@@ -194,7 +204,7 @@ def _make(seen: ClaimSeen, claim: Obj, storage_class: Obj, now: float) -> Plan:
 def _give_back(claim: Obj, node: str) -> Plan:
     """Have the scheduler choose again: the node that it chose is not there (rescheduleProvisioning)."""
     why = f'failed to get target node: node "{node}" not found'
-    yield Emit(claim, "ProvisioningFailed", why, WARNING, component=PROVISIONER)
+    yield RecordEvent(claim, "ProvisioningFailed", why, WARNING, component=PROVISIONER)
     annotations = {name: text for name, text in annotations_of(claim).items() if name != SELECTED_NODE}
     yield Update(CLAIM, claim | {"metadata": claim["metadata"] | {"annotations": annotations}})
 
@@ -208,6 +218,6 @@ def _create(claim: Obj, volume: Obj) -> Generator[Action, Any, Obj]:
             found: Obj = yield Get(VOLUME, name_of(volume))
             return found
         why = f"Error creating provisioned PV object for claim {key_of(claim)}: {error.message}. Deleting the volume."
-        yield Emit(claim, "ProvisioningFailed", why, WARNING, component=PROVISIONER)
+        yield RecordEvent(claim, "ProvisioningFailed", why, WARNING, component=PROVISIONER)
         raise
     return made

@@ -5,7 +5,18 @@ from dataclasses import dataclass
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, namespace_of
-from controller_manager.reconcile.contract import WARNING, Change, Create, Emit, Key, Plan, Spec, Watch, World, key_of
+from controller_manager.reconcile.contract import (
+    WARNING,
+    Change,
+    Create,
+    Key,
+    Listers,
+    Plan,
+    RecordEvent,
+    Spec,
+    Watch,
+    key_of,
+)
 from controller_manager.reconcile.controller_ref import controller_of, is_deleting, owner_reference
 from controller_manager.reconcile.kinds import CLAIM, POD
 from controller_manager.reconcile.volumes import PODS_BY_CLAIM, claim_name
@@ -25,13 +36,13 @@ class Observed:
     claims: Mapping[str, Obj]
 
 
-def observe(world: World, key: Key) -> Observed | None:
+def observe(listers: Listers, key: Key) -> Observed | None:
     """The ephemeral volumes of a pod, None where it is gone or on its way out."""
-    pod = world[POD].get(key)
+    pod = listers[POD].get(key)
     if pod is None or is_deleting(pod):
         return None
     volumes = _ephemeral(pod)
-    found = {each["name"]: world[CLAIM].get(f"{namespace_of(pod)}/{claim_name(pod, each)}") for each in volumes}
+    found = {each["name"]: listers[CLAIM].get(f"{namespace_of(pod)}/{claim_name(pod, each)}") for each in volumes}
     return Observed(pod, volumes, {name: claim for name, claim in found.items() if claim is not None})
 
 
@@ -39,16 +50,16 @@ def _ephemeral(pod: Obj) -> Sequence[Obj]:
     return [each for each in pod["spec"].get("volumes") or () if each.get("ephemeral") is not None]
 
 
-def pod_came(_: World, change: Change) -> Iterable[Key]:
+def pod_came(_: Listers, change: Change) -> Iterable[Key]:
     """A new pod that has ephemeral volumes."""
     if change.old is None and change.new is not None and _ephemeral(change.new):
         yield key_of(change.new)
 
 
-def claim_went(world: World, change: Change) -> Iterable[Key]:
+def claim_went(listers: Listers, change: Change) -> Iterable[Key]:
     """The pods whose claim went, and is to be made again."""
     if change.new is None:
-        for pod in world[POD].by(PODS_BY_CLAIM.name, key_of(change.obj)):
+        for pod in listers[POD].by(PODS_BY_CLAIM.name, key_of(change.obj)):
             if _ephemeral(pod):
                 yield key_of(pod)
 
@@ -64,7 +75,7 @@ def plan(seen: Observed, now: float) -> Plan:
         try:
             yield from _make(seen, volume)
         except ApiError as error:
-            yield Emit(seen.pod, "FailedBinding", f"ephemeral volume {volume['name']}: {error.message}", WARNING)
+            yield RecordEvent(seen.pod, "FailedBinding", f"ephemeral volume {volume['name']}: {error.message}", WARNING)
             raise
 
 
@@ -92,7 +103,7 @@ SPEC = Spec(
     name="ephemeral-volume",
     watches=(Watch(POD, pod_came), Watch(CLAIM, claim_went)),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     source="ephemeral_volume",
     flag="ephemeralvolume",
     indexes=(PODS_BY_CLAIM,),

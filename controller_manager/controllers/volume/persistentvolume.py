@@ -20,15 +20,15 @@ from controller_manager.reconcile.contract import (
     Action,
     Change,
     Delete,
-    Emit,
+    Enqueue,
     Get,
     Key,
+    Listers,
     Plan,
+    RecordEvent,
     Spec,
-    Wake,
     Watch,
-    World,
-    itself,
+    enqueue_self,
     key_of,
 )
 from controller_manager.reconcile.controller_ref import is_deleting
@@ -66,7 +66,7 @@ class VolumeSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class PendingKeys:
     """The keys of what is not done with."""
 
     keys: Sequence[Key]
@@ -75,94 +75,94 @@ class Due:
 # -- what is seen ------------------------------------------------------------------------------------------------------
 
 
-def observe(world: World, key: Key) -> ClaimSeen | VolumeSeen | Due | None:
+def observe(listers: Listers, key: Key) -> ClaimSeen | VolumeSeen | PendingKeys | None:
     """The claim or the volume of that key and what belongs to it, None where it is gone."""
     if key == TICK:
-        return Due([*_unbound(world), *_unreclaimed(world)])
+        return PendingKeys([*_unbound(listers), *_unreclaimed(listers)])
     if "/" in key:
-        claim = world[CLAIM].get(key)
-        return _claim_seen(world, claim) if claim is not None else None
-    volume = world[VOLUME].get(key)
+        claim = listers[CLAIM].get(key)
+        return _claim_seen(listers, claim) if claim is not None else None
+    volume = listers[VOLUME].get(key)
     if volume is None:
         return None
     reference = volume["spec"].get("claimRef")
-    return VolumeSeen(volume, world[CLAIM].get(claim_key(reference)) if reference is not None else None)
+    return VolumeSeen(volume, listers[CLAIM].get(claim_key(reference)) if reference is not None else None)
 
 
-def _unbound(world: World) -> Iterable[Key]:
-    return (key_of(claim) for claim in world[CLAIM] if phase_of(claim) in ("", "Pending"))
+def _unbound(listers: Listers) -> Iterable[Key]:
+    return (key_of(claim) for claim in listers[CLAIM] if phase_of(claim) in ("", "Pending"))
 
 
-def _unreclaimed(world: World) -> Iterable[Key]:
-    for volume in world[VOLUME]:
+def _unreclaimed(listers: Listers) -> Iterable[Key]:
+    for volume in listers[VOLUME]:
         if phase_of(volume) in _GIVEN_UP and volume["spec"].get("persistentVolumeReclaimPolicy") != "Retain":
             yield name_of(volume)
 
 
-def _claim_seen(world: World, claim: Obj) -> ClaimSeen:
+def _claim_seen(listers: Listers, claim: Obj) -> ClaimSeen:
     name, key = claim["spec"].get("volumeName"), key_of(claim)
     if name:
-        return ClaimSeen(claim, world[VOLUME].get(name))
-    storage_class = world[STORAGE_CLASS].get(class_of(claim))
-    volumes = (*world[VOLUME].by(VOLUMES_BY_CLAIM.name, key), *world[VOLUME].by(FREE_VOLUMES.name, class_of(claim)))
+        return ClaimSeen(claim, listers[VOLUME].get(name))
+    storage_class = listers[STORAGE_CLASS].get(class_of(claim))
+    volumes = (*listers[VOLUME].by(VOLUMES_BY_CLAIM.name, key), *listers[VOLUME].by(FREE_VOLUMES.name, class_of(claim)))
     node = annotations_of(claim).get(SELECTED_NODE)
     return ClaimSeen(
         claim,
         match=best_match(claim, volumes, waits=waits(storage_class)),
         storage_class=storage_class,
-        default=None if names_class(claim) else default_of(world[STORAGE_CLASS]),
-        node=world[NODE].get(node) if node else None,
-        pods=_without_node(world, key),
+        default=None if names_class(claim) else default_of(listers[STORAGE_CLASS]),
+        node=listers[NODE].get(node) if node else None,
+        pods=_without_node(listers, key),
     )
 
 
-def _without_node(world: World, key: Key) -> Sequence[str]:
+def _without_node(listers: Listers, key: Key) -> Sequence[str]:
     """The names of the pods that use a claim and have no node (findNonScheduledPodsByPVC)."""
-    pods = world[POD].by(PODS_BY_CLAIM.name, key)
+    pods = listers[POD].by(PODS_BY_CLAIM.name, key)
     return sorted(name_of(pod) for pod in pods if not pod["spec"].get("nodeName") and not is_terminal(pod))
 
 
-def claim_went(world: World, change: Change) -> Iterable[Key]:
+def claim_went(listers: Listers, change: Change) -> Iterable[Key]:
     """The volumes of a claim that went."""
     if change.new is None:
-        for volume in world[VOLUME].by(VOLUMES_BY_CLAIM.name, key_of(change.obj)):
+        for volume in listers[VOLUME].by(VOLUMES_BY_CLAIM.name, key_of(change.obj)):
             yield name_of(volume)
 
 
-def volume_changed(world: World, change: Change) -> Iterable[Key]:
+def volume_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """The claim of a volume that went, and all that may want one that is free by now."""
     volume = change.obj
     if change.new is None:
         if reference := volume["spec"].get("claimRef"):
             yield claim_key(reference)
     elif change.old is not change.new and phase_of(volume) == "Available" and not _was_available(change.old):
-        yield from map(key_of, world[CLAIM].by(WAITING_CLAIMS.name, class_of(volume)))
+        yield from map(key_of, listers[CLAIM].by(WAITING_CLAIMS.name, class_of(volume)))
 
 
 def _was_available(old: Obj | None) -> bool:
     return old is not None and phase_of(old) == "Available"
 
 
-def class_changed(world: World, change: Change) -> Iterable[Key]:
+def class_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """The claims that wait for a class, and those without one if it is the default."""
     if change.new is not None and change.old is not change.new:
-        claims = world[CLAIM].by(WAITING_CLAIMS.name, name_of(change.new))
-        without = world[CLAIM].by(WAITING_CLAIMS.name, "") if is_default(change.new) else ()
+        claims = listers[CLAIM].by(WAITING_CLAIMS.name, name_of(change.new))
+        without = listers[CLAIM].by(WAITING_CLAIMS.name, "") if is_default(change.new) else ()
         yield from map(key_of, (*claims, *without))
 
 
 # -- what is done ------------------------------------------------------------------------------------------------------
 
 
-def plan(seen: ClaimSeen | VolumeSeen | Due, now: float) -> Plan:
+def plan(seen: ClaimSeen | VolumeSeen | PendingKeys, now: float) -> Plan:
     """Bind, make and reclaim (pv_controller.go syncClaim, syncVolume).
 
     Raises:
         ApiError: something could not be written; whoever was faster is seen at the next try.
     """
     match seen:
-        case Due(keys=keys):
-            yield Wake(keys)
+        case PendingKeys(keys=keys):
+            yield Enqueue(keys)
         case ClaimSeen():
             yield from sync_claim(seen, now)
         case VolumeSeen():
@@ -211,13 +211,13 @@ def _claim_of(seen: VolumeSeen) -> Generator[Action, Any, Obj | None]:
 def _finish(volume: Obj, claim: Obj) -> Plan:
     """Have a claim take the volume that is bound to it; only what it asks for may stand in the way."""
     if has_mode(volume, claim):
-        yield Wake([key_of(claim)])
+        yield Enqueue([key_of(claim)])
         return
     ours, theirs = name_of(volume), name_of(claim)
     told = f'Cannot bind PersistentVolume to requested PersistentVolumeClaim "{theirs}" due to incompatible volumeMode.'
-    yield Emit(volume, "VolumeMismatch", told, WARNING)
+    yield RecordEvent(volume, "VolumeMismatch", told, WARNING)
     told = f'Cannot bind PersistentVolume "{ours}" to requested PersistentVolumeClaim due to incompatible volumeMode.'
-    yield Emit(claim, "VolumeMismatch", told, WARNING)
+    yield RecordEvent(claim, "VolumeMismatch", told, WARNING)
 
 
 def _reclaim(volume: Obj, now: float) -> Plan:
@@ -236,16 +236,16 @@ def _reclaim(volume: Obj, now: float) -> Plan:
 SPEC = Spec(
     name="persistentvolume-binder",
     watches=(
-        Watch(CLAIM, itself),
+        Watch(CLAIM, enqueue_self),
         Watch(CLAIM, claim_went),
-        Watch(VOLUME, itself),
+        Watch(VOLUME, enqueue_self),
         Watch(VOLUME, volume_changed),
         Watch(STORAGE_CLASS, class_changed),
         Watch(POD),
         Watch(NODE),
     ),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     source="persistentvolume-controller",
     every=PERIOD,
     periodic=(TICK,),

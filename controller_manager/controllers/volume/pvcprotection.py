@@ -21,11 +21,11 @@ from controller_manager.reconcile.contract import (
     Index,
     Key,
     ListAll,
+    Listers,
     Plan,
     Spec,
     Update,
     Watch,
-    World,
     key_of,
 )
 from controller_manager.reconcile.kinds import CLAIM, POD
@@ -62,36 +62,36 @@ class Observed:
     waiting: Sequence[Obj]
 
 
-def observe(world: World, key: Key) -> Observed | None:
+def observe(listers: Listers, key: Key) -> Observed | None:
     """The claims of a namespace that should be held, or go; None where there are none."""
-    claims = world[CLAIM].by(UNSETTLED.name, key)
+    claims = listers[CLAIM].by(UNSETTLED.name, key)
     unheld = [claim for claim in claims if lacks(claim, CLAIM_FINALIZER)]
     unused: list[Obj] = []
     waiting: list[Obj] = []
     for claim in claims:
-        pods = world[POD].by(PODS_BY_CLAIM.name, key_of(claim))
+        pods = listers[POD].by(PODS_BY_CLAIM.name, key_of(claim))
         if may_go(claim, CLAIM_FINALIZER) and not any(uses(pod, claim) for pod in pods):
             unused.append(claim)
             waiting.extend(pod for pod in pods if not pod["spec"].get("nodeName"))
     if not unheld and not unused:
         return None
-    known = {pod["metadata"]["uid"] for pod in world[POD].by(NAMESPACE_INDEX, key)} if unused else frozenset[str]()
+    known = {pod["metadata"]["uid"] for pod in listers[POD].by(NAMESPACE_INDEX, key)} if unused else frozenset[str]()
     return Observed(key, unheld, unused, known, waiting)
 
 
-def claim_changed(_: World, change: Change) -> Iterable[Key]:
+def claim_changed(_: Listers, change: Change) -> Iterable[Key]:
     """The namespace of a claim that should be held or may go."""
     if change.new is not None and _concerns(change.new):
         yield namespace_of(change.new)
 
 
-def pod_changed(world: World, change: Change) -> Iterable[Key]:
+def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """The namespace of a pod that went, has ended or has no node, if it uses a claim that may go (enqueuePVCs)."""
     pod = change.obj
     if not pod["spec"].get("volumes"):
         return
     if change.new is None or is_terminal(pod) or not pod["spec"].get("nodeName"):
-        claims = (world[CLAIM].get(key) for key in claim_keys(pod))
+        claims = (listers[CLAIM].get(key) for key in claim_keys(pod))
         if any(claim is not None and may_go(claim, CLAIM_FINALIZER) for claim in claims):
             yield namespace_of(pod)
 
@@ -131,8 +131,8 @@ SPEC = Spec(
     name="pvc-protection",
     watches=(Watch(CLAIM, claim_changed), Watch(POD, pod_changed)),
     observe=observe,
-    plan=plan,
-    pace=PACE,
+    reconcile=plan,
+    min_interval=PACE,
     indexes=(UNSETTLED, PODS_BY_CLAIM),
     queue="pvcprotection",
 )

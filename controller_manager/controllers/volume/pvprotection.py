@@ -8,7 +8,7 @@ from apiserver.api.meta import Obj, name_of
 from apiserver.api.storage_classes import VOLUME_FINALIZER
 from controller_manager.controllers.volume.protection import held, lacks, let_go, may_go
 from controller_manager.reconcile.conditions import phase_of
-from controller_manager.reconcile.contract import Change, Key, Plan, Spec, Update, Watch, World
+from controller_manager.reconcile.contract import Change, Key, Listers, Plan, Spec, Update, Watch
 from controller_manager.reconcile.kinds import VOLUME
 
 
@@ -19,9 +19,9 @@ class Observed:
     volume: Obj
 
 
-def observe(world: World, key: Key) -> Observed | None:
+def observe(listers: Listers, key: Key) -> Observed | None:
     """What a volume should become, None where it is gone or in use."""
-    volume = world[VOLUME].get(key)
+    volume = listers[VOLUME].get(key)
     if volume is None:
         return None
     if lacks(volume, VOLUME_FINALIZER):
@@ -30,7 +30,7 @@ def observe(world: World, key: Key) -> Observed | None:
     return Observed(let_go(volume, VOLUME_FINALIZER)) if is_free else None
 
 
-def volume_changed(_: World, change: Change) -> Iterable[Key]:
+def volume_changed(_: Listers, change: Change) -> Iterable[Key]:
     """A volume that should be held or may go."""
     if change.new is not None and (lacks(change.new, VOLUME_FINALIZER) or may_go(change.new, VOLUME_FINALIZER)):
         yield name_of(change.new)
@@ -54,7 +54,7 @@ SPEC = Spec(
     name="pv-protection",
     watches=(Watch(VOLUME, volume_changed),),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     workers=1,
     queue="pvprotection",
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from controller_manager.controllers.volume.provisioning import first_classes
-from controller_manager.reconcile.contract import Batch, Create, Key, Plan, Spec, Watch, World
+from controller_manager.reconcile.contract import Batch, Create, Key, Listers, Plan, Spec, Watch
 from controller_manager.reconcile.kinds import STORAGE_CLASS
 
 
@@ -17,10 +17,10 @@ class Missing:
     classes: Sequence[Obj]
 
 
-def observe(world: World, key: Key) -> Missing | None:
+def observe(listers: Listers, key: Key) -> Missing | None:
     """The first classes, None where there is any class: they are made once, and nobody brings them back."""
     del key
-    return None if len(world[STORAGE_CLASS]) else Missing(first_classes())
+    return None if len(listers[STORAGE_CLASS]) else Missing(first_classes())
 
 
 def plan(seen: Missing, now: float) -> Plan:
@@ -39,7 +39,7 @@ SPEC = Spec(
     name="storageclass",
     watches=(Watch(STORAGE_CLASS),),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     workers=1,
     periodic=("",),
 )

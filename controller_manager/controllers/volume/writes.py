@@ -5,7 +5,7 @@ from typing import Any
 
 from apiserver.api.meta import Obj
 from controller_manager.reconcile.conditions import phase_of
-from controller_manager.reconcile.contract import WARNING, Action, Emit, Plan, Update
+from controller_manager.reconcile.contract import WARNING, Action, Plan, RecordEvent, Update
 from controller_manager.reconcile.kinds import CLAIM, VOLUME
 from controller_manager.reconcile.volumes import bound_claim, bound_volume, claim_status, unbound_volume, volume_status
 
@@ -49,7 +49,7 @@ def fail(volume: Obj, reason: str, message: str, now: float) -> Plan:
     if phase_of(volume) != "Failed":
         status = volume_status(volume, "Failed", now=now, message=message)
         yield Update(VOLUME, volume | {"status": status}, "status")
-        yield Emit(volume, reason, message, WARNING)
+        yield RecordEvent(volume, reason, message, WARNING)
 
 
 def claim_to_phase(claim: Obj, phase: str, volume: Obj | None = None) -> Written:
@@ -65,4 +65,4 @@ def lose(claim: Obj, reason: str, message: str) -> Plan:
     """Say that a claim has lost its volume for good, once (updateClaimStatusWithEvent)."""
     if phase_of(claim) != "Lost":
         yield from claim_to_phase(claim, "Lost")
-        yield Emit(claim, reason, message, WARNING)
+        yield RecordEvent(claim, reason, message, WARNING)

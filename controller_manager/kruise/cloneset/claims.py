@@ -7,7 +7,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
 from controller_manager.kruise.cloneset.pods import id_of
 from controller_manager.kruise.cloneset.scale import delete_claims
-from controller_manager.reconcile.contract import WARNING, Action, Emit, Plan, Update
+from controller_manager.reconcile.contract import WARNING, Action, Plan, RecordEvent, Update
 from controller_manager.reconcile.controller_ref import owner_reference
 from controller_manager.reconcile.kinds import CLAIM, POD
 
@@ -49,5 +49,7 @@ def _hand_over(parent: Obj, claim: Obj, pod: Obj) -> Plan:
         yield Update(CLAIM, claim | {"metadata": claim["metadata"] | {"ownerReferences": owners}})
     except ApiError as error:
         if error.code != 404:
-            yield Emit(parent, "FailedUpdate", f"failed to update PVC {name_of(claim)}: {error.message}", WARNING)
+            yield RecordEvent(
+                parent, "FailedUpdate", f"failed to update PVC {name_of(claim)}: {error.message}", WARNING
+            )
             raise

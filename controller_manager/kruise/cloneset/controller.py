@@ -15,12 +15,12 @@ from controller_manager.controllers.statefulset.identity import Version
 from controller_manager.controllers.statefulset.status import is_same_status
 from controller_manager.kruise.cloneset.claims import clean_up
 from controller_manager.kruise.cloneset.pods import id_of
-from controller_manager.kruise.cloneset.scale import Pass, scale
+from controller_manager.kruise.cloneset.scale import SyncContext, scale
 from controller_manager.kruise.cloneset.spec import Member, Strategy, is_of, members_of, soonest, strategy_of
 from controller_manager.kruise.cloneset.status import (
     FAILED_SCALE,
     FAILED_UPDATE,
-    Standing,
+    RevisionState,
     counts,
     next_look,
     status_of,
@@ -28,7 +28,7 @@ from controller_manager.kruise.cloneset.status import (
     with_progress,
 )
 from controller_manager.kruise.cloneset.update import update_pods
-from controller_manager.kruise.invalid_spec import Faulty, fault_of, selector_or_fault
+from controller_manager.kruise.invalid_spec import InvalidWorkload, fault_of, selector_or_fault
 from controller_manager.kruise.pod_lifecycle import matters
 from controller_manager.reconcile.contract import (
     ORPHANS,
@@ -36,17 +36,17 @@ from controller_manager.reconcile.contract import (
     WARNING,
     Action,
     Change,
-    Emit,
     Key,
-    Later,
+    Listers,
     Plan,
+    RecordEvent,
+    RequeueAfter,
     Spec,
     Watch,
-    World,
-    itself,
+    enqueue_self,
     key_of,
 )
-from controller_manager.reconcile.controller_ref import Parent, claim, controller_of, is_deleting, resolved
+from controller_manager.reconcile.controller_ref import Parent, claim, controller_of, is_deleting, resolve_controller
 from controller_manager.reconcile.controller_runtime_metrics import reconciled
 from controller_manager.reconcile.kinds import CLAIM, CLONE_SET, CONTROLLER_REVISION, NODE, POD
 from controller_manager.reconcile.metric_defs import Meter
@@ -86,48 +86,48 @@ class Observed:
 # -- what is seen ------------------------------------------------------------------------------------------------------
 
 
-def observe(world: World, key: Key) -> Observed | Faulty | None:
+def observe(listers: Listers, key: Key) -> Observed | InvalidWorkload | None:
     """The CloneSet of that key and what belongs to it; None where it is gone."""
-    parent = world[CLONE_SET].get(key)
+    parent = listers[CLONE_SET].get(key)
     if parent is None:
         return None
     selector = selector_or_fault(parent, fault_of)
-    if isinstance(selector, Faulty):
+    if isinstance(selector, InvalidWorkload):
         return selector
     uid = parent["metadata"]["uid"]
-    revisions = world[CONTROLLER_REVISION]
+    revisions = listers[CONTROLLER_REVISION]
     found = (*revisions.by(OWNER, uid), *revisions.by(ORPHANS, namespace_of(parent)))
     spreads = parent["spec"]["template"]["spec"].get("topologySpreadConstraints")
     return Observed(
         parent,
         selector,
-        pods=list(world[POD].by(OWNER, uid)),
+        pods=list(listers[POD].by(OWNER, uid)),
         revisions=[revision for revision in found if selector.matches(labels_of(revision))],
-        claims=list(world[CLAIM].by(OWNER, uid)),
-        nodes={name_of(node): labels_of(node) for node in world[NODE]} if spreads else {},
+        claims=list(listers[CLAIM].by(OWNER, uid)),
+        nodes={name_of(node): labels_of(node) for node in listers[NODE]} if spreads else {},
     )
 
 
-def pod_changed(world: World, change: Change) -> Iterable[Key]:
+def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """The sets that a change of a pod concerns: its own and its former one; what nobody owns is not adopted."""
     old, new = change.old, change.new
     if old is not None and new is not None:
         if old is new or not matters(old, new):
             return ()
         if controller_of(old) != controller_of(new):
-            return {*_owners(world, old), *_owners(world, new)}
-    return _owners(world, change.obj)
+            return {*_owners(listers, old), *_owners(listers, new)}
+    return _owners(listers, change.obj)
 
 
-def _owners(world: World, pod: Obj) -> Iterable[Key]:
-    owner = resolved(world, CLONE_SET, pod)
+def _owners(listers: Listers, pod: Obj) -> Iterable[Key]:
+    owner = resolve_controller(listers, CLONE_SET, pod)
     return () if owner is None else (key_of(owner),)
 
 
 # -- what is done ------------------------------------------------------------------------------------------------------
 
 
-def plan(seen: Observed | Faulty, now: float) -> Plan:
+def plan(seen: Observed | InvalidWorkload, now: float) -> Plan:
     """Let pods go that are not the set's, record what it is now, scale or else update, and tell how far it is.
 
     (cloneset_controller.go doReconcile) Of what cannot work it is told, and its pods are left alone.
@@ -135,8 +135,8 @@ def plan(seen: Observed | Faulty, now: float) -> Plan:
     Raises:
         ApiError: the first that stood in the way; the status was written nevertheless.
     """
-    if isinstance(seen, Faulty):
-        yield Emit(seen.parent, "FailedCreate", f"failed to create pod: {seen.why}", WARNING)
+    if isinstance(seen, InvalidWorkload):
+        yield RecordEvent(seen.parent, "FailedCreate", f"failed to create pod: {seen.why}", WARNING)
         return
     parent, strategy = seen.parent, strategy_of(seen.parent)
     active, inactive = _parted(seen.pods)
@@ -151,7 +151,7 @@ def plan(seen: Observed | Faulty, now: float) -> Plan:
     owner = Parent(CLONE_SET, parent, seen.selector)
     mine = yield from claim(owner, POD, active)
     history = yield from record(owner, seen.revisions, data=template_data(parent["spec"]["template"]))
-    run = Pass(
+    run = SyncContext(
         parent,
         strategy,
         members=members_of(mine, name_of(history.update), strategy=strategy, now=now),
@@ -179,8 +179,8 @@ def _version(parent: Obj, revision: Obj) -> Version:
     return Version(name_of(revision), parent["spec"]["template"] if template is None else template)
 
 
-def _sync(seen: Observed, run: Pass, history: History) -> Plan:
-    standing = Standing(name_of(history.current), name_of(history.update), history.collisions)
+def _sync(seen: Observed, run: SyncContext, history: History) -> Plan:
+    standing = RevisionState(name_of(history.current), name_of(history.update), history.collisions)
     status = _status(seen, run.members, strategy=run.strategy, standing=standing, now=run.now)
     scaled, wait, failure = (yield from scale(run)), None, None
     if not scaled.moved:
@@ -197,12 +197,12 @@ def _sync(seen: Observed, run: Pass, history: History) -> Plan:
     yield from _forget_revisions(run, history)
     waits = (wait, soonest(run.members, run.now, minimum=run.strategy.minimum), next_look(parent, status, run.now))
     if (next_run := min((each for each in waits if each is not None), default=None)) is not None:
-        yield Later(next_run)
+        yield RequeueAfter(next_run)
     if refusal := scaled.refusal or failure:
         raise refusal
 
 
-def _forget_names(parent: Obj, run: Pass) -> Plan:
+def _forget_names(parent: Obj, run: SyncContext) -> Plan:
     """Take names of pods that are gone out of scaleStrategy.podsToDelete (truncatePodsToDelete)."""
     living = {each.name for each in run.members}
     if run.strategy.named <= living:
@@ -216,7 +216,7 @@ def _forget_names(parent: Obj, run: Pass) -> Plan:
     yield from update(CLONE_SET, parent, change=forgetful)
 
 
-def _forget_revisions(run: Pass, history: History) -> Plan:
+def _forget_revisions(run: SyncContext, history: History) -> Plan:
     """Delete the oldest revisions beyond the limit that no pod is of (truncateHistory)."""
     limit = run.parent["spec"].get("revisionHistoryLimit")
     names = [name_of(revision) for revision in history.revisions]
@@ -227,14 +227,16 @@ def _forget_revisions(run: Pass, history: History) -> Plan:
 # -- what is told ------------------------------------------------------------------------------------------------------
 
 
-def _standing(parent: Obj) -> Standing:
+def _standing(parent: Obj) -> RevisionState:
     """How far the set says that it has come."""
     status = parent.get("status") or {}
     current, latest = status.get("currentRevision") or "", status.get("updateRevision") or ""
-    return Standing(current, latest, status.get("collisionCount") or 0)
+    return RevisionState(current, latest, status.get("collisionCount") or 0)
 
 
-def _status(seen: Observed, members: Sequence[Member], *, strategy: Strategy, standing: Standing, now: float) -> Obj:
+def _status(
+    seen: Observed, members: Sequence[Member], *, strategy: Strategy, standing: RevisionState, now: float
+) -> Obj:
     status = status_of(seen.parent, counts(members), strategy=strategy, standing=standing, selector=str(seen.selector))
     return with_progress(seen.parent, status, strategy=strategy, now=now)
 
@@ -253,18 +255,18 @@ SPEC = reconciled(
         source="cloneset-controller",
         workers=3,
         flag="cloneset",
-        pace=PACE,
+        min_interval=PACE,
         queue="cloneset-controller",
         watches=(
-            Watch(CLONE_SET, itself),
+            Watch(CLONE_SET, enqueue_self),
             Watch(POD, pod_changed),
             Watch(CLAIM),
             Watch(CONTROLLER_REVISION),
             Watch(NODE),
         ),
         observe=observe,
-        plan=plan,
+        reconcile=plan,
         meters=(LEAKS,),
-        leaks=LEAKS,
+        expectation_timeouts=LEAKS,
     )
 )

@@ -26,8 +26,8 @@ from controller_manager.reconcile.contract import (
     Batch,
     Create,
     Delete,
-    Emit,
     Patch,
+    RecordEvent,
     key_of,
 )
 from controller_manager.reconcile.controller_ref import owner_reference
@@ -55,7 +55,7 @@ Scaling = Generator[Action, Any, Scaled]
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class SyncContext:
     """One run over a CloneSet.
 
     Attributes:
@@ -81,12 +81,12 @@ class Pass:
     now: float
 
 
-def scale(run: Pass) -> Scaling:
+def scale(run: SyncContext) -> Scaling:
     """Make missing pods, or delete those that are to go, or those that are too many (Scale)."""
     diff = diff_of(run.members, run.strategy)
     if diff.create > diff.create_limit:
         why = f"scaleUp is limited because of scaleStrategy.maxUnavailable, limit: {diff.create_limit}"
-        yield Emit(run.parent, "ScaleUpLimited", why, WARNING)
+        yield RecordEvent(run.parent, "ScaleUpLimited", why, WARNING)
     if diff.create:
         return (yield from _create(run, diff))
     leaving = [each for each in run.members if each.leaving]
@@ -97,7 +97,7 @@ def scale(run: Pass) -> Scaling:
     return (yield from _delete(run, to_be_deleted(run.members, diff, partial(_ranks, run))))
 
 
-def _ranks(run: Pass, members: Sequence[Member]) -> Ranks:
+def _ranks(run: SyncContext, members: Sequence[Member]) -> Ranks:
     constraints = run.parent["spec"]["template"]["spec"].get("topologySpreadConstraints")
     if not constraints:
         return node_ranks(members)
@@ -107,7 +107,7 @@ def _ranks(run: Pass, members: Sequence[Member]) -> Ranks:
 # -- pods that are made ------------------------------------------------------------------------------------------------
 
 
-def _create(run: Pass, diff: Diff) -> Scaling:
+def _create(run: SyncContext, diff: Diff) -> Scaling:
     """Make pods of both revisions, each after its claims; those whose claims were refused are left out (createPods)."""
     pods = _new_pods(run, diff)
     refusals = yield from _make_claims(run, pods)
@@ -121,7 +121,7 @@ def _create(run: Pass, diff: Diff) -> Scaling:
             yield _failed(run, "FailedCreate", f"failed to create pod: {answer.message}, pod: {_text(pod)}")
         elif answer is not None:
             made = True
-            yield Emit(run.parent, "SuccessfulCreate", f"succeed to create pod {name_of(answer)}")
+            yield RecordEvent(run.parent, "SuccessfulCreate", f"succeed to create pod {name_of(answer)}")
     return Scaled(made, next(iter(errors), None))
 
 
@@ -148,7 +148,7 @@ def _welcome(pod: Obj, now: float) -> Patch:
     return Patch(POD, key_of(pod), opening(pod, now, state_marks(NORMAL, now)), "status", STRATEGIC_PATCH)
 
 
-def _new_pods(run: Pass, diff: Diff) -> list[Obj]:
+def _new_pods(run: SyncContext, diff: Diff) -> list[Obj]:
     """As many pods as may be made now; those of the current revision first (NewVersionedPods)."""
     number, old = diff.create_limit, min(diff.create_old, diff.create_limit)
     living = {id_of(each.pod) for each in run.members}
@@ -161,7 +161,7 @@ def _new_pods(run: Pass, diff: Diff) -> list[Obj]:
     ]
 
 
-def _make_claims(run: Pass, pods: Iterable[Obj]) -> Generator[Action, Any, dict[str, ApiError | None]]:
+def _make_claims(run: SyncContext, pods: Iterable[Obj]) -> Generator[Action, Any, dict[str, ApiError | None]]:
     """Make the claims of pods that are not there; gives the ids that lack one, with the refusal if it was tried."""
     there = {name_of(claim) for claim in run.claims}
     missing = [claim for pod in pods for claim in new_claims(run.parent, pod) if name_of(claim) not in there]
@@ -179,14 +179,14 @@ def _text(obj: Obj) -> str:
     return orjson.dumps(obj).decode()
 
 
-def _failed(run: Pass, reason: str, message: str) -> Emit:
-    return Emit(run.parent, reason, message, WARNING)
+def _failed(run: SyncContext, reason: str, message: str) -> RecordEvent:
+    return RecordEvent(run.parent, reason, message, WARNING)
 
 
 # -- pods that go ------------------------------------------------------------------------------------------------------
 
 
-def _delete(run: Pass, members: Sequence[Member]) -> Scaling:
+def _delete(run: SyncContext, members: Sequence[Member]) -> Scaling:
     """Delete pods, and then their claims, which go when the pods are gone (deletePods)."""
     if not members:
         return Scaled()
@@ -196,7 +196,7 @@ def _delete(run: Pass, members: Sequence[Member]) -> Scaling:
     for each, answer in zip(members, answers, strict=True):
         if not isinstance(answer, ApiError):
             gone.add(id_of(each.pod))
-            yield Emit(run.parent, "SuccessfulDelete", f"succeed to delete pod {each.name}")
+            yield RecordEvent(run.parent, "SuccessfulDelete", f"succeed to delete pod {each.name}")
         elif answer.code != 404:
             refusals.append(answer)
             yield _failed(run, "FailedDelete", f"failed to delete pod {each.name}: {answer.message}")
@@ -213,5 +213,5 @@ def delete_claims(parent: Obj, claims: Sequence[Obj], failure: str) -> Generator
     for claim, answer in zip(claims, answers, strict=True):
         if isinstance(answer, ApiError) and answer.code != 404:
             refusals.append(answer)
-            yield Emit(parent, "FailedDelete", f"{failure} {name_of(claim)}: {answer.message}", WARNING)
+            yield RecordEvent(parent, "FailedDelete", f"{failure} {name_of(claim)}: {answer.message}", WARNING)
     return refusals

@@ -23,7 +23,7 @@ _OMITTED = frozenset(("observedGeneration", "updatedAvailableReplicas", "expecte
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RevisionState:
     """Where a CloneSet stands in its history.
 
     Attributes:
@@ -49,7 +49,9 @@ def counts(members: Sequence[Member]) -> dict[str, int]:
     }
 
 
-def status_of(parent: Obj, numbers: Mapping[str, int], *, strategy: Strategy, standing: Standing, selector: str) -> Obj:
+def status_of(
+    parent: Obj, numbers: Mapping[str, int], *, strategy: Strategy, standing: RevisionState, selector: str
+) -> Obj:
     """The status as it should be, with the conditions as they were.
 
     The update revision becomes the current one once all pods are of it and as many as are wanted, ready or not.

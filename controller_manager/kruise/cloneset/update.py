@@ -11,18 +11,18 @@ from apiserver.api.meta import Obj, labels_of, name_of
 from controller_manager.controllers.statefulset.identity import revision_name_of
 from controller_manager.kruise.cloneset.pods import of_revision
 from controller_manager.kruise.cloneset.rolling import diff_of, to_be_updated
-from controller_manager.kruise.cloneset.scale import Pass
+from controller_manager.kruise.cloneset.scale import SyncContext
 from controller_manager.kruise.cloneset.spec import Member, is_of, short_hash
-from controller_manager.kruise.in_place_update import Look, begin, refresh
+from controller_manager.kruise.in_place_update import UpdateContext, begin, refresh
 from controller_manager.kruise.pod_lifecycle import IN_PLACE, IN_PLACE_ONLY, SPECIFIED_DELETE, UPDATING, in_state
-from controller_manager.reconcile.contract import WARNING, Action, Emit, Patch, Plan, key_of
+from controller_manager.reconcile.contract import WARNING, Action, Patch, Plan, RecordEvent, key_of
 from controller_manager.reconcile.in_place import UpdateSpec, spec_between
 from controller_manager.reconcile.kinds import POD
 from controller_manager.reconcile.pod_templates import HASH_LABEL
 from controller_manager.reconcile.revisions import History
 
 
-def update_pods(run: Pass, history: History) -> Generator[Action, Any, float | None]:
+def update_pods(run: SyncContext, history: History) -> Generator[Action, Any, float | None]:
     """Bring all pods on that are being updated, then begin with others (Update); gives the seconds to the next look.
 
     Args:
@@ -32,7 +32,7 @@ def update_pods(run: Pass, history: History) -> Generator[Action, Any, float | N
     Raises:
         ApiError: the first refusal, after which nothing else was tried.
     """
-    look = Look(run.now, is_of, labels=_missing_labels)
+    look = UpdateContext(run.now, is_of, labels=_missing_labels)
     seen = yield from refresh((each.pod for each in run.members), look)
     if seen.moved or run.strategy.on_delete or run.strategy.paused:
         return seen.wait
@@ -48,7 +48,7 @@ def _missing_labels(pod: Obj) -> dict[str, str]:
     return {} if HASH_LABEL in labels_of(pod) else {HASH_LABEL: short_hash(revision_name_of(pod))}
 
 
-def _update(run: Pass, member: Member, history: History) -> Plan:
+def _update(run: SyncContext, member: Member, history: History) -> Plan:
     """Bring a pod to the update revision (updatePod)."""
     pod, revision = member.pod, name_of(history.update)
     if run.strategy.policy in (IN_PLACE, IN_PLACE_ONLY):
@@ -75,7 +75,7 @@ def _updating(pod: Obj, revision: str, now: float) -> Obj:
     return in_state(of_revision(pod, revision), UPDATING, now)
 
 
-def _have_deleted(run: Pass, member: Member, revision: str) -> Plan:
+def _have_deleted(run: SyncContext, member: Member, revision: str) -> Plan:
     """Ask that a pod is deleted; the next run does so, and makes another (PatchPodSpecifiedDelete)."""
     if SPECIFIED_DELETE in labels_of(member.pod):
         return
@@ -84,7 +84,7 @@ def _have_deleted(run: Pass, member: Member, revision: str) -> Plan:
         yield Patch(POD, key_of(member.pod), {"metadata": meta})
     except ApiError as error:
         why = f"failed to patch pod specified-delete {member.name} for update(revision {revision}): {error.message}"
-        yield Emit(run.parent, "FailedUpdatePodReCreate", why, WARNING)
+        yield RecordEvent(run.parent, "FailedUpdatePodReCreate", why, WARNING)
         raise
     told = f"successfully patch pod {member.name} specified-delete for update(revision {revision})"
-    yield Emit(run.parent, "SuccessfulUpdatePodReCreate", told)
+    yield RecordEvent(run.parent, "SuccessfulUpdatePodReCreate", told)

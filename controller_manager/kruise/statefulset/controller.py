@@ -25,8 +25,8 @@ from controller_manager.controllers.statefulset.claim_retention import policy_of
 from controller_manager.controllers.statefulset.identity import revision_name_of, version_of
 from controller_manager.controllers.statefulset.ordinals import Arrangement, arrange
 from controller_manager.controllers.statefulset.status import Progress, is_same_status, progress_of
-from controller_manager.controllers.statefulset.sync import Work, partition_of
-from controller_manager.kruise.invalid_spec import Faulty, selector_or_fault
+from controller_manager.controllers.statefulset.sync import SyncInput, partition_of
+from controller_manager.kruise.invalid_spec import InvalidWorkload, selector_or_fault
 from controller_manager.kruise.pod_lifecycle import matters
 from controller_manager.kruise.statefulset.pods import Outcome, perform
 from controller_manager.kruise.statefulset.reserved_ordinals import usable_ordinals
@@ -41,8 +41,18 @@ from controller_manager.kruise.statefulset.spec import (
     rollout_of,
 )
 from controller_manager.kruise.statefulset.status import census, status_of, with_conditions
-from controller_manager.reconcile.collect_errors import tried
-from controller_manager.reconcile.contract import WARNING, Emit, Key, Later, Plan, Spec, Watch, World, itself
+from controller_manager.reconcile.collect_errors import collect_errors
+from controller_manager.reconcile.contract import (
+    WARNING,
+    Key,
+    Listers,
+    Plan,
+    RecordEvent,
+    RequeueAfter,
+    Spec,
+    Watch,
+    enqueue_self,
+)
 from controller_manager.reconcile.controller_ref import Parent, claim, is_deleting, owner_reference
 from controller_manager.reconcile.controller_runtime_metrics import reconciled
 from controller_manager.reconcile.kinds import ADVANCED_STATEFUL_SET, CLAIM, CONTROLLER_REVISION, POD
@@ -71,23 +81,23 @@ class Observed:
     claims: Mapping[str, Obj]
 
 
-def observe(world: World, key: Key) -> Observed | Faulty | None:
+def observe(listers: Listers, key: Key) -> Observed | InvalidWorkload | None:
     """The set of that key and what belongs to it; None where it is gone."""
-    parent = world[ADVANCED_STATEFUL_SET].get(key)
+    parent = listers[ADVANCED_STATEFUL_SET].get(key)
     if parent is None:
         return None
     selector = selector_or_fault(parent, fault_of)
-    if isinstance(selector, Faulty):
+    if isinstance(selector, InvalidWorkload):
         return selector
-    pods = pods_of(world, parent, selector)
-    claims = claims_of(world, parent, pods, wanted=usable_ordinals(parent))
-    return Observed(parent, selector, pods, revisions_of(world, parent, selector), claims)
+    pods = pods_of(listers, parent, selector)
+    claims = claims_of(listers, parent, pods, wanted=usable_ordinals(parent))
+    return Observed(parent, selector, pods, revisions_of(listers, parent, selector), claims)
 
 
 # -- what is done ------------------------------------------------------------------------------------------------------
 
 
-def plan(seen: Observed | Faulty, now: float) -> Plan:
+def plan(seen: Observed | InvalidWorkload, now: float) -> Plan:
     """Adopt, record what the set is now, make, update or delete pods, tell how many there are, forget old states.
 
     (statefulset_controller.go Reconcile, stateful_set_control.go UpdateStatefulSet) Of what cannot work it is told, and
@@ -97,9 +107,9 @@ def plan(seen: Observed | Faulty, now: float) -> Plan:
         ApiError: the first that stood in the way; the status was written nevertheless.
     """
     parent = seen.parent
-    if isinstance(seen, Faulty):
+    if isinstance(seen, InvalidWorkload):
         message = f"create Pod in StatefulSet {name_of(parent)} failed error: {seen.why}"
-        yield Emit(parent, "FailedCreate", message, WARNING)
+        yield RecordEvent(parent, "FailedCreate", message, WARNING)
         return
     adopter = Parent(ADVANCED_STATEFUL_SET, parent, seen.selector)
     named = claiming_by_name(adopter)
@@ -116,16 +126,16 @@ def plan(seen: Observed | Faulty, now: float) -> Plan:
 def _sync(seen: Observed, pods: Sequence[Obj], *, history: History, now: float) -> Plan:
     parent, rollout, refusals = seen.parent, rollout_of(seen.parent), list[ApiError]()
     outcome = Outcome()
-    yield from tried(_perform(seen, pods, rollout, history=history, outcome=outcome, now=now), refusals)
+    yield from collect_errors(_perform(seen, pods, rollout, history=history, outcome=outcome, now=now), refusals)
     names = name_of(history.current), name_of(history.update)
     progress = Progress(*names, history.collisions, outcome.former, outcome.newest)
-    yield from tried(_tell(seen, pods, progress=progress, failures=outcome.failures, now=now), refusals)
+    yield from collect_errors(_tell(seen, pods, progress=progress, failures=outcome.failures, now=now), refusals)
     live = {revision_name_of(pod) for pod in pods}
-    yield from tried(truncate(history, live=live, limit=history_limit(parent)), refusals)
+    yield from collect_errors(truncate(history, live=live, limit=history_limit(parent)), refusals)
     soonest = soonest_available((pod for pod in pods if not is_deleting(pod)), now, minimum=rollout.minimum)
     waits = [wait for wait in (soonest, outcome.wait) if wait is not None]
     if waits:
-        yield Later(min(waits))
+        yield RequeueAfter(min(waits))
     if refusals:
         raise refusals[0]
 
@@ -140,11 +150,11 @@ def _perform(
     yield from perform(work, rollout, history=history, outcome=outcome)
 
 
-def _work(seen: Observed, pods: Sequence[Obj], rollout: Rollout, *, history: History, now: float) -> Work:
+def _work(seen: Observed, pods: Sequence[Obj], rollout: Rollout, *, history: History, now: float) -> SyncInput:
     parent = seen.parent
     wanted, reference = usable_ordinals(parent), owner_reference(ADVANCED_STATEFUL_SET, parent)
     policy = policy_of(parent, NEWEST)
-    return Work(
+    return SyncInput(
         parent=parent,
         reference=reference,
         pods=arrange(name_of(parent), pods, wanted),
@@ -187,12 +197,12 @@ SPEC = reconciled(
         flag="advancedstatefulset",
         queue="statefulset-controller",
         watches=(
-            Watch(ADVANCED_STATEFUL_SET, itself),
+            Watch(ADVANCED_STATEFUL_SET, enqueue_self),
             Watch(POD, pod_changed(ADVANCED_STATEFUL_SET, adopters(ADVANCED_STATEFUL_SET), matters)),
             Watch(CLAIM, claim_changed(ADVANCED_STATEFUL_SET)),
             Watch(CONTROLLER_REVISION),
         ),
         observe=observe,
-        plan=plan,
+        reconcile=plan,
     )
 )

@@ -12,8 +12,8 @@ from apiserver.api.meta import Obj, name_of
 from controller_manager.controllers.statefulset.identity import revision_name_of
 from controller_manager.controllers.statefulset.ordinals import Replica
 from controller_manager.controllers.statefulset.pods import dismiss, make, mend, provide, remove
-from controller_manager.controllers.statefulset.sync import Work, due, max_unavailable
-from controller_manager.kruise.in_place_update import Look, Refreshed, begin, refresh
+from controller_manager.controllers.statefulset.sync import SyncInput, due, max_unavailable
+from controller_manager.kruise.in_place_update import Refreshed, UpdateContext, begin, refresh
 from controller_manager.kruise.pod_lifecycle import IN_PLACE, IN_PLACE_ONLY, lifecycle_of
 from controller_manager.kruise.statefulset.spec import Rollout, can_be_updated, is_of, turnover, updating
 from controller_manager.kruise.statefulset.status import FAILED_CREATE, FAILED_UPDATE
@@ -39,7 +39,7 @@ class Outcome:
     failures: dict[str, str] = field(default_factory=dict)
     wait: float | None = None
 
-    def count(self, work: Work, given_up: Iterable[Replica]) -> None:
+    def count(self, work: SyncInput, given_up: Iterable[Replica]) -> None:
         """Note pods that are on their way."""
         for replica in given_up:
             revision = revision_name_of(replica.created)
@@ -47,7 +47,7 @@ class Outcome:
             self.newest += revision == work.update.name != work.current.name
 
 
-def perform(work: Work, rollout: Rollout, *, history: History, outcome: Outcome) -> Plan:
+def perform(work: SyncInput, rollout: Rollout, *, history: History, outcome: Outcome) -> Plan:
     """One pass: pods are brought on that are being updated, then as for a StatefulSet (updateStatefulSet).
 
     Args:
@@ -72,11 +72,11 @@ def perform(work: Work, rollout: Rollout, *, history: History, outcome: Outcome)
         yield from _update(work, rollout, history=history, outcome=outcome)
 
 
-def _bring_on(work: Work) -> Generator[Action, Any, Refreshed]:
+def _bring_on(work: SyncInput) -> Generator[Action, Any, Refreshed]:
     """Change pods whose grace is over, open gates, end updates (refreshPodState)."""
     replicas = (*work.pods.replicas, *work.pods.condemned)
     pods = [replica.pod for replica in replicas if replica.pod is not None and is_active(replica.pod)]
-    return (yield from refresh(pods, Look(work.health.now, is_of)))
+    return (yield from refresh(pods, UpdateContext(work.health.now, is_of)))
 
 
 _DEEDS = {FAILED_CREATE: "create", FAILED_UPDATE: "update"}
@@ -94,7 +94,7 @@ def _noted(deeds: Plan, outcome: Outcome, type_: str) -> Plan:
 # -- updates -----------------------------------------------------------------------------------------------------------
 
 
-def _update(work: Work, rollout: Rollout, *, history: History, outcome: Outcome) -> Plan:
+def _update(work: SyncInput, rollout: Rollout, *, history: History, outcome: Outcome) -> Plan:
     """Delete pods that somebody wants to go, and bring others to the update revision, as the budget has it."""
     try:
         budget = max_unavailable(work.parent)
@@ -136,6 +136,6 @@ def _change(pod: Obj, rollout: Rollout, history: History) -> UpdateSpec | None:
     return spec
 
 
-def _begin(work: Work, pod: Obj, spec: UpdateSpec) -> Plan:
+def _begin(work: SyncInput, pod: Obj, spec: UpdateSpec) -> Plan:
     now = work.health.now
     yield from begin(work.parent, pod, spec, mark=lambda found: updating(found, spec.revision, now), now=now)

@@ -9,7 +9,7 @@ from apiserver.api.meta import Obj, labels_of
 from apiserver.api.selectors import LabelSelector
 from controller_manager.controllers.statefulset.identity import REVISION_LABEL, revision_name_of
 from controller_manager.controllers.statefulset.ordinals import Health, Replica
-from controller_manager.controllers.statefulset.sync import Words, Work, is_old, partition_of, strategy_of, targets
+from controller_manager.controllers.statefulset.sync import SyncInput, Words, is_old, partition_of, strategy_of, targets
 from controller_manager.kruise import invalid_spec
 from controller_manager.kruise.pod_lifecycle import NORMAL, SPECIFIED_DELETE, UPDATING, in_state, is_calm, lifecycle_of
 from controller_manager.reconcile.in_place import is_updated
@@ -147,7 +147,7 @@ class Turnover:
     outdated: tuple[Replica, ...]
 
 
-def turnover(work: Work, budget: int) -> Turnover:
+def turnover(work: SyncInput, budget: int) -> Turnover:
     """The pods that are given up now (rollingUpdateStatefulsetPods).
 
     What is unavailable already costs no budget. A labelled pod for which there is none lets others go before it; an
@@ -178,7 +178,7 @@ def turnover(work: Work, budget: int) -> Turnover:
     return Turnover(tuple(specified.values()), tuple(outdated))
 
 
-def _is_down(work: Work, replica: Replica) -> bool:
+def _is_down(work: SyncInput, replica: Replica) -> bool:
     return work.health.unavailable(replica) or not is_updated(replica.created)
 
 

@@ -9,7 +9,7 @@ from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
 from controller_manager.kruise.uniteddeployment.allocation.choice import sizes_of
 from controller_manager.kruise.uniteddeployment.allocation.subset_state import AllocationError
-from controller_manager.kruise.uniteddeployment.schedulability import eased, outlook_of
+from controller_manager.kruise.uniteddeployment.schedulability import outlook_of, relax_target
 from controller_manager.kruise.uniteddeployment.status import Report, status_after, status_of
 from controller_manager.kruise.uniteddeployment.subset_objects import Target, targets_of
 from controller_manager.kruise.uniteddeployment.subsets import (
@@ -23,7 +23,7 @@ from controller_manager.kruise.uniteddeployment.subsets import (
     type_of,
     workload_labels,
 )
-from controller_manager.kruise.uniteddeployment.sync_subsets import KINDS, Work, as_one, discard, provision, revise
+from controller_manager.kruise.uniteddeployment.sync_subsets import KINDS, SyncInput, as_one, discard, provision, revise
 from controller_manager.kruise.uniteddeployment.unschedulable import (
     Outlook,
     is_unschedulable,
@@ -38,19 +38,19 @@ from controller_manager.reconcile.contract import (
     Batch,
     Change,
     Delete,
-    Emit,
     Key,
-    Later,
+    Listers,
     Patch,
     Plan,
+    RecordEvent,
+    RequeueAfter,
     Spec,
     Watch,
-    World,
+    enqueue_self,
     is_namespace_terminating,
-    itself,
     key_of,
 )
-from controller_manager.reconcile.controller_ref import Parent, claim, controller_of, is_deleting, resolved
+from controller_manager.reconcile.controller_ref import Parent, claim, controller_of, is_deleting, resolve_controller
 from controller_manager.reconcile.controller_runtime_metrics import reconciled
 from controller_manager.reconcile.deletion import remove
 from controller_manager.reconcile.kinds import (
@@ -92,9 +92,9 @@ class Observed:
 # -- what is seen ------------------------------------------------------------------------------------------------------
 
 
-def observe(world: World, key: Key) -> Observed | None:
+def observe(listers: Listers, key: Key) -> Observed | None:
     """The UnitedDeployment of that key and what may be its; None where it is gone or going: then nothing is done."""
-    parent = world[UNITED_DEPLOYMENT].get(key)
+    parent = listers[UNITED_DEPLOYMENT].get(key)
     if parent is None or is_deleting(parent):
         return None
     try:
@@ -104,31 +104,33 @@ def observe(world: World, key: Key) -> Observed | None:
     uid, namespace = parent["metadata"]["uid"], namespace_of(parent)
     workloads: dict[SubsetType, Sequence[Obj]] = {}
     for subset_type, kind in KINDS.items():
-        orphans = (obj for obj in world[kind].by(ORPHANS, namespace) if selector.matches(labels_of(obj)))
-        workloads[subset_type] = [*world[kind].by(OWNER, uid), *orphans]
+        orphans = (obj for obj in listers[kind].by(ORPHANS, namespace) if selector.matches(labels_of(obj)))
+        workloads[subset_type] = [*listers[kind].by(OWNER, uid), *orphans]
     mine = (obj for found in workloads.values() for obj in found)
-    pods = {obj["metadata"]["uid"]: active(_pods(world, obj["metadata"]["uid"])) for obj in mine}
-    history = world[CONTROLLER_REVISION]
+    pods = {obj["metadata"]["uid"]: active(_pods(listers, obj["metadata"]["uid"])) for obj in mine}
+    history = listers[CONTROLLER_REVISION]
     revisions = [each for each in history.by(ORPHANS, namespace) if selector.matches(labels_of(each))]
     return Observed(parent, selector, workloads, pods, [*history.by(OWNER, uid), *revisions])
 
 
-def _pods(world: World, workload: str) -> Iterable[Obj]:
+def _pods(listers: Listers, workload: str) -> Iterable[Obj]:
     """The pods of a workload, those of a Deployment's ReplicaSets among them."""
-    yield from world[POD].by(OWNER, workload)
-    for replica_set in world[REPLICA_SET].by(OWNER, workload):
-        yield from world[POD].by(OWNER, replica_set["metadata"]["uid"])
+    yield from listers[POD].by(OWNER, workload)
+    for replica_set in listers[REPLICA_SET].by(OWNER, workload):
+        yield from listers[POD].by(OWNER, replica_set["metadata"]["uid"])
 
 
-def workload_changed(world: World, change: Change) -> Iterable[Key]:
+def workload_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """The UnitedDeployment that owns a workload, and its former owner (handler.EnqueueRequestForOwner)."""
     if change.old is change.new:
         return ()
-    owners = (resolved(world, UNITED_DEPLOYMENT, obj) for obj in (change.old, change.new) if obj is not None)
+    owners = (
+        resolve_controller(listers, UNITED_DEPLOYMENT, obj) for obj in (change.old, change.new) if obj is not None
+    )
     return {key_of(owner) for owner in owners if owner is not None}
 
 
-def pod_changed(world: World, change: Change) -> Iterable[Key]:
+def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
     """The UnitedDeployment of a pod that counts otherwise now, or looks for a node in vain.
 
     Upstream follows no pods: it hears of some when a workload's status changes, and of others after a while.
@@ -138,7 +140,7 @@ def pod_changed(world: World, change: Change) -> Iterable[Key]:
         return ()
     if old is not None and new is not None and not _matters(old, new):
         return ()
-    owner = _united_deployment(world, change.obj)
+    owner = _united_deployment(listers, change.obj)
     return (key_of(owner),) if owner is not None else ()
 
 
@@ -146,21 +148,23 @@ def _matters(old: Obj, new: Obj) -> bool:
     return counts_differently(old, new) or is_unschedulable(old) != is_unschedulable(new)
 
 
-def _united_deployment(world: World, pod: Obj) -> Obj | None:
-    replica_set = resolved(world, REPLICA_SET, pod)
+def _united_deployment(listers: Listers, pod: Obj) -> Obj | None:
+    replica_set = resolve_controller(listers, REPLICA_SET, pod)
     if replica_set is not None:
-        workloads = [resolved(world, DEPLOYMENT, replica_set)]
+        workloads = [resolve_controller(listers, DEPLOYMENT, replica_set)]
     else:
-        workloads = [resolved(world, kind, pod) for kind in (STATEFUL_SET, ADVANCED_STATEFUL_SET, CLONE_SET)]
+        workloads = [
+            resolve_controller(listers, kind, pod) for kind in (STATEFUL_SET, ADVANCED_STATEFUL_SET, CLONE_SET)
+        ]
     workload = next((found for found in workloads if found is not None), None)
-    return resolved(world, UNITED_DEPLOYMENT, workload) if workload is not None else None
+    return resolve_controller(listers, UNITED_DEPLOYMENT, workload) if workload is not None else None
 
 
 # -- what is done ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class SyncContext:
     """One run over a UnitedDeployment.
 
     Attributes:
@@ -197,12 +201,12 @@ def plan(seen: Observed, now: float) -> Plan:
     parent, selector = seen.parent, seen.selector
     if isinstance(selector, SelectorError) or (fault := fault_of(parent, selector)):
         why = str(selector) if isinstance(selector, SelectorError) else fault
-        yield Emit(parent, "FailedRevisionProvision", why, WARNING)
+        yield RecordEvent(parent, "FailedRevisionProvision", why, WARNING)
         return
     claimant = Parent(UNITED_DEPLOYMENT, parent, selector)
     history = yield from _told(parent, "FailedRevisionProvision", _recorded(claimant, seen.revisions))
     subsets = yield from _told(parent, "FailedFindSubsets", _found(claimant, seen))
-    run = Pass(parent, selector, history, subsets, now)
+    run = SyncContext(parent, selector, history, subsets, now)
     outlooks = {
         name: outlook_of(parent, subset, current=run.current, update=run.update, now=now)
         for name, subset in subsets.items()
@@ -212,12 +216,12 @@ def plan(seen: Observed, now: float) -> Plan:
         sizes = sizes_of(parent["spec"], {name: outlook.standing for name, outlook in outlooks.items()})
     except AllocationError as error:
         told = f"Specified subset replicas is ineffective: {error}"
-        yield Emit(parent, "Failed SpecifySubsetReplicas", told, WARNING)
+        yield RecordEvent(parent, "Failed SpecifySubsetReplicas", told, WARNING)
         raise bad_request(told) from error
     outlooks = {name: scaled_again(outlook, sizes.get(name, 0), now) for name, outlook in outlooks.items()}
     targets = targets_of(parent, run.update, sizes)
-    targets = {name: eased(target, subsets.get(name), outlooks.get(name)) for name, target in targets.items()}
-    yield from _see_to(run, _strangers(seen, claimant), targets=targets, outlooks=outlooks)
+    targets = {name: relax_target(target, subsets.get(name), outlooks.get(name)) for name, target in targets.items()}
+    yield from _sync_subsets(run, _strangers(seen, claimant), targets=targets, outlooks=outlooks)
 
 
 def _told(parent: Obj, reason: str, part: Generator[Action, Any, Any]) -> Generator[Action, Any, Any]:
@@ -226,7 +230,7 @@ def _told(parent: Obj, reason: str, part: Generator[Action, Any, Any]) -> Genera
         return (yield from part)
     except ApiError as error:
         if not is_namespace_terminating(error):
-            yield Emit(parent, reason, error.message, WARNING)
+            yield RecordEvent(parent, reason, error.message, WARNING)
         raise
 
 
@@ -292,8 +296,8 @@ def _label(outlooks: Iterable[Outlook]) -> Plan:
 # -- what becomes of subsets -------------------------------------------------------------------------------------------
 
 
-def _see_to(
-    run: Pass, strangers: Sequence[Subset], *, targets: Mapping[str, Target], outlooks: Mapping[str, Outlook]
+def _sync_subsets(
+    run: SyncContext, strangers: Sequence[Subset], *, targets: Mapping[str, Target], outlooks: Mapping[str, Outlook]
 ) -> Plan:
     """Bring the workloads to what they are to be, and tell what there is, be it that this failed.
 
@@ -302,13 +306,13 @@ def _see_to(
     Raises:
         ApiError: the first that stood in the way.
     """
-    work = Work(run.parent, run.subsets, targets, strangers)
+    work = SyncInput(run.parent, run.subsets, targets, strangers)
     done, updated = (yield from provision(work)), None
     failures = list(done.failures)
     if failures:
         told = f"fail to manage Subset provision: {as_one(failures)}"
         if not is_namespace_terminating(failures[0]):
-            yield Emit(run.parent, "FailedUpdateSubset", told, WARNING)
+            yield RecordEvent(run.parent, "FailedUpdateSubset", told, WARNING)
     else:
         failures = yield from revise(work)
         updated = as_one(failures)
@@ -329,12 +333,12 @@ def _see_to(
         failures.append(error)
     waits = [outlook.wait for outlook in outlooks.values() if outlook.wait is not None]
     if waits:
-        yield Later(min(waits))
+        yield RequeueAfter(min(waits))
     if failures:
         raise failures[0]
 
 
-def _tell(run: Pass, report: Report) -> Plan:
+def _tell(run: SyncContext, report: Report) -> Plan:
     """Write the status if it changes (updateUnitedDeployment)."""
     status = status_after(run.parent, report, run.now)
     if status != run.parent.get("status"):
@@ -349,16 +353,16 @@ SPEC = reconciled(
         source="uniteddeployment-controller",
         workers=3,
         flag="uniteddeployment",
-        pace=PACE,
+        min_interval=PACE,
         queue="uniteddeployment-controller",
         watches=(
-            Watch(UNITED_DEPLOYMENT, itself),
+            Watch(UNITED_DEPLOYMENT, enqueue_self),
             *(Watch(kind, workload_changed) for kind in KINDS.values()),
             Watch(POD, pod_changed),
             Watch(REPLICA_SET),
             Watch(CONTROLLER_REVISION),
         ),
         observe=observe,
-        plan=plan,
+        reconcile=plan,
     )
 )

@@ -39,7 +39,7 @@ def outlook_of(parent: Obj, subset: Subset, *, current: str, update: str, now: f
     return reserved_outlook(subset, told, update=Update(update, subset.partition, since), times=times, now=now)
 
 
-def eased(target: Target, subset: Subset | None, outlook: Outlook | None) -> Target:
+def relax_target(target: Target, subset: Subset | None, outlook: Outlook | None) -> Target:
     """The target of a subset that has reserved pods: these do not keep others from an update (SetMaxUnavailable)."""
     if subset is None or outlook is None or not outlook.standing.reserved:
         return target

@@ -15,13 +15,13 @@ from controller_manager.kruise.uniteddeployment.subsets import TYPES, Subset, Su
 from controller_manager.reconcile.contract import (
     WARNING,
     Action,
-    Again,
     Batch,
     Create,
     Delete,
-    Emit,
     Get,
     Plan,
+    RecordEvent,
+    Requeue,
     Update,
     is_namespace_terminating,
     key_of,
@@ -53,7 +53,7 @@ Steps: TypeAlias = Generator[Action, Any, Failures]
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class SyncInput:
     """A UnitedDeployment, what its subsets are and what they are to be.
 
     Attributes:
@@ -110,7 +110,7 @@ class Provision:
     failures: Failures = field(default_factory=list)
 
 
-def provision(work: Work) -> Generator[Action, Any, Provision]:
+def provision(work: SyncInput) -> Generator[Action, Any, Provision]:
     """Make what is missing, delete what is too much, and what is of another kind (manageSubsetProvision)."""
     missing = [work.targets[name] for name in sorted(work.targets.keys() - work.subsets.keys())]
     surplus = _alive(work.subsets[name] for name in sorted(work.subsets.keys() - work.targets.keys()))
@@ -130,7 +130,7 @@ def _alive(subsets: Iterable[Subset]) -> list[Subset]:
     return [subset for subset in subsets if not is_deleting(subset.workload)]
 
 
-def _make(work: Work, missing: Sequence[Target]) -> Steps:
+def _make(work: SyncInput, missing: Sequence[Target]) -> Steps:
     """Make workloads, one first, then two, four …; what was not answered in time will show in caches, if at all."""
     reference, failures, made = owner_reference(UNITED_DEPLOYMENT, work.parent), Failures(), list[tuple[str, Obj]]()
     for target in missing:
@@ -144,24 +144,24 @@ def _make(work: Work, missing: Sequence[Target]) -> Steps:
             failures.append(_not_made(work, name, answer))
     if not failures:
         number = sum(answer is not None for answer in answers)
-        yield Emit(work.parent, "SuccessfulUpdateSubset", f"Create {number} Subset ({work.type_name})")
+        yield RecordEvent(work.parent, "SuccessfulUpdateSubset", f"Create {number} Subset ({work.type_name})")
         if None in answers:
-            yield Again()
+            yield Requeue()
     return failures
 
 
-def _not_made(work: Work, name: str, error: ApiError) -> ApiError:
+def _not_made(work: SyncInput, name: str, error: ApiError) -> ApiError:
     return error.worded(f"fail to create Subset ({work.type_name}) {name}: {error.message}")
 
 
-def _drop(work: Work, surplus: Sequence[Subset]) -> Steps:
+def _drop(work: SyncInput, surplus: Sequence[Subset]) -> Steps:
     """Delete the workloads of subsets that the topology has no more."""
     failures = Failures()
     for subset in surplus:
         place = f"{key_of(subset.workload)} for {subset.name}"
         failures += yield from _discarded(subset, f"fail to delete Subset ({work.type_name}) {place}")
     if not failures:
-        yield Emit(work.parent, "SuccessfulUpdateSubset", f"Delete {len(surplus)} Subset ({work.type_name})")
+        yield RecordEvent(work.parent, "SuccessfulUpdateSubset", f"Delete {len(surplus)} Subset ({work.type_name})")
     return failures
 
 
@@ -176,7 +176,7 @@ def _discarded(subset: Subset, what: str) -> Steps:
 # -- what they are -----------------------------------------------------------------------------------------------------
 
 
-def revise(work: Work) -> Steps:
+def revise(work: SyncInput) -> Steps:
     """Write workloads that are not what they are to be: one first, then two, four … while all goes well.
 
     (manageSubsets) Those whose pods are not all updated are looked after as well: what keeps them from it is deleted.
@@ -199,7 +199,7 @@ def _is_due(subset: Subset, target: Target) -> bool:
     return differs(subset, target) or len(subset.updated(target.revision)) < subset.counted("replicas")
 
 
-def _revise_some(work: Work, due: Sequence[tuple[Subset, Target]]) -> Steps:
+def _revise_some(work: SyncInput, due: Sequence[tuple[Subset, Target]]) -> Steps:
     """Write workloads at once, and then see to each; one that somebody else wrote meanwhile is written again."""
     failures, written = Failures(), list[tuple[Subset, Target, Obj | None]]()
     for subset, target in due:
@@ -212,13 +212,13 @@ def _revise_some(work: Work, due: Sequence[tuple[Subset, Target]]) -> Steps:
     for subset, target, obj in written:
         answer = subset.workload if obj is None else next(answers)
         try:
-            yield from _see_to(work, subset, target, answer)
+            yield from _sync_subset(work, subset, target, answer)
         except ApiError as error:
             failures.append((yield from _not_revised(work, subset, error)))
     return failures
 
 
-def _see_to(work: Work, subset: Subset, target: Target, answer: Obj | ApiError) -> Plan:
+def _sync_subset(work: SyncInput, subset: Subset, target: Target, answer: Obj | ApiError) -> Plan:
     """Bring a write to its end, and free the workload of pods that keep it from updating them (PostUpdate).
 
     Raises:
@@ -233,7 +233,7 @@ def _see_to(work: Work, subset: Subset, target: Target, answer: Obj | ApiError) 
         yield from remove(Delete(POD, key_of(pod), pod["metadata"]["uid"], propagation="Background"))
 
 
-def _written_anew(work: Work, subset: Subset, target: Target) -> Generator[Action, Any, Obj]:
+def _written_anew(work: SyncInput, subset: Subset, target: Target) -> Generator[Action, Any, Obj]:
     """Write a workload as it is by now."""
     fresh: Obj = yield Get(work.kind, key_of(subset.workload))
     if fresh["metadata"]["uid"] != subset.workload["metadata"]["uid"]:
@@ -241,9 +241,9 @@ def _written_anew(work: Work, subset: Subset, target: Target) -> Generator[Actio
     return (yield from update(work.kind, fresh, change=partial(with_target, work.parent, target)))
 
 
-def _not_revised(work: Work, subset: Subset, error: ApiError) -> Generator[Action, Any, ApiError]:
+def _not_revised(work: SyncInput, subset: Subset, error: ApiError) -> Generator[Action, Any, ApiError]:
     """Tell of a workload that could not be updated."""
     if not is_namespace_terminating(error):
         told = f"Error updating PodSet ({work.type_name}) {name_of(subset.workload)} when updating: {error.message}"
-        yield Emit(work.parent, "FailedUpdateSubset", told, WARNING)
+        yield RecordEvent(work.parent, "FailedUpdateSubset", told, WARNING)
     return error

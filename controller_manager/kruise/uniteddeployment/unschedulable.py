@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from apiserver.api.meta import Obj, labels_of
 from apiserver.api.united_deployments import schedule_strategy
-from controller_manager.kruise.uniteddeployment.allocation.subset_state import Standing
+from controller_manager.kruise.uniteddeployment.allocation.subset_state import SubsetState
 from controller_manager.kruise.uniteddeployment.subsets import RESERVED_LABEL, Subset, revision_of
 from controller_manager.reconcile.conditions import FALSE, TRUE, condition_of, phase_of
 from controller_manager.reconcile.pods import is_ready, ready_since
@@ -59,7 +59,7 @@ class Outlook:
         wait: seconds after which time alone may show something else, None if it does not.
     """
 
-    standing: Standing
+    standing: SubsetState
     conditions: tuple[Obj, ...] = ()
     labels: Sequence[Label] = field(default_factory=list)
     late: int = 0
@@ -68,7 +68,7 @@ class Outlook:
 
 def plain_outlook(subset: Subset) -> Outlook:
     """How a subset stands where nobody asks whether it can be scheduled."""
-    return Outlook(Standing(subset.replicas, subset.counted("readyReplicas")))
+    return Outlook(SubsetState(subset.replicas, subset.counted("readyReplicas")))
 
 
 def condition(status: str, now: float, *, reason: str, message: str) -> Obj:
@@ -181,7 +181,7 @@ def reserved_outlook(subset: Subset, told: Obj | None, *, update: Update, times:
         shown = condition(FALSE, now, reason="reschedule", message="reserved pods found")
     else:
         shown = condition(TRUE, now, reason="reschedule", message="no reserved pods")
-    standing = Standing(subset.replicas, subset.counted("readyReplicas"), reserved > 0, doubted, reserved)
+    standing = SubsetState(subset.replicas, subset.counted("readyReplicas"), reserved > 0, doubted, reserved)
     return Outlook(standing, (shown,), labels, late, _soonest(waits))
 
 

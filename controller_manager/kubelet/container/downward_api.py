@@ -16,7 +16,7 @@ def _nothing(_: str) -> Obj | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PodEnvironment:
     """Where containers of a pod look things up.
 
     Attributes:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.container.downward_api import (
-    Surroundings,
+    PodEnvironment,
     expanded,
     field_value,
     resource_value,
@@ -14,7 +14,7 @@ from controller_manager.kubelet.container.downward_api import (
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def environment_of(pod: Obj, container: Obj, around: Surroundings) -> dict[str, str]:
+def environment_of(pod: Obj, container: Obj, around: PodEnvironment) -> dict[str, str]:
     """The variables by name, in the order in which `env` shows them (kubelet_pods.go's makeEnvironmentVariables).
 
     Secrets are not kept here, so variables that come from them are left out.
@@ -28,7 +28,7 @@ def environment_of(pod: Obj, container: Obj, around: Surroundings) -> dict[str, 
     return found | {name: value for name, value in sorted(rest.items()) if name not in found} | _home(found)
 
 
-def _own(pod: Obj, container: Obj, around: Surroundings, known: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _own(pod: Obj, container: Obj, around: PodEnvironment, known: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Names and values of the spec's own; what stands further down sees what stands above."""
     for variable in container.get("env") or ():
         value = _value(pod, container, around, variable=variable, known=known)
@@ -37,7 +37,7 @@ def _own(pod: Obj, container: Obj, around: Surroundings, known: dict[str, str]) 
             yield variable["name"], value
 
 
-def _value(pod: Obj, container: Obj, around: Surroundings, *, variable: Obj, known: Mapping[str, str]) -> str | None:
+def _value(pod: Obj, container: Obj, around: PodEnvironment, *, variable: Obj, known: Mapping[str, str]) -> str | None:
     source = variable.get("valueFrom")
     if not source:
         return expanded(variable.get("value") or "", known)
@@ -52,7 +52,7 @@ def _value(pod: Obj, container: Obj, around: Surroundings, *, variable: Obj, kno
     return _data(key, around).get(key["key"]) if key else None
 
 
-def _data(reference: Obj | None, around: Surroundings) -> Mapping[str, str]:
+def _data(reference: Obj | None, around: PodEnvironment) -> Mapping[str, str]:
     found = around.config_map(reference.get("name") or "") if reference else None
     return (found or {}).get("data") or {}
 

@@ -80,7 +80,7 @@ Node: TypeAlias = File | Link | Directory
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PathTarget:
     """Where a path leads: the directory that it ends in, its last name, and what is there."""
 
     directory: Directory
@@ -95,7 +95,7 @@ class Files:
         self.root = root or Directory()
         self._quota = quota
 
-    def place(self, path: str, *, follow: bool = True) -> Place:
+    def place(self, path: str, *, follow: bool = True) -> PathTarget:
         """Where an absolute path leads; links on the way are followed, the last one if asked for.
 
         Raises:
@@ -103,7 +103,7 @@ class Files:
         """
         if len(path) > LONGEST_PATH or path.count("/") > DEEPEST:
             raise FileError(TOO_LONG, path[:40])
-        names, found, links = _names(path), Place(self.root, "", self.root), 0
+        names, found, links = _names(path), PathTarget(self.root, "", self.root), 0
         trail = [self.root]
         while names:
             name = names.pop(0)
@@ -112,17 +112,17 @@ class Files:
                 raise FileError(NOT_FOUND if above is None else NOT_DIRECTORY, path)
             if name == "..":
                 trail = trail[:-1] or trail
-                found = Place(trail[-1], "", trail[-1])
+                found = PathTarget(trail[-1], "", trail[-1])
                 continue
             node = above.entries.get(name)
-            found = Place(above, name, node)
+            found = PathTarget(above, name, node)
             if isinstance(node, Link) and (names or follow):
                 links += 1
                 if links > LINKS:
                     raise FileError(CIRCLE, path)
                 names = _names(node.target) + names
                 trail = [self.root] if node.target.startswith("/") else trail
-                found = Place(trail[-1], "", trail[-1])
+                found = PathTarget(trail[-1], "", trail[-1])
             elif isinstance(node, Directory):
                 trail.append(node)
         return found
@@ -267,14 +267,14 @@ class Files:
         del old.directory.entries[old.name]
         new.directory.entries[new.name] = old.node
 
-    def _add(self, place: Place, node: Node, path: str) -> None:
+    def _add(self, place: PathTarget, node: Node, path: str) -> None:
         self._check(place, path)
         if len(place.name) > LONGEST_NAME or "\0" in place.name:
             raise FileError(TOO_LONG, path[:40])
         self._quota.take(NODE_SIZE)
         place.directory.entries[place.name] = node
 
-    def _check(self, place: Place, path: str) -> None:
+    def _check(self, place: PathTarget, path: str) -> None:
         if place.directory.read_only:
             raise FileError(READ_ONLY, path)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.container.container import Container
-from controller_manager.kubelet.container.downward_api import Surroundings, field_value, resource_value
+from controller_manager.kubelet.container.downward_api import PodEnvironment, field_value, resource_value
 from controller_manager.kubelet.container.environment import environment_of, hostname_of
 from controller_manager.kubelet.container.execution import PROGRAMS
 from controller_manager.kubelet.container.files import Directory, File, FileError, Files, Quota
@@ -43,7 +43,7 @@ Kept = Callable[[Obj], Directory]
 """Gives the directory of a volume whose files outlive a container."""
 
 
-def furnished(pod: Obj, container: Obj, around: Surroundings, *, quota: Quota, kept: Kept, now: float) -> Container:
+def furnished(pod: Obj, container: Obj, around: PodEnvironment, *, quota: Quota, kept: Kept, now: float) -> Container:
     """A container as it is when it has just started.
 
     Args:
@@ -123,7 +123,7 @@ def _mount(files: Files, mount: Obj, volume: Directory, now: float) -> None:
         place.directory.entries[place.name] = node
 
 
-def _volume(pod: Obj, container: Obj, around: Surroundings, *, volume: Obj, kept: Kept) -> Directory:
+def _volume(pod: Obj, container: Obj, around: PodEnvironment, *, volume: Obj, kept: Kept) -> Directory:
     """The files of a volume; those of ConfigMaps and of the downward API as they are when the container starts."""
     if "configMap" in volume:
         return _fixed(_config_map(volume["configMap"], around))
@@ -137,7 +137,7 @@ def _volume(pod: Obj, container: Obj, around: Surroundings, *, volume: Obj, kept
     return Directory(read_only=True) if "secret" in volume else kept(volume)
 
 
-def _projected(source: Obj, pod: Obj, container: Obj, *, around: Surroundings) -> Mapping[str, str]:
+def _projected(source: Obj, pod: Obj, container: Obj, *, around: PodEnvironment) -> Mapping[str, str]:
     if "configMap" in source:
         return _config_map(source["configMap"], around)
     if "downwardAPI" in source:
@@ -145,7 +145,7 @@ def _projected(source: Obj, pod: Obj, container: Obj, *, around: Surroundings) -
     return {}  # tokens and secrets are nothing that a simulation should hold
 
 
-def _config_map(source: Obj, around: Surroundings) -> Mapping[str, str]:
+def _config_map(source: Obj, around: PodEnvironment) -> Mapping[str, str]:
     name = source.get("name") or ""
     data: Mapping[str, str] = (around.config_map(name) or {}).get("data") or {}
     if not data and name == "kube-root-ca.crt" and around.root_ca:
@@ -154,7 +154,7 @@ def _config_map(source: Obj, around: Surroundings) -> Mapping[str, str]:
     return {item["path"]: data[item["key"]] for item in items if item["key"] in data} if items else data
 
 
-def _downward(source: Obj, pod: Obj, container: Obj, *, around: Surroundings) -> Mapping[str, str]:
+def _downward(source: Obj, pod: Obj, container: Obj, *, around: PodEnvironment) -> Mapping[str, str]:
     found = {}
     for item in source.get("items") or ():
         if "fieldRef" in item:

@@ -18,16 +18,16 @@ from controller_manager.reconcile.contract import (
     Batch,
     Change,
     Create,
-    Emit,
     Key,
-    Later,
+    Listers,
     Patch,
     Plan,
+    RecordEvent,
+    RequeueAfter,
     Settings,
     Spec,
     Update,
     Watch,
-    World,
 )
 from controller_manager.reconcile.kinds import LEASE, NODE
 from controller_manager.reconcile.nodes import (
@@ -93,26 +93,26 @@ class Observed:
     period: float
 
 
-def _of_node(_: World, change: Change) -> Iterable[Key]:
+def _of_node(_: Listers, change: Change) -> Iterable[Key]:
     node = change.new
     return (name_of(node),) if node is not None and is_simulated(node) else ()
 
 
-def observe(world: World, key: Key) -> Starting | Observed | None:
+def observe(listers: Listers, key: Key) -> Starting | Observed | None:
     """A node with its lease, or at the start which nodes are missing."""
-    settings = world.settings
+    settings = listers.settings
     size = Size(settings.node_cpu, settings.node_memory, settings.node_pods, settings.node_version)
-    blocks: Blocks = world.view(BLOCKS)
+    blocks: Blocks = listers.view(BLOCKS)
     if key == START:
-        numbers = [i for i in range(1, settings.nodes + 1) if world[NODE].get(name_of_node(i)) is None]
+        numbers = [i for i in range(1, settings.nodes + 1) if listers[NODE].get(name_of_node(i)) is None]
         return Starting([_missing(number, blocks, settings) for number in numbers], size)
-    node = world[NODE].get(key)
+    node = listers[NODE].get(key)
     if node is None or not is_simulated(node) or is_lost(node):
         return None
     block = node["spec"].get("podCIDR") or _block(key, blocks, settings)
     address = host_address(block, settings.cluster_cidr)
-    lease = world[LEASE].get(f"{LEASES}/{key}")
-    period = renewal_period(key, len(world[NODE]), grace=settings.node_monitor_grace)
+    lease = listers[LEASE].get(f"{LEASES}/{key}")
+    period = renewal_period(key, len(listers[NODE]), grace=settings.node_monitor_grace)
     return Observed(node, lease, size, block, address, settings.kubelet_endpoint, period)
 
 
@@ -135,7 +135,7 @@ def plan(seen: Starting | Observed, now: float) -> Plan:
         return  # the change runs this again
     report = yield from _report(seen, now)
     renewal = yield from _renew(seen, now)
-    yield Later(min(report, renewal))
+    yield RequeueAfter(min(report, renewal))
 
 
 def _lacking(seen: Observed) -> Obj:
@@ -161,8 +161,8 @@ def _make(seen: Starting, now: float) -> Plan:
             yield _event(made, "Starting", "Starting kubelet.")
 
 
-def _event(node: Obj, reason: str, message: str) -> Emit:
-    return Emit(node, reason=reason, message=message, component="kubelet", host=name_of(node))
+def _event(node: Obj, reason: str, message: str) -> RecordEvent:
+    return RecordEvent(node, reason=reason, message=message, component="kubelet", host=name_of(node))
 
 
 def _report(seen: Observed, now: float) -> Steps:
@@ -201,7 +201,7 @@ SPEC = Spec(
     name="node",
     watches=(Watch(NODE, _of_node), Watch(LEASE)),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     source="kubelet",
     workers=8,
     periodic=(START,),

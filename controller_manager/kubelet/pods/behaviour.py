@@ -104,7 +104,7 @@ EVICT_AFTER = "evict-after"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AnnotationOverride:
     """What one annotation asks for: its key, the container that it names ("" for all), and its name and value."""
 
     key: str
@@ -113,21 +113,21 @@ class Wish:
     value: str
 
 
-def wishes(pod: Obj) -> list[Wish]:
+def wishes(pod: Obj) -> list[AnnotationOverride]:
     """The annotations of a pod that are for its kubelet."""
     annotations = pod["metadata"].get("annotations")
     return [wish for key, value in annotations.items() if (wish := _wish(key, value))] if annotations else []
 
 
-def _wish(key: str, value: str) -> Wish | None:
+def _wish(key: str, value: str) -> AnnotationOverride | None:
     place, slash, name = key.partition("/")
     if not slash or not place.endswith(DOMAIN) or (name not in ANNOTATIONS and name != EVICT_AFTER):
         return None
     container = place[: -len(DOMAIN)]
-    return Wish(key, container[:-1], name, value) if container == "" or container.endswith(".") else None
+    return AnnotationOverride(key, container[:-1], name, value) if container == "" or container.endswith(".") else None
 
 
-def problems(asked: list[Wish]) -> Iterator[str]:
+def problems(asked: list[AnnotationOverride]) -> Iterator[str]:
     """What cannot be understood of them, and is therefore left out."""
     for wish in asked:
         try:
@@ -136,7 +136,7 @@ def problems(asked: list[Wish]) -> Iterator[str]:
             yield f"Annotation {wish.key} is ignored: {error}"
 
 
-def evicted_after(asked: list[Wish]) -> float:
+def evicted_after(asked: list[AnnotationOverride]) -> float:
     """Seconds after which the node evicts the pod, infinitely many where it does not."""
     for wish in asked:
         if wish.name == EVICT_AFTER:
@@ -147,7 +147,7 @@ def evicted_after(asked: list[Wish]) -> float:
     return inf
 
 
-def behaviour_of(container: Obj, *, pod: Obj, asked: list[Wish], is_init: bool = False) -> Behaviour:
+def behaviour_of(container: Obj, *, pod: Obj, asked: list[AnnotationOverride], is_init: bool = False) -> Behaviour:
     """What a container does.
 
     Args:
@@ -179,7 +179,7 @@ def _is_of_job(pod: Obj) -> bool:
     return any(owner["kind"] == "Job" for owner in pod["metadata"].get("ownerReferences") or ())
 
 
-def _wished(asked: list[Wish], names: tuple[str, ...]) -> dict[str, Any]:
+def _wished(asked: list[AnnotationOverride], names: tuple[str, ...]) -> dict[str, Any]:
     """The fields of Behaviour that annotations fill, of those that are for one of the names."""
     fields: dict[str, Any] = {}
     for wish in sorted(asked, key=lambda wish: bool(wish.container)):  # what names the container wins

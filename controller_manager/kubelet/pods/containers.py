@@ -9,7 +9,7 @@ from math import inf
 from apiserver.api.golang.durations import duration_text
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.pods import events, probes
-from controller_manager.kubelet.pods.pod_sync import DEBUG, INIT, SIDECAR, Container, Look
+from controller_manager.kubelet.pods.pod_sync import DEBUG, INIT, SIDECAR, Container, PodSync
 from controller_manager.kubelet.pods.restarts import NOTICED, restart_delay, should_restart
 from controller_manager.kubelet.pods.starting import (
     CREATING,
@@ -25,11 +25,11 @@ from controller_manager.reconcile.times import seconds, stamp
 STOPPED, KILLED = 143, 137
 """Exit codes after SIGTERM and SIGKILL."""
 
-Stage = Callable[[Look, Container, Obj, float], Obj]
+Stage = Callable[[PodSync, Container, Obj, float], Obj]
 """(look, container, its status, since when it is its turn) → its status."""
 
 
-def live(look: Look, container: Container, status: Obj, turn: float) -> Obj:
+def live(look: PodSync, container: Container, status: Obj, turn: float) -> Obj:
     """The status of a container whose turn it is, after everything that is due.
 
     Args:
@@ -51,7 +51,7 @@ def is_changed(container: Container, status: Obj) -> bool:
     return container.role != INIT and container.image.reference != status["image"]
 
 
-def _changed_at(look: Look, container: Container, status: Obj) -> float:
+def _changed_at(look: PodSync, container: Container, status: Obj) -> float:
     """Since when a container waits that was stopped because its image is another: its pulls begin anew."""
     ended = (status.get("lastState") or {}).get("terminated") if "waiting" in status["state"] else None
     return look.since(ended["finishedAt"]) if ended and is_changed(container, status) else 0.0
@@ -67,7 +67,7 @@ def state_of(status: Obj) -> str:
     return (state.get("waiting") or {}).get("reason") or ""
 
 
-def terminated(look: Look, status: Obj, code: int, *, at: float = inf, reason: str = "") -> Obj:
+def terminated(look: PodSync, status: Obj, code: int, *, at: float = inf, reason: str = "") -> Obj:
     """The status of a running container that has ended, at a time that has come or now."""
     started = status["state"]["running"]["startedAt"]
     ended = {
@@ -80,7 +80,7 @@ def terminated(look: Look, status: Obj, code: int, *, at: float = inf, reason: s
     return status | {"state": {"terminated": ended}, "ready": False, "started": False}
 
 
-def _run(look: Look, container: Container, status: Obj, turn: float) -> Obj:
+def _run(look: PodSync, container: Container, status: Obj, turn: float) -> Obj:
     del turn
     if is_changed(container, status):
         look.tell(events.killed(container.name, "definition changed", container.where, init=container.role == SIDECAR))
@@ -100,7 +100,7 @@ def _run(look: Look, container: Container, status: Obj, turn: float) -> Obj:
     return _ready(look, container, status, since)
 
 
-def _ready(look: Look, container: Container, status: Obj, since: float) -> Obj:
+def _ready(look: PodSync, container: Container, status: Obj, since: float) -> Obj:
     """The same, started and ready as its probes have it."""
     if container.role in (INIT, DEBUG):
         started, ready = container.role == INIT, False
@@ -114,13 +114,13 @@ def _ready(look: Look, container: Container, status: Obj, since: float) -> Obj:
     return status | {"started": started, "ready": ready}
 
 
-def _complain(look: Look, container: Container) -> None:
+def _complain(look: PodSync, container: Container) -> None:
     probe = container.spec.get("readinessProbe")
     if probe:
         look.tell(events.unhealthy("Readiness", probes.failure(probe, look.place.pod_ip), container.where))
 
 
-def _end(look: Look, container: Container, status: Obj, turn: float) -> Obj:
+def _end(look: PodSync, container: Container, status: Obj, turn: float) -> Obj:
     """From its end to the next start, or to the wait for it."""
     if not is_to_restart(container, status):
         return status
@@ -137,7 +137,7 @@ def _end(look: Look, container: Container, status: Obj, turn: float) -> Obj:
     return waits(status, "CrashLoopBackOff", why)
 
 
-def _back_off(look: Look, container: Container, status: Obj, turn: float) -> Obj:
+def _back_off(look: PodSync, container: Container, status: Obj, turn: float) -> Obj:
     """From CrashLoopBackOff to the next start."""
     ended = (status.get("lastState") or {}).get("terminated")
     if ended is None or is_changed(container, status):  # back-offs are of what a container was (getStableKey)

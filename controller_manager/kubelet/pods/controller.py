@@ -11,21 +11,21 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.addresses import PodAddresses
 from controller_manager.kubelet.pods.lifecycle import advance
-from controller_manager.kubelet.pods.pod_sync import Place
+from controller_manager.kubelet.pods.pod_sync import NodeContext
 from controller_manager.reconcile.conditions import condition_of
 from controller_manager.reconcile.contract import (
     PODS_BY_NODE,
     Change,
     Delayed,
     Delete,
-    Emit,
     Key,
-    Later,
+    Listers,
     Plan,
+    RecordEvent,
+    RequeueAfter,
     Spec,
     Update,
     Watch,
-    World,
     key_of,
 )
 from controller_manager.reconcile.controller_ref import is_deleting
@@ -54,17 +54,17 @@ class Observed:
     """A pod, and the node that runs it."""
 
     pod: Obj
-    place: Place
+    place: NodeContext
 
 
-def _of_pod(world: World, change: Change) -> Iterable[Key | Delayed]:
+def _of_pod(listers: Listers, change: Change) -> Iterable[Key | Delayed]:
     """A pod that came or changed, where that may give its kubelet something to do."""
     pod = change.new
     if pod is None or not (name := pod["spec"].get("nodeName")):
         return ()
     if _is_ended(pod) or (change.old is not None and (_is_settled(change.old, pod) or _is_over(change.old, pod))):
         return ()
-    node = world[NODE].get(name)
+    node = listers[NODE].get(name)
     if node is None or not is_alive(node):
         return ()
     key = key_of(pod)
@@ -110,28 +110,28 @@ def _are_gates_open(pod: Obj) -> bool:
     return all((condition_of(pod, gate["conditionType"]) or {}).get("status") == "True" for gate in gates)
 
 
-def _of_node(world: World, change: Change) -> Iterable[Key]:
+def _of_node(listers: Listers, change: Change) -> Iterable[Key]:
     """All pods of a node that came, or came back."""
     new, old = change.new, change.old
     if new is None or not is_alive(new) or (old is not None and is_alive(old)):
         return ()
-    return [key_of(pod) for pod in world[POD].by(PODS_BY_NODE.name, new["metadata"]["name"]) if not _is_ended(pod)]
+    return [key_of(pod) for pod in listers[POD].by(PODS_BY_NODE.name, new["metadata"]["name"]) if not _is_ended(pod)]
 
 
-def observe(world: World, key: Key) -> Observed | None:
+def observe(listers: Listers, key: Key) -> Observed | None:
     """The pod and its node, None where it has none of ours."""
-    pod = world[POD].get(key)
+    pod = listers[POD].get(key)
     if pod is None:
         return None
     spec = pod["spec"]
-    node = world[NODE].get(spec.get("nodeName") or "")
+    node = listers[NODE].get(spec.get("nodeName") or "")
     if node is None or not is_alive(node):
         return None
     address = (pod.get("status") or {}).get("podIP") or ""
     if not address and not spec.get("hostNetwork"):
-        addresses: PodAddresses = world.view(ADDRESSES)
+        addresses: PodAddresses = listers.view(ADDRESSES)
         address = addresses.take(pod["metadata"]["uid"], node["spec"].get("podCIDR") or "")
-    return Observed(pod, Place(spec["nodeName"], address_of(node), address))
+    return Observed(pod, NodeContext(spec["nodeName"], address_of(node), address))
 
 
 def plan(seen: Observed, now: float) -> Plan:
@@ -141,7 +141,7 @@ def plan(seen: Observed, now: float) -> Plan:
     if step.status is not None:
         yield Update(POD, _report(pod, step.status), subresource="status")
     for told in step.told:
-        yield Emit(
+        yield RecordEvent(
             pod,
             reason=told.reason,
             message=told.message,
@@ -153,7 +153,7 @@ def plan(seen: Observed, now: float) -> Plan:
     if step.gone:
         yield from _delete(pod)
     elif step.wait is not None:
-        yield Later(step.wait)
+        yield RequeueAfter(step.wait)
 
 
 def _report(pod: Obj, status: Obj) -> Obj:
@@ -174,7 +174,7 @@ SPEC = Spec(
     name="kubelet",
     watches=(Watch(POD, _of_pod), Watch(NODE, _of_node)),
     observe=observe,
-    plan=plan,
+    reconcile=plan,
     source="kubelet",
     workers=256,
     indexes=(PODS_BY_NODE,),

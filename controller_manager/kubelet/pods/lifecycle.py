@@ -7,10 +7,10 @@ from math import inf
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.pods.behaviour import evicted_after, problems
 from controller_manager.kubelet.pods.containers import KILLED, STOPPED, is_done, live
-from controller_manager.kubelet.pods.events import WARNING, Told
+from controller_manager.kubelet.pods.events import WARNING, KubeletEvent
 from controller_manager.kubelet.pods.phases import FAILED
 from controller_manager.kubelet.pods.pod_containers import Crew, crew_of
-from controller_manager.kubelet.pods.pod_sync import DEBUG, INIT, MAIN, SIDECAR, Container, Look, Place
+from controller_manager.kubelet.pods.pod_sync import DEBUG, INIT, MAIN, SIDECAR, Container, NodeContext, PodSync
 from controller_manager.kubelet.pods.steps import Step
 from controller_manager.kubelet.pods.stopping import stop
 from controller_manager.reconcile.pods import DISRUPTION_TARGET, TERMINAL, is_terminal
@@ -23,7 +23,7 @@ RETRIED = 10.0
 """Seconds after which a pod without an address tries again."""
 
 
-def advance(pod: Obj, place: Place, now: float) -> Step:
+def advance(pod: Obj, place: NodeContext, now: float) -> Step:
     """What becomes of a pod on a node.
 
     Args:
@@ -31,20 +31,20 @@ def advance(pod: Obj, place: Place, now: float) -> Step:
         place: the node.
         now: the time.
     """
-    look = Look(pod, place, now)
+    look = PodSync(pod, place, now)
     if pod["metadata"].get("deletionTimestamp"):
         return stop(look)
     if is_terminal(pod):
         return Step()
     if not (place.pod_ip or pod["spec"].get("hostNetwork")):
-        return Step(told=(Told("FailedCreatePodSandBox", NO_ADDRESS, WARNING),), wait=RETRIED)
+        return Step(told=(KubeletEvent("FailedCreatePodSandBox", NO_ADDRESS, WARNING),), wait=RETRIED)
     return _run(look)
 
 
-def _run(look: Look) -> Step:
+def _run(look: PodSync) -> Step:
     status = look.pod.get("status") or {}
     if "startTime" not in status:
-        look.tell(*(Told("InvalidAnnotation", why, WARNING) for why in problems(look.asked)))
+        look.tell(*(KubeletEvent("InvalidAnnotation", why, WARNING) for why in problems(look.asked)))
     crew, since = crew_of(look), look.since(status.get("startTime") or look.time)
     end = next((end for end, after in ENDS if look.is_due(since + after(look))), None)
     if end is not None:
@@ -96,7 +96,7 @@ def _ran(status: Obj) -> bool:
     return bool(status.get("lastState")) or "terminated" in status["state"]
 
 
-def _turned(look: Look, status: Obj) -> float:
+def _turned(look: PodSync, status: Obj) -> float:
     """When an init container let the next have its turn: it ended, or as a sidecar it started."""
     state = status["state"]
     if "running" in state:
@@ -122,22 +122,22 @@ class End:
 
     reason: str
     message: str
-    told: Told
+    told: KubeletEvent
 
 
 TOO_LONG = "Pod was active on the node longer than the specified deadline"
 NO_MEMORY = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 0. "
-DEADLINE = End("DeadlineExceeded", TOO_LONG, Told("DeadlineExceeded", TOO_LONG))
-EVICTED = End("Evicted", NO_MEMORY, Told("Evicted", NO_MEMORY, WARNING))
+DEADLINE = End("DeadlineExceeded", TOO_LONG, KubeletEvent("DeadlineExceeded", TOO_LONG))
+EVICTED = End("Evicted", NO_MEMORY, KubeletEvent("Evicted", NO_MEMORY, WARNING))
 
 
-def _deadline(look: Look) -> float:
+def _deadline(look: PodSync) -> float:
     """Seconds after a pod's start at which it has been active too long (active_deadline.go)."""
     limit = look.pod["spec"].get("activeDeadlineSeconds")
     return inf if limit is None else float(limit)
 
 
-ENDS: Sequence[tuple[End, Callable[[Look], float]]] = (
+ENDS: Sequence[tuple[End, Callable[[PodSync], float]]] = (
     (DEADLINE, _deadline),
     (EVICTED, lambda look: evicted_after(look.asked)),
 )

@@ -9,7 +9,7 @@ from controller_manager.kubelet.pods.behaviour import behaviour_of
 from controller_manager.kubelet.pods.conditions import State, conditions_of
 from controller_manager.kubelet.pods.containers import terminated
 from controller_manager.kubelet.pods.phases import phase_of
-from controller_manager.kubelet.pods.pod_sync import DEBUG, INIT, MAIN, SIDECAR, Container, Look, Place
+from controller_manager.kubelet.pods.pod_sync import DEBUG, INIT, MAIN, SIDECAR, Container, NodeContext, PodSync
 from controller_manager.kubelet.pods.starting import CREATING, INITIALIZING, waiting
 from controller_manager.reconcile.images import image_of
 
@@ -31,7 +31,7 @@ class Crew:
         statuses: theirs, by name; they are replaced as the look goes on.
     """
 
-    look: Look
+    look: PodSync
     containers: list[Container]
     statuses: dict[str, Obj]
 
@@ -79,7 +79,7 @@ class Crew:
         return new
 
 
-def _addresses(old: Obj, place: Place) -> Obj:
+def _addresses(old: Obj, place: NodeContext) -> Obj:
     """The addresses in a status: the node's, if it has one, and the pod's own, which it keeps."""
     found: Obj = {"hostIP": place.host_ip, "hostIPs": [{"ip": place.host_ip}]} if place.host_ip else {}
     address = old.get("podIP") or place.pod_ip or place.host_ip
@@ -89,7 +89,7 @@ def _addresses(old: Obj, place: Place) -> Obj:
     return found
 
 
-def crew_of(look: Look) -> Crew:
+def crew_of(look: PodSync) -> Crew:
     """The containers of a pod with their statuses as they are."""
     spec, status = look.pod["spec"], look.pod.get("status") or {}
     known = {each["name"]: each for field in _FIELDS for each in status.get(field) or ()}
@@ -98,7 +98,7 @@ def crew_of(look: Look) -> Crew:
     return Crew(look, containers, {each.name: _read(look, waiting(each, reason), known) for each in containers})
 
 
-def _read(look: Look, fresh: Obj, known: Mapping[str, Obj]) -> Obj:
+def _read(look: PodSync, fresh: Obj, known: Mapping[str, Obj]) -> Obj:
     """The status of a container as it is, whole even where somebody else than a kubelet wrote it.
 
     Args:
@@ -123,7 +123,7 @@ def _read(look: Look, fresh: Obj, known: Mapping[str, Obj]) -> Obj:
     return fresh | made | _told(status) | {"state": state, "lastState": last, "restartCount": restarts}
 
 
-def _ended(look: Look, ended: Obj | None) -> Obj:
+def _ended(look: PodSync, ended: Obj | None) -> Obj:
     return {"exitCode": 0, "finishedAt": look.time} | _told(ended)
 
 
@@ -131,7 +131,7 @@ def _told(part: Obj | None) -> Obj:
     return {name: value for name, value in (part or {}).items() if value is not None}
 
 
-def _containers(look: Look) -> Iterator[Container]:
+def _containers(look: PodSync) -> Iterator[Container]:
     spec = look.pod["spec"]
     for each in spec.get("initContainers") or ():
         yield _container(look, each, SIDECAR if each.get("restartPolicy") == "Always" else INIT)
@@ -141,6 +141,6 @@ def _containers(look: Look) -> Iterator[Container]:
         yield _container(look, each, DEBUG)
 
 
-def _container(look: Look, spec: Obj, role: str) -> Container:
+def _container(look: PodSync, spec: Obj, role: str) -> Container:
     behaviour = behaviour_of(spec, pod=look.pod, asked=look.asked, is_init=role == INIT)
     return Container(spec, role, behaviour, image_of(spec["image"]), look.pod["spec"].get("restartPolicy") or "Always")

@@ -5,8 +5,8 @@ from hashlib import sha256
 from math import inf
 
 from apiserver.api.meta import Obj
-from controller_manager.kubelet.pods.behaviour import Behaviour, Wish, wishes
-from controller_manager.kubelet.pods.events import Told
+from controller_manager.kubelet.pods.behaviour import AnnotationOverride, Behaviour, wishes
+from controller_manager.kubelet.pods.events import KubeletEvent
 from controller_manager.reconcile.images import Image
 from controller_manager.reconcile.times import seconds, stamp
 
@@ -16,7 +16,7 @@ _LISTS = {INIT: "initContainers", SIDECAR: "initContainers", MAIN: "containers",
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodeContext:
     """Where a pod runs.
 
     Attributes:
@@ -58,7 +58,7 @@ class Container:
 
 
 @dataclass(slots=True)
-class Look:
+class PodSync:
     """A pod, the time, and what comes of looking at it.
 
     Attributes:
@@ -68,11 +68,11 @@ class Look:
     """
 
     pod: Obj
-    place: Place
+    place: NodeContext
     now: float
     time: str = ""
-    asked: list[Wish] = field(default_factory=list)
-    told: list[Told] = field(default_factory=list)
+    asked: list[AnnotationOverride] = field(default_factory=list)
+    told: list[KubeletEvent] = field(default_factory=list)
     due: float = inf
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ class Look:
         self.due = min(self.due, time)
         return False
 
-    def tell(self, *events: Told) -> None:
+    def tell(self, *events: KubeletEvent) -> None:
         """Record events."""
         self.told.extend(events)
 

@@ -5,7 +5,7 @@ A stage gives the status that follows, or the status itself where its time has n
 
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.pods import events
-from controller_manager.kubelet.pods.pod_sync import Container, Look
+from controller_manager.kubelet.pods.pod_sync import Container, PodSync
 from controller_manager.kubelet.pods.restarts import TOLD, pull_attempt, pull_due
 
 CREATING, INITIALIZING = "ContainerCreating", "PodInitializing"
@@ -32,7 +32,7 @@ def _mounted(mount: Obj) -> Obj:
     return shown | {"readOnly": True, "recursiveReadOnly": "Disabled"} if mount.get("readOnly") else shown
 
 
-def create(look: Look, container: Container, status: Obj, turn: float) -> Obj:
+def create(look: PodSync, container: Container, status: Obj, turn: float) -> Obj:
     """To its start, for the first time or again, if its image can be had."""
     if container.image.invalid:
         look.tell(
@@ -53,7 +53,7 @@ def _fails(container: Container, attempt: int) -> bool:
     return bool(behaviour.pull_error) and attempt < behaviour.pull_failures
 
 
-def _failed(look: Look, container: Container, status: Obj) -> Obj:
+def _failed(look: PodSync, container: Container, status: Obj) -> Obj:
     """A pull failed."""
     image, where, why = container.spec["image"], container.where, container.behaviour.pull_error
     look.tell(
@@ -64,7 +64,7 @@ def _failed(look: Look, container: Container, status: Obj) -> Obj:
     return waits(status, "ErrImagePull", why)
 
 
-def after_failure(look: Look, container: Container, status: Obj, turn: float) -> Obj:
+def after_failure(look: PodSync, container: Container, status: Obj, turn: float) -> Obj:
     """From ErrImagePull to ImagePullBackOff, a little later."""
     begun = turn + container.behaviour.start_after
     attempt = pull_attempt(look.now - begun)
@@ -83,7 +83,7 @@ def _waits_for(container: Container) -> str:
     return f'Back-off pulling image "{container.spec["image"]}"'
 
 
-def before_pull(look: Look, container: Container, status: Obj, turn: float) -> Obj:
+def before_pull(look: PodSync, container: Container, status: Obj, turn: float) -> Obj:
     """From ImagePullBackOff to the next pull."""
     begun = turn + container.behaviour.start_after
     attempt = pull_attempt(look.now - begun)
@@ -96,7 +96,7 @@ def before_pull(look: Look, container: Container, status: Obj, turn: float) -> O
     return status
 
 
-def name_invalid(look: Look, container: Container, status: Obj, turn: float) -> Obj:
+def name_invalid(look: PodSync, container: Container, status: Obj, turn: float) -> Obj:
     """Nothing helps but another name."""
     return status if container.image.invalid else create(look, container, status, turn)
 
@@ -108,7 +108,7 @@ def waits(status: Obj, reason: str, message: str) -> Obj:
     return now | {"lastState": {"terminated": ended}} if ended else now
 
 
-def _start(look: Look, container: Container, status: Obj) -> Obj:
+def _start(look: PodSync, container: Container, status: Obj) -> Obj:
     image, where = container.spec["image"], container.where
     if container.spec.get("imagePullPolicy") == "Always":
         look.tell(events.pulling(image, where), events.pulled(image, where))

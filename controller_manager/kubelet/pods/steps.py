@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj
-from controller_manager.kubelet.pods.events import Told
+from controller_manager.kubelet.pods.events import KubeletEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,6 @@ class Step:
     """
 
     status: Obj | None = None
-    told: Sequence[Told] = ()
+    told: Sequence[KubeletEvent] = ()
     wait: float | None = None
     gone: bool = False

@@ -4,7 +4,7 @@ from apiserver.api.meta import Obj
 from controller_manager.kubelet.pods.containers import KILLED, STOPPED
 from controller_manager.kubelet.pods.phases import FAILED
 from controller_manager.kubelet.pods.pod_containers import Crew, crew_of
-from controller_manager.kubelet.pods.pod_sync import MAIN, Container, Look
+from controller_manager.kubelet.pods.pod_sync import MAIN, Container, PodSync
 from controller_manager.kubelet.pods.steps import Step
 from controller_manager.reconcile.pods import TERMINAL, is_terminal
 from controller_manager.reconcile.times import seconds, stamp
@@ -17,7 +17,7 @@ _UNKNOWN = {
 """How a container ended that never ran."""
 
 
-def stop(look: Look) -> Step:
+def stop(look: PodSync) -> Step:
     """What becomes of a pod that is being deleted.
 
     One whose grace is over should be gone, unless somebody holds it: the server died before it could remove it, and has

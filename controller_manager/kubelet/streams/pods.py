@@ -8,7 +8,7 @@ from functools import partial
 
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.container.container import Container
-from controller_manager.kubelet.container.downward_api import Surroundings
+from controller_manager.kubelet.container.downward_api import PodEnvironment
 from controller_manager.kubelet.container.files import Directory, Quota, content_size
 from controller_manager.kubelet.container.rootfs import Kept, furnished
 from controller_manager.kubelet.container.runs import Run, container_of, running
@@ -34,8 +34,8 @@ class ContainerEndedError(Exception):
 class Pods:
     """The pods of one cluster, and what was made of them here."""
 
-    def __init__(self, world: Caches, root_ca: str = "") -> None:
-        self._world = world
+    def __init__(self, listers: Caches, root_ca: str = "") -> None:
+        self._world = listers
         self._root_ca = root_ca
         self._quota = Quota(ALL_BYTES)
         self._quotas: dict[str, Quota] = {}
@@ -43,19 +43,19 @@ class Pods:
         self._volumes: dict[str, dict[str, Directory]] = {}
         self._claims: dict[str, Directory] = {}
         self._listeners: dict[str, set[Heard]] = {}
-        world.cache(POD).listen(self._pod_changed)
-        if CLAIM in world.kinds:
-            world.cache(CLAIM).listen(self._claim_changed)
+        listers.cache(POD).listen(self._pod_changed)
+        if CLAIM in listers.kinds:
+            listers.cache(CLAIM).listen(self._claim_changed)
 
     def find(self, namespace: str, name: str) -> Obj | None:
         """A pod, None where there is none."""
         return self._world[POD].get(f"{namespace}/{name}")
 
-    def surroundings(self, pod: Obj) -> Surroundings:
+    def surroundings(self, pod: Obj) -> PodEnvironment:
         """What containers of a pod are told of the cluster."""
         namespace = pod["metadata"].get("namespace", "")
         services = [] if SERVICE not in self._world.kinds else list(self._services(pod, namespace))
-        return Surroundings(
+        return PodEnvironment(
             config_map=lambda name: self._get(CONFIG_MAP, f"{namespace}/{name}"),
             services=services,
             node=self._get(NODE, pod["spec"].get("nodeName") or ""),

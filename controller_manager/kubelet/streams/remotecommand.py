@@ -38,7 +38,7 @@ Raises:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RunningContainer:
     """A container that runs, in which something is done."""
 
     pods: Pods
@@ -53,12 +53,12 @@ class Place:
         return self.pods.container(self.pod, self.name, self.run, self.clock.now())
 
 
-async def execute(place: Place, command: tuple[str, ...], session: Session, *, tty: bool) -> Obj:
+async def execute(place: RunningContainer, command: tuple[str, ...], session: Session, *, tty: bool) -> Obj:
     """Run a command in a container; the status that it ends with."""
     return await _live(place, session, begin(place.box(), command, terminal=tty), tty=tty)
 
 
-async def attach(place: Place, session: Session, *, stdin: bool, tty: bool) -> Obj:
+async def attach(place: RunningContainer, session: Session, *, stdin: bool, tty: bool) -> Obj:
     """What the first process prints from now on; of a shell that reads its input, the shell itself."""
     container = container_of(place.pod, place.name)
     assert container is not None
@@ -75,7 +75,7 @@ async def attach(place: Place, session: Session, *, stdin: bool, tty: bool) -> O
     return SUCCESS
 
 
-async def _end(place: Place, code: int) -> None:
+async def _end(place: RunningContainer, code: int) -> None:
     """Let the kubelet end a container whose first process has ended here, by the annotations that it heeds."""
     after = max(place.clock.now() - place.run.started, 0.0)
     wishes = {"exit-after": f"{after:.3f}s", "exit-code": str(code), "exit-times": str(place.run.restarts + 1)}
@@ -89,7 +89,7 @@ async def _end(place: Place, code: int) -> None:
         log.info("container %s of %s cannot be told to end: %s", place.name, key_of(place.pod), error)
 
 
-async def _print(place: Place, container: Obj, session: Session, *, tty: bool) -> None:
+async def _print(place: RunningContainer, container: Obj, session: Session, *, tty: bool) -> None:
     now = place.clock.now()
     fresh = partial(place.pods.fresh_container, place.pod, place.name, now)
     for line in printed(Printing(place.pod, container, fresh, place.run.started), now):
@@ -102,7 +102,7 @@ async def _print(place: Place, container: Obj, session: Session, *, tty: bool) -
     await asyncio.Event().wait()  # the container prints nothing more, and runs on
 
 
-async def _live(place: Place, session: Session, process: Process, *, tty: bool) -> Obj:
+async def _live(place: RunningContainer, session: Session, process: Process, *, tty: bool) -> Obj:
     """Run a process until it or its container ends."""
     try:
         async with place.pods.while_running(place.pod, place.name, place.run):

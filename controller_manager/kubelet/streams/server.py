@@ -16,7 +16,7 @@ from controller_manager.kubelet.streams import portforward, spdy_sessions, webso
 from controller_manager.kubelet.streams.logs import Log, LogOptions, LogOptionsError
 from controller_manager.kubelet.streams.pods import Pods
 from controller_manager.kubelet.streams.portforward import Forwarding, ports_of
-from controller_manager.kubelet.streams.remotecommand import Perform, Place, attach, execute
+from controller_manager.kubelet.streams.remotecommand import Perform, RunningContainer, attach, execute
 from controller_manager.kubelet.streams.sessions import Options, OptionsError, Serve, Session
 from controller_manager.kubelet.streams.settings import StreamSettings
 from controller_manager.kubelet.streams.spdy_sessions import SPDY, HandshakeError
@@ -46,12 +46,12 @@ class Refusal(Exception):  # noqa: N818 - an answer like others
 
 @asynccontextmanager
 async def serving_streams(
-    world: Caches, settings: StreamSettings, clock: Clock, perform: Perform
+    listers: Caches, settings: StreamSettings, clock: Clock, perform: Perform
 ) -> AsyncIterator[int]:
     """The kubelets' server for as long as the context lasts; gives its port.
 
     Args:
-        world: the caches; that of pods is followed from now on.
+        listers: the caches; that of pods is followed from now on.
         settings: where to listen, and who may call.
         clock: the time.
         perform: asks the server for something; a shell that is left ends its container.
@@ -60,7 +60,7 @@ async def serving_streams(
         OSError: the address cannot be had, or a file cannot be read.
         ssl.SSLError: a file is no certificate, or no key.
     """
-    kubelets = Kubelets(Pods(world, settings.root_ca), clock, perform)
+    kubelets = Kubelets(Pods(listers, settings.root_ca), clock, perform)
     listener = web.Server(
         cast("Any", kubelets.handle),
         handler_cancellation=True,
@@ -187,11 +187,11 @@ class Kubelets:
         _check_offered(request, portforward.CHANNELS)
         return await portforward.over_channels(request, self._pods, pod=pod, ports=ports_of(request))
 
-    def _place(self, pod: Obj, container: str) -> Place:
+    def _place(self, pod: Obj, container: str) -> RunningContainer:
         run = running(pod, container)
         if run is None:
             raise Refusal(500, f'container not found ("{container}")')
-        return Place(self._pods, self._clock, pod, container, run, self._perform)
+        return RunningContainer(self._pods, self._clock, pod, container, run, self._perform)
 
 
 async def _over(request: web.BaseRequest, options: Options, serve: Serve) -> Answer:

@@ -4,7 +4,7 @@ import pytest
 
 from apiserver.api.errors import ApiError, already_exists, conflict, forbidden
 from controller_manager.controllers.deployment.controller import SPEC
-from controller_manager.reconcile.contract import Create, Delete, Emit, Get, Later, Update
+from controller_manager.reconcile.contract import Create, Delete, Get, RecordEvent, RequeueAfter, Update
 from controller_manager.reconcile.kinds import DEPLOYMENT, REPLICA_SET
 from controller_manager.reconcile.pod_templates import template_hash
 from controller_manager.reconcile.profile import PROFILES
@@ -82,7 +82,7 @@ def test_d6_a_rollout_whose_pods_never_get_ready_stops(run, make_deployment, mak
     deployment["status"] |= {"replicas": 13, "updatedReplicas": 5, "readyReplicas": 8, "availableReplicas": 8}
     done = run(deployment, [make_set(1, 8), make_set(2, 5, 0)])
     assert sizes(done) == {}
-    assert done.of(Later) == [Later(600 - 60 + 1)]
+    assert done.of(RequeueAfter) == [RequeueAfter(600 - 60 + 1)]
 
 
 def test_d7_going_back_frees_what_was_stuck(run, make_deployment, make_set, sizes):
@@ -213,7 +213,7 @@ def test_d22_our_own_set_of_the_same_template_is_used(run, make_deployment, make
 def test_d23_a_set_that_is_refused_is_told_of_and_tried_again(run, make_deployment, deadline, statuses, progress):
     quota = forbidden("apps", "replicasets", name="web-x", why="exceeded quota: tiny")
     done = run(make_deployment(progressDeadlineSeconds=deadline), answers=refused(quota))
-    [event] = done.of(Emit)
+    [event] = done.of(RecordEvent)
     assert (event.reason, event.type) == ("ReplicaSetCreateError", "Warning")
     name = done.of(Create)[0].obj["metadata"]["name"]
     words = f'Failed to create new replica set "{name}": replicasets.apps "web-x" is forbidden: exceeded quota: tiny'

@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.api.errors import invalid
-from controller_manager.reconcile.contract import Create, Emit, Update
+from controller_manager.reconcile.contract import Create, RecordEvent, Update
 from controller_manager.reconcile.kinds import DEPLOYMENT
 
 ROLLING = "RollingUpdate"
@@ -37,7 +37,7 @@ def test_what_is_wrong_is_an_event_and_a_condition_once(run, make_deployment, ma
     deployment = make_deployment("web:2", status={"replicas": 10, "observedGeneration": 2}, **spec)
     done = run(deployment, [make_set(1, 10)])
     assert done.events == [words]
-    assert [event.type for event in done.of(Emit)] == ["Warning"]
+    assert [event.type for event in done.of(RecordEvent)] == ["Warning"]
     assert [(written.kind, written.subresource) for written in done.requests()] == [(DEPLOYMENT, "status")]
     [status] = statuses(done)
     assert (status["replicas"], status["observedGeneration"]) == (10, 3)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controller_manager.reconcile.contract import Create, Delete, Emit, Later, Update
+from controller_manager.reconcile.contract import Create, Delete, RecordEvent, RequeueAfter, Update
 from controller_manager.reconcile.controller_ref import owner_reference
 from controller_manager.reconcile.kinds import DEPLOYMENT, REPLICA_SET
 
@@ -109,7 +109,7 @@ def test_a_new_size_leaves_progress_alone(run, make_deployment, make_set, status
     deployment = told(make_deployment(replicas=12, annotations={REVISION: "1"}))
     done = run(deployment, [make_set(1, 10, told=(10, 13))])
     assert progress(statuses(done)[-1]).startswith("True/ReplicaSetUpdated: ")
-    assert done.of(Later) == []
+    assert done.of(RequeueAfter) == []
 
 
 def test_d10_no_set_is_made_while_paused_and_one_when_resumed(run, make_deployment, make_set, statuses, progress):
@@ -178,6 +178,6 @@ def test_what_cannot_be_gone_back_to_is_a_warning(run, make_deployment, make_set
     deployment = make_deployment("web:1", annotations={ROLLBACK_TO: asked, "team": "red"})
     done = run(deployment, [make_set(1, 10)])
     assert done.events == [words]
-    assert [event.type for event in done.of(Emit)] == ["Warning"]
+    assert [event.type for event in done.of(RecordEvent)] == ["Warning"]
     assert rolled(done)["metadata"]["annotations"] == {"team": "red", REVISION: "1"}
     assert rolled(done)["spec"] == deployment["spec"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from controller_manager.controllers.deployment.replica_sets import divided
+from controller_manager.controllers.deployment.replica_sets import partition_sets
 from controller_manager.controllers.deployment.status import (
     is_complete,
     look_again_in,
@@ -37,7 +37,7 @@ def told(status, type_="Progressing"):
 
 def test_counts_are_those_of_the_sets_and_zero_is_left_out(make_deployment, make_set, now):
     deployment = make_deployment("web:2", status={"collisionCount": 0})
-    sets = divided(deployment, [make_set(1, 8, 7, pods=9), make_set(2, 3, 0)])
+    sets = partition_sets(deployment, [make_set(1, 8, 7, pods=9), make_set(2, 3, 0)])
     status = status_now(deployment, sets, now, profile=NEWEST)
     assert {name: value for name, value in status.items() if name != "conditions"} == {
         "observedGeneration": 3,
@@ -54,7 +54,7 @@ def test_counts_are_those_of_the_sets_and_zero_is_left_out(make_deployment, make
 @pytest.mark.parametrize(("release", "count"), [("1.35", 3), ("1.30", None), ("1.20", None)])
 def test_terminating_pods_are_counted_by_releases_that_do(make_deployment, make_set, now, release, count):
     deployment = make_deployment("web:2")
-    sets = divided(deployment, [make_set(1, 1, status={"terminatingReplicas": 3})])
+    sets = partition_sets(deployment, [make_set(1, 1, status={"terminatingReplicas": 3})])
     assert status_now(deployment, sets, now, profile=PROFILES[release]).get("terminatingReplicas") == count
 
 
@@ -70,7 +70,7 @@ def test_terminating_pods_are_counted_by_releases_that_do(make_deployment, make_
 def test_availability_is_a_condition(make_deployment, make_set, now, available, strategy, words):
     rolling = {"maxSurge": 3, "maxUnavailable": 2} if strategy == "RollingUpdate" else None
     deployment = make_deployment("web:1", strategy={"type": strategy, "rollingUpdate": rolling})
-    status = status_now(deployment, divided(deployment, [make_set(1, 10, available)]), now, profile=NEWEST)
+    status = status_now(deployment, partition_sets(deployment, [make_set(1, 10, available)]), now, profile=NEWEST)
     assert told(status, "Available") == words
 
 
@@ -167,7 +167,7 @@ def test_availability_is_a_condition(make_deployment, make_set, now, available, 
 )
 def test_progress_is_a_condition(make_deployment, make_set, old, sets, seconds, words):
     deployment = make_deployment("web:2", status=old)
-    made = divided(deployment, [make_set(number, size, available) for number, size, available in sets])
+    made = partition_sets(deployment, [make_set(number, size, available) for number, size, available in sets])
     assert told(rollout_status(deployment, made, seconds, profile=NEWEST)) == words
 
 
@@ -176,7 +176,9 @@ def test_d31_every_pod_that_gets_available_puts_the_deadline_off(make_deployment
     old = {"conditions": [progressing(status)], "replicas": 13, "updatedReplicas": 5, "availableReplicas": 8}
     deployment = make_deployment("web:2", status=old)
     condition = found(
-        rollout_status(deployment, divided(deployment, [make_set(1, 8), make_set(2, 5, 1)]), 700.0, profile=NEWEST)
+        rollout_status(
+            deployment, partition_sets(deployment, [make_set(1, 8), make_set(2, 5, 1)]), 700.0, profile=NEWEST
+        )
     )
     assert condition["lastUpdateTime"] == stamp(700.0)
     assert condition["lastTransitionTime"] == stamp(transition)
@@ -186,7 +188,7 @@ def test_d31_every_pod_that_gets_available_puts_the_deadline_off(make_deployment
 def test_d45_without_a_deadline_there_is_no_word_of_progress(make_deployment, make_set, deadline, now):
     old = {"conditions": [progressing()]}
     deployment = make_deployment("web:2", status=old, progressDeadlineSeconds=deadline)
-    status = rollout_status(deployment, divided(deployment, [make_set(2, 10)]), now, profile=NEWEST)
+    status = rollout_status(deployment, partition_sets(deployment, [make_set(2, 10)]), now, profile=NEWEST)
     assert found(status) is None
     assert look_again_in(deployment, status, now) is None
 
@@ -213,7 +215,7 @@ def test_d24_pods_that_cannot_be_made_are_told_of_and_the_new_set_first(make_dep
         sets.append(make_set(number, 5, status={"conditions": [failure]} if number in failing else {}))
     stale = {"type": "ReplicaFailure", "status": "True", "reason": "FailedDelete", "message": "long ago"}
     deployment = make_deployment("web:2", status={"conditions": [stale]})
-    status = rollout_status(deployment, divided(deployment, sets), now, profile=NEWEST)
+    status = rollout_status(deployment, partition_sets(deployment, sets), now, profile=NEWEST)
     assert told(status, "ReplicaFailure") == words
     if words:
         assert found(status, "ReplicaFailure")["lastUpdateTime"] == stamp(60)

@@ -3,14 +3,14 @@
 import pytest
 
 from controller_manager.controllers.deployment.proportional_scaling import active_or_latest, resized
-from controller_manager.controllers.deployment.replica_sets import Resize, divided, terminating
+from controller_manager.controllers.deployment.replica_sets import Resize, partition_sets, terminating
 from controller_manager.controllers.deployment.rolling import (
     Limits,
     fenceposts,
     fewest_available,
     first_size,
     limits_of,
-    most,
+    max_pods,
     next_size,
     without_surplus,
     without_unhealthy,
@@ -46,7 +46,7 @@ def test_d3_no_more_pods_may_be_unavailable_than_there_are(make_deployment, unav
 
 def test_what_does_not_roll_has_no_limits(make_deployment):
     deployment = make_deployment(strategy={"type": "Recreate"})
-    assert (limits_of(deployment), most(deployment), fewest_available(deployment)) == (Limits(0, 0), 10, 10)
+    assert (limits_of(deployment), max_pods(deployment), fewest_available(deployment)) == (Limits(0, 0), 10, 10)
 
 
 def test_of_no_pods_none_may_be_unavailable(make_deployment):
@@ -67,7 +67,7 @@ def test_of_no_pods_none_may_be_unavailable(make_deployment):
 def test_the_new_replica_set_takes_the_room_that_is_left(make_deployment, make_set, old, new, size):
     deployment = make_deployment("web:2", surge=3, unavailable=2)
     found = [make_set(1, old), *([] if new is None else [make_set(2, new)])]
-    sets = divided(deployment, found)
+    sets = partition_sets(deployment, found)
     assert next_size(deployment, sets) == size
     if new is None:
         assert first_size(deployment, sets) == size
@@ -75,7 +75,7 @@ def test_the_new_replica_set_takes_the_room_that_is_left(make_deployment, make_s
 
 def test_to_recreate_is_to_start_at_full_size(make_deployment, make_set):
     deployment = make_deployment("web:2", strategy={"type": "Recreate"})
-    assert first_size(deployment, divided(deployment, [make_set(1, 10)])) == 10
+    assert first_size(deployment, partition_sets(deployment, [make_set(1, 10)])) == 10
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_old_replica_sets_lose_what_is_broken_and_then_what_is_not_needed(
 ):
     deployment = make_deployment("web:9", surge=3, unavailable=2)
     found = [make_set(number, *size) for number, size in enumerate(old, 1)]
-    sets = divided(deployment, [*found, make_set(9, *new)])
+    sets = partition_sets(deployment, [*found, make_set(9, *new)])
     first = without_unhealthy(deployment, sets)
     assert (None if first is None else named(first)) == unhealthy
     assert named(without_surplus(deployment, sets)) == surplus
@@ -103,7 +103,7 @@ def test_old_replica_sets_lose_what_is_broken_and_then_what_is_not_needed(
 
 def test_a_set_that_was_shrunk_is_not_counted_on_for_more_pods_than_it_wants(make_deployment, make_set):
     deployment = make_deployment("web:9", surge=3, unavailable=2)
-    sets = divided(deployment, [make_set(1, 0, 2), make_set(2, 3, 3), make_set(9, 8, 6)])
+    sets = partition_sets(deployment, [make_set(1, 0, 2), make_set(2, 3, 3), make_set(9, 8, 6)])
     assert named(without_surplus(deployment, sets)) == {"web-2": 2}
 
 
@@ -122,14 +122,14 @@ def test_a_set_is_not_counted_on_before_it_has_told_how_it_is_at_the_size_that_i
     deployment = make_deployment("web:9", surge=3, unavailable=2)
     back = make_set(9, 8, available, status={"observedGeneration": observed})
     back["metadata"]["generation"] = 2
-    sets = divided(deployment, [make_set(1, 5, 5), back])
+    sets = partition_sets(deployment, [make_set(1, 5, 5), back])
     assert without_unhealthy(deployment, sets) == (None if waits else [])
     assert named(without_surplus(deployment, sets)) == surplus
 
 
 def test_of_sets_with_the_same_template_the_oldest_is_new(make_deployment, make_set):
     twin = make_set(2, 3) | {"spec": make_set(1, 3)["spec"]}
-    sets = divided(make_deployment("web:1"), [twin, make_set(1, 2)])
+    sets = partition_sets(make_deployment("web:1"), [twin, make_set(1, 2)])
     assert sets.new["metadata"]["name"] == "web-1"
     assert [old["metadata"]["name"] for old in sets.old] == ["web-2"]
 
@@ -137,7 +137,7 @@ def test_of_sets_with_the_same_template_the_oldest_is_new(make_deployment, make_
 def test_of_the_same_age_the_name_decides(make_deployment, make_set):
     one, other = make_set(1, 1), make_set(2, 1)
     other["metadata"]["creationTimestamp"] = one["metadata"]["creationTimestamp"]
-    assert [old["metadata"]["name"] for old in divided(make_deployment("web:9"), [other, one]).old] == [
+    assert [old["metadata"]["name"] for old in partition_sets(make_deployment("web:9"), [other, one]).old] == [
         "web-1",
         "web-2",
     ]
@@ -177,20 +177,20 @@ def test_each_set_keeps_its_part_of_a_new_size(make_deployment, make_set, asked,
     last = len(before)
     deployment = make_deployment(f"web:{last}", replicas=replicas, surge=surge, unavailable=1, status={"replicas": 13})
     found = [make_set(number, size, told=told) for number, size in enumerate(before, 1)]
-    sizes = named(resized(deployment, divided(deployment, found)))
+    sizes = named(resized(deployment, partition_sets(deployment, found)))
     assert sizes == {f"web-{number}": size for number, size in enumerate(after, 1)}
 
 
 def test_a_tie_goes_to_the_newer_set_when_growing_and_to_the_older_when_shrinking(make_deployment, make_set):
     for replicas, order in ((9, ["web-2", "web-1"]), (5, ["web-1", "web-2"])):
         deployment = make_deployment("web:2", replicas=replicas, surge=1)
-        sets = divided(deployment, [make_set(1, 4, told=(7, 8)), make_set(2, 4, told=(7, 8))])
+        sets = partition_sets(deployment, [make_set(1, 4, told=(7, 8)), make_set(2, 4, told=(7, 8))])
         assert list(named(resized(deployment, sets))) == order
 
 
 def test_nobody_knows_the_whole_where_neither_annotation_nor_status_tells(make_deployment, make_set):
     deployment = make_deployment("web:2", replicas=20, surge=0)
-    assert named(resized(deployment, divided(deployment, [make_set(1, 8), make_set(2, 5)]))) == {
+    assert named(resized(deployment, partition_sets(deployment, [make_set(1, 8), make_set(2, 5)]))) == {
         "web-1": 15,
         "web-2": 5,
     }
@@ -198,37 +198,37 @@ def test_nobody_knows_the_whole_where_neither_annotation_nor_status_tells(make_d
 
 def test_d17_a_deployment_of_no_pods_grows_in_its_newest_set_alone(make_deployment, make_set):
     deployment = make_deployment("web:2", replicas=6)
-    assert named(resized(deployment, divided(deployment, [make_set(1, 0), make_set(2, 0)]))) == {"web-2": 6}
+    assert named(resized(deployment, partition_sets(deployment, [make_set(1, 0), make_set(2, 0)]))) == {"web-2": 6}
     deployment = make_deployment("web:3", replicas=6)
-    assert named(resized(deployment, divided(deployment, [make_set(1, 0), make_set(2, 0)]))) == {"web-2": 6}
+    assert named(resized(deployment, partition_sets(deployment, [make_set(1, 0), make_set(2, 0)]))) == {"web-2": 6}
 
 
 def test_d19_what_is_old_goes_where_the_new_set_has_all(make_deployment, make_set):
     deployment = make_deployment("web:2")
-    sets = divided(deployment, [make_set(1, 3, told=(8, 11)), make_set(2, 10, told=(10, 13))])
+    sets = partition_sets(deployment, [make_set(1, 3, told=(8, 11)), make_set(2, 10, told=(10, 13))])
     assert resized(deployment, sets) == [Resize(sets.old[0], 0)]
 
 
 def test_d20_old_pods_stay_where_the_new_ones_are_broken(make_deployment, make_set):
     deployment = make_deployment("web:2")
-    sets = divided(deployment, [make_set(1, 3, told=(8, 11)), make_set(2, 10, 4, told=(10, 13))])
+    sets = partition_sets(deployment, [make_set(1, 3, told=(8, 11)), make_set(2, 10, 4, told=(10, 13))])
     assert named(resized(deployment, sets)) == {"web-2": 10, "web-1": 3}
 
 
 def test_what_does_not_roll_is_not_resized_in_parts(make_deployment, make_set):
     deployment = make_deployment("web:2", replicas=20, strategy={"type": "Recreate"})
-    assert resized(deployment, divided(deployment, [make_set(1, 3), make_set(2, 5)])) == []
+    assert resized(deployment, partition_sets(deployment, [make_set(1, 3), make_set(2, 5)])) == []
 
 
 def test_without_sets_there_is_nothing_to_resize(make_deployment):
     deployment = make_deployment()
-    assert active_or_latest(divided(deployment, [])) is None
-    assert resized(deployment, divided(deployment, [])) == []
+    assert active_or_latest(partition_sets(deployment, [])) is None
+    assert resized(deployment, partition_sets(deployment, [])) == []
 
 
 def test_a_set_of_the_right_size_is_told_of_it_lest_it_be_resized_for_ever(make_deployment, make_set):
     deployment = make_deployment(replicas=10)
-    sets = divided(deployment, [make_set(1, 10, told=(5, 7))])
+    sets = partition_sets(deployment, [make_set(1, 10, told=(5, 7))])
     assert resized(deployment, sets) == [Resize(sets.new, 10)]
-    sets = divided(deployment, [make_set(1, 10, told=(10, 13))])
+    sets = partition_sets(deployment, [make_set(1, 10, told=(10, 13))])
     assert resized(deployment, sets) == []

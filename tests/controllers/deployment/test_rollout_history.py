@@ -15,7 +15,7 @@ from controller_manager.controllers.deployment.history import (
     without_rollback,
 )
 from controller_manager.controllers.deployment.new_replica_set import new_replica_set, replica_set_name, scaling_message
-from controller_manager.controllers.deployment.replica_sets import divided
+from controller_manager.controllers.deployment.replica_sets import partition_sets
 from controller_manager.reconcile.profile import NEWEST, PROFILES
 
 REVISION = "deployment.kubernetes.io/revision"
@@ -170,21 +170,21 @@ def test_old_sets_over_the_limit_go_and_one_that_must_stay_uses_its_slot(
         more = {"size": 0} | changes.get(number, {})
         sets.append(make_set(number, **more))
     deployment = make_deployment("web:6", revisionHistoryLimit=limit)
-    assert named(to_forget(deployment, divided(deployment, [*sets, make_set(6, 10)]), by_revision=True)) == gone
+    assert named(to_forget(deployment, partition_sets(deployment, [*sets, make_set(6, 10)]), by_revision=True)) == gone
 
 
 def test_what_is_being_deleted_already_does_not_count(make_deployment, make_set):
     going = make_set(1, 0)
     going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     deployment = make_deployment("web:4", revisionHistoryLimit=1)
-    sets = divided(deployment, [going, make_set(2, 0), make_set(3, 0), make_set(4, 10)])
+    sets = partition_sets(deployment, [going, make_set(2, 0), make_set(3, 0), make_set(4, 10)])
     assert named(to_forget(deployment, sets, by_revision=True)) == ["web-2"]
 
 
 @pytest.mark.parametrize(("by_revision", "gone"), [(True, ["web-2"]), (False, ["web-1"])])
 def test_a_set_that_came_back_is_young_by_its_revision_and_old_by_its_age(make_deployment, make_set, by_revision, gone):
     deployment = make_deployment("web:3", revisionHistoryLimit=1)
-    sets = divided(deployment, [make_set(1, 0, revision=5), make_set(2, 0, revision=2), make_set(3, 10)])
+    sets = partition_sets(deployment, [make_set(1, 0, revision=5), make_set(2, 0, revision=2), make_set(3, 10)])
     assert named(to_forget(deployment, sets, by_revision=by_revision)) == gone
 
 
@@ -193,7 +193,7 @@ def test_a_set_that_came_back_is_young_by_its_revision_and_old_by_its_age(make_d
 
 def test_the_new_set_is_the_deployment_s_template_marked_with_its_hash(make_deployment, make_set):
     deployment = make_deployment("web:2", annotations={"team": "red"}, surge=3, minReadySeconds=5)
-    made = new_replica_set(deployment, divided(deployment, [make_set(1, 10)]), {"uid": "uid-web"})
+    made = new_replica_set(deployment, partition_sets(deployment, [make_set(1, 10)]), {"uid": "uid-web"})
     hash_ = made["metadata"]["labels"]["pod-template-hash"]
     labels = {"app": "web", "pod-template-hash": hash_}
     assert made["metadata"] == {
@@ -230,7 +230,7 @@ def test_a_long_name_is_cut_to_leave_room_for_the_hash():
 )
 def test_a_new_size_is_noticed_by_what_active_sets_were_told(make_deployment, make_set, told, active, resizing):
     deployment = make_deployment("web:2")
-    assert is_resized(deployment, divided(deployment, [make_set(1, active, told=told)])) is resizing
+    assert is_resized(deployment, partition_sets(deployment, [make_set(1, active, told=told)])) is resizing
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from apiserver.api.errors import forbidden, not_found, unavailable
 from controller_manager.controllers.endpoints.controller import SPEC, endpoints_changed
 from controller_manager.controllers.endpoints.subsets import truncated
-from controller_manager.reconcile.contract import Change, Create, Delete, Emit, Update, Wake
+from controller_manager.reconcile.contract import Change, Create, Delete, Enqueue, RecordEvent, Update
 from controller_manager.reconcile.kinds import ENDPOINTS, POD, SERVICE
 
 MANAGED = {"endpoints.kubernetes.io/managed-by": "endpoint-controller"}
@@ -139,13 +139,13 @@ def test_labels_follow_the_service(do, make, labels, of_service):
 
 def test_an_update_keeps_annotations_and_tells_when_the_change_happened(make_world, rehearse, make):
     world = make_world(SPEC, {SERVICE: [make.service()], POD: [make.pod(1)]})
-    rehearse(SPEC.plan(SPEC.observe(world, "shop/web"), 0.0))
+    rehearse(SPEC.reconcile(SPEC.observe(world, "shop/web"), 0.0))
     world[ENDPOINTS].put(endpoints(annotations={"mine": "yes", CHANGED_AT: make.time, OVER: "truncated"}))
     world[POD].put(make.pod(2, at="2027-01-15T07:30:00Z") | {"apiVersion": "v1", "kind": "Pod"})
-    (update,) = rehearse(SPEC.plan(SPEC.observe(world, "shop/web"), 0.0)).requests()
+    (update,) = rehearse(SPEC.reconcile(SPEC.observe(world, "shop/web"), 0.0)).requests()
     assert update.obj["metadata"]["annotations"] == {"mine": "yes", CHANGED_AT: "2027-01-15T07:30:00Z"}
     world[POD].remove(make.pod(1))
-    (update,) = rehearse(SPEC.plan(SPEC.observe(world, "shop/web"), 0.0)).requests()
+    (update,) = rehearse(SPEC.reconcile(SPEC.observe(world, "shop/web"), 0.0)).requests()
     assert update.obj["metadata"]["annotations"] == {"mine": "yes"}
 
 
@@ -207,7 +207,7 @@ def test_endpoints_go_with_their_service(reconcile):
 def test_a_manager_that_starts_looks_for_what_was_left(reconcile, make):
     leads = endpoints(name="leads", annotations={"control-plane.alpha.kubernetes.io/leader": "{}"})
     found = {SERVICE: [make.service()], ENDPOINTS: [endpoints(), endpoints(name="old"), leads]}
-    assert reconcile(SPEC, "", found).actions == [Wake(["shop/old"])]
+    assert reconcile(SPEC, "", found).actions == [Enqueue(["shop/old"])]
     assert SPEC.periodic == ("",)
 
 
@@ -233,7 +233,7 @@ def test_a_refusal_is_told_and_tried_again(do, make, old, event):
     busy = unavailable("busy")
     done = do([make.pod(1)], old, answers=lambda _: busy)
     assert done.events == [event]
-    assert done.of(Emit)[0].regarding["kind"] == "Endpoints"
+    assert done.of(RecordEvent)[0].regarding["kind"] == "Endpoints"
     assert done.error is busy
 
 

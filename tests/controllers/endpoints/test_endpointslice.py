@@ -312,12 +312,12 @@ def test_in_a_namespace_that_goes_nothing_is_said(do, make):
 
 def test_a_second_look_without_a_change_writes_nothing(make_world, rehearse, make):
     world = make_world(SPEC, {SERVICE: [make.service()], POD: [make.pod(n) for n in range(130)], NODE: [make.node()]})
-    done = rehearse(SPEC.plan(SPEC.observe(world, "shop/web"), 0.0))
+    done = rehearse(SPEC.reconcile(SPEC.observe(world, "shop/web"), 0.0))
     for number, request in enumerate(done.of(Create)):
         meta = request.obj["metadata"] | {"name": f"web-{number}", "uid": f"s{number}", "resourceVersion": "9"}
         world[ENDPOINT_SLICE].put(copy.deepcopy(request.obj) | {"metadata": meta})
     assert len(world[ENDPOINT_SLICE]) == 2
-    assert rehearse(SPEC.plan(SPEC.observe(world, "shop/web"), 0.0)).actions == []
+    assert rehearse(SPEC.reconcile(SPEC.observe(world, "shop/web"), 0.0)).actions == []
 
 
 def test_pods_and_slices_wake_their_service(make_world, make):

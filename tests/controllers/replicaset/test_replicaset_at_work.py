@@ -12,7 +12,7 @@ from controller_manager.reconcile.contract import Create, Delete, Update
 from controller_manager.reconcile.kinds import POD, REPLICA_SET
 from controller_manager.reconcile.times import stamp
 from controller_manager.runtime.cache import Caches
-from controller_manager.runtime.controller import Controller, Means
+from controller_manager.runtime.controller import Controller, Dependencies
 from controller_manager.runtime.ratelimit import ItemBackoff
 from controller_manager.runtime.workqueue import WorkQueue
 
@@ -41,7 +41,7 @@ class Place:
         self.caches.provide(replicaset.SPEC)
         self._numbers = count(100)
         self.news = []
-        means = Means(self.caches, self, self, clock)
+        means = Dependencies(self.caches, self, self, clock)
         self.controller = Controller(replicaset.SPEC, WorkQueue(ItemBackoff(), QueueTally()), means)
 
     def record(self, emit, source) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from apiserver.api.errors import conflict, forbidden
 from controller_manager.controllers.replicaset import controller as replicaset
-from controller_manager.reconcile.contract import Create, Delete, Get, Later, Update
+from controller_manager.reconcile.contract import Create, Delete, Get, RequeueAfter, Update
 from controller_manager.reconcile.profile import PROFILES
 
 NOW = 1_800_000_000.0
@@ -16,10 +16,10 @@ def test_r19_a_ready_pod_is_available_after_its_time_and_the_set_looks_again_the
     done = do(a_set(2, minReadySeconds=5), [a_pod("a", ready=2), a_pod("b", ready=60)])
     status = status_of(done)
     assert (status["readyReplicas"], status["availableReplicas"]) == (2, 1)
-    assert done.of(Later) == [Later(3.0)]
+    assert done.of(RequeueAfter) == [RequeueAfter(3.0)]
     later = do(a_set(2, minReadySeconds=5), [a_pod("a", ready=2), a_pod("b", ready=60)], at=NOW + 3)
     assert status_of(later)["availableReplicas"] == 2
-    assert later.of(Later) == []
+    assert later.of(RequeueAfter) == []
 
 
 @pytest.mark.parametrize(("release", "available"), [("1.20", 0), ("1.30", 1), ("1.35", 1)])
@@ -28,12 +28,12 @@ def test_r19_a_pod_is_available_with_the_last_second_or_after_it(do, a_set, a_po
     assert status_of(done).get("availableReplicas", 0) == available
     later = do(a_set(1, minReadySeconds=5), [a_pod("a", ready=5)], profile=PROFILES[release], at=NOW + 0.5)
     assert status_of(later)["availableReplicas"] == 1
-    assert len(done.of(Later)) == 1 - available
+    assert len(done.of(RequeueAfter)) == 1 - available
 
 
 def test_a_set_that_cannot_make_pods_still_looks_again_at_those_it_has(do, a_set, pods, refusing):
     done = do(a_set(2, minReadySeconds=5), pods("a", ready=2), refusing(Create, error=QUOTA))
-    assert done.of(Later) == [Later(3.0)]
+    assert done.of(RequeueAfter) == [RequeueAfter(3.0)]
     assert done.error is QUOTA
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from apiserver.api.errors import already_exists
 from controller_manager.controllers.volume.ephemeral import SPEC, claim_went, pod_came
-from controller_manager.reconcile.contract import Change, Create, Emit
+from controller_manager.reconcile.contract import Change, Create, RecordEvent
 from controller_manager.reconcile.kinds import CLAIM, POD
 
 TEMPLATE = {
@@ -74,7 +74,7 @@ def test_a_refusal_is_told_and_tried_again(reconcile, pod):
     taken = already_exists("", "persistentvolumeclaims", "web-a")
     done = reconcile(SPEC, "shop/web", {POD: [pod]}, lambda _: taken)
     assert done.events == [f"FailedBinding: ephemeral volume a: create PVC web-a: {taken.message}"]
-    assert done.of(Emit)[0].type == "Warning"
+    assert done.of(RecordEvent)[0].type == "Warning"
     assert done.error.code == 409
 
 

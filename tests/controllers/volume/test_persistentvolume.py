@@ -5,7 +5,7 @@ import pytest
 from apiserver.api.errors import not_found, unavailable
 from controller_manager.controllers.volume import storageclass
 from controller_manager.controllers.volume.persistentvolume import SPEC, claim_went, class_changed, volume_changed
-from controller_manager.reconcile.contract import Change, Create, Delete, Emit, Get, Update, Wake
+from controller_manager.reconcile.contract import Change, Create, Delete, Enqueue, Get, RecordEvent, Update
 from controller_manager.reconcile.kinds import CLAIM, STORAGE_CLASS, VOLUME
 from controller_manager.reconcile.times import stamp
 
@@ -64,7 +64,7 @@ def test_a_claim_of_the_same_name_is_not_the_one(do, make):
 
 
 def test_a_claim_that_does_not_know_its_volume_yet_is_woken(do, make):
-    assert do(make.volume(claim="data", phase="Pending"), make.claim()).actions == [Wake(["shop/data"])]
+    assert do(make.volume(claim="data", phase="Pending"), make.claim()).actions == [Enqueue(["shop/data"])]
 
 
 def test_a_claim_that_wants_a_block_device_does_not_get_a_file_system(do, make):
@@ -75,7 +75,7 @@ def test_a_claim_that_wants_a_block_device_does_not_get_a_file_system(do, make):
         'VolumeMismatch: Cannot bind PersistentVolume "disk" to requested PersistentVolumeClaim due to incompatible'
     )
     assert done.events == [f"{ours} volumeMode.", f"{theirs} volumeMode."]
-    assert [emit.regarding["kind"] for emit in done.of(Emit)] == ["PersistentVolume", "PersistentVolumeClaim"]
+    assert [emit.regarding["kind"] for emit in done.of(RecordEvent)] == ["PersistentVolume", "PersistentVolumeClaim"]
 
 
 def test_a_volume_whose_claim_took_another_is_let_go(do, make):
@@ -156,8 +156,8 @@ def world(make_world, make):
 
 
 def test_what_is_not_done_with_is_looked_at_again(world, rehearse, now):
-    done = rehearse(SPEC.plan(SPEC.observe(world, ""), now))
-    assert done.actions == [Wake(["shop/a", "shop/b", "bad"])]
+    done = rehearse(SPEC.reconcile(SPEC.observe(world, ""), now))
+    assert done.actions == [Enqueue(["shop/a", "shop/b", "bad"])]
     assert (SPEC.periodic, SPEC.every) == (("",), 15.0)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from apiserver.api.errors import already_exists, conflict, forbidden
 from controller_manager.controllers.volume.persistentvolume import SPEC
-from controller_manager.reconcile.contract import Create, Emit, Get, Update
+from controller_manager.reconcile.contract import Create, Get, RecordEvent, Update
 from controller_manager.reconcile.kinds import CLAIM, NODE, POD, STORAGE_CLASS, VOLUME
 
 SIMULATED = "mockube.io/simulated"
@@ -100,7 +100,7 @@ def test_a_claim_waits_for_the_volume_that_it_names(do, make, volumes, events):
     done = do(make.claim(volume="disk"), volumes=[make.volume(**given) for given in volumes])
     assert done.events == events
     assert done.requests() == []
-    assert all(emit.type == "Warning" for emit in done.of(Emit))
+    assert all(emit.type == "Warning" for emit in done.of(RecordEvent))
 
 
 def test_a_volume_that_the_controller_gave_to_two_claims_is_an_error(do, make):
@@ -143,7 +143,7 @@ def test_without_a_class_a_claim_waits_for_somebody_to_make_a_volume(do, make):
     done = do(make.claim(of_class=""))
     why = "no persistent volumes available for this claim and no storage class is set"
     assert done.events == [f"FailedBinding: {why}"]
-    assert done.of(Emit)[0].type == "Normal"
+    assert done.of(RecordEvent)[0].type == "Normal"
     assert done.requests() == []
 
 
@@ -206,7 +206,7 @@ def test_a_volume_is_made_and_bound(do, make):
         'Provisioning: External provisioner is provisioning volume for claim "shop/data"',
         "ProvisioningSucceeded: Successfully provisioned volume pvc-uid-data",
     ]
-    assert [emit.component for emit in done.of(Emit)] == ["", SIMULATED, SIMULATED]
+    assert [emit.component for emit in done.of(RecordEvent)] == ["", SIMULATED, SIMULATED]
 
 
 def test_a_volume_for_a_pod_is_made_on_its_node(do, make):

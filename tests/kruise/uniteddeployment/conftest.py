@@ -13,7 +13,16 @@ from apiserver.api.errors import ApiError, already_exists, conflict, not_found
 from apiserver.api.patch.merge_patch import apply as merged
 from controller_manager.kruise.uniteddeployment.controller import SPEC
 from controller_manager.kruise.uniteddeployment.sync_subsets import KINDS
-from controller_manager.reconcile.contract import Batch, Create, Delete, Emit, Later, Patch, Update, key_of
+from controller_manager.reconcile.contract import (
+    Batch,
+    Create,
+    Delete,
+    Patch,
+    RecordEvent,
+    RequeueAfter,
+    Update,
+    key_of,
+)
 from controller_manager.reconcile.kinds import (
     ADVANCED_STATEFUL_SET,
     CLONE_SET,
@@ -145,7 +154,7 @@ class Lab:
         seen = SPEC.observe(world, f"ns/{name}")
         if seen is None:
             return ran
-        plan, reply = SPEC.plan(seen, self.now), None
+        plan, reply = SPEC.reconcile(seen, self.now), None
         try:
             while True:
                 action = plan.throw(reply) if isinstance(reply, ApiError) else plan.send(reply)
@@ -159,9 +168,9 @@ class Lab:
 
     def _do(self, action, ran):
         match action:
-            case Emit(reason=reason, message=message):
+            case RecordEvent(reason=reason, message=message):
                 ran.events.append(f"{reason}: {message}")
-            case Later(seconds=wait):
+            case RequeueAfter(seconds=wait):
                 ran.later.append(wait)
             case Batch():
                 return answers_to(action, partial(self._ask, ran))

@@ -11,12 +11,12 @@ from controller_manager.kruise.uniteddeployment.allocation.subset_state import (
     UNLIMITED,
     AllocationError,
     Bounds,
-    Standing,
+    SubsetState,
 )
 
 
-def standings(*replicas: int) -> dict[str, Standing]:
-    return {f"t{place}": Standing(number) for place, number in enumerate(replicas, 1)}
+def standings(*replicas: int) -> dict[str, SubsetState]:
+    return {f"t{place}": SubsetState(number) for place, number in enumerate(replicas, 1)}
 
 
 def named(*sizes: int) -> dict[str, int]:
@@ -150,7 +150,7 @@ def test_a_minimum_above_its_maximum_is_told():
 def adaptively(total, least, most, *, pods, pending):
     """As upstream's tests have it: a negative number is a subset that is unschedulable and has no pod that waits."""
     found = {
-        f"t{place}": Standing(number, number - max(waiting, 0), unschedulable=waiting != 0)
+        f"t{place}": SubsetState(number, number - max(waiting, 0), unschedulable=waiting != 0)
         for place, (number, waiting) in enumerate(zip(pods, pending, strict=True), 1)
     }
     return adaptive(total, bounds(least, most), found)
@@ -193,7 +193,7 @@ def test_an_unschedulable_subset_keeps_no_more_than_its_maximum():
 def reservedly(total, least, most, *, pods, kept):
     """As upstream's tests have it: a negative number is a subset whose reserved pods all run again."""
     found = {
-        f"t{place}": Standing(number, number - max(held, 0), held > 0, held != 0, max(held, 0))
+        f"t{place}": SubsetState(number, number - max(held, 0), held > 0, held != 0, max(held, 0))
         for place, (number, held) in enumerate(zip(pods, kept, strict=True), 1)
     }
     return reserved(total, bounds(least, most), found)
@@ -267,7 +267,7 @@ def test_a_raised_minimum_is_heeded_where_nothing_can_be_scheduled():
     ],
 )
 def test_the_schedule_strategy_says_which_way_counts(strategy, wanted):
-    found = {"a": Standing(2, 1, unschedulable=True, doubted=True, reserved=1), "b": Standing(8, 8)}
+    found = {"a": SubsetState(2, 1, unschedulable=True, doubted=True, reserved=1), "b": SubsetState(8, 8)}
     subsets = {"name": "a", "minReplicas": 0, "maxReplicas": 2}, {"name": "b"}
     assert sizes_of(spec(10, *subsets, **strategy), found) == dict(zip("ab", wanted, strict=True))
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from controller_manager.kruise.uniteddeployment.allocation.elastic import adaptive, elastic
 from controller_manager.kruise.uniteddeployment.allocation.reservation import reserved
 from controller_manager.kruise.uniteddeployment.allocation.specified import specified
-from controller_manager.kruise.uniteddeployment.allocation.subset_state import NEW, UNLIMITED, Bounds, Standing
+from controller_manager.kruise.uniteddeployment.allocation.subset_state import NEW, UNLIMITED, Bounds, SubsetState
 
 SIZE = st.integers(0, 40)
 NAMES = [f"s{place}" for place in range(6)]
@@ -35,7 +35,7 @@ def standings(draw):
             held = draw(st.integers(0, replicas))
             unschedulable = held > 0
             doubted = draw(st.booleans())
-            found[name] = Standing(replicas, draw(st.integers(0, replicas)), unschedulable, doubted, held)
+            found[name] = SubsetState(replicas, draw(st.integers(0, replicas)), unschedulable, doubted, held)
     return found
 
 
@@ -44,13 +44,13 @@ def test_specified_parts_are_the_total_and_each_gets_what_it_asks_for(rest, curr
     names = NAMES[: len(current)]
     asked = {name: number for name, number in asked.items() if name in names}
     total = sum(asked.values()) + (rest if len(asked) < len(names) else 0)
-    now = {name: Standing(number) for name, number in zip(names, current, strict=True)}
+    now = {name: SubsetState(number) for name, number in zip(names, current, strict=True)}
     sizes = specified(total, names, asked=asked, standings=now)
     assert sum(sizes.values()) == total
     assert asked.items() <= sizes.items()
     others = [size for name, size in sizes.items() if name not in asked]
     assert not others or max(others) - min(others) <= 1
-    again = specified(total, names, asked=asked, standings={name: Standing(size) for name, size in sizes.items()})
+    again = specified(total, names, asked=asked, standings={name: SubsetState(size) for name, size in sizes.items()})
     assert again == sizes
 
 
@@ -58,7 +58,7 @@ def test_specified_parts_are_the_total_and_each_gets_what_it_asks_for(rest, curr
 def test_where_pods_are_even_no_more_of_them_move_than_come_or_go(before, after, number):
     names = NAMES[:number]
     first = specified(before, names, asked={}, standings={})
-    now = {name: Standing(size) for name, size in first.items()}
+    now = {name: SubsetState(size) for name, size in first.items()}
     second = specified(after, names, asked={}, standings=now)
     assert sum(abs(second[name] - first[name]) for name in names) == abs(after - before)
 
@@ -84,7 +84,7 @@ def test_adaptive_parts_keep_their_bounds_and_what_is_ready(total, other, bounds
     if total >= sum(kept.values()):
         assert all(sizes[name] >= number for name, number in kept.items())
         assert all(sizes[each.name] == kept[each.name] for each in stuck)
-    then = {name: Standing(sizes.get(name, 0), old.ready, old.unschedulable) for name, old in now.items()}
+    then = {name: SubsetState(sizes.get(name, 0), old.ready, old.unschedulable) for name, old in now.items()}
     assert adaptive(total, bounds, then) == sizes
     moved = sum(abs(adaptive(other, bounds, now)[each.name] - sizes[each.name]) for each in bounds)
     assert moved <= abs(other - total)
@@ -127,7 +127,7 @@ def test_pods_come_to_rest_where_there_is_room_for_them(total, bounds, rooms):
     sizes, stuck = dict.fromkeys(NAMES, 0), set()
     for _ in range(ROUNDS):
         before = sizes
-        now = {name: Standing(size, min(size, room[name]), name in stuck) for name, size in sizes.items()}
+        now = {name: SubsetState(size, min(size, room[name]), name in stuck) for name, size in sizes.items()}
         sizes = adaptive(total, bounds, now)
         stuck |= {name for name, size in sizes.items() if size > room[name]}
     assert sizes == before
@@ -155,7 +155,7 @@ def settled(total, bounds, room, state):
         before = state
         held = {name: max(size - room[name], unproven, 0) for name, (size, _, unproven) in state.items()}
         now = {
-            name: Standing(size, size - held[name], held[name] > 0, doubted, held[name])
+            name: SubsetState(size, size - held[name], held[name] > 0, doubted, held[name])
             for name, (size, doubted, _) in state.items()
         }
         sizes = reserved(total, bounds, now)

@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.api.errors import conflict, forbidden, not_found, timeout
-from controller_manager.reconcile.contract import Again, Create, Delete, Update
+from controller_manager.reconcile.contract import Create, Delete, Requeue, Update
 from controller_manager.reconcile.kinds import CONTROLLER_REVISION, STATEFUL_SET
 
 
@@ -42,7 +42,7 @@ def test_what_is_not_answered_in_time_is_no_failure(lab, united):
 
     assert ran.error is None
     assert ran.events == ["SuccessfulUpdateSubset: Create 1 Subset (StatefulSet)"]
-    assert [action for action in ran.actions if isinstance(action, Again)]
+    assert [action for action in ran.actions if isinstance(action, Requeue)]
 
 
 def test_a_namespace_that_goes_makes_no_noise(lab, united):

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from controller_manager.kubelet.container.downward_api import Surroundings
+from controller_manager.kubelet.container.downward_api import PodEnvironment
 from controller_manager.kubelet.container.environment import environment_of
 from controller_manager.kubelet.container.files import Directory, Quota
 from controller_manager.kubelet.container.log_output import Printing, printed
@@ -16,7 +16,7 @@ SERVICES = [
     {"metadata": {"name": "kubernetes"}, "spec": {"clusterIP": "10.96.0.1", "ports": [{"name": "https", "port": 443}]}},
     {"metadata": {"name": "no-address"}, "spec": {"clusterIP": "None", "ports": [{"port": 80}]}},
 ]
-AROUND = Surroundings(
+AROUND = PodEnvironment(
     config_map={"cm": CONFIG}.get,
     services=SERVICES,
     node={"status": {"allocatable": {"cpu": "32", "memory": "256Gi"}}},

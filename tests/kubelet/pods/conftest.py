@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from controller_manager.kubelet.pods.lifecycle import advance
-from controller_manager.kubelet.pods.pod_sync import Place
+from controller_manager.kubelet.pods.pod_sync import NodeContext
 from controller_manager.kubelet.pods.steps import Step
 from controller_manager.reconcile.times import stamp
 
 START = 1_800_000_000.0
-PLACE = Place("node-1", "172.18.0.2", "10.244.0.2")
+PLACE = NodeContext("node-1", "172.18.0.2", "10.244.0.2")
 
 
 @pytest.fixture
-def place() -> Place:
+def place() -> NodeContext:
     return PLACE
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from apiserver.api.errors import conflict, not_found
 from controller_manager.kubelet.pods.controller import SPEC
-from controller_manager.reconcile.contract import Change, Delayed, Delete, Emit, Later, Update
+from controller_manager.reconcile.contract import Change, Delayed, Delete, RecordEvent, RequeueAfter, Update
 from controller_manager.reconcile.kinds import NODE, POD
 
 KEY = "default/web"
@@ -40,11 +40,11 @@ def test_a_pod_that_is_bound_is_written_once_and_told_of(make_pod, make_node, re
     assert update.obj | {"spec": pod["spec"]} == pod | {"status": update.obj["status"]}
     assert "spec" not in update.obj, "it is the server that keeps it"
     assert pod == before
-    assert [event.reason for event in done.of(Emit)] == ["Pulled", "Created", "Started"]
-    assert {(event.component, event.host, event.field_path) for event in done.of(Emit)} == {
+    assert [event.reason for event in done.of(RecordEvent)] == ["Pulled", "Created", "Started"]
+    assert {(event.component, event.host, event.field_path) for event in done.of(RecordEvent)} == {
         ("kubelet", "node-1", "spec.containers{web}")
     }
-    assert done.of(Later) == []
+    assert done.of(RequeueAfter) == []
 
 
 def test_nothing_is_told_of_what_could_not_be_written(make_pod, make_node, reconcile):
@@ -55,7 +55,7 @@ def test_nothing_is_told_of_what_could_not_be_written(make_pod, make_node, recon
 
 def test_what_comes_later_is_waited_for(make_pod, make_node, reconcile):
     done = reconcile(SPEC, KEY, {POD: [make_pod("busybox", command=["sleep", "5"])], NODE: [make_node()]})
-    assert done.of(Later) == [Later(5.0)]
+    assert done.of(RequeueAfter) == [RequeueAfter(5.0)]
 
 
 def test_a_pod_that_runs_is_left_alone(running, make_node, reconcile, now):
@@ -208,7 +208,7 @@ def test_each_pod_has_an_address_of_its_own(make_pod, make_node, make_world, reh
     world = make_world(SPEC, {POD: pods, NODE: [make_node()]})
     found = set()
     for pod in pods:
-        done = rehearse(SPEC.plan(SPEC.observe(world, f"default/{pod['metadata']['name']}"), now))
+        done = rehearse(SPEC.reconcile(SPEC.observe(world, f"default/{pod['metadata']['name']}"), now))
         found.add(done.of(Update)[0].obj["status"]["podIP"])
     assert found == {f"10.244.0.{number}" for number in range(2, 22)}
 

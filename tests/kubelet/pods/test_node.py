@@ -4,7 +4,7 @@ import pytest
 
 from apiserver.api.errors import already_exists, not_found
 from controller_manager.kubelet.node.controller import SPEC, START
-from controller_manager.reconcile.contract import Change, Create, Emit, Later, Patch, Settings, Update
+from controller_manager.reconcile.contract import Change, Create, Patch, RecordEvent, RequeueAfter, Settings, Update
 from controller_manager.reconcile.kinds import LEASE, NODE
 from controller_manager.reconcile.nodes import renewal_period
 from controller_manager.reconcile.times import micro_stamp, stamp
@@ -106,7 +106,7 @@ def test_a_node_that_came_meanwhile_is_taken_over_too(reconcile):
 
 def test_a_start_is_told_of(reconcile):
     done = reconcile(SPEC, START, {}, settings=Settings(nodes=2))
-    assert [(event.reason, event.message, event.component, event.host) for event in done.of(Emit)] == [
+    assert [(event.reason, event.message, event.component, event.host) for event in done.of(RecordEvent)] == [
         ("Starting", "Starting kubelet.", "kubelet", "node-1"),
         ("Starting", "Starting kubelet.", "kubelet", "node-2"),
     ]
@@ -136,14 +136,14 @@ def test_a_new_node_gets_a_lease(reported, reconcile, now):
             "renewTime": "2027-01-15T08:00:00.000000Z",
         },
     }
-    assert 8 <= done.of(Later)[0].seconds <= 10
+    assert 8 <= done.of(RequeueAfter)[0].seconds <= 10
 
 
 def test_a_lease_is_renewed_when_it_is_due_and_not_before(reported, reconcile, now):
     world = {NODE: [reported], LEASE: [lease(renewed=now)]}
     early = reconcile(SPEC, "node-1", world, at=now + 5)
     assert early.requests() == []
-    assert 3 <= early.of(Later)[0].seconds <= 5
+    assert 3 <= early.of(RequeueAfter)[0].seconds <= 5
     [patch] = reconcile(SPEC, "node-1", world, lambda _: {}, at=now + 10).requests()
     assert (patch.kind, patch.key) == (LEASE, "kube-node-lease/node-1")
     assert patch.body == {"spec": {"holderIdentity": "node-1", "renewTime": "2027-01-15T08:00:10.000000Z"}}

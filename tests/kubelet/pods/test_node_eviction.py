@@ -4,7 +4,7 @@ import pytest
 
 from apiserver.api.errors import not_found
 from controller_manager.controllers.tainteviction import SPEC
-from controller_manager.reconcile.contract import Change, Delete, Later, Patch
+from controller_manager.reconcile.contract import Change, Delete, Patch, RequeueAfter
 from controller_manager.reconcile.kinds import NODE, POD
 from controller_manager.reconcile.taints import tolerated_for, tolerates
 from controller_manager.reconcile.times import stamp
@@ -100,24 +100,24 @@ def test_a_pod_that_tolerates_for_ever_stays(look):
 def test_a_pod_stays_from_when_the_taint_was_added(look, now):
     taints = [TAINT | {"timeAdded": stamp(now + 10)}]
     given = {"tolerations": [toleration(300)], "taints": taints}
-    assert look(20, **given).actions == [Later(290)]
-    assert look(309, **given).actions == [Later(1)]
+    assert look(20, **given).actions == [RequeueAfter(290)]
+    assert look(309, **given).actions == [RequeueAfter(1)]
     assert look(310, **given).requests()
 
 
 def test_a_pod_that_came_after_the_taint_stays_from_when_it_came(look, now):
     taints = [TAINT | {"timeAdded": stamp(now - 1000)}]
-    assert look(20, tolerations=[toleration(300)], taints=taints).actions == [Later(280)]
+    assert look(20, tolerations=[toleration(300)], taints=taints).actions == [RequeueAfter(280)]
 
 
 def test_a_taint_that_tells_no_time_is_remembered(make_pod, make_node, make_world, rehearse, now):
     pod = make_pod(spec={"tolerations": [toleration(300)]})
     world = make_world(SPEC, {POD: [pod], NODE: [make_node(taints=[TAINT])]})
-    assert rehearse(SPEC.plan(SPEC.observe(world, KEY), now + 100)).actions == [Later(300)]
-    assert rehearse(SPEC.plan(SPEC.observe(world, KEY), now + 150)).actions == [Later(250)]
+    assert rehearse(SPEC.reconcile(SPEC.observe(world, KEY), now + 100)).actions == [RequeueAfter(300)]
+    assert rehearse(SPEC.reconcile(SPEC.observe(world, KEY), now + 150)).actions == [RequeueAfter(250)]
     world[NODE].put(make_node())
     world[NODE].put(make_node(taints=[TAINT]))
-    assert rehearse(SPEC.plan(SPEC.observe(world, KEY), now + 200)).actions == [Later(300)]
+    assert rehearse(SPEC.reconcile(SPEC.observe(world, KEY), now + 200)).actions == [RequeueAfter(300)]
 
 
 def test_a_pod_that_is_gone_meanwhile_is_no_failure(look):

@@ -4,7 +4,7 @@ import pytest
 
 from apiserver.api.errors import not_found
 from controller_manager.controllers.nodelifecycle.controller import SPEC
-from controller_manager.reconcile.contract import Batch, Later, Patch, Update
+from controller_manager.reconcile.contract import Batch, Patch, RequeueAfter, Update
 from controller_manager.reconcile.kinds import LEASE, NODE, POD
 from controller_manager.reconcile.times import micro_stamp, stamp
 
@@ -33,11 +33,11 @@ def cluster(make_node, make_world, rehearse, now):
 
         def look(self, after, answers=lambda _: None):
             done = self.glance(after, answers)
-            return self.glance(after, answers) if done.actions in ([Later(DOUBT)], [Later(6)]) else done
+            return self.glance(after, answers) if done.actions in ([RequeueAfter(DOUBT)], [RequeueAfter(6)]) else done
 
         def glance(self, after, answers=lambda _: None):
             done = rehearse(
-                SPEC.plan(SPEC.observe(self.world, "node-1"), now + after), lambda r: answers(r) or answer(r)
+                SPEC.reconcile(SPEC.observe(self.world, "node-1"), now + after), lambda r: answers(r) or answer(r)
             )
             for update in done.of(Update):
                 self.world[NODE].put(update.obj)
@@ -60,10 +60,10 @@ def test_a_node_that_is_seen_first_is_told_of_once(cluster):
 
 def test_a_node_that_renews_its_lease_is_left_alone(cluster):
     found = cluster()
-    assert found.look(0).of(Later) == [Later(GRACE)]
+    assert found.look(0).of(RequeueAfter) == [RequeueAfter(GRACE)]
     found.renew(45)
     done = found.look(50)
-    assert (done.requests(), done.of(Later)) == ([], [Later(45)])
+    assert (done.requests(), done.of(RequeueAfter)) == ([], [RequeueAfter(45)])
 
 
 def test_a_node_that_is_silent_is_given_up(cluster, now):
@@ -99,7 +99,7 @@ def test_a_silence_counts_from_the_last_heartbeat(cluster):
     found = cluster()
     found.look(0)
     found.renew(20)
-    assert found.look(50).of(Later) == [Later(20)]
+    assert found.look(50).of(RequeueAfter) == [RequeueAfter(20)]
     assert found.look(70).of(Update)
 
 
@@ -107,19 +107,19 @@ def test_a_lease_from_the_future_or_from_long_ago_is_dated_when_it_was_seen(clus
     found = cluster()
     found.look(0)
     found.renew(4000)
-    assert found.look(30).of(Later) == [Later(GRACE)]
+    assert found.look(30).of(RequeueAfter) == [RequeueAfter(GRACE)]
     found.renew(-4000)
-    assert found.look(60).of(Later) == [Later(20)]
+    assert found.look(60).of(RequeueAfter) == [RequeueAfter(20)]
 
 
 @pytest.mark.parametrize("slept", [50, 75, 4000])
 def test_after_a_sleep_of_the_whole_machine_no_node_is_given_up(cluster, slept):
     found = cluster()
     found.look(0)
-    assert found.glance(slept).actions == [Later(DOUBT)]
+    assert found.glance(slept).actions == [RequeueAfter(DOUBT)]
     found.renew(slept)
-    assert found.glance(slept + DOUBT).actions == [Later(GRACE - DOUBT)]
-    assert found.glance(slept + GRACE).actions == [Later(DOUBT)]
+    assert found.glance(slept + DOUBT).actions == [RequeueAfter(GRACE - DOUBT)]
+    assert found.glance(slept + GRACE).actions == [RequeueAfter(DOUBT)]
     assert found.glance(slept + GRACE + DOUBT).of(Update)
 
 
@@ -155,7 +155,7 @@ def test_a_pod_that_is_gone_does_not_stop_the_others(cluster, make_pod):
 
 def test_a_node_that_never_reported_is_given_up_after_a_minute(cluster, make_node):
     found = cluster(make_node(ready=""))
-    assert found.look(0).of(Later) == [Later(60)]
+    assert found.look(0).of(RequeueAfter) == [RequeueAfter(60)]
     [update] = found.look(60).of(Update)
     assert {each["reason"] for each in update.obj["status"]["conditions"]} == {"NodeStatusNeverUpdated"}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from controller_manager.kubelet.pods.lifecycle import advance
-from controller_manager.kubelet.pods.pod_sync import Place
+from controller_manager.kubelet.pods.pod_sync import NodeContext
 
 NOW = 1_800_000_000.0
 
@@ -20,12 +20,12 @@ def looked(make_pod, place):
 
 
 def test_a_node_without_an_address_gives_none_to_the_status(looked):
-    status = looked({}, place=Place("node-1", "", "10.244.0.2")).status
+    status = looked({}, place=NodeContext("node-1", "", "10.244.0.2")).status
     assert (status["podIP"], "hostIP" in status, "hostIPs" in status) == ("10.244.0.2", False, False)
 
 
 def test_a_pod_of_the_hosts_network_on_a_node_without_an_address_has_none(looked):
-    status = looked({}, place=Place("node-1", "", ""), spec={"hostNetwork": True}).status
+    status = looked({}, place=NodeContext("node-1", "", ""), spec={"hostNetwork": True}).status
     assert status["phase"] == "Running"
     assert not {"podIP", "podIPs", "hostIP", "hostIPs"} & {*status}
 

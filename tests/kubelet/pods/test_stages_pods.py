@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from controller_manager.kubelet.pods.lifecycle import advance
-from controller_manager.kubelet.pods.pod_sync import Place
+from controller_manager.kubelet.pods.pod_sync import NodeContext
 
 
 def test_a_plain_pod_runs_and_is_ready_after_one_look(live):
@@ -77,7 +77,7 @@ def test_an_image_that_is_always_pulled_is_pulled(live):
 
 
 def test_a_pod_of_the_hosts_network_has_the_hosts_address(make_pod):
-    step = advance(make_pod(spec={"hostNetwork": True}), Place("node-1", "172.18.0.2", ""), 1_800_000_000)
+    step = advance(make_pod(spec={"hostNetwork": True}), NodeContext("node-1", "172.18.0.2", ""), 1_800_000_000)
     assert step.status["podIP"] == step.status["hostIP"] == "172.18.0.2"
 
 
@@ -132,7 +132,7 @@ def test_annotations_that_mean_nothing_are_told_once(live):
 
 
 def test_a_pod_for_which_no_address_is_left_waits_for_one(make_pod):
-    step = advance(make_pod(), Place("node-1", "172.18.0.2", ""), 1_800_000_000)
+    step = advance(make_pod(), NodeContext("node-1", "172.18.0.2", ""), 1_800_000_000)
     assert (step.status, step.wait, step.told[0].reason) == (None, 10.0, "FailedCreatePodSandBox")
 
 

@@ -4,11 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller_manager.kubelet.pods.lifecycle import advance
-from controller_manager.kubelet.pods.pod_sync import Place
+from controller_manager.kubelet.pods.pod_sync import NodeContext
 from controller_manager.reconcile.times import stamp
 
 START = 1_800_000_000.0
-PLACE = Place("node-1", "172.18.0.2", "10.244.0.2")
+PLACE = NodeContext("node-1", "172.18.0.2", "10.244.0.2")
 
 times = st.sampled_from(["0", "1", "5", "30s", "10m", "never"])
 annotations = st.fixed_dictionaries(

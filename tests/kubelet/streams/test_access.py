@@ -7,7 +7,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
-from mockube.authority import Pair, _key_text, _signed, _subject
+from mockube.ca import Pair, _key_text, _signed, _subject
 from mockube.certificates import ensure
 
 LOG = "/containerLogs/shop/web/web"

@@ -20,7 +20,7 @@ from controller_manager.flags import from_arguments
 from controller_manager.manager import managing
 from controller_manager.runtime.kubeconfig import load
 from mockube.control_plane import control_plane
-from mockube.manager import Wanted, arguments
+from mockube.manager import ManagerOptions, arguments
 from mockube.threads import in_thread
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -107,7 +107,7 @@ def named(text: str) -> dict[str, Any]:
 @asynccontextmanager
 async def living(directory: Path, wait_for: Wait, *flags: str) -> AsyncIterator[Live]:
     async with control_plane(check(Config(secure_port=0, empties_namespaces=False)), directory) as running:
-        given = arguments(running, Wanted(nodes=3, metrics_port=0, more=flags))
+        given = arguments(running, ManagerOptions(nodes=3, metrics_port=0, more=flags))
         config, _ = from_arguments(given)
         async with managing(config, load(config.kubeconfig)) as manager:
             await manager.until_ready()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from patience import SECONDS
 
-from etcd.access import Access, Place
+from etcd.access import Access, KeyPrefix
 from etcd.backends import open_store
 from etcd.store import Store
 
@@ -38,7 +38,7 @@ class Kept:
         """What comes of using it, opened and closed again."""
 
         async def used() -> Any:
-            store = await open_store(self.url, access=Access(place=Place("/registry/", f"{self.prefix}/")))
+            store = await open_store(self.url, access=Access(place=KeyPrefix("/registry/", f"{self.prefix}/")))
             try:
                 return await work(store)
             finally:

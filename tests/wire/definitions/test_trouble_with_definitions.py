@@ -165,8 +165,8 @@ async def test_who_stops_the_emptying_of_definitions_waits_for_its_end(api, cust
 
     monkeypatch.setattr(crd_finalizer, "delete_all", slow)
     registry = api.running.registry
-    mine = crd_finalizer.Emptier(registry, registry.table.find(crd.GROUP, crd.VERSION, crd.PLURAL))
-    monkeypatch.setattr(crd_finalizer.Emptier, "begin", lambda *_: None)  # the server's own stays away
+    mine = crd_finalizer.CRDFinalizer(registry, registry.table.find(crd.GROUP, crd.VERSION, crd.PLURAL))
+    monkeypatch.setattr(crd_finalizer.CRDFinalizer, "begin", lambda *_: None)  # the server's own stays away
     await api.delete(PLACE)
     monkeypatch.undo()
     monkeypatch.setattr(crd_finalizer, "delete_all", slow)

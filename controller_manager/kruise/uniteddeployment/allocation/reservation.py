@@ -8,8 +8,8 @@ from controller_manager.kruise.uniteddeployment.allocation.subset_state import (
     UNLIMITED,
     Bounds,
     Sizes,
-    Standing,
     Standings,
+    SubsetState,
 )
 
 
@@ -59,7 +59,7 @@ def reserved(total: int, bounds: Sequence[Bounds], standings: Standings) -> Size
     return {name: subset.size for name, subset in subsets.items()}
 
 
-def _room(standing: Standing) -> int:
+def _room(standing: SubsetState) -> int:
     if standing.unschedulable or standing.doubted:
         return standing.replicas - standing.reserved
     return UNLIMITED

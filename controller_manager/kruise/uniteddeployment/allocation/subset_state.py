@@ -18,7 +18,7 @@ class AllocationError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SubsetState:
     """How a subset stands that has a workload.
 
     Attributes:
@@ -36,9 +36,9 @@ class Standing:
     reserved: int = 0
 
 
-NEW = Standing()
+NEW = SubsetState()
 """A subset without a workload; it counts as schedulable."""
-Standings = Mapping[str, Standing]
+Standings = Mapping[str, SubsetState]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """The shell's own commands, which change its state: cd, export, set, exit and the like (POSIX shell, 2.14)."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 from controller_manager.kubelet.container.files import IS_DIRECTORY, Directory, FileError, absolute
+from controller_manager.kubelet.container.shell.state import State
 from controller_manager.kubelet.container.syscalls import (
     FAILED,
     MISUSED,
@@ -14,9 +15,6 @@ from controller_manager.kubelet.container.syscalls import (
     say,
     text_of,
 )
-
-if TYPE_CHECKING:
-    from controller_manager.kubelet.container.shell.interpreter import Shell
 
 
 class Exit(Exception):  # noqa: N818 - this and those below are leaps, not errors
@@ -56,26 +54,46 @@ class Continue(Break):
     """The next round of a loop begins, after those within it have ended; caught before Break."""
 
 
-Own: TypeAlias = Callable[["Shell", str, tuple[str, ...]], Process]
+class RunningShell(Protocol):
+    """What the shell's own commands need of the shell that runs them; `interpreter.Shell` is the only one.
+
+    Attributes:
+        state: variables, functions, options and where it is.
+        unread: what it has read beyond the line that was asked for.
+    """
+
+    state: State
+    unread: bytes
+
+    def source(self, text: str) -> Process:
+        """Run a text as commands."""
+        ...
+
+    def called(self, name: str, arguments: tuple[str, ...], values: Mapping[str, str]) -> Process:
+        """Run a command by its name, with variables set for it alone."""
+        ...
+
+
+Own: TypeAlias = Callable[[RunningShell, str, tuple[str, ...]], Process]
 """A command of the shell's own: called in a shell, by a name, with arguments."""
 
 
-def _nothing(_: "Shell", name: str, __: tuple[str, ...]) -> Process:
+def _nothing(_: RunningShell, name: str, __: tuple[str, ...]) -> Process:
     return int(name == "false")
     yield
 
 
-def _exit(shell: "Shell", _: str, arguments: tuple[str, ...]) -> Process:
+def _exit(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
     raise Exit(_code(arguments, shell.state.status))
     yield
 
 
-def _return(shell: "Shell", _: str, arguments: tuple[str, ...]) -> Process:
+def _return(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
     raise Return(_code(arguments, shell.state.status))
     yield
 
 
-def _leap(_: "Shell", name: str, arguments: tuple[str, ...]) -> Process:
+def _leap(_: RunningShell, name: str, arguments: tuple[str, ...]) -> Process:
     raise (Break if name == "break" else Continue)(max(_code(arguments, 1), 1))
     yield
 
@@ -87,7 +105,7 @@ def _code(arguments: tuple[str, ...], default: int) -> int:
     return int(text) & 255 if text.isascii() and text.isdecimal() and len(text) < 10 else MISUSED
 
 
-def _cd(shell: "Shell", _: str, arguments: tuple[str, ...]) -> Process:
+def _cd(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
     state = shell.state
     wanted = arguments[0] if arguments else state.variables.get("HOME", "/")
     wanted = state.variables.get("OLDPWD", "/") if wanted == "-" else wanted
@@ -116,7 +134,7 @@ def _normal(path: str) -> str:
     return "/" + "/".join(found)
 
 
-def _export(shell: "Shell", name: str, arguments: tuple[str, ...]) -> Process:
+def _export(shell: RunningShell, name: str, arguments: tuple[str, ...]) -> Process:
     """`export` and `readonly` and `local`, of which only the first says who else sees a variable."""
     state = shell.state
     if not arguments or arguments == ("-p",):
@@ -136,7 +154,7 @@ def _export(shell: "Shell", name: str, arguments: tuple[str, ...]) -> Process:
     return 0
 
 
-def _unset(shell: "Shell", _: str, arguments: tuple[str, ...]) -> Process:
+def _unset(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
     for name in arguments:
         shell.state.variables.pop(name, None)
         shell.state.functions.pop(name, None)
@@ -145,7 +163,7 @@ def _unset(shell: "Shell", _: str, arguments: tuple[str, ...]) -> Process:
     yield
 
 
-def _set(shell: "Shell", _: str, arguments: tuple[str, ...]) -> Process:
+def _set(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
     state = shell.state
     if not arguments:
         for name in sorted(state.variables):
@@ -164,7 +182,7 @@ def _set(shell: "Shell", _: str, arguments: tuple[str, ...]) -> Process:
     return 0
 
 
-def _shift(shell: "Shell", _: str, arguments: tuple[str, ...]) -> Process:
+def _shift(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
     count = _code(arguments, 1)
     if count > len(shell.state.arguments):
         return FAILED
@@ -173,7 +191,7 @@ def _shift(shell: "Shell", _: str, arguments: tuple[str, ...]) -> Process:
     yield
 
 
-def _read(shell: "Shell", _: str, arguments: tuple[str, ...]) -> Process:
+def _read(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
     """Read a line into variables, the last of which gets the rest; what was read beyond the line is kept for later."""
     names = [name for name in arguments if not name.startswith("-")] or ["REPLY"]
     while b"\n" not in shell.unread:
@@ -189,11 +207,11 @@ def _read(shell: "Shell", _: str, arguments: tuple[str, ...]) -> Process:
     return int(not end and not line)
 
 
-def _eval(shell: "Shell", _: str, arguments: tuple[str, ...]) -> Process:
+def _eval(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
     return (yield from shell.source(" ".join(arguments)))
 
 
-def _source(shell: "Shell", name: str, arguments: tuple[str, ...]) -> Process:
+def _source(shell: RunningShell, name: str, arguments: tuple[str, ...]) -> Process:
     path = arguments[0] if arguments else ""
     try:
         text = text_of(shell.state.container.files.read(absolute(path, shell.state.directory)))
@@ -206,14 +224,14 @@ def _source(shell: "Shell", name: str, arguments: tuple[str, ...]) -> Process:
         return end.code
 
 
-def _exec(shell: "Shell", _: str, arguments: tuple[str, ...]) -> Process:
+def _exec(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
     if not arguments:
         return 0
     code = yield from shell.called(arguments[0], arguments[1:], {})
     raise Exit(code)
 
 
-def _type(shell: "Shell", name: str, arguments: tuple[str, ...]) -> Process:
+def _type(shell: RunningShell, name: str, arguments: tuple[str, ...]) -> Process:
     """`type`, and `command`, which also runs."""
     if name == "command" and arguments[:1] not in (("-v",), ("-V",)):
         return (yield from shell.called(arguments[0], arguments[1:], {})) if arguments else 0

@@ -13,14 +13,14 @@ from apiserver.api.errors import ApiError, already_exists, conflict, not_found
 from controller_manager.controllers.deployment import controller as deployment
 from controller_manager.controllers.replicaset import controller as replicaset
 from controller_manager.reconcile.contract import (
-    Again,
     Batch,
     Create,
     Delete,
-    Emit,
     Get,
-    Later,
     Patch,
+    RecordEvent,
+    Requeue,
+    RequeueAfter,
     Settings,
     Update,
     key_of,
@@ -30,7 +30,7 @@ from controller_manager.reconcile.metric_defs import Measure
 from controller_manager.reconcile.profile import NEWEST, Profile
 from controller_manager.reconcile.times import stamp
 from controller_manager.runtime.cache import Caches
-from controller_manager.runtime.expectations import Awaited
+from controller_manager.runtime.expectations import Expectations
 
 START = 1_700_000_000.0
 KINDS = (DEPLOYMENT, REPLICA_SET, POD)
@@ -130,7 +130,7 @@ class Running:
     """A controller: its queue and what its keys wait for."""
 
     spec: Any
-    awaited: Awaited
+    awaited: Expectations
     queue: list[str] = field(default_factory=list)
 
     def add(self, key: str) -> None:
@@ -159,7 +159,9 @@ class Cluster:
         """Start the controllers anew: all they knew is gone."""
         self.caches = Caches(self.profile, Settings())
         self.timers: list[tuple[float, str, str]] = []
-        self.running = {spec.name: Running(spec, Awaited(self.caches)) for spec in (deployment.SPEC, replicaset.SPEC)}
+        self.running = {
+            spec.name: Running(spec, Expectations(self.caches)) for spec in (deployment.SPEC, replicaset.SPEC)
+        }
         for found in self.running.values():
             self.caches.provide(found.spec)
         for kind in KINDS:
@@ -201,7 +203,7 @@ class Cluster:
             return True
         seen = running.spec.observe(self.caches, key)
         if seen is not None:
-            self._carry_out(running, key, running.spec.plan(seen, self.server.now))
+            self._carry_out(running, key, running.spec.reconcile(seen, self.server.now))
         self.after(name)
         return True
 
@@ -218,11 +220,11 @@ class Cluster:
 
     def _do(self, running: Running, key: str, action: Any) -> Any:
         match action:
-            case Emit(message=message):
+            case RecordEvent(message=message):
                 self.events += [message] if running.spec.name == "deployment" else []
-            case Later(seconds=seconds):
+            case RequeueAfter(seconds=seconds):
                 heappush(self.timers, (self.server.now + seconds, running.spec.name, key))
-            case Again():
+            case Requeue():
                 running.add(key)
             case Measure():
                 pass

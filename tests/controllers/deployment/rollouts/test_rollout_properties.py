@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from apiserver.api.errors import unavailable
 from controller_manager.controllers.deployment.history import is_resized, number_in
-from controller_manager.controllers.deployment.replica_sets import count, divided
-from controller_manager.controllers.deployment.rolling import fewest_available, most
+from controller_manager.controllers.deployment.replica_sets import count, partition_sets
+from controller_manager.controllers.deployment.rolling import fewest_available, max_pods
 from controller_manager.reconcile.contract import Update, key_of
 from controller_manager.reconcile.kinds import DEPLOYMENT, POD, REPLICA_SET
 from controller_manager.reconcile.pod_templates import without_hash
@@ -136,8 +136,8 @@ class Watchman:
         deployment = self.cluster.caches[DEPLOYMENT].get(KEY)
         seen = list(self.cluster.caches[REPLICA_SET])
         sizes = wanted(self.cluster)
-        assert sum(sizes.values()) <= max(most(deployment), sum(self.sizes.values()))
-        resizing = is_resized(deployment, divided(deployment, seen)) or deployment["spec"].get("paused")
+        assert sum(sizes.values()) <= max(max_pods(deployment), sum(self.sizes.values()))
+        resizing = is_resized(deployment, partition_sets(deployment, seen)) or deployment["spec"].get("paused")
         if not resizing:
             counts = {found["metadata"]["name"]: count(found, "availableReplicas") for found in seen}
             before, after = (
@@ -210,10 +210,10 @@ def test_pods_are_never_fewer_nor_more_than_a_rollout_may_have(make_cluster, sha
             keep_up(cluster)
             deployment, ready = cluster.deployment, sum(map(is_ready, cluster.pods()))
             floor = fewest_available(deployment)
-            held = held or (ready >= floor and not is_resized(deployment, divided(deployment, cluster.sets)))
+            held = held or (ready >= floor and not is_resized(deployment, partition_sets(deployment, cluster.sets)))
             assert not held or ready >= floor
             assert len(cluster.pods()) == sum(wanted(cluster).values())
-            assert not held or len(cluster.pods()) <= most(deployment)
+            assert not held or len(cluster.pods()) <= max_pods(deployment)
             cluster.run("deployment")
         else:
             do(cluster, name, value)

@@ -25,7 +25,7 @@ UNUSABLE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Callbacks:
     """Who is told what becomes of the process.
 
     Attributes:
@@ -38,7 +38,7 @@ class Told:
 
 
 @asynccontextmanager
-async def supervised(command: Sequence[str], told: Told) -> AsyncIterator[None]:
+async def supervised(command: Sequence[str], told: Callbacks) -> AsyncIterator[None]:
     """A process for as long as the context lasts; its standard input ends when its keeper does, however that ends."""
     keeper = asyncio.ensure_future(_keep(command, told))
     try:
@@ -49,7 +49,7 @@ async def supervised(command: Sequence[str], told: Told) -> AsyncIterator[None]:
             await keeper
 
 
-async def _keep(command: Sequence[str], told: Told) -> None:
+async def _keep(command: Sequence[str], told: Callbacks) -> None:
     loop, wait, worked = asyncio.get_running_loop(), FIRST_WAIT, False
 
     def ready(line: str) -> None:

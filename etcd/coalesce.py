@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 
-class Shared:
+class SingleFlight:
     """Work that whoever comes while it is under way waits for as well, and whose failure is everybody's."""
 
     def __init__(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -23,7 +23,7 @@ class Shared:
         await self._work()
 
 
-class Together:
+class NextRun:
     """Work that has to be begun after it was asked for: whoever comes while it is under way waits for the next time."""
 
     def __init__(self, work: Callable[[], Awaitable[None]]) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from watched_cluster import LONG, PODS, Watched, attach, comes_to, deleted, told
 
-from etcd.access import Place
-from etcd.feed import Feed
+from etcd.access import KeyPrefix
 from etcd.mvcc import Engine
-from etcd.store import UNFINISHED, Away, Compacted, Damaged, Unavailable
+from etcd.store import UNFINISHED, Compacted, Damaged, Unavailable, Unreachable
+from etcd.watch_cache import Feed
 
 pytestmark = pytest.mark.looptime
 
@@ -25,7 +25,7 @@ def cluster() -> Watched:
 @pytest.fixture
 async def feed(cluster: Watched) -> AsyncIterator[Feed]:
     engine = Engine()
-    following = Feed(cluster, Place("/registry/", "/here/"), attach, engine, engine.apply)
+    following = Feed(cluster, KeyPrefix("/registry/", "/here/"), attach, engine, engine.apply)
     yield following
     await following.stop()
 
@@ -55,7 +55,7 @@ async def test_events_of_the_watch_carry_what_was_before_them(cluster, feed):
         (6, f"{PODS}b", None, b),
         (7, f"{PODS}c", c, None),
     ]
-    assert (a2.value, a2.attached, c.value) == (b"a2", (f"{PODS}a", b"a2"), b"c1")
+    assert (a2.value, a2.index_attrs, c.value) == (b"a2", (f"{PODS}a", b"a2"), b"c1")
 
 
 async def test_events_elsewhere_move_the_revision_alone_and_old_ones_nothing(cluster, feed):
@@ -122,11 +122,11 @@ async def test_a_watch_that_etcd_ends_is_trouble_until_the_next_is_made(cluster,
     await feed.start()
     cluster.messages.put_nowait({"canceled": True, "cancel_reason": reason})
     await cluster.begins(2)
-    assert feed.trouble == f"etcd ended the watch: {why}"
+    assert feed.health_error == f"etcd ended the watch: {why}"
     cluster.messages.put_nowait({"created": True})
     cluster.tell({"kv": told("c", b"", 6, 6)})
     await comes_to(feed, 6)
-    assert feed.trouble == ""
+    assert feed.health_error == ""
     assert [each.levelname for each in caplog.records] == ["WARNING"]
 
 
@@ -135,7 +135,7 @@ async def test_a_pause_is_short_after_events_and_then_twice_the_one_before_up_to
     for revision in (6, 7):
         cluster.tell({"kv": told("c", b"", 6, revision)})
         for _ in range(8):
-            cluster.messages.put_nowait(Away("broken"))
+            cluster.messages.put_nowait(Unreachable("broken"))
     await cluster.begins(17)
     pauses = [round(after - before, 3) for before, after in pairwise(cluster.began)]
     assert pauses == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0] * 2
@@ -145,7 +145,7 @@ async def test_what_fails_is_trouble_and_the_watch_begins_again(cluster, feed, c
     await feed.start()
     cluster.messages.put_nowait(RuntimeError("a bug"))
     await cluster.begins(2)
-    assert feed.trouble == "the watch of etcd failed: RuntimeError('a bug')"
+    assert feed.health_error == "the watch of etcd failed: RuntimeError('a bug')"
     assert [each.levelname for each in caplog.records] == ["ERROR"]
 
 
@@ -184,7 +184,7 @@ async def test_who_waits_no_more_keeps_nobody_from_being_woken(cluster, feed):
     await asyncio.wait([waiting[0]])
     cluster.tell({"kv": told("c", b"", 6, 6)})
     assert await asyncio.gather(*waiting[1:]) == [None, None]
-    assert (feed.trouble, len(cluster.streams)) == ("", 1)
+    assert (feed.health_error, len(cluster.streams)) == ("", 1)
 
 
 async def test_a_feed_that_stops_has_closed_its_stream_and_has_no_task_left(cluster, feed):
@@ -199,10 +199,10 @@ async def test_a_feed_that_stops_has_closed_its_stream_and_has_no_task_left(clus
 
 
 async def test_a_feed_that_could_not_start_is_stopped_like_any_other(cluster):
-    cluster.refusal = Away("nobody answers")
+    cluster.refusal = Unreachable("nobody answers")
     engine = Engine()
-    feed = Feed(cluster, Place("/registry/", "/here/"), attach, engine, engine.apply)
-    with pytest.raises(Away, match="nobody answers"):
+    feed = Feed(cluster, KeyPrefix("/registry/", "/here/"), attach, engine, engine.apply)
+    with pytest.raises(Unreachable, match="nobody answers"):
         await feed.start()
     assert cluster.requests == [{"key": "AA==", "limit": 1, "keys_only": True}], "pages of any size were asked for"
     await feed.stop()
@@ -225,7 +225,7 @@ async def test_who_asks_for_the_revision_has_no_more_than_one_key_told(cluster, 
 
 async def test_a_snapshot_from_before_this_process_is_read_from_the_cluster(cluster, feed):
     await feed.start()
-    page = await feed.recall(PODS, f"{PODS}a", 7, 4)
+    page = await feed.range_at(PODS, f"{PODS}a", 7, 4)
     assert ([kv.key for kv in page.items], page.revision) == ([f"{PODS}a", f"{PODS}b"], 4)
     request = cluster.requests[-1]
     assert (b64decode(request["key"]), request["limit"], request["revision"]) == (b"/here/pods/a", 7, "4")
@@ -251,7 +251,7 @@ async def test_what_this_process_writes_keeps_what_it_has_beside_it(feed):
     await feed.start()
 
     def attached(value: bytes) -> Any:
-        return feed.key_value(f"{PODS}x", told("x", value, 6, 6)).attached
+        return feed.key_value(f"{PODS}x", told("x", value, 6, 6)).index_attrs
 
     with feed.writing(f"{PODS}x", b"1", "first"):
         with feed.writing(f"{PODS}x", b"2", "second"):

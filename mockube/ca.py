@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from mockube.certificates import GROUP, RENEW_BEFORE, USER, is_address
+from mockube.certificate_names import GROUP, RENEW_BEFORE, USER, is_address
 
 Write = Callable[[str, bytes], None]
 

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 import pytest
 from watched_cluster import PODS, Watched, attach, comes_to, told
 
-from etcd.access import Place
-from etcd.feed import Feed
+from etcd.access import KeyPrefix
 from etcd.mvcc import Engine
-from etcd.store import Away, Event
+from etcd.store import Event, Unreachable
+from etcd.watch_cache import Feed
 
 pytestmark = pytest.mark.looptime
 
@@ -60,7 +60,7 @@ async def applied(monkeypatch: pytest.MonkeyPatch) -> Applied:
 
 @pytest.fixture
 async def feed(cluster: Watched, applied: Applied) -> AsyncIterator[Feed]:
-    following = Feed(cluster, Place("/registry/", "/here/"), attach, applied.engine, applied)
+    following = Feed(cluster, KeyPrefix("/registry/", "/here/"), attach, applied.engine, applied)
     yield following
     await following.stop()
 
@@ -80,7 +80,7 @@ async def test_a_watch_that_is_behind_at_a_look_and_stays_so_is_left_for_another
     cluster.closing = 1.0
     await cluster.begins(2)
     assert [round(left - begin, 3) for left in cluster.left] == [4.0]
-    assert feed.trouble == "the watch stands at revision 5, the cluster at 9"
+    assert feed.health_error == "the watch stands at revision 5, the cluster at 9"
     assert cluster.starts == ["6", "6"]
 
 
@@ -92,20 +92,20 @@ async def test_a_watch_that_comes_to_what_a_look_saw_is_not_behind_however_far_t
         await asyncio.sleep(1)
         cluster.tell(pod(revision))
         await comes_to(feed, revision)
-    assert (cluster.left, len(cluster.streams), feed.trouble) == ([], 1, "")
+    assert (cluster.left, len(cluster.streams), feed.health_error) == ([], 1, "")
 
 
 async def test_while_nobody_answers_the_watch_is_not_to_blame_and_the_trouble_ends_with_that(cluster, feed):
     await feed.start()
     await cluster.begins(1)
-    cluster.refusal = Away("nobody answers")
+    cluster.refusal = Unreachable("nobody answers")
     await asyncio.sleep(7)
     cluster.tell(pod(6))
     await comes_to(feed, 6)
-    assert (feed.trouble, cluster.left, len(cluster.streams)) == ("nobody answers", [], 1)
+    assert (feed.health_error, cluster.left, len(cluster.streams)) == ("nobody answers", [], 1)
     cluster.refusal = None
     await asyncio.sleep(4)
-    assert (feed.trouble, cluster.left, len(cluster.streams)) == ("", [], 1)
+    assert (feed.health_error, cluster.left, len(cluster.streams)) == ("", [], 1)
 
 
 # -- how it begins again
@@ -114,10 +114,10 @@ async def test_while_nobody_answers_the_watch_is_not_to_blame_and_the_trouble_en
 async def test_no_stream_begins_before_a_member_answers(cluster, feed):
     await feed.start()
     await cluster.begins(1)
-    cluster.refusal = Away("nobody answers")
-    cluster.messages.put_nowait(Away("broken"))
+    cluster.refusal = Unreachable("nobody answers")
+    cluster.messages.put_nowait(Unreachable("broken"))
     await asyncio.sleep(10)
-    assert (len(cluster.streams), feed.trouble) == (1, "nobody answers")
+    assert (len(cluster.streams), feed.health_error) == (1, "nobody answers")
     cluster.refusal = None
     await cluster.begins(2)
 
@@ -127,7 +127,7 @@ async def test_a_stream_that_ends_without_a_word_is_trouble(cluster, feed):
     await cluster.begins(1)
     cluster.messages.put_nowait(None)
     await cluster.begins(2)
-    assert feed.trouble == "the stream ended"
+    assert feed.health_error == "the stream ended"
 
 
 @pytest.mark.parametrize("refused", [{}, {"created": True}], ids=["ended later", "ended as it is made"])
@@ -137,7 +137,7 @@ async def test_the_same_trouble_is_a_warning_once_and_lasts(cluster, feed, caplo
     for number in (2, 3, 4):
         cluster.messages.put_nowait(refused | {"canceled": True, "cancel_reason": "permission denied"})
         await cluster.begins(number)
-        assert feed.trouble == "etcd ended the watch: permission denied"
+        assert feed.health_error == "etcd ended the watch: permission denied"
     assert [each.levelname for each in caplog.records if each.name == "etcd"] == ["WARNING"]
 
 
@@ -182,7 +182,7 @@ async def test_what_is_held_back_when_a_stream_breaks_is_applied_before_the_next
     cluster.tell(pod(6))
     await comes_to(feed, 6)
     cluster.tell(pod(7))
-    cluster.messages.put_nowait(Away("broken"))
+    cluster.messages.put_nowait(Unreachable("broken"))
     await cluster.begins(2)
     assert cluster.starts == ["6", "8"]
     cluster.tell(pod(8))

@@ -5,7 +5,7 @@ import gc
 
 import pytest
 
-from etcd.together import Shared, Together
+from etcd.coalesce import NextRun, SingleFlight
 
 
 class Work:
@@ -43,7 +43,7 @@ def ended(tasks) -> list[bool]:
 
 async def test_shared_work_is_done_once_for_all_who_come_while_it_is_under_way():
     work = Work()
-    shared = Shared(work)
+    shared = SingleFlight(work)
     first, later = await waiting(shared, 2), await waiting(shared)
     assert (work.begun, ended(first + later)) == (1, [False] * 3)
     work.gates[0].set_result(None)
@@ -57,7 +57,7 @@ async def test_shared_work_is_done_once_for_all_who_come_while_it_is_under_way()
 
 async def test_work_together_is_begun_after_it_was_asked_for_and_once_for_all_who_came_meanwhile():
     work = Work()
-    together = Together(work)
+    together = NextRun(work)
     first = await waiting(together)
     later = await waiting(together, 3)
     assert (work.begun, ended(first + later)) == (1, [False] * 4)
@@ -73,7 +73,7 @@ async def test_work_together_is_begun_after_it_was_asked_for_and_once_for_all_wh
     await asyncio.gather(*last)
 
 
-@pytest.mark.parametrize("kind", [Shared, Together])
+@pytest.mark.parametrize("kind", [SingleFlight, NextRun])
 async def test_a_failure_is_told_to_all_who_waited_and_to_nobody_who_comes_later(kind):
     work = Work()
     shared = kind(work)
@@ -81,17 +81,17 @@ async def test_a_failure_is_told_to_all_who_waited_and_to_nobody_who_comes_later
     tasks += await waiting(shared)
     work.gates[0].set_exception(ValueError("first"))
     await turn()
-    if kind is Together:
+    if kind is NextRun:
         assert ended(tasks) == [True, False]
         work.gates[1].set_exception(ValueError("second"))
     results = await asyncio.gather(*tasks, return_exceptions=True)
-    assert [str(each) for each in results] == ["first", "second" if kind is Together else "first"]
+    assert [str(each) for each in results] == ["first", "second" if kind is NextRun else "first"]
     again = await waiting(shared)
     work.gates[-1].set_result(None)
     assert await asyncio.gather(*again) == [None]
 
 
-@pytest.mark.parametrize("kind", [Shared, Together])
+@pytest.mark.parametrize("kind", [SingleFlight, NextRun])
 async def test_who_stops_waiting_does_not_stop_the_work(kind):
     work = Work()
     shared = kind(work)
@@ -104,7 +104,7 @@ async def test_who_stops_waiting_does_not_stop_the_work(kind):
     assert gone.cancelled()
 
 
-@pytest.mark.parametrize("kind", [Shared, Together])
+@pytest.mark.parametrize("kind", [SingleFlight, NextRun])
 async def test_a_failure_that_nobody_is_left_to_see_is_not_complained_of(kind, caplog):
     work = Work()
     shared = kind(work)
@@ -118,7 +118,7 @@ async def test_a_failure_that_nobody_is_left_to_see_is_not_complained_of(kind, c
     assert caplog.text == ""
 
 
-@pytest.mark.parametrize("kind", [Shared, Together])
+@pytest.mark.parametrize("kind", [SingleFlight, NextRun])
 async def test_work_that_ends_with_its_loop_is_not_complained_of(kind, caplog):
     shared = kind(Work())
     await waiting(shared)
@@ -132,7 +132,7 @@ async def test_work_that_ends_with_its_loop_is_not_complained_of(kind, caplog):
 
 async def test_the_end_of_work_together_is_that_of_all_runs_that_were_asked_for():
     work = Work()
-    together = Together(work)
+    together = NextRun(work)
     await together.ended()
     tasks = await waiting(together, 1) + await waiting(together, 1)
     ending = asyncio.create_task(together.ended())

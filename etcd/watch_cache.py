@@ -13,11 +13,22 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple
 
-from etcd.access import ALL, Place
+from etcd.access import ALL, KeyPrefix
 from etcd.cluster import Cluster, Json
 from etcd.mvcc import Engine
 from etcd.pages import Pages
-from etcd.store import UNFINISHED, UNREADABLE, Away, Compacted, Damaged, Event, KeyValue, Page, StoreError, Unavailable
+from etcd.store import (
+    UNFINISHED,
+    UNREADABLE,
+    Compacted,
+    Damaged,
+    Event,
+    KeyValue,
+    Page,
+    StoreError,
+    Unavailable,
+    Unreachable,
+)
 
 log = logging.getLogger("etcd")
 
@@ -34,7 +45,7 @@ class Mine(NamedTuple):
     """What this process has written and not seen yet: its bytes, and what to keep beside them."""
 
     value: bytes
-    attached: Any
+    index_attrs: Any
 
 
 @dataclass(slots=True)
@@ -48,16 +59,16 @@ class Feed:
         engine: what is known; whoever waits for a revision is woken by it.
         apply: has the engine take events.
         mine: by key, the writes of this process that are under way.
-        trouble: why the watch does not follow the cluster, "" while it does.
+        health_error: why the watch does not follow the cluster, "" while it does.
     """
 
     cluster: Cluster
-    place: Place
+    place: KeyPrefix
     attach: Callable[[str, bytes], Any]
     engine: Engine
     apply: Callable[[Iterable[Event]], None]
     mine: dict[str, list[Mine]] = field(default_factory=dict)
-    trouble: str = ""
+    health_error: str = ""
     _task: asyncio.Task[None] | None = None
     _waiting: list[tuple[int, int, asyncio.Future[None]]] = field(default_factory=list)
     _number: int = 0
@@ -108,8 +119,8 @@ class Feed:
     def _pages(self) -> Pages:
         return Pages(self.cluster, self.place, self.key_value)
 
-    async def recall(self, prefix: str, start: str, limit: int, revision: int) -> Page:
-        """What the cluster has of a snapshot; see the contract's `recall`."""
+    async def range_at(self, prefix: str, start: str, limit: int, revision: int) -> Page:
+        """What the cluster has of a snapshot; see the contract's `range_at`."""
         return await self._pages().page(prefix, start, limit, revision)
 
     def key_value(self, key: str, told: Json) -> KeyValue:
@@ -126,9 +137,9 @@ class Feed:
         return KeyValue(key, value, created, modified, self._attached(key, value))
 
     @contextmanager
-    def writing(self, key: str, value: bytes, attached: Any) -> Iterator[None]:
+    def writing(self, key: str, value: bytes, index_attrs: Any) -> Iterator[None]:
         """While a value is being written by this process, what it keeps beside it need not be computed."""
-        mine = Mine(value, attached)
+        mine = Mine(value, index_attrs)
         under_way = self.mine.setdefault(key, [])
         under_way.append(mine)
         try:
@@ -141,7 +152,7 @@ class Feed:
     def _attached(self, key: str, value: bytes) -> Any:
         for mine in self.mine.get(key, ()):
             if mine.value == value:
-                return mine.attached
+                return mine.index_attrs
         try:
             return self.attach(key, value)
         except UNREADABLE as error:
@@ -178,11 +189,11 @@ class Feed:
             try:
                 await self._follow_or_read()
             except StoreError as error:
-                is_new = str(error) != self.trouble
-                self.trouble = str(error)
+                is_new = str(error) != self.health_error
+                self.health_error = str(error)
                 log.log(logging.WARNING if is_new else logging.DEBUG, "the watch of etcd begins anew: %s", error)
             except Exception as error:
-                self.trouble = f"the watch of etcd failed: {error!r}"
+                self.health_error = f"the watch of etcd failed: {error!r}"
                 log.exception("the watch of etcd failed and begins anew")
             wait = first if self.engine.revision > before else min(wait * 2, longest)
             await asyncio.sleep(wait)
@@ -214,7 +225,7 @@ class Feed:
         async with self.cluster.stream("/watch", {"create_request": create}) as messages:
             async for message in messages:
                 self._take(message)
-            raise Away("the stream ended")
+            raise Unreachable("the stream ended")
 
     async def _look(self) -> None:
         """Look from time to time whether the watch is behind the cluster; raises Unavailable where it stays so."""
@@ -223,13 +234,13 @@ class Feed:
             try:
                 newest = await self.ask()
             except StoreError as error:  # nobody answers: then the watch cannot be blamed
-                self.trouble = str(error)
+                self.health_error = str(error)
                 continue
             await asyncio.sleep(BEHIND)
             if self.engine.revision < newest:
                 self.cluster.leave()
-                raise Away(f"the watch stands at revision {self.engine.revision}, the cluster at {newest}")
-            self.trouble = ""
+                raise Unreachable(f"the watch stands at revision {self.engine.revision}, the cluster at {newest}")
+            self.health_error = ""
 
     async def ask(self) -> int:
         """The revision of the cluster: all writes that were acknowledged before have it or an older one.
@@ -253,9 +264,9 @@ class Feed:
         if message.get("canceled"):  # one that etcd refuses is "created" as well
             if int(message.get("compact_revision", 0)):
                 raise Compacted(int(message["compact_revision"]))
-            raise Away(f"etcd ended the watch: {message.get('cancel_reason') or 'it does not say why'}")
+            raise Unreachable(f"etcd ended the watch: {message.get('cancel_reason') or 'it does not say why'}")
         if message.get("created"):
-            self.trouble = ""
+            self.health_error = ""
         if events := message.get("events"):
             self._held += events
             if self._flushing is None:

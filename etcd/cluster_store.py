@@ -12,15 +12,14 @@ from typing import Any, Final
 
 from etcd.access import Access
 from etcd.cluster import Cluster, Json
+from etcd.coalesce import NextRun, look_at
 from etcd.compactor import Compactor
 from etcd.embedded import EmbeddedStore, Options
-from etcd.feed import Feed
 from etcd.leases import Leases
 from etcd.mvcc import Engine
 from etcd.store import (
     LARGEST,
     MISSING,
-    Away,
     Compacted,
     Conflict,
     Event,
@@ -30,8 +29,9 @@ from etcd.store import (
     StoreError,
     TooLarge,
     Unavailable,
+    Unreachable,
 )
-from etcd.together import Together, look_at
+from etcd.watch_cache import Feed
 
 log = logging.getLogger("etcd")
 
@@ -50,7 +50,7 @@ class GatewayStore(EmbeddedStore):
         self._place = access.place
         self._cluster = Cluster(access)
         self._feed = Feed(self._cluster, access.place, options.attach, engine, self._apply)
-        self._reads = Together(self._catch_up)
+        self._reads = NextRun(self._catch_up)
         self._leases = Leases(self._cluster, options.clock)
         self._interval = access.compaction
         self._compactor: asyncio.Task[None] | None = None
@@ -70,21 +70,21 @@ class GatewayStore(EmbeddedStore):
         return True
 
     @property
-    def trouble(self) -> str:
-        """The contract's `trouble`."""
-        return self._closed or self._feed.trouble
+    def health_error(self) -> str:
+        """The contract's `health_error`."""
+        return self._closed or self._feed.health_error
 
-    async def fresh(self) -> None:
-        """The contract's `fresh`; raises Unavailable where no member answers."""
+    async def sync_read(self) -> None:
+        """The contract's `sync_read`; raises Unavailable where no member answers."""
         self._require_open()
         await self._reads.done()
 
-    async def recall(self, prefix: str, *, start: str = "", limit: int = 0, revision: int) -> Page:
-        """The contract's `recall`; the cluster remembers what another server has told of."""
+    async def range_at(self, prefix: str, *, start: str = "", limit: int = 0, revision: int) -> Page:
+        """The contract's `range_at`; the cluster remembers what another server has told of."""
         try:
             return self.range(prefix, start=start, limit=limit, revision=revision)
         except Compacted:
-            return await self._feed.recall(prefix, start, limit, revision)
+            return await self._feed.range_at(prefix, start, limit, revision)
 
     async def _catch_up(self) -> None:
         await self._seen(await self._feed.ask())
@@ -102,7 +102,7 @@ class GatewayStore(EmbeddedStore):
                 await self._feed.until(revision)
         except TimeoutError as error:
             told = f"the watch of etcd stands at revision {self._engine.revision}, not yet at {revision}"
-            raise Away(told) from error
+            raise Unreachable(told) from error
 
     # -- writes
 
@@ -112,28 +112,28 @@ class GatewayStore(EmbeddedStore):
         return True
 
     async def put(
-        self, key: str, value: bytes, *, expect: int | None = None, attached: Any = MISSING, ttl: float = 0.0
+        self, key: str, value: bytes, *, expect: int | None = None, index_attrs: Any = MISSING, ttl: float = 0.0
     ) -> KeyValue:
         """The contract's `put`."""
         self._require_open()
         if len(value) + len(key) > LARGEST:
             raise TooLarge
-        if attached is MISSING:
-            attached = self._attach(key, value)
+        if index_attrs is MISSING:
+            index_attrs = self._attach(key, value)
         known = self._engine.get(key)
         created = known.create_revision if known is not None and expect == known.mod_revision else 0
         put: Json = {"key": self._place.encoded(key), "value": b64encode(value).decode()}
         asks_back = expect != 0 and not created
         if asks_back:
             put["prev_kv"] = True
-        with self._feed.writing(key, value, attached):
+        with self._feed.writing(key, value, index_attrs):
             answer = await self._put(key, put, expect, ttl)
             revision = int(answer["header"]["revision"])
             if asks_back:
                 prev = answer["responses"][0]["response_put"].get("prev_kv")
                 created = int(prev["create_revision"]) if prev else 0
             await self._be_seen(revision)
-        return KeyValue(key, value, created or revision, revision, attached)
+        return KeyValue(key, value, created or revision, revision, index_attrs)
 
     async def _put(self, key: str, put: Json, expect: int | None, ttl: float) -> Json:
         compare = _unchanged(put["key"], expect)
@@ -195,7 +195,7 @@ class GatewayStore(EmbeddedStore):
     async def compact(self, revision: int) -> None:
         """The contract's `compact`."""
         if revision > self._engine.revision:
-            await self.fresh()
+            await self.sync_read()
         if revision > self._engine.revision:
             raise FutureRevision(self._engine.revision)
         try:

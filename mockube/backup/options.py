@@ -11,7 +11,7 @@ from mockube.backup.archive import Header, Writer, new_archive
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class BackupOptions:
     """A backup that somebody wants.
 
     Attributes:

@@ -1,0 +1,17 @@
+"""Whom certificates name, and how long before their end they are made again: known without importing cryptography."""
+
+from ipaddress import ip_address
+
+USER = "kubernetes-admin"
+GROUP = "system:masters"
+RENEW_BEFORE = 7 * 86400.0
+"""Seconds before its end at which a certificate is replaced: a server may run for some days."""
+
+
+def is_address(name: str) -> bool:
+    """Whether a name is an IP address."""
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
