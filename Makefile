@@ -21,11 +21,12 @@ up: .venv/.installed ## start a cluster, its data in .mockube; ARGS="--port 0" a
 test: .venv/.installed-test ## run all tests, on all processors; ARGS="-k watch" and other flags of pytest
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
-check: .venv/.installed-check ## lint, formatting, types, who imports whom
+check: .venv/.installed-check ## lint, formatting, types, imports, words
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tests/names/words.py
 
 mutants: .venv/.installed-test ## change the sources a little and see whether tests notice; ARGS="etcd/durable.py", ARGS=--help
 	PYTHONPATH=tests/mutants $(BIN)/python -m mutation $(ARGS)

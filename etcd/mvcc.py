@@ -2,6 +2,13 @@
 
 A snapshot at an old revision is the newest state with the events since then undone: each carries what it replaced.
 So there is no history per key, and a version lives exactly as long as an event that replaced it.
+
+For example, after put a=1 (revision 2), put a=2 (3) and delete a (4):
+
+    log        2: a (none → 1)   3: a (1 → 2)   4: a (2 → none)        newest state: no keys
+    range(revision=3)            undo 4: a is 2
+    watch(after=2)               a cursor whose next take() gives the events 3 and 4
+    compact(3)                   drops the events 2 and 3; a watch after 2 is now refused with Compacted
 """
 
 from bisect import bisect_left, bisect_right

@@ -3,6 +3,16 @@
 What is the same for many nodes is judged once for all of them. Nodes with equal taints, preferences and domains share a
 bucket, in which they are ordered by what they have left; a decision looks at the first node of each bucket. So it takes
 time with the number of buckets, not of nodes, and every node counts, where upstream looks at a sample of them.
+
+For example, of 1,000 nodes in zones a and b, 10 in b have a taint PreferNoSchedule. For a pod with a spread constraint
+over zones there are three buckets, each a heap whose first entry is the node with the best score:
+
+    (zone a, no disliked taint)   500 nodes: n17 (93), n4 (91), …
+    (zone b, no disliked taint)   490 nodes: n802 (95), …
+    (zone b, 1 disliked taint)     10 nodes: n999 (97), …
+
+Placing a pod compares n17, n802 and n999 with what their zones and taints add; the node that gets it moves within its
+bucket, and no other node is looked at.
 """
 
 from collections import Counter

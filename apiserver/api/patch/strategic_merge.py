@@ -3,6 +3,12 @@
 Directives stand among the fields of a patch: `$patch` replaces or deletes what it stands in, `$retainKeys` names the
 fields of an object that stay, `$deleteFromPrimitiveList/f` takes scalars out of the list f, `$setElementOrder/f` gives
 the order of its items. Nothing given is changed; what does not change is shared.
+
+For example, containers merge by their key `name`:
+
+    object   [{name: web, image: nginx:1, env: [{name: A, value: x}]}, {name: log, image: fluentd}]
+    patch    [{name: log, $patch: delete}, {name: web, image: nginx:2}, {name: new, image: busybox}]
+    result   [{name: web, image: nginx:2, env: [{name: A, value: x}]}, {name: new, image: busybox}]
 """
 
 from collections.abc import Iterable

@@ -13,7 +13,9 @@ class PoolError(Exception):
 class NumberPool:
     """The numbers from `first` to `last`, of which the lowest `static` are given only when asked for or at the end.
 
-    People pick low numbers, so that what is picked for them comes from above (KEP-3070, KEP-3668).
+    People pick low numbers, so that what is picked for them comes from above (KEP-3070, KEP-3668). For example,
+    NodePorts from 30000 to 32767 with static=86: take_any chooses among 30086 … 32767 while any of them is free, and
+    among 30000 … 30085 after that; take(30007) takes that number whichever part it lies in.
 
     Attributes:
         name: what the numbers are.

@@ -1,4 +1,11 @@
-"""Resizing a Deployment in the middle of a rollout: each ReplicaSet gets its share (sync.go scale)."""
+"""Resizing a Deployment in the middle of a rollout: each ReplicaSet gets its share (sync.go scale).
+
+For example, 10 replicas with maxSurge 3 are being rolled out, 8 by the old set and 5 by the new one, when
+spec.replicas becomes 15. Then 15 + 3 pods are allowed, 5 more than the 13 there are:
+
+    old: 8 * 18/13 = 11.08, rounded 11: 3 more
+    new: 5 * 18/13 =  6.92, rounded  7: 2 more, which uses up the 5; a remainder would go to the largest set
+"""
 
 from collections.abc import Sequence
 
