@@ -77,7 +77,7 @@ def shared_etcd(clusters: ModuleType, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture
 def patient_store(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stores over etcd give members all the time they want: a slow machine is no dead one."""
-    for name in ("cluster.PATIENCE", "cluster._CONNECT", "cluster.QUEUE", "gateway.CATCH_UP"):
+    for name in ("cluster.PATIENCE", "cluster._CONNECT", "cluster.QUEUE", "cluster_store.CATCH_UP"):
         monkeypatch.setattr(f"etcd.{name}", SECONDS / 3)
 
 

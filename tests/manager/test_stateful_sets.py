@@ -2,10 +2,12 @@
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from patience import SECONDS
 
 Kubectl = Any
 Write = Callable[..., str]
@@ -38,6 +40,26 @@ def observed(kubectl: Kubectl) -> Any:
     """The status of "db" once its controller has seen it as it is."""
     until(kubectl, observedGeneration=kubectl.told("get statefulset db -o jsonpath={.metadata.generation}"))
     return json.loads(kubectl.told("get statefulset db -o json"))["status"]
+
+
+def delete(kubectl: Kubectl, *names: str) -> None:
+    """Delete pods, and return once others have their names or nobody has.
+
+    kubectl's own wait looks at the pod, then lists those of its name and waits until it is gone: a pod that is replaced
+    between the two is waited for in vain (kubectl/pkg/cmd/wait/delete.go).
+    """
+
+    def uids() -> set[str]:
+        found = kubectl.told(
+            f"get pod {' '.join(names)} --ignore-not-found --no-headers -o custom-columns=:.metadata.uid"
+        )
+        return set(found.split())
+
+    old = uids()
+    kubectl.told(f"delete pod {' '.join(names)} --wait=false")
+    end = time.monotonic() + SECONDS
+    while old & uids():
+        assert time.monotonic() < end, f"{names} are not deleted"
 
 
 def ready(kubectl: Kubectl, *names: str) -> None:
@@ -179,7 +201,7 @@ def test_a_partition_keeps_those_below_it(kubectl: Kubectl, stateful_set: Write)
     assert pods(kubectl) == {"db-0": "postgres:1", "db-1": "postgres:1", "db-2": "postgres:2"}
     status = observed(kubectl)
     assert [status["currentRevision"], status["updateRevision"]] == revisions(kubectl)
-    kubectl.told("delete pod db-0 db-2")
+    delete(kubectl, "db-0", "db-2")
     kubectl.told("wait pod/db-2 --for=create --timeout=300s")
     ready(kubectl, "db-0", "db-2")
     assert pods(kubectl) == {"db-0": "postgres:1", "db-1": "postgres:1", "db-2": "postgres:2"}
@@ -202,7 +224,7 @@ def test_on_delete_pods_change_when_they_are_deleted(kubectl: Kubectl, stateful_
     )
     observed(kubectl)
     assert pods(kubectl) == {"db-0": "postgres:1", "db-1": "postgres:1"}
-    kubectl.told("delete pod db-0")
+    delete(kubectl, "db-0")
     until(kubectl, updatedReplicas=1, readyReplicas=2)
     assert pods(kubectl) == {"db-0": "postgres:2", "db-1": "postgres:1"}
 
@@ -218,7 +240,7 @@ def test_a_broken_revision_that_is_taken_back(kubectl: Kubectl, stateful_set: Wr
     if policy == "OrderedReady":
         observed(kubectl)
         assert pods(kubectl)["db-2"] == BROKEN
-        kubectl.told("delete pod db-2")
+        delete(kubectl, "db-2")
     rolls(kubectl)
     assert pods(kubectl) == dict.fromkeys(("db-0", "db-1", "db-2"), "postgres:1")
     assert len(revisions(kubectl)) == 2
@@ -270,7 +292,7 @@ def test_each_pod_has_a_claim_of_its_own_that_outlives_it(kubectl: Kubectl, stat
         r"(data-db-[012] +Bound +pvc-\S+ +1Gi +RWO +standard +\S+ +\d+s\n){3}", kubectl.told("get pvc --no-headers")
     )
     before = volumes(kubectl)
-    kubectl.told("delete pod db-1")
+    delete(kubectl, "db-1")
     kubectl.told("scale statefulset db --replicas=2")
     until(kubectl, replicas=2, readyReplicas=2)
     kubectl.told("scale statefulset db --replicas=3")

@@ -6,7 +6,7 @@ import pytest
 
 from apiserver.api.meta import Obj, group_version
 from apiserver.api.resources import Resource, ResourceTable
-from apiserver.registry.bootstrap import Place
+from apiserver.registry.bootstrap import ServerLocation
 from apiserver.registry.bootstrap.access import access
 from apiserver.registry.bootstrap.cluster import cluster, namespaces
 from apiserver.registry.bootstrap.flow import flow
@@ -19,7 +19,7 @@ from apiserver.release import Release, load_release
 
 RELEASE: Release = load_release("1.37")
 TABLE = ResourceTable(RELEASE.rows)
-PLACE = Place("192.0.2.1", 6443, "10.96.0.0/12,fd00::/112", "a certificate")
+PLACE = ServerLocation("192.0.2.1", 6443, "10.96.0.0/12,fd00::/112", "a certificate")
 NEVER_SERVED = {"signers.certificates.k8s.io", "pods.metrics.k8s.io"}
 """What roles name although it is no resource of this server: permissions by name, and another server's resource."""
 VERBS = {"*", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}

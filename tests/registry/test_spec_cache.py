@@ -61,13 +61,13 @@ async def make():
             return pod
 
         yield made
-        assert spec_caches._moulds
+        assert spec_caches._specs
 
 
 def _freeze(spec_caches: SpecCache) -> None:
-    for key, cached_spec in list(spec_caches._moulds.items()):
+    for key, cached_spec in list(spec_caches._specs.items()):
         below = {field: frozen(value) for field, value in cached_spec.spec.items()}
-        spec_caches._moulds[key] = cached_spec._replace(spec=below)
+        spec_caches._specs[key] = cached_spec._replace(spec=below)
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ async def test_pods_come_to_the_same_with_the_cache_of_specs_and_without(registr
         warm = replace(registry, spec_caches=spec_caches_by_kind())
         for body, validation in history:
             assert outcome(warm, body, validation) == outcome(cold, body, validation)
-        cached.append(bool(warm.spec_caches["", "v1", "Pod"]._moulds))
+        cached.append(bool(warm.spec_caches["", "v1", "Pod"]._specs))
 
     compare()
     assert sum(cached) > len(cached) / 5, "few specs came into the cache, so that this says little"

@@ -117,10 +117,10 @@ class LaggingCluster:
         for kind in self.seen:
             self.deliver(kind)
 
-    def catch_up(self, *, sync_read: bool) -> None:
+    def catch_up(self, *, fresh: bool) -> None:
         """Let the caches see everything, or what the controller itself has written."""
         for kind in self.seen:
-            self.deliver(kind, None if sync_read else max(self.own[kind], self.seen[kind]))
+            self.deliver(kind, None if fresh else max(self.own[kind], self.seen[kind]))
 
     # -- the controller
 

@@ -35,14 +35,14 @@ class SetCluster(LaggingCluster):
     def now(self) -> float:
         return self.server.now
 
-    def run(self, *, sync_read=True, actions: int | None = None) -> Ran:
+    def run(self, *, fresh=True, actions: int | None = None) -> Ran:
         """Run the set as the manager would, once its own writes were seen; it may be killed after so many actions."""
-        self.catch_up(sync_read=sync_read)
+        self.catch_up(fresh=fresh)
         self.queue = False
         ran = self.carry_out(KEY, actions)
         self.timer = min([self.timer, *(self.now + seconds for seconds in ran.later)])
         self.queue = self.queue or ran.error is not None
-        if sync_read:
+        if fresh:
             self.deliver_all()
         return ran
 

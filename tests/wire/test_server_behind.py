@@ -24,7 +24,7 @@ async def behind(opened, shared_etcd, tmp_path, monkeypatch):
             await fresh()
             asked.append(1)
 
-        monkeypatch.setattr(store, "fresh", ask)
+        monkeypatch.setattr(store, "sync_read", ask)
         yield one, other, asked
 
 
