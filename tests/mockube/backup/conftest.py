@@ -51,7 +51,7 @@ class Kept:
 
         async def put(store: Store) -> int:
             await asyncio.gather(*(store.put(key, value) for key, value in objects.items()))
-            await store.fresh()
+            await store.sync_read()
             return store.revision
 
         return int(self.use(put))
