@@ -170,3 +170,10 @@ def _entries(pod):
 
 def _owned(pod):
     return [entry["fieldsV1"] for entry in _entries(pod)]
+
+
+def test_a_spec_that_is_nested_too_deeply_is_left_to_the_decoder():
+    spec: dict[str, Any] = {}
+    for _ in range(300):
+        spec = {"a": spec}
+    assert SpecCache().find(spec) == (b"", None)
