@@ -9,6 +9,8 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# compiled now, so that the first start need not
+COMPILE = $(BIN)/python -m compileall -q etcd apiserver controller_manager mockube
 ARGS ?=
 
 help: ## show this help
@@ -41,11 +43,13 @@ clean: ## remove .venv; data in .mockube stay
 .venv/.installed: pyproject.toml | .venv/.made
 	@echo 'installing mockube in .venv ...' >&2
 	@$(PIP) install --editable .
+	@$(COMPILE)
 	@touch $@
 
 .venv/.installed-%: pyproject.toml | .venv/.made
 	@echo 'installing mockube and what $* needs in .venv ...' >&2
 	@$(PIP) install --editable '.[$*]'
+	@$(COMPILE)
 	@touch $@ .venv/.installed
 
 .venv/.made:
