@@ -11,7 +11,7 @@ _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 
 _SECONDS_ALONE = 2 * _MINUTE
 
-# Below so many seconds: the unit, its letter, and the finer unit that is named too (0: none).
+# Below so many seconds: the unit, its letter, and the finer unit that is written too (0: none) with its letter.
 _STEPS = (
     (10 * _MINUTE, _MINUTE, "m", 1, "s"),
     (3 * _HOUR, _MINUTE, "m", 0, ""),
@@ -23,13 +23,13 @@ _STEPS = (
 )
 
 _LONGEST = ((1 << 63) - 1) // 10**9
-"""Seconds of Go's longest duration: everything from before the 18th century is as old."""
+"""Seconds of Go's longest duration, 292 years: anything older is shown as that old."""
 
 _ZERO_TIME = -62135596800.0  # 0001-01-01T00:00:00Z, what Go writes for a time that is not set
 
 
 def human_duration(seconds: float) -> str:
-    """A duration to two or three figures, "<invalid>" where it is negative by two seconds or more.
+    """Return a duration to two or three figures, "<invalid>" if it is negative by two seconds or more.
 
     Source: HumanDuration of k8s.io/apimachinery/pkg/util/duration.
     """
@@ -47,24 +47,24 @@ def human_duration(seconds: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """A cell that says how long something has lasted.
+    """A cell that shows how long ago something happened.
 
     Attributes:
         start: seconds since the epoch.
-        pattern: what stands around the duration, with one %s for it.
+        pattern: the text around the duration, with one %s for it; "" for the duration alone.
     """
 
     start: float
     pattern: str = ""
 
     def at(self, now: float) -> str:
-        """The cell's text at a time (seconds since the epoch)."""
+        """Return the cell's text at a time (seconds since the epoch)."""
         duration = human_duration(now - self.start)
         return self.pattern % duration if self.pattern else duration
 
 
 def epoch(timestamp: Any) -> float | None:
-    """Seconds since the epoch of an RFC 3339 time, None where it is absent, the zero time, or no time at all."""
+    """Return an RFC 3339 time as seconds since the epoch; None if it is absent, malformed, or Go's zero time."""
     if not isinstance(timestamp, str):
         return None
     try:
@@ -75,36 +75,36 @@ def epoch(timestamp: Any) -> float | None:
 
 
 def since(timestamp: Any) -> Since | str:
-    """A cell that counts from a timestamp; "<unknown>" where there is none."""
+    """Return a cell that counts from a timestamp, or "<unknown>" if there is none."""
     start = epoch(timestamp)
     return UNKNOWN if start is None else Since(start)
 
 
 def age(obj: Obj) -> Since | str:
-    """The cell of the column Age."""
+    """Return the cell of the column Age."""
     return since(metadata(obj).get("creationTimestamp"))
 
 
 def labels_text(labels: Obj) -> str:
-    """Labels as "a=1,b=2", "<none>" where there are none (labels.FormatLabels)."""
+    """Return labels as "a=1,b=2", or "<none>" if there are none (labels.FormatLabels)."""
     return ",".join(sorted([f"{key}={value}" for key, value in labels.items()])) or NONE
 
 
 def selector_text(obj: Obj, key: str) -> str:
-    """The label selector at a key as one would type it, "<none>" where it is empty (metav1.FormatLabelSelector)."""
+    """Return the label selector at a key as kubectl reads it, "<none>" if it is empty (metav1.FormatLabelSelector)."""
     requirements = selector_requirements(mapping(obj, key))
     return "<error>" if requirements is None else requirements or NONE
 
 
 def selector_requirements(selector: Obj) -> str | None:
-    """The requirements of a label selector, by key, as "a=1,b in (x,y),!c"; None where one is not valid."""
-    found = [(key, f"{key}={value}") for key, value in mapping(selector, "matchLabels").items()]
+    """Return a label selector's requirements, sorted by key, as "a=1,b in (x,y),!c"; None if one is invalid."""
+    requirements = [(key, f"{key}={value}") for key, value in mapping(selector, "matchLabels").items()]
     for expression in mappings(selector, "matchExpressions"):
         requirement = _requirement(expression)
         if requirement is None:
             return None
-        found.append((text_of(expression, "key"), requirement))
-    return ",".join([requirement for _, requirement in sorted(found, key=lambda pair: pair[0])])
+        requirements.append((text_of(expression, "key"), requirement))
+    return ",".join([requirement for _, requirement in sorted(requirements, key=lambda pair: pair[0])])
 
 
 # Operator → its text, and whether it takes values.
@@ -125,7 +125,7 @@ def _requirement(expression: Obj) -> str | None:
 
 
 def selector_dump(selector: Obj) -> str:
-    """A label selector as Go prints the struct, which is what the parameters of an admission policy show."""
+    """Return a label selector as Go prints the struct, as the column of an admission policy's parameters shows it."""
     labels = "".join(f"{key}: {value}," for key, value in sorted(mapping(selector, "matchLabels").items()))
     expressions = "".join(
         f"LabelSelectorRequirement{{Key:{text_of(expression, 'key')},Operator:{text_of(expression, 'operator')},"

@@ -1,4 +1,4 @@
-"""What a column is, what a row and a printer are, and what many kinds share."""
+"""The columns, rows and printer of a kind's Table, and the columns that many kinds share."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Column:
     priority: int = 0
 
     def definition(self, definitions: Mapping[str, Obj]) -> Obj:
-        """The column as it stands on the wire."""
+        """Return the column as it is written on the wire."""
         return {
             "name": self.name,
             "type": self.type,
@@ -51,12 +51,12 @@ def _description(doc: str, definitions: Mapping[str, Obj]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a Table, but for the time.
+    """A row of a Table whose ages are not yet filled in.
 
     Attributes:
-        cells: the cells; where `moving` has an entry, the one here means nothing.
+        cells: the cells; those that `moving` has an entry for are replaced.
         moving: (index, cell) of the cells that change with the time.
-        conditions: the row's conditions; leave the field out of the answer where there are none.
+        conditions: the row's conditions; leave the field out of the response if there are none.
     """
 
     cells: Cells
@@ -64,7 +64,7 @@ class Row:
     conditions: list[Obj]
 
     def at(self, now: float) -> list[Any]:
-        """The cells as they read at a time (seconds since the epoch), ready for JSON."""
+        """Return the cells at a time (seconds since the epoch), ready for JSON."""
         cells = self.cells.copy()
         for index, cell in self.moving:
             cells[index] = cell.at(now)
@@ -73,12 +73,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Printer:
-    """How a kind looks in a Table.
+    """The columns of a kind's Table, and how an object becomes a row.
 
     Attributes:
-        cells: object → cells in the order of the columns; cells that grow older are left as `format.Since`.
-        conditions: object → the row's conditions, where the kind has any.
-        order: object → sort key of the rows of a list, where they are not in the order of the list.
+        cells: object → cells in the order of the columns; cells that show an age are left as `cell_format.Since`.
+        conditions: object → the row's conditions, if the kind has any.
+        order: object → the sort key of its row in a list, if rows are not in the order of the list.
     """
 
     columns: tuple[Column, ...]
@@ -87,7 +87,7 @@ class Printer:
     order: Callable[[Obj], tuple[int, str]] | None = None
 
     def defined(self, definitions: Mapping[str, Obj]) -> list[Obj]:
-        """The columnDefinitions.
+        """Return the columnDefinitions.
 
         Args:
             definitions: OpenAPI definitions by name, from which the descriptions of fields come; may be empty.
@@ -95,9 +95,9 @@ class Printer:
         return [column.definition(definitions) for column in self.columns]
 
     def row(self, obj: Obj) -> Row:
-        """The row of an object, which is only read; to be cached for as long as the object stays as it is.
+        """Return the row of an object, which is only read; callers may cache it until the object changes.
 
-        Odd or missing data never raises.
+        Malformed or missing data never raises.
         """
         cells = self.cells(obj)
         moving = tuple([(index, cell) for index, cell in enumerate(cells) if type(cell) is Since])

@@ -1,4 +1,4 @@
-"""Conversion between the versions of a kind that are not alike; all others differ in apiVersion alone."""
+"""Conversion between versions of a kind whose fields differ; all other versions differ in apiVersion alone."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from apiserver.api.meta import Obj
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """The two ways between a served version and the stored one.
+    """The conversions of a served version to and from the storage version.
 
     Attributes:
-        alike: versions whose objects look the same: if one of them is stored, nothing is converted.
+        alike: versions with the same fields: if one of them is the storage version, nothing is converted.
     """
 
     to_storage: Callable[[Obj], Obj]

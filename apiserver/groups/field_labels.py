@@ -1,4 +1,4 @@
-"""Fields of an object that selectors may name, as text: for kinds whose selectable fields are plain paths."""
+"""Field labels: the fields of an object that selectors may name, as text, for kinds whose fields are plain paths."""
 
 from collections.abc import Callable, Iterable
 
@@ -19,8 +19,8 @@ def at(obj: Obj, paths: Iterable[str]) -> Fields:
 
 
 def _text(obj: Obj, path: str) -> str:
-    """The value at a path of field names as Go prints it: "" where there is none."""
-    found: object = obj
-    for part in path.split("."):
-        found = found.get(part) if isinstance(found, dict) else None
-    return "" if found is None else go_text(found)
+    """Return the value at a path of field names as Go prints it, or "" if there is none."""
+    value: object = obj
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return "" if value is None else go_text(value)

@@ -1,4 +1,4 @@
-"""What a built-in kind is: the facts and functions by which the server treats it unlike other kinds."""
+"""A built-in kind: the facts and functions by which the server treats it unlike other kinds."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ ALL = ("all",)
 API_EXTENSIONS = ("api-extensions",)
 
 Default = Callable[[Obj], None]
-"""Sets the defaults of a freshly decoded object, in place."""
+"""A function that sets the defaults of a freshly decoded object, in place."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltinKind:
-    """A built-in kind: what the OpenAPI definitions do not say of it. What is left out is as most kinds have it.
+    """A built-in kind, beyond its OpenAPI definition. The defaults of the attributes suit most kinds.
 
     Attributes:
         group: its API group, "" for the core group.
@@ -31,22 +31,22 @@ class BuiltinKind:
         short: short names.
         subresources: its subresources, keys of rows.SUBRESOURCES. "status" is not among them: a kind has it when its
             definition has that property, so that it comes and goes with the release.
-        fields: what field selectors may name beside metadata.name and metadata.namespace.
+        fields: the fields that selectors may name beside metadata.name and metadata.namespace.
         creates_on_update: PUT of an absent name creates it (AllowCreateOnUpdate of upstream's strategies).
-        prefix: where it is stored, when that is not its plural.
+        prefix: the key prefix that it is stored under, if that is not its plural.
         default: sets its defaults, in every version.
         version_defaults: version → sets its defaults, for a kind whose versions differ.
-        default_beside_spec: what its defaults do outside the spec, for objects whose spec comes with its defaults.
-        strategy: what creation and updates do to an object.
+        default_beside_spec: sets the defaults outside the spec, for objects whose spec already has its defaults.
+        strategy: how creation and updates change an object before it is validated.
         subresource_strategies: subresource → the strategy whose prepare_update serves it; all but /status and /scale.
-        validator: what is checked beside the metadata.
-        release_validator: the same on servers of a minor release such as 34, for a kind whose rules the release moves.
-        subresource_validators: subresource → what is wrong with an update (new, old) there, beside the metadata.
-        warnings: what a writer is warned of: (new, old or None, minor release) → texts.
-        field_labels: the fields of an object that selectors may name, beside its name and namespace.
-        conversions: served version → its conversion to and from the stored version, where their objects differ.
-        old_versions: the conversion between the versions that are alike (Conversion.alike) and all others.
-        printer: its columns; None shows name and creation time.
+        validator: the checks of everything but the metadata.
+        release_validator: minor release such as 34 → the validator, for a kind whose rules depend on the release.
+        subresource_validators: subresource → the check of an update (new, old) there, of everything but the metadata.
+        warnings: (new, old or None, minor release) → the warnings that a writer gets.
+        field_labels: object → the values of `fields`.
+        conversions: served version → its conversion to and from the storage version, for versions that differ from it.
+        old_versions: the conversion between the versions in its Conversion.alike and all others.
+        printer: its columns; None for the columns Name and Created At.
     """
 
     group: str
@@ -74,6 +74,6 @@ class BuiltinKind:
     printer: Printer | None = None
 
     def version_conversions(self) -> dict[str, Conversion]:
-        """Served version → its conversion to and from the stored one, for the versions that differ from others."""
+        """Return the conversions to and from the storage version, by served version, for the versions that have one."""
         old = dict.fromkeys(self.old_versions.alike, self.old_versions) if self.old_versions is not None else {}
         return {**self.conversions, **old}

@@ -1,4 +1,4 @@
-"""All built-in kinds: the sum of the groups' files, in the order in which discovery shows groups."""
+"""All built-in kinds, collected from the groups' files, in the order in which discovery lists groups."""
 
 from collections.abc import Mapping
 
@@ -204,15 +204,15 @@ KINDS: Mapping[str, tuple[BuiltinKind, ...]] = {
         EVICTION,
     ),
 }
-"""Group → its kinds. Groups stand in upstream's order of discovery (groupPriorityMinimum, then name)."""
+"""Group → its kinds. Groups are in upstream's order of discovery (groupPriorityMinimum, then name)."""
 
 COMPUTED: tuple[BuiltinKind, ...] = (
     STATUS,
     SCALE,
 )
-"""Kinds that are served by no collection: answers of a kind of their own, which have columns."""
+"""Kinds without a collection: they exist only in responses, and have columns."""
 
 ALL_KINDS: Mapping[tuple[str, str], BuiltinKind] = {
     (kind.group, kind.name): kind for kind in (*(kind for kinds in KINDS.values() for kind in kinds), *COMPUTED)
 }
-"""(group, kind) → what is special of it."""
+"""(group, kind) → the built-in kind."""

@@ -1,4 +1,4 @@
-"""Resource lists: amounts finer than a thousandth are rounded up, as the API stores none."""
+"""Rounding of resource lists: amounts finer than a thousandth are rounded up, as the API does not store them."""
 
 from apiserver.api.meta import Obj
 from apiserver.api.quantity import Quantity, parse
@@ -8,7 +8,7 @@ _MILLI = 10**6
 
 
 def round_up_to_milli(resources: Obj | None) -> None:
-    """Rounds a resource list's canonical quantities up to thousandths, in place (SetDefaults_ResourceList)."""
+    """Round a resource list's canonical quantities up to thousandths, in place (SetDefaults_ResourceList)."""
     if not resources:
         return
     for name, amount in resources.items():

@@ -1,4 +1,4 @@
-"""The rows of built-in kinds: what their files say of them, joined with the definitions of a Kubernetes release."""
+"""The resources of the built-in kinds: the facts in their files, joined with a Kubernetes release's definitions."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ PROXY = ("create", "delete", "get", "patch", "update")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A subresource: its verbs and the body that it speaks; without a kind it speaks its parent's."""
+    """A subresource: its verbs and the kind of its bodies; without a kind, its parent's."""
 
     verbs: tuple[str, ...]
     kind: str = ""
@@ -41,19 +41,19 @@ SUBRESOURCES = {
     "token": Part(CREATE, "TokenRequest", "authentication.k8s.io"),
 }
 PROXIES = {kind: Part(PROXY, f"{kind}ProxyOptions") for kind in ("Node", "Pod", "Service")}
-"""The subresource "proxy" of these kinds, each with options of its own."""
+"""Kind → its subresource "proxy", which has options of its own."""
 
 
 _RANKS = {group: rank for rank, group in enumerate(KINDS)}
 
 STORED_AS = {("events.k8s.io", "Event"): ("", "v1")}
-"""Kinds that live among the objects of another group's kind of the same name (upstream's cohabitating resources)."""
+"""Kinds that are stored as another group's kind of the same name (upstream's cohabitating resources)."""
 
 
 def builtin_rows(definitions: Mapping[str, Obj]) -> list[Resource]:
-    """The resources that a release serves.
+    """Return the resources that a release serves.
 
-    Every version that the definitions have of a kind in KINDS is served; the most stable and newest one is stored.
+    Every version of a kind in KINDS that has a definition is served; the most stable and newest one is stored.
 
     Args:
         definitions: the release's OpenAPI definitions by name.
@@ -71,12 +71,12 @@ def builtin_rows(definitions: Mapping[str, Obj]) -> list[Resource]:
 
 
 def group_rank(group: str) -> tuple[int, str]:
-    """A sort key that puts groups in the order of discovery: built-in ones as in KINDS, then custom ones by name."""
+    """Return the sort key of a group in discovery: built-in groups as in KINDS, then custom ones by name."""
     return _RANKS.get(group, len(_RANKS)), group
 
 
 def plural_of(kind: str) -> str:
-    """The resource's name of a built-in kind: "ingresses" of "Ingress" (meta.UnsafeGuessKindToResource)."""
+    """Return the plural name of a built-in kind: "ingresses" for "Ingress" (meta.UnsafeGuessKindToResource)."""
     name = kind.lower()
     if name == "endpoints":
         return name
@@ -88,7 +88,7 @@ def plural_of(kind: str) -> str:
 def _rows(
     kind: BuiltinKind, *, group: str, served: Mapping[str, str], definitions: Mapping[str, Obj]
 ) -> Iterator[Resource]:
-    """The kind's rows, one per version that the release has, most preferred first."""
+    """Yield the kind's resources, one per version that the release has, most preferred first."""
     versions = sorted(served, key=version_rank, reverse=True)
     plural = plural_of(kind.name)
     for version in versions:

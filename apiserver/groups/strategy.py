@@ -1,4 +1,4 @@
-"""The shape of a strategy, and the parts that most strategies are made of."""
+"""The strategy of a kind: how creation and updates prepare an object; and parts that most strategies share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,30 +6,30 @@ from dataclasses import dataclass
 from apiserver.api.meta import Obj
 
 Create = Callable[[Obj], None]
-"""Prepares a new object in place, decoded and defaulted; its metadata has uid and creationTimestamp."""
+"""A function that prepares a new object in place, decoded and defaulted; it has uid and creationTimestamp."""
 
 Update = Callable[[Obj, Obj], None]
-"""Prepares (new, old): changes new in place, shares parts of old with it and leaves old alone."""
+"""A function of (new, old) that prepares new in place; it may share parts of old, which it leaves as it is."""
 
 
 def nothing(_obj: Obj) -> None:
-    """Leaves the object as it is."""
+    """Leave the object as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """What creation and updates do to an object of a kind before it is validated (pkg/registry/*/*/strategy.go).
+    """The rules by which creation and updates change an object before validation (pkg/registry/*/*/strategy.go).
 
     Attributes:
         prepare_create: sets the initial status and generation.
         prepare_update: takes the status from the old object, and moves the generation with the spec.
         prepare_status_update: takes all but the status from the old object.
         has_status: creation discards the status that the client sent.
-        allow_unconditional_update: an update need not name the resourceVersion.
-        default_propagation: what becomes of dependents when a deletion does not say.
-        graceful: deletion gives the object time to end.
-        canonicalize: what a write adds once the object is valid and has its name, generated or not.
-        uses_name: prepare_create writes the object's name into it, so each generated name needs an object of its own.
+        allow_unconditional_update: an update may omit the resourceVersion.
+        default_propagation: the propagation policy of deletions that name none.
+        graceful: deletion gives the object a grace period.
+        canonicalize: prepares an object once it is valid and has its name, generated or not.
+        uses_name: prepare_create writes the object's name into it, so it runs again for each generated name.
     """
 
     prepare_create: Create
@@ -44,7 +44,7 @@ class Strategy:
 
 
 def unchanged(_new: Obj, _old: Obj) -> None:
-    """An update leaves the object as it is."""
+    """Leave the updated object as it is."""
 
 
 PLAIN = Strategy(nothing, unchanged, unchanged)
@@ -53,7 +53,7 @@ PINNED = Strategy(nothing, unchanged, unchanged, allow_unconditional_update=Fals
 
 
 def creation(*, status: Callable[[], Obj] | None = None, generation: bool = True) -> Create:
-    """A Create that sets the status that the function makes, and generation 1."""
+    """Return a Create that sets the status that the function returns, and generation 1."""
 
     def prepare(obj: Obj) -> None:
         if status is not None:
@@ -65,7 +65,7 @@ def creation(*, status: Callable[[], Obj] | None = None, generation: bool = True
 
 
 def updating(*moving: str, status: bool = True) -> Update:
-    """An Update that keeps the status, and moves the generation when one of these top-level fields changes."""
+    """Return an Update that keeps the status, and moves the generation when one of these top-level fields changes."""
 
     def prepare(new: Obj, old: Obj) -> None:
         if status:
@@ -81,11 +81,11 @@ COUNTED = Strategy(creation(), updating("spec", status=False), unchanged)
 COUNTED_PINNED = Strategy(creation(), updating("spec", status=False), unchanged, allow_unconditional_update=False)
 
 METADATA_OF_STATUS = ("labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp", "generation")
-"""What a status update leaves as it was, for the kinds that guard all metadata (metav1.ResetObjectMetaForStatus)."""
+"""The metadata that a status update keeps, for kinds that protect all metadata (metav1.ResetObjectMetaForStatus)."""
 
 
 def status_updating(*metadata: str) -> Update:
-    """An Update of the status that keeps the spec and these fields of the metadata."""
+    """Return an Update of the status that keeps the spec and these fields of the metadata."""
 
     def prepare(new: Obj, old: Obj) -> None:
         keep(new, old, "spec")
@@ -113,7 +113,7 @@ COUNTED_STATUS_PINNED = Strategy(
 
 
 def keep(new: Obj, old: Obj, field: str) -> None:
-    """Sets a field as it was, or absent as it was."""
+    """Restore a field of the old object, or remove it if the old object does not have it."""
     if field in old:
         new[field] = old[field]
     else:
@@ -121,10 +121,10 @@ def keep(new: Obj, old: Obj, field: str) -> None:
 
 
 def move_generation(new: Obj, old: Obj) -> None:
-    """Notes that the desired state has changed."""
+    """Increment the generation: the desired state has changed."""
     new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
 
 def differ(new: Obj, old: Obj) -> bool:
-    """Return whether two objects differ beside their metadata."""
+    """Return whether two objects differ in anything but their metadata."""
     return any(new.get(field) != old.get(field) for field in new.keys() | old.keys() if field != "metadata")

@@ -1,4 +1,4 @@
-"""MutatingAdmissionPolicies and ValidatingAdmissionPolicies: defaults, validation, columns."""
+"""Mutating- and ValidatingAdmissionPolicies (admissionregistration.k8s.io): defaults, validation and columns."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ from apiserver.groups.strategy import COUNTED_PINNED, COUNTED_STATUS_PINNED
 
 
 def default_admission_policy(policy: Obj) -> None:
-    """Defaults a validating or mutating admission policy."""
+    """Set the defaults of a validating or mutating admission policy."""
     spec = policy.setdefault("spec", {})
     spec.setdefault("failurePolicy", "Fail")
     default_match(spec.get("matchConstraints"))
@@ -45,7 +45,7 @@ def _validate_policy(policy: Obj) -> Iterator[FieldError]:
 
 
 def _policy_basics(spec: Obj) -> Iterator[FieldError]:
-    """What validating and mutating policies share."""
+    """Yield the errors in the fields that validating and mutating policies share."""
     yield from checks.needed_one_of("failurePolicy", spec.get("failurePolicy"), FAILURE_POLICIES)
     kind, constraints = spec.get("paramKind"), spec.get("matchConstraints")
     if kind is not None:
@@ -103,8 +103,8 @@ def _validation(validation: Obj) -> Iterator[FieldError]:
 
 def _audit_annotations(annotations: list[Obj] | tuple[()]) -> Iterator[FieldError]:
     if len(annotations) > MOST_ANNOTATIONS:
-        words = f"must not have more than {MOST_ANNOTATIONS} auditAnnotations"
-        yield field.invalid("auditAnnotations", annotations, words)
+        detail = f"must not have more than {MOST_ANNOTATIONS} auditAnnotations"
+        yield field.invalid("auditAnnotations", annotations, detail)
     seen = set()
     for index, annotation in enumerate(annotations):
         key, path = annotation.get("key") or "", f"auditAnnotations[{index}]"

@@ -1,4 +1,4 @@
-"""MutatingAdmissionPolicyBindings and ValidatingAdmissionPolicyBindings: defaults, validation, columns."""
+"""Mutating- and ValidatingAdmissionPolicyBindings (admissionregistration.k8s.io): defaults, validation and columns."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from apiserver.groups.strategy import COUNTED_PINNED
 
 
 def default_admission_policy_binding(binding: Obj) -> None:
-    """Defaults what a binding of an admission policy matches."""
+    """Set the defaults of matchResources in the binding of an admission policy."""
     default_match((binding.get("spec") or {}).get("matchResources"))
 
 
@@ -48,9 +48,9 @@ def _binding_basics(spec: Obj) -> Iterator[FieldError]:
     if reference is not None:
         name, selector = reference.get("name"), reference.get("selector")
         if bool(name) == (selector is not None):
-            words = "one of name or selector must be specified"
+            detail = "one of name or selector must be specified"
             yield (
-                field.required("spec.paramRef.name", words)
+                field.required("spec.paramRef.name", detail)
                 if not name
                 else field.forbidden("spec.paramRef.name", "name and selector are mutually exclusive")
             )

@@ -5,9 +5,9 @@ from apiserver.api.meta import Obj
 WEBHOOK_PORT = 443
 
 
-def default_port(holder: Obj) -> None:
-    """Set the port of the Service by which a webhook or an aggregated API is reached."""
-    service = holder.get("service")
+def default_port(parent: Obj) -> None:
+    """Set the default port of the Service that a webhook or an aggregated API is reached through."""
+    service = parent.get("service")
     if service is not None:
         service.setdefault("port", WEBHOOK_PORT)
 

@@ -15,11 +15,11 @@ FAILURE_POLICIES = frozenset({"Fail", "Ignore"})
 
 MATCH_POLICIES = frozenset({"Equivalent", "Exact"})
 
-_MOST_CONDITIONS, MOST_ANNOTATIONS = 64, 20
+_MAX_CONDITIONS, MOST_ANNOTATIONS = 64, 20
 
 
 def operations_rule(rule: Obj) -> Iterator[FieldError]:
-    """Return what is wrong with one rule: its operations, groups, versions, resources and scope."""
+    """Return the errors of one rule: its operations, groups, versions, resources and scope."""
     operations, groups, versions = (rule.get(name) or [] for name in ("operations", "apiGroups", "apiVersions"))
     yield from _listed("operations", operations, "operations")
     yield from checks.each("operations", operations, lambda operation: checks.one_of("", operation, _OPERATIONS))
@@ -30,40 +30,40 @@ def operations_rule(rule: Obj) -> Iterator[FieldError]:
     yield from checks.optional_one_of("scope", rule.get("scope"), _SCOPES)
 
 
-def _listed(path: str, values: list[str], what: str) -> Iterator[FieldError]:
+def _listed(path: str, values: list[str], noun: str) -> Iterator[FieldError]:
     yield from checks.needed(path, values)
     if len(values) > 1 and "*" in values:
-        yield field.invalid(path, values, f"if '*' is present, must not specify other {what}")
+        yield field.invalid(path, values, f"if '*' is present, must not specify other {noun}")
 
 
 def _resources(resources: list[str]) -> Iterator[FieldError]:
     yield from checks.needed("", resources)
-    whole, everywhere = set(), set()  # x of "x/*" and y of "*/y", as far as they have come
+    with_all_subresources, of_all_resources = set(), set()  # x of "x/*" and y of "*/y", among the resources so far
     for index, resource in enumerate(resources):
         if not resource:
             yield field.required(f"[{index}]")
-        name, slash, part = resource.partition("/")
+        name, slash, subresource = resource.partition("/")
         if not slash:
             continue
-        if name in whole:
-            words = f"if '{name}/*' is present, must not specify {resource}"
-            yield field.invalid(f"[{index}]", resource, words)
-        if part in everywhere:
-            words = f"if '*/{part}' is present, must not specify {resource}"
-            yield field.invalid(f"[{index}]", resource, words)
-        whole |= {name} if part == "*" else set()
-        everywhere |= {part} if name == "*" else set()
+        if name in with_all_subresources:
+            detail = f"if '{name}/*' is present, must not specify {resource}"
+            yield field.invalid(f"[{index}]", resource, detail)
+        if subresource in of_all_resources:
+            detail = f"if '*/{subresource}' is present, must not specify {resource}"
+            yield field.invalid(f"[{index}]", resource, detail)
+        with_all_subresources |= {name} if subresource == "*" else set()
+        of_all_resources |= {subresource} if name == "*" else set()
     if len(resources) > 1 and "*/*" in resources:
         yield field.invalid("", resources, "if '*/*' is present, must not specify other resources")
     if "*" in resources and any(resource != "*" and "/" not in resource for resource in resources):
-        words = "if '*' is present, must not specify other resources without subresources"
-        yield field.invalid("", resources, words)
+        detail = "if '*' is present, must not specify other resources without subresources"
+        yield field.invalid("", resources, detail)
 
 
 def match_conditions(conditions: list[Obj] | tuple[()]) -> Iterator[FieldError]:
-    """Return what is wrong with match conditions."""
-    if len(conditions) > _MOST_CONDITIONS:
-        yield field.too_many("matchConditions", len(conditions), _MOST_CONDITIONS)
+    """Return the errors of match conditions."""
+    if len(conditions) > _MAX_CONDITIONS:
+        yield field.too_many("matchConditions", len(conditions), _MAX_CONDITIONS)
     seen = set()
     for index, condition in enumerate(conditions):
         name, path = condition.get("name") or "", f"matchConditions[{index}]"
@@ -75,7 +75,7 @@ def match_conditions(conditions: list[Obj] | tuple[()]) -> Iterator[FieldError]:
 
 
 def match_resources(constraints: Obj) -> Iterator[FieldError]:
-    """Return what is wrong with the constraints that match requests."""
+    """Return the errors of the constraints that match requests."""
     yield from checks.needed_one_of("matchPolicy", constraints.get("matchPolicy"), MATCH_POLICIES)
     for name in ("namespaceSelector", "objectSelector"):
         selector = constraints.get(name)
@@ -87,9 +87,9 @@ def match_resources(constraints: Obj) -> Iterator[FieldError]:
 
 
 def _named_rule(rule: Obj) -> Iterator[FieldError]:
-    listed = rule.get("resourceNames") or []
-    for index, name in enumerate(listed):
+    resource_names = rule.get("resourceNames") or []
+    for index, name in enumerate(resource_names):
         yield from checks.wrong(f"resourceNames[{index}]", name, names.path_segment(name))
-        if name in listed[:index]:
+        if name in resource_names[:index]:
             yield field.duplicate(f"resourceNames[{index}]", name)
     yield from operations_rule(rule)

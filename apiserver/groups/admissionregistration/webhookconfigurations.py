@@ -1,4 +1,7 @@
-"""MutatingWebhookConfigurations and ValidatingWebhookConfigurations: defaults, strategy, validation, columns."""
+"""Mutating- and ValidatingWebhookConfigurations (group admissionregistration.k8s.io).
+
+Defaults, strategy, validation and columns.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -30,13 +33,13 @@ _WEBHOOK: Mapping[str, Any] = {
 
 
 def default_validating_webhooks(configuration: Obj) -> None:
-    """Defaults each webhook of a configuration."""
+    """Set the defaults of each webhook of a validating configuration."""
     for webhook in configuration.get("webhooks") or ():
         _default_webhook(webhook)
 
 
 def default_mutating_webhooks(configuration: Obj) -> None:
-    """Defaults each webhook of a configuration; none is called again after others have changed the object."""
+    """Set the defaults of each webhook of a mutating configuration; by default none is reinvoked."""
     for webhook in configuration.get("webhooks") or ():
         _default_webhook(webhook)
         webhook.setdefault("reinvocationPolicy", "Never")
@@ -102,15 +105,15 @@ def _hook_name(name: str) -> checks.Found:
     if wrong := names.dns1123_subdomain(name):
         return (field.invalid("name", name, ",".join(wrong)),)
     if name.count(".") < 2:
-        words = "should be a domain with at least three segments separated by dots"
-        return (field.invalid("name", name, words),)
+        detail = "should be a domain with at least three segments separated by dots"
+        return (field.invalid("name", name, detail),)
     return ()
 
 
 def _review_versions(versions: list[str]) -> Iterator[FieldError]:
-    told = ", ".join(_REVIEW_VERSIONS)
+    supported = ", ".join(_REVIEW_VERSIONS)
     if not versions:
-        yield field.required("", f"must specify one of {told}")
+        yield field.required("", f"must specify one of {supported}")
         return
     for index, version in enumerate(versions):
         if version in versions[:index]:
@@ -118,7 +121,7 @@ def _review_versions(versions: list[str]) -> Iterator[FieldError]:
         else:
             yield from checks.wrong(f"[{index}]", version, names.dns1035_label(version))
     if not set(_REVIEW_VERSIONS).intersection(versions):
-        yield field.invalid("", versions, f"must include at least one of {told}")
+        yield field.invalid("", versions, f"must include at least one of {supported}")
 
 
 def _client(client: Obj) -> Errors:

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: defaults, strategy."""
+"""CustomResourceDefinitions (apiextensions.k8s.io): defaults and strategy."""
 
 from apiserver.api.meta import Obj
 from apiserver.apiextensions.validation.definition import validator
@@ -9,7 +9,7 @@ from apiserver.groups.strategy import Strategy, keep, move_generation, status_up
 
 
 def default_definition(definition: Obj) -> None:
-    """Defaults a custom resource definition: names from its kind, no conversion, the storage version stored."""
+    """Set the defaults of a CRD: names from its kind, no conversion, the storage version in storedVersions."""
     spec = definition.setdefault("spec", {})
     names = spec.setdefault("names", {})
     kind = names.get("kind", "")
@@ -41,7 +41,7 @@ def _update_definition(new: Obj, old: Obj) -> None:
 
 
 def _note_stored_version(definition: Obj) -> None:
-    """A version that objects are stored in stays among the stored ones until somebody has migrated them all."""
+    """Add the storage version to status.storedVersions; a version leaves the list only once objects are migrated."""
     status = definition.get("status") or {}
     stored = status.get("storedVersions") or []
     versions = definition["spec"].get("versions") or ()

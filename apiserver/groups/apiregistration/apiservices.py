@@ -1,4 +1,4 @@
-"""APIServices: defaults, strategy, validation, columns."""
+"""APIServices (apiregistration.k8s.io): defaults, strategy, validation and columns."""
 
 from collections.abc import Iterator
 
@@ -16,12 +16,12 @@ from apiserver.groups.strategy import Strategy, status_updating, updating
 
 
 def default_api_service(service: Obj) -> None:
-    """Defaults the port of the service behind an aggregated API."""
+    """Set the default port of the Service behind an aggregated API."""
     default_port(service.get("spec") or {})
 
 
 def _create_api_service(service: Obj) -> None:
-    """An API that this server serves itself is available from the start."""
+    """Reset the status; an API that this server serves itself is available from the start."""
     service["status"] = {}
     if "service" not in service["spec"]:
         available = {
@@ -42,7 +42,7 @@ API_SERVICE_STRATEGY = Strategy(
     allow_unconditional_update=False,
 )
 
-_MOST_GROUP_PRIORITY, _MOST_VERSION_PRIORITY = 20_000, 1000
+_MAX_GROUP_PRIORITY, _MAX_VERSION_PRIORITY = 20_000, 1000
 
 
 def _validate_api_service(service: Obj) -> Iterator[FieldError]:
@@ -50,21 +50,21 @@ def _validate_api_service(service: Obj) -> Iterator[FieldError]:
     group, version, backend = spec.get("group") or "", spec.get("version") or "", spec.get("service")
     name, expected = name_of(service), f"{version}.{group}"
     if name and name != expected and not names.path_segment(name):
-        words = f'must be `spec.version+"."+spec.group`: "{expected}"'
-        yield field.invalid("metadata.name", name, words)
+        detail = f'must be `spec.version+"."+spec.group`: "{expected}"'
+        yield field.invalid("metadata.name", name, detail)
     if not group and version != "v1":
         yield field.required("spec.group", "only v1 may have an empty group and it better be legacy kube")
     yield from checks.optional_name("spec.group", group, names.dns1123_subdomain)
     yield from checks.wrong("spec.version", version, names.dns1035_label(version))
-    yield from _priority("groupPriorityMinimum", spec, _MOST_GROUP_PRIORITY)
-    yield from _priority("versionPriority", spec, _MOST_VERSION_PRIORITY)
+    yield from _priority("groupPriorityMinimum", spec, _MAX_GROUP_PRIORITY)
+    yield from _priority("versionPriority", spec, _MAX_VERSION_PRIORITY)
     yield from checks.within("spec", _local(spec) if backend is None else _remote(spec, backend))
 
 
-def _priority(name: str, spec: Obj, most: int) -> Iterator[FieldError]:
+def _priority(name: str, spec: Obj, maximum: int) -> Iterator[FieldError]:
     number = spec.get(name) or 0
-    if not 0 < number <= most:
-        yield field.invalid(f"spec.{name}", number, f"must be positive and less than {most}")
+    if not 0 < number <= maximum:
+        yield field.invalid(f"spec.{name}", number, f"must be positive and less than {maximum}")
 
 
 def _local(spec: Obj) -> Iterator[FieldError]:
@@ -73,8 +73,8 @@ def _local(spec: Obj) -> Iterator[FieldError]:
         length = len(bundle) * 3 // 4 - bundle.count("=")
         yield field.invalid("caBundle", f"{length} bytes", "local APIServices may not have a caBundle")
     if spec.get("insecureSkipTLSVerify"):
-        words = "local APIServices may not have insecureSkipTLSVerify"
-        yield field.invalid("insecureSkipTLSVerify", value=True, detail=words)
+        detail = "local APIServices may not have insecureSkipTLSVerify"
+        yield field.invalid("insecureSkipTLSVerify", value=True, detail=detail)
 
 
 def _remote(spec: Obj, backend: Obj) -> Iterator[FieldError]:
@@ -84,14 +84,14 @@ def _remote(spec: Obj, backend: Obj) -> Iterator[FieldError]:
     if wrong := names.port_number(port):
         yield field.invalid("service.port", port, f"port is not valid: {', '.join(wrong)}")
     if spec.get("insecureSkipTLSVerify") and spec.get("caBundle"):
-        words = "may not be true if caBundle is present"
-        yield field.invalid("insecureSkipTLSVerify", value=True, detail=words)
+        detail = "may not be true if caBundle is present"
+        yield field.invalid("insecureSkipTLSVerify", value=True, detail=detail)
 
 
 def _api_service_cells(obj: Obj) -> Cells:
     service = mapping(obj, "spec").get("service")
-    where = f"{text_of(service, 'namespace')}/{text_of(service, 'name')}" if isinstance(service, dict) else "Local"
-    return [name_of(obj), where, _availability(mapping(obj, "status")), age(obj)]
+    backend = f"{text_of(service, 'namespace')}/{text_of(service, 'name')}" if isinstance(service, dict) else "Local"
+    return [name_of(obj), backend, _availability(mapping(obj, "status")), age(obj)]
 
 
 def _availability(status: Obj) -> str:

@@ -1,4 +1,4 @@
-"""StorageVersions: columns."""
+"""StorageVersions (internal.apiserver.k8s.io): columns."""
 
 from apiserver.api.meta import Obj, name_of
 from apiserver.groups.cell_format import age

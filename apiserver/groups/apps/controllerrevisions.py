@@ -1,4 +1,4 @@
-"""ControllerRevisions: validation, columns."""
+"""ControllerRevisions (apps): validation and columns."""
 
 from apiserver.api import field
 from apiserver.api.field import FieldError

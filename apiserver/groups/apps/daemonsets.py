@@ -1,4 +1,4 @@
-"""DaemonSets: defaults, strategy, validation, columns."""
+"""DaemonSets (apps): defaults, strategy, validation and columns."""
 
 from apiserver.api import field
 from apiserver.api.field import FieldError
@@ -21,7 +21,7 @@ _APPS = "io.k8s.api.apps.v1."
 
 
 def default_daemon_set(daemon_set: Obj) -> None:
-    """Defaults a daemon set: one node after the other."""
+    """Set the defaults of a DaemonSet: pods are replaced on one node at a time."""
     spec = spec_with(daemon_set, {"revisionHistoryLimit": REVISION_HISTORY})
     default_rolling(spec.setdefault("updateStrategy", {}), {"maxSurge": 0, "maxUnavailable": 1})
     default_template(spec.setdefault("template", {}))
@@ -42,7 +42,7 @@ def _create_daemon_set(daemon_set: Obj) -> None:
 
 
 def _update_daemon_set(new: Obj, old: Obj) -> None:
-    """The generation of the template is the server's, and moves with the template."""
+    """Count the template's generation, which belongs to the server and moves with the template."""
     keep(new, old, "status")
     moved = new["spec"].get("template") != old["spec"].get("template")
     _set_template_generation(new, _template_generation(old) + moved)
@@ -56,9 +56,9 @@ def _update_daemon_set_status(new: Obj, old: Obj) -> None:
 
 
 def _template_generation(daemon_set: Obj) -> int:
-    """The number in the annotation that stands for spec.templateGeneration, 0 where there is none (conversion)."""
-    written = (daemon_set["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "")
-    return int(written) if written.isascii() and written.isdecimal() else 0
+    """Return spec.templateGeneration, which an annotation holds in apps/v1 (conversion); 0 if absent or no number."""
+    text = (daemon_set["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "")
+    return int(text) if text.isascii() and text.isdecimal() else 0
 
 
 def _set_template_generation(daemon_set: Obj, generation: int) -> None:

@@ -1,4 +1,4 @@
-"""Deployments: defaults, strategy, validation, columns."""
+"""Deployments (apps): defaults, strategy, validation and columns."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,14 +31,14 @@ _DEPLOYMENT: Mapping[str, Any] = {
 
 
 def default_deployment(deployment: Obj) -> None:
-    """Defaults a deployment: one replica, rolled a quarter at a time."""
+    """Set the defaults of a Deployment: one replica, rolled out by a quarter of the pods at a time."""
     spec = spec_with(deployment, _DEPLOYMENT)
     default_rolling(spec.setdefault("strategy", {}), {"maxSurge": "25%", "maxUnavailable": "25%"})
     default_template(spec.setdefault("template", {}))
 
 
 def _update_deployment(new: Obj, old: Obj) -> None:
-    """A deployment's annotations are copied to its replica sets, so that they count as desired state."""
+    """Move the generation with spec or annotations, since annotations are copied to the Deployment's ReplicaSets."""
     keep(new, old, "status")
     annotations = new["metadata"].get("annotations") or {}
     if new["spec"] != old["spec"] or annotations != (old["metadata"].get("annotations") or {}):
@@ -59,8 +59,8 @@ def _rolling_deployment(rolling: Obj) -> Found:
 def _deployment_strategy(strategy: Obj) -> Found:
     kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
     if kind == "Recreate":
-        told = "may not be specified when strategy `type` is 'Recreate'"
-        return () if rolling is None else (field.forbidden("rollingUpdate", told),)
+        detail = "may not be specified when strategy `type` is 'Recreate'"
+        return () if rolling is None else (field.forbidden("rollingUpdate", detail),)
     if kind != "RollingUpdate":
         return (field.not_supported("", strategy, ("Recreate", "RollingUpdate")),)
     if rolling is None:

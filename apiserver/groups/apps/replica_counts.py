@@ -1,4 +1,4 @@
-"""Statuses of controllers: counts of pods that must go together."""
+"""Validation of the pod counts in the status of workloads."""
 
 from collections.abc import Callable
 
@@ -13,12 +13,12 @@ _OVER_REPLICAS = "cannot be greater than status.replicas"
 def status_update(
     *counts: str, within: tuple[str, ...] = (), unready: str = ""
 ) -> Callable[[Obj, Obj], list[FieldError]]:
-    """A check of (new, old) at the status subresource.
+    """Return a check of (new, old) for the status subresource.
 
     Args:
-        counts: the fields that are not negative, in upstream's order.
-        within: those that are not above replicas.
-        unready: what is told where more pods are available than ready; "" where that is not looked at.
+        counts: the fields that must not be negative, in upstream's order.
+        within: the fields that must not exceed status.replicas.
+        unready: the error's detail if more pods are available than ready; "" skips that check.
     """
 
     def check(new: Obj, old: Obj) -> list[FieldError]:
@@ -34,9 +34,9 @@ def status_update(
 
 
 def _over(status: Obj, names: tuple[str, ...]) -> list[FieldError]:
-    every = status.get("replicas") or 0
+    replicas = status.get("replicas") or 0
     counts = [(name, status.get(name) or 0) for name in names]
-    return [field.invalid(name, count, _OVER_REPLICAS) for name, count in counts if count > every]
+    return [field.invalid(name, count, _OVER_REPLICAS) for name, count in counts if count > replicas]
 
 
 def _decremented(new: Obj, old: Obj) -> list[FieldError]:

@@ -1,4 +1,4 @@
-"""ReplicaSets: defaults, strategy, validation, columns."""
+"""ReplicaSets (apps): defaults, strategy, validation and columns."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ _APPS = "io.k8s.api.apps.v1."
 
 
 def default_replica_set(replica_set: Obj) -> None:
-    """Defaults a replica set."""
+    """Set the defaults of a ReplicaSet."""
     spec = spec_with(replica_set, {"replicas": 1})
     default_template(spec.setdefault("template", {}))
 
@@ -44,7 +44,7 @@ def _replica_set_spec(spec: Obj) -> list[FieldError]:
 def validator(
     spec: Callable[[Obj], list[FieldError]], status: Callable[[Obj, Obj], list[FieldError]], *, fixed: bool = True
 ) -> Validator:
-    """The validator of a kind by the checks of its spec and status; its selector is fixed, but for old kinds."""
+    """Return a kind's validator from the checks of its spec and status; `fixed` makes spec.selector immutable."""
 
     def create(obj: Obj) -> Found:
         return at("spec", spec(obj.get("spec") or {}))

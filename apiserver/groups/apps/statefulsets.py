@@ -1,4 +1,4 @@
-"""StatefulSets: defaults, strategy, validation, field labels, columns."""
+"""StatefulSets (apps): defaults, strategy, validation, field labels and columns."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -39,7 +39,7 @@ _STATEFUL_SET: Mapping[str, Any] = {
 
 
 def default_stateful_set(stateful_set: Obj) -> None:
-    """Defaults a stateful set; its claim templates are claims, with apiVersion and kind spelled out (conversion)."""
+    """Set the defaults of a StatefulSet; claim templates get apiVersion and kind, as upstream's conversion writes."""
     spec = spec_with(stateful_set, _STATEFUL_SET)
     _default_stateful_strategy(spec.setdefault("updateStrategy", {}))
     retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
@@ -53,7 +53,7 @@ def default_stateful_set(stateful_set: Obj) -> None:
 
 
 def _default_stateful_strategy(strategy: Obj) -> None:
-    """The whole set rolls; a spelled-out RollingUpdate without bounds stays without (apps/v1)."""
+    """Default to rolling all pods; an explicit RollingUpdate without rollingUpdate stays so (apps/v1)."""
     if "type" not in strategy:
         strategy["type"] = "RollingUpdate"
         strategy.setdefault("rollingUpdate", {})
@@ -92,10 +92,10 @@ def _rolling_stateful_set(rolling: Obj) -> Found:
     errors, unavailable = [*_partition(rolling)], rolling.get("maxUnavailable")
     if unavailable is None:
         return errors
-    found = [*count_or_percent(unavailable)]
+    unavailable_errors = [*count_or_percent(unavailable)]
     if not whole(unavailable):
-        found.append(field.invalid("", unavailable, "cannot be 0"))
-    return [*errors, *at("maxUnavailable", [*found, *at_most_all(unavailable)])]
+        unavailable_errors.append(field.invalid("", unavailable, "cannot be 0"))
+    return [*errors, *at("maxUnavailable", [*unavailable_errors, *at_most_all(unavailable)])]
 
 
 def _stateful_set_strategy(strategy: Obj) -> Found:
@@ -105,16 +105,16 @@ def _stateful_set_strategy(strategy: Obj) -> Found:
     if kind == "RollingUpdate":
         return () if rolling is None else at("rollingUpdate", _rolling_stateful_set(rolling))
     if kind == "OnDelete":
-        told = "only allowed for updateStrategy 'RollingUpdate'"
-        return () if rolling is None else (field.invalid("rollingUpdate", rolling, told),)
+        detail = "only allowed for updateStrategy 'RollingUpdate'"
+        return () if rolling is None else (field.invalid("rollingUpdate", rolling, detail),)
     return (field.invalid("", strategy, "must be 'RollingUpdate' or 'OnDelete'"),)
 
 
 def _pod_management(policy: str | None) -> Found:
     if policy in {"OrderedReady", "Parallel"}:
         return ()
-    told = "must be 'OrderedReady' or 'Parallel'"
-    return (field.invalid("", policy, told) if policy else field.required(""),)
+    detail = "must be 'OrderedReady' or 'Parallel'"
+    return (field.invalid("", policy, detail) if policy else field.required(""),)
 
 
 _retention = struct(("whenDeleted", one_of("Retain", "Delete")), ("whenScaled", one_of("Retain", "Delete")))
@@ -127,7 +127,7 @@ _stateful_set_numbers = struct(
 
 
 def _stateful_set_spec(spec: Obj) -> list[FieldError]:
-    """The template's spec is not looked into: its volumes may come from volumeClaimTemplates."""
+    """Return the errors of a spec; the pod template's spec is not checked, as claim templates may add volumes to it."""
     selector, template = spec.get("selector"), spec.get("template") or {}
     errors = [*at("podManagementPolicy", _pod_management(spec.get("podManagementPolicy")))]
     errors += at("updateStrategy", _stateful_set_strategy(spec.get("updateStrategy") or {}))
@@ -159,7 +159,7 @@ def _update(new: Obj, old: Obj) -> Found:
 
 
 def _stateful_set_fields(_stateful_set: Obj) -> Fields:
-    """A name that selectors may use, and that no stateful set has a value for."""
+    """Return the field label that selectors may name but that has no value for any StatefulSet."""
     return {"status.successful": ""}
 
 

@@ -5,13 +5,13 @@ from apiserver.groups.cells import Cells, mapping, mappings, number_of, text_of
 from apiserver.groups.columns import AGE, CONTAINERS, IMAGES, NAME, Column
 
 
-def pod_spec_of(owner_spec: Obj) -> Obj:
-    """The pods' spec in the spec of what makes them."""
-    return mapping(mapping(owner_spec, "template"), "spec")
+def pod_spec_of(workload_spec: Obj) -> Obj:
+    """Return the pod spec in the template of a workload's spec."""
+    return mapping(mapping(workload_spec, "template"), "spec")
 
 
 def container_cells(pod_spec: Obj) -> Cells:
-    """The cells of the columns Containers and Images."""
+    """Return the cells of the columns Containers and Images."""
     containers = mappings(pod_spec, "containers")
     return [",".join([text_of(c, key) for c in containers]) for key in ("name", "image")]
 
@@ -27,12 +27,12 @@ def replica_counts(obj: Obj) -> Cells:
 
 
 def selector_column(definition: str) -> Column:
-    """The column Selector of a kind, told by the definition of its spec."""
+    """Return the column Selector; its description comes from the definition of the kind's spec."""
     return Column("Selector", f"{definition}#selector", priority=1)
 
 
 def replica_columns(kind: str) -> tuple[Column, ...]:
-    """The columns of a kind that holds a number of pods: ReplicaSet and ReplicationController."""
+    """Return the columns of a kind with a number of replicas: ReplicaSet and ReplicationController."""
     return (
         NAME,
         Column("Desired", f"{kind}Spec#replicas", type="integer"),

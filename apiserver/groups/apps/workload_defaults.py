@@ -16,16 +16,16 @@ def spec_with(obj: Obj, constants: Mapping[str, Any]) -> Obj:
     return spec
 
 
-def default_rolling(strategy: Obj, rolling: Mapping[str, Any]) -> None:
-    """A strategy is RollingUpdate, and that has bounds."""
+def default_rolling(strategy: Obj, defaults: Mapping[str, Any]) -> None:
+    """Default the strategy to RollingUpdate, and its rollingUpdate to the given bounds."""
     if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
         bounds = strategy.setdefault("rollingUpdate", {})
-        for name, value in rolling.items():
+        for name, value in defaults.items():
             bounds.setdefault(name, value)
 
 
 def default_labels(obj: Obj, template: Obj) -> None:
-    """The template's labels are those of an object that has none."""
+    """Copy the template's labels to an object that has no labels."""
     labels = labels_in(template)
     meta = obj.setdefault("metadata", {})
     if labels and not meta.get("labels"):

@@ -1,4 +1,4 @@
-"""SelfSubjectReviews and TokenReviews."""
+"""SelfSubjectReviews and TokenReviews (authentication.k8s.io), which need no rules of their own."""
 
 from apiserver.groups.kind import CREATE, BuiltinKind
 

@@ -1,4 +1,4 @@
-"""LocalSubjectAccessReviews and SelfSubjectAccessReviews and SelfSubjectRulesReviews and SubjectAccessReviews."""
+"""The access reviews of authorization.k8s.io, which need no rules of their own."""
 
 from apiserver.groups.kind import CREATE, BuiltinKind
 

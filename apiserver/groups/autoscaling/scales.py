@@ -1,4 +1,4 @@
-"""Scales: columns."""
+"""Scales (autoscaling): columns."""
 
 from apiserver.api.meta import Obj, name_of
 from apiserver.groups.cell_format import age

@@ -1,4 +1,4 @@
-"""CronJobs: defaults, strategy, validation, columns."""
+"""CronJobs (batch): defaults, strategy, validation and columns."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -33,14 +33,14 @@ _CRON_JOB: Mapping[str, Any] = {
 
 
 def default_cron_job(cron_job: Obj) -> None:
-    """Defaults a cron job; of the job it makes only what lies below, since the job itself is defaulted when made."""
+    """Set the defaults of a CronJob and of its job template's fields; a Job is defaulted itself once it is created."""
     spec = spec_with(cron_job, _CRON_JOB)
     default_job_spec(spec.setdefault("jobTemplate", {}).setdefault("spec", {}))
 
 
 CRON_JOB_STRATEGY = Strategy(creation(status=dict), updating("spec"), status_updating(), has_status=True)
 
-_CRON_NAME = 52  # a job's name adds up to 11 characters to its cron job's, and a pod's hostname has at most 63
+_MAX_NAME_LENGTH = 52  # a job's name adds up to 11 characters to its cron job's, and a pod's hostname has at most 63
 
 _POLICIES = frozenset({"Allow", "Forbid", "Replace"})
 
@@ -48,20 +48,20 @@ _ZONE_PART = re.compile(r"[A-Za-z.\-_+0-9]{1,14}")
 
 
 def _schedule(spec: Obj, old: Obj | None) -> Iterator[FieldError]:
-    """A schedule with a time zone in it, from times when that was allowed, may keep one."""
+    """Yield the errors of the schedule; one that had a time zone in it when that was still allowed may keep one."""
     schedule, zone = spec.get("schedule"), spec.get("timeZone")
     if not schedule:
         yield field.required("schedule")
     elif wrong := schedule_error(schedule):
         yield field.invalid("schedule", schedule, wrong)
     kept = old is not None and "TZ" in (old.get("schedule") or "")
-    told = (
+    conflict = (
         "both timeZone field and TZ or CRON_TZ in schedule"
         if kept
         else "TZ or CRON_TZ in schedule, use timeZone field instead"
     )
     if "TZ" in (schedule or "") and (not kept or zone is not None):
-        yield field.invalid("schedule", schedule, f"cannot use {told}")
+        yield field.invalid("schedule", schedule, f"cannot use {conflict}")
     yield from _starting(spec)
     if zone is not None and (old is None or zone != old.get("timeZone")) and (wrong := _time_zone(zone)):
         yield field.invalid("timeZone", zone, wrong)
@@ -103,8 +103,8 @@ def _job_template(spec: Obj) -> list[FieldError]:
 def _create_cron_job(obj: Obj) -> Found:
     name = metadata(obj).get("name", "")
     errors = _validate_cron_job(obj)
-    told = f"must be no more than {_CRON_NAME} characters"
-    return errors if len(name) <= _CRON_NAME else [*errors, field.invalid("metadata.name", name, told)]
+    detail = f"must be no more than {_MAX_NAME_LENGTH} characters"
+    return errors if len(name) <= _MAX_NAME_LENGTH else [*errors, field.invalid("metadata.name", name, detail)]
 
 
 def _update_cron_job(new: Obj, old: Obj) -> Found:
@@ -134,11 +134,11 @@ _FIELDS = (_Bounds(0, 59, {}), _Bounds(0, 23, {}), _Bounds(1, 31, {}), _Bounds(1
 
 
 class _ScheduleError(ValueError):
-    """What is wrong with a schedule, in the library's words."""
+    """An error in a schedule, in the words of the library that upstream uses."""
 
 
 def schedule_error(schedule: str) -> str:
-    """What is wrong with the schedule, "" if nothing is (cron.ParseStandard)."""
+    """Return the errors of the schedule, "" if it is valid (cron.ParseStandard)."""
     try:
         _parse(schedule)
     except _ScheduleError as error:
@@ -202,8 +202,8 @@ def _check_range(expression: str, bounds: _Bounds, *, start: int, end: int, step
 
 
 def _number(text: str, names: dict[str, int]) -> int:
-    if (named := names.get(text.lower())) is not None:
-        return named
+    if (number := names.get(text.lower())) is not None:
+        return number
     if not _INTEGER.fullmatch(text):
         raise _ScheduleError(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax')
     if len(text) > 18:
@@ -219,7 +219,7 @@ def _zones() -> frozenset[str]:
 
 
 def is_time_zone(name: str) -> bool:
-    """Is it a name of the IANA data base? Any name is, on a machine that has none."""
+    """Return whether a name is in the IANA time zone database; on a machine without that database any name is."""
     known = _zones()
     return name in known or name in {"", "UTC", "Local"} or not known
 

@@ -1,4 +1,4 @@
-"""CertificateSigningRequests: strategy, validation, columns."""
+"""CertificateSigningRequests (certificates.k8s.io): strategy, validation and columns."""
 
 import base64
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _DECISIONS_STRATEGY = ("Approved", "Denied")
 
 
 def _create_signing_request(request: Obj) -> None:
-    """A request starts undecided."""
+    """Reset the status: a request starts undecided."""
     request["status"] = {}
 
 
@@ -31,24 +31,24 @@ def _update_signing_request(new: Obj, old: Obj) -> None:
 
 
 def _update_signing_status(new: Obj, old: Obj) -> None:
-    """The signer writes the certificate; a decision among the conditions is put back as it was.
+    """Keep the spec and put back the decisions among the conditions; the signer writes the certificate.
 
-    Where a decision came or went, validation refuses the update.
+    If a decision was added or removed, it stays so, and validation refuses the update.
     """
     keep(new, old, "spec")
     status = new.setdefault("status", {})
     before = (old.get("status") or {}).get("conditions") or ()
-    given = status.get("conditions") or ()
+    conditions = status.get("conditions") or ()
     kept = {decision: [c for c in before if c.get("type") == decision] for decision in _DECISIONS_STRATEGY}
     for decision in _DECISIONS_STRATEGY:
-        if sum(c.get("type") == decision for c in given) != len(kept[decision]):
-            kept[decision] = [c for c in given if c.get("type") == decision]
-    if given:
-        status["conditions"] = [kept[c["type"]].pop(0) if c.get("type") in kept else c for c in given]
+        if sum(c.get("type") == decision for c in conditions) != len(kept[decision]):
+            kept[decision] = [c for c in conditions if c.get("type") == decision]
+    if conditions:
+        status["conditions"] = [kept[c["type"]].pop(0) if c.get("type") in kept else c for c in conditions]
 
 
 def _update_signing_approval(new: Obj, old: Obj) -> None:
-    """The approver writes conditions alone."""
+    """Keep everything but the conditions, which are all that an approver writes."""
     keep(new, old, "spec")
     conditions = (new.get("status") or {}).get("conditions")
     status = {field: value for field, value in (old.get("status") or {}).items() if field != "conditions"}
@@ -117,8 +117,8 @@ def _create(request: Obj) -> Iterator[FieldError]:
             yield field.duplicate(f"spec.usages[{index}]", usage)
     yield from checks.within("spec.signerName", _signer(spec.get("signerName") or ""))
     if seconds is not None and seconds < _SHORTEST:
-        words = f"may not specify a duration less than {_SHORTEST} seconds (10 minutes)"
-        yield field.invalid("spec.expirationSeconds", seconds, words)
+        detail = f"may not specify a duration less than {_SHORTEST} seconds (10 minutes)"
+        yield field.invalid("spec.expirationSeconds", seconds, detail)
     yield from _conditions(_conditions_of(request))
 
 
@@ -161,8 +161,8 @@ def _signer(name: str) -> Iterator[FieldError]:
 
 
 def _conditions_of(request: Obj) -> list[Obj]:
-    found: list[Obj] = (request.get("status") or {}).get("conditions") or []
-    return found
+    conditions: list[Obj] = (request.get("status") or {}).get("conditions") or []
+    return conditions
 
 
 def _conditions(conditions: list[Obj]) -> Iterator[FieldError]:
@@ -178,22 +178,22 @@ def _conditions(conditions: list[Obj]) -> Iterator[FieldError]:
             yield field.duplicate(f"{path}.type", kind)
 
 
-def _of_type(request: Obj, kind: str) -> list[Obj]:
+def _conditions_of_type(request: Obj, kind: str) -> list[Obj]:
     return [condition for condition in _conditions_of(request) if condition.get("type") == kind]
 
 
-def _kept(new: Obj, old: Obj) -> Iterator[FieldError]:
-    """What no update may do: take a decision back."""
+def _decisions_kept(new: Obj, old: Obj) -> Iterator[FieldError]:
+    """Yield the errors of the new request, and of a decision that was taken back, which no update may do."""
     yield from _create(new)
     for kind in _FINAL:
-        if len(_of_type(new, kind)) < len(_of_type(old, kind)):
-            words = f'updates may not remove a condition of type "{kind}"'
-            yield field.forbidden("status.conditions", words)
+        if len(_conditions_of_type(new, kind)) < len(_conditions_of_type(old, kind)):
+            detail = f'updates may not remove a condition of type "{kind}"'
+            yield field.forbidden("status.conditions", detail)
 
 
 def _undecided(new: Obj, old: Obj) -> Iterator[FieldError]:
     for kind in _DECISIONS:
-        conditions, before = _of_type(new, kind), _of_type(old, kind)
+        conditions, before = _conditions_of_type(new, kind), _conditions_of_type(old, kind)
         if len(conditions) > len(before):
             yield field.forbidden("status.conditions", f'updates may not add a condition of type "{kind}"')
         elif len(conditions) == len(before) and conditions != before:
@@ -206,19 +206,19 @@ def _certificate_kept(new: Obj, old: Obj, words: str) -> checks.Found:
 
 
 def validate_approval(new: Obj, old: Obj) -> Iterator[FieldError]:
-    """What is wrong with a write to the approval subresource, which alone may decide."""
-    yield from _kept(new, old)
+    """Yield the errors of a write to the approval subresource, the only one that may decide."""
+    yield from _decisions_kept(new, old)
     yield from _certificate_kept(new, old, "updates may not set certificate content")
 
 
 def _update(new: Obj, old: Obj) -> Iterator[FieldError]:
-    yield from _kept(new, old)
+    yield from _decisions_kept(new, old)
     yield from _undecided(new, old)
     yield from _certificate_kept(new, old, "updates may not set certificate content")
 
 
 def _status_update(new: Obj, old: Obj) -> Iterator[FieldError]:
-    yield from _kept(new, old)
+    yield from _decisions_kept(new, old)
     yield from _undecided(new, old)
     if (old.get("status") or {}).get("certificate"):
         yield from _certificate_kept(new, old, "updates may not modify existing certificate content")

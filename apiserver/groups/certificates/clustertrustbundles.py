@@ -1,4 +1,4 @@
-"""ClusterTrustBundles: columns."""
+"""ClusterTrustBundles (certificates.k8s.io): columns."""
 
 from apiserver.api.meta import Obj, name_of
 from apiserver.groups.cells import NONE, Cells, mapping, text_of

@@ -1,4 +1,4 @@
-"""PodCertificateRequests: defaults, conversion, columns."""
+"""PodCertificateRequests (certificates.k8s.io): defaults, conversion and columns."""
 
 from apiserver.api.meta import Obj, name_of
 from apiserver.groups.cell_format import labels_text
@@ -13,18 +13,18 @@ _CERTIFICATES = "io.k8s.api.certificates.v1."
 
 
 def default_pod_certificate_request(request: Obj) -> None:
-    """Defaults how long a pod's certificate may last: a day."""
+    """Set the default lifetime of a pod's certificate: a day."""
     request.setdefault("spec", {}).setdefault("maxExpirationSeconds", 86400)
 
 
 def _without_proof(obj: Obj) -> Obj:
-    """What v1 of a PodCertificateRequest says by its stub request alone."""
+    """Drop the fields that v1 does not have, since its stub request already holds the key and the proof."""
     spec = obj.get("spec") or {}
     kept = {name: value for name, value in spec.items() if name not in ("pkixPublicKey", "proofOfPossession")}
     return obj | {"spec": kept}
 
 
-def _same(obj: Obj) -> Obj:
+def _unchanged(obj: Obj) -> Obj:
     return obj
 
 
@@ -63,7 +63,7 @@ POD_CERTIFICATE_REQUEST = BuiltinKind(
         allow_unconditional_update=False,
     ),
     field_labels=at_paths("spec.signerName"),
-    conversions={"v1": Conversion(_same, _without_proof)},
+    conversions={"v1": Conversion(_unchanged, _without_proof)},
     printer=Printer(
         columns=(
             NAME,

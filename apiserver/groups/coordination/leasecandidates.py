@@ -1,4 +1,4 @@
-"""LeaseCandidates: validation, columns."""
+"""LeaseCandidates (coordination.k8s.io): validation and columns."""
 
 import re
 from collections.abc import Iterator
@@ -33,14 +33,14 @@ def _candidate(candidate: Obj) -> Iterator[FieldError]:
         yield field.required("spec.strategy")
         return
     if strategy in STRATEGIES and not any(_numbers(emulated)):
-        words = f"must be specified when `strategy` is '{strategy}'"
-        yield field.required("spec.emulationVersion", words)
+        detail = f"must be specified when `strategy` is '{strategy}'"
+        yield field.required("spec.emulationVersion", detail)
     yield from election_strategy(strategy)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    found = _VERSION.fullmatch(version)
-    return tuple(map(int, found.group(1, 2, 3))) if found else (0, 0, 0)
+    match = _VERSION.fullmatch(version)
+    return tuple(map(int, match.group(1, 2, 3))) if match else (0, 0, 0)
 
 
 def _candidate_update(new: Obj, old: Obj) -> Iterator[FieldError]:

@@ -1,4 +1,4 @@
-"""Leases: validation, columns."""
+"""Leases (coordination.k8s.io): validation and columns."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ def _validate_lease(lease: Obj) -> Iterator[FieldError]:
 
 
 def election_strategy(strategy: str) -> checks.Found:
-    """The doubled word in the path is upstream's."""
+    """Return the errors of an election strategy; the doubled word in the path is upstream's."""
     if "/" in strategy:
         return checks.wrong("spec.strategy.strategy", strategy, names.qualified_name(strategy))
     return checks.one_of("spec.strategy.strategy", strategy, STRATEGIES)

@@ -1,4 +1,4 @@
-"""Bindings."""
+"""Bindings (core), which need no rules of their own."""
 
 from apiserver.groups.kind import CREATE, BuiltinKind
 

@@ -1,4 +1,4 @@
-"""ComponentStatuses: columns."""
+"""ComponentStatuses (core): columns."""
 
 from apiserver.api.meta import Obj, name_of
 from apiserver.groups.cells import Cells, condition_of, text_of

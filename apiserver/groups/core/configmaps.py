@@ -1,4 +1,4 @@
-"""ConfigMaps: validation, columns."""
+"""ConfigMaps (core): validation and columns."""
 
 from collections.abc import Iterator
 
@@ -35,19 +35,19 @@ def _config_map_update(new: Obj, old: Obj) -> Iterator[FieldError]:
     yield from _validate_config_map(new)
 
 
-def locked(new: Obj, old: Obj, names_of_data: tuple[str, ...]) -> Iterator[FieldError]:
-    """Return what an update changes of an immutable ConfigMap or Secret."""
+def locked(new: Obj, old: Obj, data_fields: tuple[str, ...]) -> Iterator[FieldError]:
+    """Yield an error for each change of an immutable ConfigMap or Secret."""
     if not old.get("immutable"):
         return
     if not new.get("immutable"):
         yield field.forbidden("immutable", _LOCKED)
-    for name in names_of_data:
+    for name in data_fields:
         if not checks.same(new.get(name), old.get(name)):
             yield field.forbidden(name, _LOCKED)
 
 
 def data_key(path: str, key: str) -> checks.Found:
-    """Return what is wrong with a key of data."""
+    """Return the errors of a key of data."""
     messages = names.config_map_key(key)
     return checks.wrong(f"{path}[{key}]", key, messages) if messages else ()
 

@@ -1,4 +1,4 @@
-"""Endpoints: defaults, validation, columns."""
+"""Endpoints (core): defaults, validation and columns."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -17,7 +17,7 @@ from apiserver.groups.strategy import PLAIN
 
 
 def default_endpoints(endpoints: Obj) -> None:
-    """Defaults an Endpoints' ports."""
+    """Set the default protocol of each port of an Endpoints object."""
     for subset in endpoints.get("subsets") or ():
         for port in subset.get("ports") or ():
             port.setdefault("protocol", "TCP")
@@ -40,7 +40,7 @@ def _special(address: str) -> names.Messages:
 
 
 def special_address(path: str, address: str) -> checks.Found:
-    """A well-formed address that means nothing to other machines is refused (ValidateNonSpecialIP)."""
+    """Return the errors of a well-formed address that means nothing to other machines (ValidateNonSpecialIP)."""
     return checks.wrong(path, address, _special(address))
 
 
@@ -95,7 +95,7 @@ def _port(port: Obj) -> Iterator[FieldError]:
 
 
 def app_protocol(port: Obj) -> Errors:
-    """Return what is wrong with the appProtocol of a port."""
+    """Return the errors of the appProtocol of a port."""
     protocol = port.get("appProtocol")
     return () if protocol is None else checks.wrong("appProtocol", protocol, names.qualified_name(protocol))
 

@@ -1,4 +1,4 @@
-"""Events: validation, conversion, field labels, columns."""
+"""Events (core and events.k8s.io): validation, conversion, field labels and columns."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from apiserver.groups.strategy import PLAIN
 
 _LIMITS = {"reportingInstance": 128, "action": 128, "reason": 128, "message": 1024}
 
-_OTHER_NAMES = {  # the core group's field → how events.k8s.io calls it
+_OTHER_NAMES = {  # the core group's field → its name in events.k8s.io
     "involvedObject": "regarding",
     "message": "note",
     "source": "deprecatedSource",
@@ -52,46 +52,46 @@ _TYPES = frozenset({"Normal", "Warning"})
 _OTHER_NAMESPACE = "does not match event.namespace"
 
 
-def _get(event: Obj, name: str) -> object:
-    """The value of a field by its name in the core group, in whichever form the event is."""
+def _value(event: Obj, name: str) -> object:
+    """Return the value of a field by its name in the core group; the event may be of either group."""
     return event.get(name) or event.get(_OTHER_NAMES.get(name, name))
 
 
-def _loose(event: Obj) -> Iterator[FieldError]:
-    namespace, involved = namespace_of(event), _get(event, "involvedObject")
-    meant = involved.get("namespace") or "" if isinstance(involved, dict) else ""
+def _core_event(event: Obj) -> Iterator[FieldError]:
+    namespace, involved = namespace_of(event), _value(event, "involvedObject")
+    involved_namespace = involved.get("namespace") or "" if isinstance(involved, dict) else ""
     if event.get("eventTime"):
-        fits = bool(meant) or namespace in {"default", "kube-system"}
+        matches = bool(involved_namespace) or namespace in {"default", "kube-system"}
     else:
-        fits = namespace == meant if meant else namespace in {"", "default"}
-    if not fits:
-        yield field.invalid("involvedObject.namespace", meant, _OTHER_NAMESPACE)
+        matches = namespace == involved_namespace if involved_namespace else namespace in {"", "default"}
+    if not matches:
+        yield field.invalid("involvedObject.namespace", involved_namespace, _OTHER_NAMESPACE)
     if event.get("eventTime"):
         yield from _new_style(event)
     yield from checks.wrong("namespace", namespace, names.dns1123_subdomain(namespace))
 
 
 def _new_style(event: Obj) -> Iterator[FieldError]:
-    controller = str(_get(event, "reportingComponent") or "")
+    controller = str(_value(event, "reportingComponent") or "")
     yield from checks.needed("reportingController", controller)
     yield from checks.wrong("reportingController", controller, names.qualified_name(controller))
     for name, limit in _LIMITS.items():
-        text = str(_get(event, name) or "")
+        text = str(_value(event, name) or "")
         if not text and name != "message":
             yield field.required(name)
         if len(text.encode()) > limit:
             yield field.invalid(name, "", f"can have at most {limit} characters")
 
 
-def _strict(event: Obj) -> Iterator[FieldError]:
-    yield from _loose(event)
+def _new_event(event: Obj) -> Iterator[FieldError]:
+    yield from _core_event(event)
     yield from _series(event)
     yield from checks.needed("eventTime", event.get("eventTime"))
     kind = event.get("type") or ""
     if kind not in _TYPES:
         yield field.invalid("type", "", f"has invalid value: {kind}")
     for name in _UNSET:
-        if _get(event, name):
+        if _value(event, name):
             yield field.invalid(name, "", "needs to be unset")
 
 
@@ -103,12 +103,12 @@ def _series(event: Obj) -> Iterator[FieldError]:
         yield from checks.needed("series.lastObservedTime", series.get("lastObservedTime"))
 
 
-def _strict_update(new: Obj, old: Obj) -> Iterator[FieldError]:
-    yield from _loose(new)
+def _new_event_update(new: Obj, old: Obj) -> Iterator[FieldError]:
+    yield from _core_event(new)
     if new.get("series") != old.get("series"):
         yield from _series(new)
     for name, path in _FIXED:
-        yield from checks.immutable(path, _get(new, name), _get(old, name))
+        yield from checks.immutable(path, _value(new, name), _value(old, name))
 
 
 _EVENT_NAMES = {  # events.k8s.io/v1 → core/v1 (pkg/apis/events/v1/conversion.go)
@@ -152,8 +152,8 @@ _INVOLVED = tuple((part, f"involvedObject.{part}", f"regarding.{part}") for part
 
 
 def _event(event: Obj) -> Fields:
-    """An event by the names of both its groups, since both read what either writes."""
-    about = event.get("involvedObject") or event.get("regarding") or {}
+    """Return the field labels of an event under the names of both groups, since both read what either writes."""
+    involved = event.get("involvedObject") or event.get("regarding") or {}
     source = event.get("source") or event.get("deprecatedSource") or {}
     controller = event.get("reportingComponent") or event.get("reportingController") or ""
     fields = {
@@ -164,13 +164,13 @@ def _event(event: Obj) -> Fields:
         "type": event.get("type", ""),
     }
     for part, core, new in _INVOLVED:
-        fields[core] = fields[new] = about.get(part, "")
+        fields[core] = fields[new] = involved.get(part, "")
     return fields
 
 
 @dataclass(frozen=True, slots=True)
 class _Fields:
-    """What a group calls the fields of an event that the other group names differently."""
+    """The names that one group gives to the event fields that the other group names differently."""
 
     target: str
     source: str
@@ -208,7 +208,7 @@ def _first_known(*timestamps: object) -> Since | str:
 
 
 def _seen(event: Obj, fields: _Fields) -> tuple[Since | str, int]:
-    """When the event was last seen, and how often: the series knows best."""
+    """Return when the event was last seen and how often; its series, if any, takes precedence."""
     series = event.get("series")
     if isinstance(series, dict):
         return since(series.get("lastObservedTime")), number_of(series, "count")
@@ -268,7 +268,7 @@ EVENT = BuiltinKind(
     fields=EVENT_FIELDS,
     creates_on_update=True,
     strategy=PLAIN,
-    validator=same_on_update(_loose),
+    validator=same_on_update(_core_event),
     field_labels=_event,
     printer=Printer(columns=_COLUMNS, cells=lambda event: _cells(event, _CORE)),
 )
@@ -280,7 +280,7 @@ EVENT_OF_EVENTS = BuiltinKind(
     fields=NEW_EVENT_FIELDS,
     creates_on_update=True,
     strategy=PLAIN,
-    validator=Validator(_strict, _strict_update),
+    validator=Validator(_new_event, _new_event_update),
     field_labels=_event,
     conversions={"v1": Conversion(_event_to_core, _event_from_core)},
     printer=Printer(columns=_COLUMNS, cells=lambda event: _cells(event, _EVENTS)),

@@ -1,4 +1,4 @@
-"""LimitRanges: defaults, validation."""
+"""LimitRanges (core): defaults and validation."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ _LIMIT_LISTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio
 
 
 def default_limit_range(limit_range: Obj) -> None:
-    """Defaults the limits of containers: default from max, defaultRequest from default and min."""
+    """Set the default limits of containers: default from max, defaultRequest from default and min."""
     for item in (limit_range.get("spec") or {}).get("limits") or ():
         if item.get("type") == "Container":
             _default_container_limit(item)
@@ -38,7 +38,7 @@ _BOUNDS, _DEFAULTS = ("max", "min", "maxLimitRequestRatio"), ("default", "defaul
 
 _LIMIT_TYPES = frozenset({"Container", "PersistentVolumeClaim", "Pod"})
 
-_ORDERS = (  # of two amounts: (low, high, the field the error stands at, its value, words)
+_ORDERS = (  # of two amounts: (low, high, field of the error, field of the value in it or None for the same, message)
     ("min", "max", "min", "min", "min value {} is greater than max value {}"),
     ("min", "defaultRequest", "defaultRequest", None, "min value {} is greater than default request value {}"),
     ("defaultRequest", "max", "defaultRequest", None, "default request value {} is greater than max value {}"),
@@ -60,13 +60,13 @@ def _range(limit_range: Obj) -> Iterator[FieldError]:
     limits = (limit_range.get("spec") or {}).get("limits") or ()
     for index, limit in enumerate(limits):
         kind = limit.get("type", "")
-        taken = any(kind == earlier.get("type", "") for earlier in limits[:index])
-        yield from checks.within(f"spec.limits[{index}]", _limit(limit, kind, taken=taken))
+        repeated = any(kind == earlier.get("type", "") for earlier in limits[:index])
+        yield from checks.within(f"spec.limits[{index}]", _limit(limit, kind, repeated=repeated))
 
 
-def _limit(limit: Obj, kind: str, *, taken: bool) -> Iterator[FieldError]:
+def _limit(limit: Obj, kind: str, *, repeated: bool) -> Iterator[FieldError]:
     yield from checks.wrong("type", kind, _limit_type(kind))
-    if taken:
+    if repeated:
         yield field.duplicate("type", kind)
     check = container_resource_name if kind in {"Container", "Pod"} else resource_name
     yield from _keys(limit, ("max", "min"), check)
@@ -79,17 +79,17 @@ def _limit(limit: Obj, kind: str, *, taken: bool) -> Iterator[FieldError]:
     if kind == "PersistentVolumeClaim" and not any("storage" in (limit.get(name) or ()) for name in ("min", "max")):
         yield field.required("limits", "either minimum or maximum storage value is required, but neither was provided")
     yield from _keys(limit, ("maxLimitRequestRatio",), check)
-    for name, given in _by_resource(limit, (*_BOUNDS, *(() if kind == "Pod" else _DEFAULTS))).items():
-        yield from _resource(name, given)
+    for name, amounts in _by_resource(limit, (*_BOUNDS, *(() if kind == "Pod" else _DEFAULTS))).items():
+        yield from _resource(name, amounts)
 
 
 def _by_resource(limit: Obj, kinds: tuple[str, ...]) -> dict[str, dict[str, str]]:
-    """Resource → which of the kinds of amounts there are of it."""
-    found: dict[str, dict[str, str]] = {}
+    """Return the amounts by resource, each with its kind of limit: {"cpu": {"max": "2", "min": "1"}}."""
+    amounts: dict[str, dict[str, str]] = {}
     for kind in kinds:
         for name, text in (limit.get(kind) or {}).items():
-            found.setdefault(name, {})[kind] = text
-    return found
+            amounts.setdefault(name, {})[kind] = text
+    return amounts
 
 
 def _limit_type(kind: str) -> names.Messages:
@@ -105,32 +105,32 @@ def _keys(limit: Obj, fields: tuple[str, ...], check: Check) -> Iterator[FieldEr
             yield from checks.within(f"{name}[{resource}]", check(resource))
 
 
-def _resource(name: str, given: dict[str, str]) -> Iterator[FieldError]:
-    """The amounts of one resource: which of min, max, default, defaultRequest and the ratio there are."""
-    amounts = {kind: quantity.of(text) for kind, text in given.items()}
-    for low, high, path, shown, words in _ORDERS:
+def _resource(name: str, texts: dict[str, str]) -> Iterator[FieldError]:
+    """Yield the errors of one resource's amounts, given by kind: min, max, default, defaultRequest and the ratio."""
+    amounts = {kind: quantity.of(text) for kind, text in texts.items()}
+    for low, high, path, value_kind, detail in _ORDERS:
         if low in amounts and high in amounts and amounts[low].nanos > amounts[high].nanos:
-            yield field.invalid(f"{path}[{name}]", given[shown or path], words.format(given[low], given[high]))
+            yield field.invalid(f"{path}[{name}]", texts[value_kind or path], detail.format(texts[low], texts[high]))
     if "maxLimitRequestRatio" in amounts:
-        yield from checks.within(f"maxLimitRequestRatio[{name}]", _ratio(amounts, given["maxLimitRequestRatio"]))
-    default, request = given.get("default"), given.get("defaultRequest")
+        yield from checks.within(f"maxLimitRequestRatio[{name}]", _ratio(amounts, texts["maxLimitRequestRatio"]))
+    default, request = texts.get("default"), texts.get("defaultRequest")
     both = default is not None and request is not None
     overcommits = is_native(name) and not name.startswith("hugepages-")
     if both and not overcommits and amounts["default"].nanos != amounts["defaultRequest"].nanos:
-        words = f"default value {default} must equal to defaultRequest value {request} in {name}"
-        yield field.invalid(f"defaultRequest[{name}]", request, words)
+        detail = f"default value {default} must equal to defaultRequest value {request} in {name}"
+        yield field.invalid(f"defaultRequest[{name}]", request, detail)
 
 
-def _ratio(amounts: dict[str, quantity.Quantity], shown: str) -> Iterator[FieldError]:
+def _ratio(amounts: dict[str, quantity.Quantity], text: str) -> Iterator[FieldError]:
     ratio, low, high = amounts["maxLimitRequestRatio"], amounts.get("min"), amounts.get("max")
     if ratio.nanos < quantity.parse("1").nanos:
-        yield field.invalid("", shown, f"ratio {shown} is less than 1")
+        yield field.invalid("", text, f"ratio {text} is less than 1")
     if low is None or high is None or not low.nanos:
         return
-    fine = max(ratio.value, low.value, high.value) < _MAX_MILLI
-    most = high.milli_value / low.milli_value if fine else high.value / low.value
-    if (ratio.milli_value / 1000 if fine else ratio.value) > most:
-        yield field.invalid("", shown, f"ratio {shown} is greater than max/min = {most:f}")
+    by_milli = max(ratio.value, low.value, high.value) < _MAX_MILLI
+    max_ratio = high.milli_value / low.milli_value if by_milli else high.value / low.value
+    if (ratio.milli_value / 1000 if by_milli else ratio.value) > max_ratio:
+        yield field.invalid("", text, f"ratio {text} is greater than max/min = {max_ratio:f}")
 
 
 LIMIT_RANGE = BuiltinKind(

@@ -1,4 +1,4 @@
-"""Namespaces: defaults, strategy, validation, columns."""
+"""Namespaces (core): defaults, strategy, validation and columns."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ NAME_LABEL = "kubernetes.io/metadata.name"
 
 
 def default_namespace(namespace: Obj) -> None:
-    """Defaults a namespace: active, and labelled with its own name once it has one."""
+    """Set the defaults of a Namespace: active, and labelled with its own name once it has one."""
     meta = namespace.setdefault("metadata", {})
     if name := meta.get("name"):
         meta["labels"] = (meta.get("labels") or {}) | {NAME_LABEL: name}
@@ -29,7 +29,7 @@ KUBERNETES_FINALIZER = "kubernetes"
 
 
 def _create_namespace(namespace: Obj) -> None:
-    """A namespace starts active, and is not gone before the namespace controller says so."""
+    """Make the Namespace active, with the finalizer that only the namespace controller removes."""
     namespace["status"] = {"phase": "Active"}
     spec = namespace.setdefault("spec", {})
     finalizers = spec.get("finalizers") or []
@@ -43,7 +43,7 @@ def _label_namespace(namespace: Obj) -> None:
 
 
 def _update_namespace(new: Obj, old: Obj) -> None:
-    """Only /finalize changes the finalizers of the spec."""
+    """Keep the status and the spec's finalizers, which only /finalize changes."""
     keep(new, old, "status")
     keep(new.setdefault("spec", {}), old.get("spec") or {}, "finalizers")
 
@@ -61,8 +61,8 @@ def _validate_namespace(namespace: Obj) -> Iterator[FieldError]:
     for name in (namespace.get("spec") or {}).get("finalizers") or ():
         yield from checks.wrong("spec.finalizers", name, names.qualified_name(name))
         if "/" not in name and name not in _FINALIZERS:
-            words = "name is neither a standard finalizer name nor is it fully qualified"
-            yield field.invalid("spec.finalizers", name, words)
+            detail = "name is neither a standard finalizer name nor is it fully qualified"
+            yield field.invalid("spec.finalizers", name, detail)
 
 
 def _namespace_status(new: Obj, _old: Obj) -> Iterator[FieldError]:
@@ -70,8 +70,8 @@ def _namespace_status(new: Obj, _old: Obj) -> Iterator[FieldError]:
     deleting = bool(new["metadata"].get("deletionTimestamp"))
     expected, state = ("Terminating", "not empty") if deleting else ("Active", "empty")
     if phase != expected:
-        words = f"may only be '{expected}' if `deletionTimestamp` is {state}"
-        yield field.invalid("status.Phase", phase, words)
+        detail = f"may only be '{expected}' if `deletionTimestamp` is {state}"
+        yield field.invalid("status.Phase", phase, detail)
 
 
 def _finalize(new: Obj, _old: Obj) -> Iterator[FieldError]:

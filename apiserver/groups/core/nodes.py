@@ -1,4 +1,4 @@
-"""Nodes: defaults, validation, field labels, columns."""
+"""Nodes (core): defaults, validation, field labels and columns."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ from apiserver.groups.strategy import Strategy, nothing, status_updating, updati
 
 
 def default_node(node: Obj) -> None:
-    """Defaults a node: all it has is for pods; podCIDR is the first of podCIDRs, and rules (conversion)."""
+    """Set the defaults of a Node: all capacity is allocatable; podCIDR becomes the first of podCIDRs (conversion)."""
     status = node.setdefault("status", {})
     round_up_to_milli(status.get("capacity"))
     if "capacity" in status and "allocatable" not in status:
@@ -58,15 +58,15 @@ def _ranges_of_both_families(ranges: list[str]) -> Iterator[FieldError]:
 
 
 def _taints(taints: list[Obj] | tuple[()]) -> Iterator[FieldError]:
-    """The path is upstream's: it has them in the metadata, where they once were."""
+    """Yield the errors of taints; upstream's path has them in the metadata, where they once were."""
     yield from checks.each("metadata.taints", taints, _taint)
     seen = set()
     for index, taint in enumerate(taints):
         key = (taint.get("key"), taint.get("effect"))
         if key in seen:
-            words = "taints must be unique by key and effect pair"
-            told = field.duplicate(f"metadata.taints[{index}]", taint)
-            yield FieldError(told.reason, told.path, f"{told.message}: {words}")
+            detail = "taints must be unique by key and effect pair"
+            error = field.duplicate(f"metadata.taints[{index}]", taint)
+            yield FieldError(error.reason, error.path, f"{error.message}: {detail}")
         seen.add(key)
 
 

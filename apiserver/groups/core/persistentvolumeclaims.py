@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims, and the claims of templates: defaults, strategy, validation, columns."""
+"""PersistentVolumeClaims (core) and the specs of claim templates: defaults, strategy, validation and columns."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ from apiserver.groups.strategy import Strategy, keep, status_updating
 
 
 def default_claim(claim: Obj) -> None:
-    """Defaults a claim."""
+    """Set the defaults of a PersistentVolumeClaim."""
     default_claim_spec(claim.setdefault("spec", {}))
     status = claim.setdefault("status", {})
     status.setdefault("phase", "Pending")
@@ -38,7 +38,7 @@ def _create_claim(claim: Obj) -> None:
 
 
 def _update_claim(new: Obj, old: Obj) -> None:
-    """Clients that know no dataSourceRef leave it out, so that it is filled in again."""
+    """Keep the status and fill in dataSourceRef again, since older clients leave it out."""
     keep(new, old, "status")
     if "dataSource" not in old["spec"] and "dataSourceRef" not in old["spec"]:
         _drop_unknown_source(new["spec"])
@@ -46,14 +46,14 @@ def _update_claim(new: Obj, old: Obj) -> None:
 
 
 def _drop_unknown_source(spec: Obj) -> None:
-    """The dataSource, older than dataSourceRef, names a claim or a snapshot or nothing."""
+    """Drop a dataSource that names neither a claim nor a snapshot; dataSourceRef may name other objects."""
     source = spec.get("dataSource") or {}
     if (source.get("apiGroup", ""), source.get("kind")) not in _CLASSIC_SOURCES:
         spec.pop("dataSource", None)
 
 
 def _mirror_data_source(spec: Obj) -> None:
-    """The dataSource and the dataSourceRef say the same, unless the latter reaches into another namespace."""
+    """Copy dataSource to dataSourceRef or back, unless dataSourceRef names an object in another namespace."""
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is not None and reference is None:
         spec["dataSourceRef"] = dict(source)
@@ -83,7 +83,7 @@ _RESIZE_STATES = frozenset(
 
 
 def access_modes(modes: list[str]) -> Iterator[FieldError]:
-    """Known modes, and ReadWriteOncePod by itself only; of claims and volumes alike."""
+    """Yield the errors of a claim's or volume's access modes: unknown ones, or ReadWriteOncePod beside others."""
     for mode in modes:
         yield from checks.one_of("accessModes", mode, ACCESS_MODES)
     if "ReadWriteOncePod" in modes and ACCESS_MODES.intersection(modes) != {"ReadWriteOncePod"}:
@@ -95,7 +95,7 @@ def _create(claim: Obj) -> Iterator[FieldError]:
 
 
 def claim_spec(spec: Obj) -> Iterator[FieldError]:
-    """What a claim may ask for, with paths relative to its spec (ValidatePersistentVolumeClaimSpec)."""
+    """Yield the errors of a claim's spec, with paths relative to it (ValidatePersistentVolumeClaimSpec)."""
     modes = spec.get("accessModes") or []
     yield from checks.needed("accessModes", modes, "at least 1 access mode is required")
     yield from checks.label_selector("selector", spec.get("selector"))
@@ -109,8 +109,8 @@ def claim_spec(spec: Obj) -> Iterator[FieldError]:
 
 
 def _requested(spec: Obj) -> str | None:
-    found: str | None = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
-    return found
+    storage: str | None = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    return storage
 
 
 def _size(size: str | None) -> checks.Found:
@@ -152,51 +152,51 @@ def _source(source: Obj) -> Iterator[FieldError]:
 def _update(new: Obj, old: Obj) -> Iterator[FieldError]:
     yield from _create(new)
     spec, before = new.get("spec") or {}, old.get("spec") or {}
-    annotations, annotated = ((obj["metadata"].get("annotations") or {}) for obj in (new, old))
-    if annotated.get(CLASS_ANNOTATION) != annotations.get(CLASS_ANNOTATION) and not _upgraded(old, spec):
+    annotations, old_annotations = ((obj["metadata"].get("annotations") or {}) for obj in (new, old))
+    if old_annotations.get(CLASS_ANNOTATION) != annotations.get(CLASS_ANNOTATION) and not _upgraded(old, spec):
         shown = annotations.get(CLASS_ANNOTATION, "")
         yield field.invalid(f"metadata.annotations.{CLASS_ANNOTATION}", shown, checks.IMMUTABLE)
     bound = (new.get("status") or {}).get("phase") == "Bound"
-    kept = _unchanging(spec, before, annotated.get(CLASS_ANNOTATION), bound=bound)
-    if not combinators.same(kept, before):
-        yield field.forbidden("spec", _CHANGED + _difference(kept, before))
+    reverted = _revert_allowed_changes(spec, before, old_annotations.get(CLASS_ANNOTATION), bound=bound)
+    if not combinators.same(reverted, before):
+        yield field.forbidden("spec", _CHANGED + _difference(reverted, before))
     yield from _shrinking(_requested(spec), _requested(before), old.get("status") or {})
     yield from checks.immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"))
     yield from _attributes(spec.get("volumeAttributesClassName"), before.get("volumeAttributesClassName"))
 
 
 def _upgraded(old: Obj, spec: Obj) -> bool:
-    """Does the class move from the annotation of old days to its field?"""
+    """Return whether the storage class moves from the deprecated annotation to its field."""
     annotated = (old["metadata"].get("annotations") or {}).get(CLASS_ANNOTATION)
     before = (old.get("spec") or {}).get("storageClassName")
     return annotated is not None and before is None and spec.get("storageClassName") == annotated
 
 
-def _unchanging(spec: Obj, before: Obj, annotated: str | None, *, bound: bool) -> Obj:
-    """The new spec with every change undone that is allowed: what still differs may not."""
-    kept = dict(spec)
+def _revert_allowed_changes(spec: Obj, before: Obj, annotated: str | None, *, bound: bool) -> Obj:
+    """Return the new spec with every allowed change undone: each remaining difference is forbidden."""
+    reverted = dict(spec)
     if not before.get("volumeName"):
-        kept["volumeName"] = None
+        reverted["volumeName"] = None
     if before.get("storageClassName") is None and annotated in {None, spec.get("storageClassName")}:
-        kept["storageClassName"] = None
+        reverted["storageClassName"] = None
     if bound:
         resources = spec.get("resources") or {}
         requests = (resources.get("requests") or {}) | {"storage": _requested(before)}
-        kept["resources"] = resources | {"requests": requests}
+        reverted["resources"] = resources | {"requests": requests}
         if spec.get("volumeAttributesClassName") is not None:
-            kept["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
+            reverted["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
     elif _bytes(_requested(spec)) == _bytes(_requested(before)):
-        kept["resources"] = before.get("resources")
-    return kept
+        reverted["resources"] = before.get("resources")
+    return reverted
 
 
 def _difference(new: Obj, old: Obj) -> str:
-    """The fields that differ, in the manner of the difference that upstream prints here."""
+    """Return the fields that differ, in the format of the diff that upstream prints here."""
     lines = ["  core.PersistentVolumeClaimSpec{"]
     for name in dict.fromkeys((*old, *new)):
         if not combinators.same(new.get(name), old.get(name)):
-            shown = name[:1].upper() + name[1:]
-            lines += [f"- \t{shown}: {field.show(old.get(name))},", f"+ \t{shown}: {field.show(new.get(name))},"]
+            go_name = name[:1].upper() + name[1:]
+            lines += [f"- \t{go_name}: {field.show(old.get(name))},", f"+ \t{go_name}: {field.show(new.get(name))},"]
     return "\n".join([*lines, "  }", ""])
 
 
@@ -207,8 +207,8 @@ def _shrinking(new: str | None, old: str | None, status: Obj) -> Iterator[FieldE
 
 def _attributes(new: str | None, old: str | None) -> Iterator[FieldError]:
     if old is not None and not new:
-        to = "nil" if new is None else "an empty string"
-        yield field.forbidden("spec.volumeAttributesClassName", f"update from non-nil value to {to} is forbidden")
+        target = "nil" if new is None else "an empty string"
+        yield field.forbidden("spec.volumeAttributesClassName", f"update from non-nil value to {target} is forbidden")
 
 
 def _status_update(new: Obj, _old: Obj) -> Iterator[FieldError]:
@@ -227,7 +227,7 @@ def _status_update(new: Obj, _old: Obj) -> Iterator[FieldError]:
 
 
 def whole_amount(path: str, text: str) -> checks.Found:
-    """The amount is not negative (validateBasicResource)."""
+    """Return an error if the amount is negative (validateBasicResource)."""
     value = quantity.of(text).value
     return () if value >= 0 else (field.invalid(path, value, "must be a valid resource quantity"),)
 
@@ -255,8 +255,8 @@ def annotations_in(obj: Obj) -> Obj:
 
 def storage_class_name(obj: Obj) -> str:
     """Return the storage class that an object names, in its old annotation or in its spec."""
-    by_spec = text_of(mapping(obj, "spec"), "storageClassName")
-    return text_of(annotations_in(obj), CLASS_ANNOTATION, by_spec)
+    from_spec = text_of(mapping(obj, "spec"), "storageClassName")
+    return text_of(annotations_in(obj), CLASS_ANNOTATION, from_spec)
 
 
 def phase_text(obj: Obj) -> str:

@@ -1,4 +1,4 @@
-"""PersistentVolumes: defaults, strategy, validation, columns."""
+"""PersistentVolumes (core): defaults, strategy, validation and columns."""
 
 from collections.abc import Iterator, Mapping
 from posixpath import normpath
@@ -34,7 +34,7 @@ _DEFAULTED_SOURCES = ("azureDisk", "hostPath", "iscsi", "rbd", "scaleIO")
 
 
 def default_volume(volume: Obj) -> None:
-    """Defaults a persistent volume: kept when released, and a file system."""
+    """Set the defaults of a PersistentVolume: it is retained when released, and holds a file system."""
     spec = volume.setdefault("spec", {})
     spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
     spec.setdefault("volumeMode", "Filesystem")
@@ -122,11 +122,11 @@ _SOURCES: Mapping[str, Check] = {
         ("nodeExpandSecretRef", _secret),
     ),
 }
-"""The sources, in the order in which upstream looks for them."""
+"""The volume sources with their checks, in the order in which upstream looks for them."""
 
-_TOLD_PATHS = {"gcePersistentDisk": "persistentDisk"}
+_ERROR_PATHS = {"gcePersistentDisk": "persistentDisk"}
 
-_TOLD_TWICE = {"cephfs": "cephFS"}
+_SECOND_SOURCE_PATHS = {"cephfs": "cephFS"}
 
 
 def _create(volume: Obj) -> Iterator[FieldError]:
@@ -145,8 +145,8 @@ def _spec(spec: Obj) -> Iterator[FieldError]:
         yield from checks.within("nodeAffinity", _affinity(affinity))
     yield from _sources(spec)
     if policy == "Recycle" and normpath((spec.get("hostPath") or {}).get("path") or ".") == "/":
-        words = "may not be 'recycle' for a hostPath mount of '/'"
-        yield field.forbidden("persistentVolumeReclaimPolicy", words)
+        detail = "may not be 'recycle' for a hostPath mount of '/'"
+        yield field.forbidden("persistentVolumeReclaimPolicy", detail)
     yield from checks.optional_name("storageClassName", spec.get("storageClassName"), names.dns1123_subdomain)
     yield from checks.optional_one_of("volumeMode", spec.get("volumeMode"), VOLUME_MODES)
     yield from _attributes(spec)
@@ -170,19 +170,19 @@ def _affinity(affinity: Obj) -> Found:
 
 
 def _sources(spec: Obj) -> Iterator[FieldError]:
-    found = False
+    has_source = False
     for name, check in _SOURCES.items():
         source = spec.get(name)
         if source is None:
             continue
-        if found and name != "flexVolume":
-            yield field.forbidden(_TOLD_TWICE.get(name, name), _ONE_TYPE)
+        if has_source and name != "flexVolume":
+            yield field.forbidden(_SECOND_SOURCE_PATHS.get(name, name), _ONE_TYPE)
             continue
-        found = True
-        yield from combinators.at(_TOLD_PATHS.get(name, name), check(source))
+        has_source = True
+        yield from combinators.at(_ERROR_PATHS.get(name, name), check(source))
         if name == "local" and spec.get("nodeAffinity") is None:
             yield field.required("nodeAffinity", "Local volume requires node affinity")
-    if not found:
+    if not has_source:
         yield field.required("", "must specify a volume type")
 
 
@@ -206,34 +206,34 @@ def _update(new: Obj, old: Obj) -> Iterator[FieldError]:
             "spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation\n"
         )
     yield from checks.immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"))
-    affinity, was = spec.get("nodeAffinity"), before.get("nodeAffinity")
+    affinity, old_affinity = spec.get("nodeAffinity"), before.get("nodeAffinity")
     if (
-        was is not None
-        and not combinators.same(affinity, was)
-        and not combinators.same(affinity, _renamed(was, affinity))
+        old_affinity is not None
+        and not combinators.same(affinity, old_affinity)
+        and not combinators.same(affinity, _renamed(old_affinity, affinity))
     ):
-        words = f"{checks.IMMUTABLE}, except for updating from beta label to GA"
-        yield field.invalid("nodeAffinity", affinity, words)
+        detail = f"{checks.IMMUTABLE}, except for updating from beta label to GA"
+        yield field.invalid("nodeAffinity", affinity, detail)
     if before.get("volumeAttributesClassName") is not None and spec.get("volumeAttributesClassName") is None:
         yield field.forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden")
 
 
 def _source_of(spec: Obj, before: Obj) -> Obj:
-    """The source alone; the secret that expands a volume may be named later."""
+    """Return the volume source alone, without a controllerExpandSecretRef that is only now added."""
     source = {name: spec[name] for name in _SOURCES if spec.get(name) is not None}
-    csi, was = source.get("csi"), before.get("csi")
-    if csi and was and was.get("controllerExpandSecretRef") is None:
+    csi, old_csi = source.get("csi"), before.get("csi")
+    if csi and old_csi and old_csi.get("controllerExpandSecretRef") is None:
         source["csi"] = {key: value for key, value in csi.items() if key != "controllerExpandSecretRef"}
     return source
 
 
-def _renamed(affinity: Obj, wanted: Obj | None) -> Obj:
-    """The old affinity with those label keys in their new form that the new affinity has in it."""
-    keys = {r.get("key") for term in _terms(wanted) for r in term.get("matchExpressions") or ()}
+def _renamed(affinity: Obj, new_affinity: Obj | None) -> Obj:
+    """Return the old affinity with beta label keys renamed to the GA keys that the new affinity uses."""
+    keys = {r.get("key") for term in _terms(new_affinity) for r in term.get("matchExpressions") or ()}
 
     def renamed(requirement: Obj) -> Obj:
-        better = _BETA_LABELS.get(requirement.get("key", ""))
-        return requirement | {"key": better} if better in keys else requirement
+        ga_key = _BETA_LABELS.get(requirement.get("key", ""))
+        return requirement | {"key": ga_key} if ga_key in keys else requirement
 
     terms = [
         term | {"matchExpressions": [renamed(r) for r in term.get("matchExpressions") or ()]}

@@ -1,4 +1,4 @@
-"""PodTemplates: defaults, validation, columns."""
+"""PodTemplates (core): defaults, validation and columns."""
 
 from apiserver.api.meta import Obj, metadata, name_of
 from apiserver.api.validation.combinators import Found, at
@@ -13,9 +13,9 @@ from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.strategy import Strategy, creation, unchanged, updating
 
 
-def default_pod_template(holder: Obj) -> None:
-    """Defaults a PodTemplate object."""
-    default_template(holder.setdefault("template", {}))
+def default_pod_template(obj: Obj) -> None:
+    """Set the defaults of a PodTemplate."""
+    default_template(obj.setdefault("template", {}))
 
 
 def _template(obj: Obj) -> Found:

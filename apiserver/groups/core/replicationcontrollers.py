@@ -1,4 +1,4 @@
-"""ReplicationControllers: defaults, strategy, validation, field labels, columns."""
+"""ReplicationControllers (core): defaults, strategy, validation, field labels and columns."""
 
 from apiserver.api import field
 from apiserver.api.field import FieldError
@@ -19,7 +19,7 @@ from apiserver.groups.strategy import Strategy, creation, status_updating, updat
 
 
 def default_replication_controller(controller: Obj) -> None:
-    """Defaults a replication controller: selector and labels are its template's where it has none."""
+    """Set the defaults of a ReplicationController; missing selector and labels are copied from its template."""
     spec = spec_with(controller, {"replicas": 1})
     template = spec.get("template")
     if template is None:

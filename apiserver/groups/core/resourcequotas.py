@@ -1,4 +1,4 @@
-"""ResourceQuotas: defaults, strategy, validation, columns."""
+"""ResourceQuotas (core): defaults, strategy, validation and columns."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from apiserver.groups.strategy import Strategy, creation, status_updating, updat
 
 
 def default_resource_quota(quota: Obj) -> None:
-    """Rounds a quota's amounts."""
+    """Round a quota's amounts up to thousandths."""
     round_up_to_milli((quota.get("spec") or {}).get("hard"))
     status = quota.get("status") or {}
     round_up_to_milli(status.get("hard"))
@@ -30,7 +30,7 @@ _PODS = frozenset({"pods"})
 
 _PODS_AND_COMPUTE = _PODS | {"cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"}
 
-_SCOPES = {  # scope → the standard resources that can be limited in it
+_SCOPES = {  # scope → the standard resources that a quota of that scope can limit
     "BestEffort": _PODS,
     "CrossNamespacePodAffinity": _PODS_AND_COMPUTE,
     "NotBestEffort": _PODS_AND_COMPUTE,
@@ -53,7 +53,7 @@ _NOT_IN_SCOPE = "unsupported scope applied to resource"
 
 
 def _is_standard(name: str) -> bool:
-    """Is the name one that quotas know (helper.IsStandardQuotaResourceName)?"""
+    """Return whether quotas know a resource of this name (helper.IsStandardQuotaResourceName)."""
     return "/" not in name and name != "storage" and not resource_name(name)
 
 
@@ -129,18 +129,18 @@ def _requirement(requirement: Obj, scope: str) -> Iterator[FieldError]:
     if scope in _EXISTS_ONLY and operator != "Exists":
         yield field.invalid("operator", operator, _EXISTS_WORDS)
     if operator in {"In", "NotIn"}:
-        words = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
-        yield from checks.needed("values", values, words)
+        detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+        yield from checks.needed("values", values, detail)
     elif operator in {"Exists", "DoesNotExist"}:
         if values:
-            words = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
-            yield field.invalid("values", values, words)
+            detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+            yield field.invalid("values", values, detail)
     else:
         yield field.invalid("operator", operator, "not a valid selector operator")
 
 
 def _shown(selector: Obj) -> Obj:
-    """The selector as the internal type prints it, which has no JSON names."""
+    """Return the selector as the internal type prints it, with its Go field names."""
     requirements = selector.get("matchExpressions") or ()
     return {"MatchExpressions": [{key[:1].upper() + key[1:]: v for key, v in r.items()} for r in requirements]}
 

@@ -1,4 +1,4 @@
-"""Secrets: defaults, validation, columns."""
+"""Secrets (core): defaults, validation and columns."""
 
 import base64
 from base64 import b64encode
@@ -21,7 +21,7 @@ from apiserver.groups.strategy import PLAIN
 
 
 def default_secret(secret: Obj) -> None:
-    """Defaults a secret's type; stringData, which is only ever written, goes into data (conversion)."""
+    """Set the default type of a Secret, and move the write-only stringData into data (conversion)."""
     secret.setdefault("type", "Opaque")
     plain = secret.pop("stringData", None)
     if plain:

@@ -1,4 +1,4 @@
-"""ServiceAccounts: strategy, columns."""
+"""ServiceAccounts (core): strategy and columns."""
 
 from apiserver.api.meta import Obj, name_of
 from apiserver.groups.cell_format import age
@@ -9,7 +9,7 @@ from apiserver.groups.strategy import Strategy, unchanged
 
 
 def _prepare_account(account: Obj) -> None:
-    """An account names its secrets, and nothing else of them."""
+    """Keep only the names of the account's secrets."""
     if account.get("secrets"):
         account["secrets"] = [{"name": secret["name"]} if secret.get("name") else {} for secret in account["secrets"]]
 

@@ -1,4 +1,4 @@
-"""Statuses: columns."""
+"""Statuses (core): columns."""
 
 from apiserver.api.meta import Obj
 from apiserver.groups.cells import Cells, text_of

@@ -1,4 +1,4 @@
-"""EndpointSlices: defaults, strategy, validation, columns."""
+"""EndpointSlices (discovery.k8s.io): defaults, strategy, validation and columns."""
 
 from collections.abc import Callable, Iterator, Sequence
 from ipaddress import ip_address
@@ -17,14 +17,14 @@ from apiserver.groups.strategy import Strategy, creation, differ, move_generatio
 
 
 def default_endpoint_slice(endpoint_slice: Obj) -> None:
-    """Defaults an endpoint slice's ports."""
+    """Set the defaults of an EndpointSlice's ports."""
     for port in endpoint_slice.get("ports") or ():
         port.setdefault("name", "")
         port.setdefault("protocol", "TCP")
 
 
 def update_endpoint_slice(new: Obj, old: Obj) -> None:
-    """All but the metadata is what a slice says, and so are its labels."""
+    """Move the generation if anything but the metadata changes, or if the labels change."""
     labels = new["metadata"].get("labels") or {}
     if differ(new, old) or labels != (old["metadata"].get("labels") or {}):
         move_generation(new, old)
@@ -32,20 +32,20 @@ def update_endpoint_slice(new: Obj, old: Obj) -> None:
 
 _ADDRESS_TYPES = frozenset({"FQDN", "IPv4", "IPv6"})
 
-_MOST_ADDRESSES, _MOST_ENDPOINTS, _MOST_PORTS, _MOST_ZONE_HINTS, _MOST_NODE_HINTS = 100, 1000, 20000, 8, 8
+_MAX_ADDRESSES, _MAX_ENDPOINTS, _MAX_PORTS, _MAX_ZONE_HINTS, _MAX_NODE_HINTS = 100, 1000, 20000, 8, 8
 
 
 def _create_slice(endpoint_slice: Obj) -> Iterator[FieldError]:
     kind = endpoint_slice.get("addressType")
     yield from checks.needed_one_of("addressType", kind, _ADDRESS_TYPES)
     endpoints, ports = endpoint_slice.get("endpoints") or (), endpoint_slice.get("ports") or ()
-    if len(endpoints) > _MOST_ENDPOINTS:
-        yield field.too_many("endpoints", len(endpoints), _MOST_ENDPOINTS)
+    if len(endpoints) > _MAX_ENDPOINTS:
+        yield field.too_many("endpoints", len(endpoints), _MAX_ENDPOINTS)
     else:
         check = _ADDRESS_CHECKS.get(kind or "", _unchecked)
         yield from checks.each("endpoints", endpoints, lambda endpoint: _endpoint(endpoint, check))
-    if len(ports) > _MOST_PORTS:
-        yield field.too_many("ports", len(ports), _MOST_PORTS)
+    if len(ports) > _MAX_PORTS:
+        yield field.too_many("ports", len(ports), _MAX_PORTS)
     else:
         yield from _slice_ports(ports)
 
@@ -59,8 +59,8 @@ def _endpoint(endpoint: Obj, check: Callable[[str], Errors]) -> Iterator[FieldEr
     addresses = endpoint.get("addresses") or ()
     if not addresses:
         yield field.required("addresses", "must contain at least 1 address")
-    elif len(addresses) > _MOST_ADDRESSES:
-        yield field.too_many("addresses", len(addresses), _MOST_ADDRESSES)
+    elif len(addresses) > _MAX_ADDRESSES:
+        yield field.too_many("addresses", len(addresses), _MAX_ADDRESSES)
     yield from checks.each("addresses", addresses, check)
     node, host = endpoint.get("nodeName"), endpoint.get("hostname")
     if node is not None:
@@ -74,7 +74,7 @@ def _endpoint(endpoint: Obj, check: Callable[[str], Errors]) -> Iterator[FieldEr
 
 
 def _hints(hints: Obj) -> Iterator[FieldError]:
-    for name, limit in (("forZones", _MOST_ZONE_HINTS), ("forNodes", _MOST_NODE_HINTS)):
+    for name, limit in (("forZones", _MAX_ZONE_HINTS), ("forNodes", _MAX_NODE_HINTS)):
         hinted = [hint.get("name", "") for hint in hints.get(name) or ()]
         if len(hinted) > limit:
             yield field.too_many(name, len(hinted), limit)

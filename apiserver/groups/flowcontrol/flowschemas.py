@@ -1,4 +1,4 @@
-"""FlowSchemas: defaults, validation, columns."""
+"""FlowSchemas (flowcontrol.apiserver.k8s.io): defaults, validation and columns."""
 
 from collections.abc import Iterator
 
@@ -17,12 +17,12 @@ _FLOW = "io.k8s.api.flowcontrol.v1."
 
 
 def default_flow_schema(schema: Obj) -> None:
-    """Defaults a flow schema's precedence."""
+    """Set the default precedence of a FlowSchema."""
     spec = schema.setdefault("spec", {})
     spec["matchingPrecedence"] = spec.get("matchingPrecedence") or 1000
 
 
-_MOST_PRECEDENCE, MOST_QUEUES, HASH_BITS = 10_000, 10_000_000, 60
+_MAX_PRECEDENCE, MOST_QUEUES, HASH_BITS = 10_000, 10_000_000, 60
 
 _METHODS = frozenset({"ByNamespace", "ByUser"})
 
@@ -38,8 +38,8 @@ def _schema(schema: Obj) -> Iterator[FieldError]:
     precedence = spec.get("matchingPrecedence") or 0
     if precedence <= 0:
         yield field.invalid(path, precedence, "must be a positive value")
-    if precedence > _MOST_PRECEDENCE:
-        yield field.invalid(path, precedence, f"must not be greater than {_MOST_PRECEDENCE}")
+    if precedence > _MAX_PRECEDENCE:
+        yield field.invalid(path, precedence, f"must not be greater than {_MAX_PRECEDENCE}")
     if precedence == 1 and name_of(schema) != "exempt":
         yield field.invalid(path, precedence, "only the schema named 'exempt' may have matchingPrecedence 1")
     method = spec.get("distinguisherMethod")
@@ -68,11 +68,11 @@ def _subject(subject: Obj) -> Iterator[FieldError]:
     if expected is None:
         yield field.not_supported("kind", kind, _SUBJECTS.keys())
         return
-    meant = subject.get(expected)
-    if meant is None:
+    member = subject.get(expected)
+    if member is None:
         yield field.required(expected, f"{expected} is required when subject kind is '{kind}'")
     else:
-        yield from checks.within(expected, _account(meant) if kind == "ServiceAccount" else _named(meant))
+        yield from checks.within(expected, _account(member) if kind == "ServiceAccount" else _named(member))
     for other, name in _SUBJECTS.items():
         if name != expected and subject.get(name) is not None:
             yield field.forbidden(name, f"{name} is forbidden when subject kind is not '{other}'")
@@ -91,16 +91,16 @@ def _account(account: Obj) -> Iterator[FieldError]:
 
 
 def _verbs(verbs: list[str]) -> Iterator[FieldError]:
-    yield from _alone("verbs", verbs, "verbs", missing="verbs must contain at least one value")
+    yield from _star_or_values("verbs", verbs, "verbs", missing="verbs must contain at least one value")
     if verbs and "*" not in verbs and not _VERBS.issuperset(verbs):
         yield field.not_supported("verbs", verbs, _VERBS)
 
 
-def _alone(path: str, values: list[str], what: str, *, missing: str) -> Iterator[FieldError]:
-    """There are values, and "*" stands by itself."""
+def _star_or_values(path: str, values: list[str], noun: str, *, missing: str) -> Iterator[FieldError]:
+    """Yield an error if there are no values, or if "*" is not the only one."""
     yield from checks.needed(path, values, missing)
     if len(values) > 1 and "*" in values:
-        yield field.invalid(path, values, f"if '*' is present, must not specify other {what}")
+        yield field.invalid(path, values, f"if '*' is present, must not specify other {noun}")
 
 
 def _resource_rule(rule: Obj) -> Iterator[FieldError]:
@@ -108,13 +108,13 @@ def _resource_rule(rule: Obj) -> Iterator[FieldError]:
         rule.get(name) or [] for name in ("verbs", "apiGroups", "resources", "namespaces")
     )
     yield from _verbs(verbs)
-    words = "resource rules must supply at least one api group"
-    yield from _alone("apiGroups", groups, "api groups", missing=words)
-    words = "resource rules must supply at least one resource"
-    yield from _alone("resources", resources, "resources", missing=words)
+    missing = "resource rules must supply at least one api group"
+    yield from _star_or_values("apiGroups", groups, "api groups", missing=missing)
+    missing = "resource rules must supply at least one resource"
+    yield from _star_or_values("resources", resources, "resources", missing=missing)
     if namespaces or not rule.get("clusterScope"):
-        words = "resource rules that are not cluster scoped must supply at least one namespace"
-        yield from _alone("namespaces", namespaces, "namespaces", missing=words)
+        missing = "resource rules that are not cluster scoped must supply at least one namespace"
+        yield from _star_or_values("namespaces", namespaces, "namespaces", missing=missing)
     if "*" not in namespaces:
         for index, namespace in enumerate(namespaces):
             for message in names.dns1123_label(namespace):
@@ -124,8 +124,8 @@ def _resource_rule(rule: Obj) -> Iterator[FieldError]:
 def _path_rule(rule: Obj) -> Iterator[FieldError]:
     urls = rule.get("nonResourceURLs") or []
     yield from _verbs(rule.get("verbs") or [])
-    words = "nonResourceURLs must contain at least one value"
-    yield from _alone("nonResourceURLs", urls, "non-resource URLs", missing=words)
+    missing = "nonResourceURLs must contain at least one value"
+    yield from _star_or_values("nonResourceURLs", urls, "non-resource URLs", missing=missing)
     if "*" not in urls:
         for index, url in enumerate(urls):
             if problem := _url_problem(url):
@@ -141,7 +141,7 @@ def _url_problem(url: str) -> str:
         ("//" in url, "must not contain double slash"),
         (stars > 1 or (stars == 1 and not url.endswith("/*")), "wildcard can only do suffix matching"),
     )
-    return next((words for broken, words in rules if broken), "")
+    return next((message for broken, message in rules if broken), "")
 
 
 def _flow_schema(obj: Obj) -> Cells:
@@ -158,7 +158,7 @@ def _flow_schema(obj: Obj) -> Cells:
 
 
 def _flow_schema_order(obj: Obj) -> tuple[int, str]:
-    """The order in which flow schemas are tried on a request."""
+    """Return the sort key of a FlowSchema: requests are matched against FlowSchemas in this order."""
     return number_of(mapping(obj, "spec"), "matchingPrecedence"), name_of(obj)
 
 

@@ -1,4 +1,4 @@
-"""PriorityLevelConfigurations: defaults, validation, conversion, columns."""
+"""PriorityLevelConfigurations (flowcontrol.apiserver.k8s.io): defaults, validation, conversion and columns."""
 
 from collections.abc import Callable, Iterator, Mapping
 from math import ceil, log2
@@ -23,7 +23,7 @@ _QUEUES: Mapping[str, Any] = {"handSize": 8, "queueLengthLimit": 50, "queues": 6
 
 
 def default_priority_level(level: Obj) -> None:
-    """Defaults a priority level: 30 shares and 64 queues where it is limited, no shares where it is exempt."""
+    """Set the defaults of a priority level: 30 shares and 64 queues if it is limited, no shares if it is exempt."""
     spec = level.setdefault("spec", {})
     if "exempt" in spec:
         spec["exempt"].setdefault("nominalConcurrencyShares", 0)
@@ -33,8 +33,8 @@ def default_priority_level(level: Obj) -> None:
 
 
 def _default_limited(limited: Obj) -> None:
-    given = ("nominalConcurrencyShares", "assuredConcurrencyShares")  # the latter is what v1beta2 calls them
-    if all(limited.get(name) is None for name in given):
+    share_fields = ("nominalConcurrencyShares", "assuredConcurrencyShares")  # the latter is v1beta2's name
+    if all(limited.get(name) is None for name in share_fields):
         limited["nominalConcurrencyShares"] = 30
     limited.setdefault("lendablePercent", 0)
     queuing = (limited.get("limitResponse") or {}).get("queuing")
@@ -106,18 +106,18 @@ def _queuing(queuing: Obj) -> Iterator[FieldError]:
     elif hand > queues:
         yield field.invalid("handSize", hand, f"should not be greater than queues ({queues})")
     elif _entropy(queues, hand) > HASH_BITS:
-        words = f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than"
-        yield field.invalid("handSize", hand, f"{words} {HASH_BITS}")
+        message = f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than"
+        yield field.invalid("handSize", hand, f"{message} {HASH_BITS}")
 
 
 def _entropy(queues: int, hand: int) -> int:
-    """Bits that dealing a hand of queues takes (shufflesharding.RequiredEntropyBits)."""
-    most = min(hand, HASH_BITS * 2)  # that many queues take more bits than there are, however few they are
-    return ceil(sum(log2(queues - dealt) for dealt in range(most) if queues - dealt > 1))
+    """Return the bits of entropy that dealing a hand of queues takes (shufflesharding.RequiredEntropyBits)."""
+    counted = min(hand, HASH_BITS * 2)  # a larger hand needs more bits than a hash has in any case
+    return ceil(sum(log2(queues - dealt) for dealt in range(counted) if queues - dealt > 1))
 
 
 def _shares_renamed(old: str, new: str) -> Callable[[Obj], Obj]:
-    """Renames the shares of a PriorityLevelConfiguration."""
+    """Return a function that renames the shares of a PriorityLevelConfiguration."""
 
     def rename(obj: Obj) -> Obj:
         spec = obj.get("spec") or {}

@@ -1,1 +1,1 @@
-"""OpenKruise's kinds: validation and defaults; their definitions are custom resources (registry/bootstrap/kruise)."""
+"""OpenKruise's kinds: validation and defaults. Their definitions are custom resources (registry/bootstrap/kruise)."""

@@ -1,4 +1,4 @@
-"""CloneSets (openkruise/kruise pkg/webhook/cloneset/validating); the plug-in KruiseSets asks here."""
+"""Validation of CloneSets, for the admission plug-in KruiseSets (openkruise/kruise pkg/webhook/cloneset/validating)."""
 
 from collections.abc import Callable
 
@@ -37,34 +37,37 @@ _FROZEN = (
 
 
 def clone_set(spec: Obj, former: Obj | None = None) -> list[FieldError]:
-    """What is wrong with the spec of a v1beta1 CloneSet (ValidateCloneSetV1beta1, ValidateCloneSetUpdateV1beta1).
+    """Return the errors of a v1beta1 CloneSet's spec (ValidateCloneSetV1beta1, ValidateCloneSetUpdateV1beta1).
 
     Args:
         spec: well-formed, its templates typed, all with defaults.
-        former: the one that it replaces, None where there is none.
+        former: the spec that it replaces, or None.
     """
-    return [*_changes(spec, former), *_whole(spec, _strategy)]
+    return [*_changes(spec, former), *_spec_errors(spec, _strategy)]
 
 
 def old_clone_set(spec: Obj, former: Obj | None = None) -> list[FieldError]:
-    """The same for v1alpha1, which looks at changes of templates as well (validateCloneSet, validateCloneSetUpdate)."""
-    errors = [*_changes(spec, former), *_beyond_images(spec, former), *_whole(spec, _old_strategy)]
+    """Return the errors of a v1alpha1 CloneSet's spec, changed templates included.
+
+    Source: validateCloneSet, validateCloneSetUpdate.
+    """
+    errors = [*_changes(spec, former), *_beyond_images(spec, former), *_spec_errors(spec, _old_strategy)]
     deadline = spec.get("progressDeadlineSeconds")
     if deadline is not None:
         errors += at("progressDeadlineSeconds", nonnegative(deadline))
         if deadline != _FOREVER and deadline <= (spec.get("minReadySeconds") or 0):
-            told = "must be greater than minReadySeconds"
-            errors.append(field.invalid("progressDeadlineSeconds", deadline, told))
+            detail = "must be greater than minReadySeconds"
+            errors.append(field.invalid("progressDeadlineSeconds", deadline, detail))
     return errors
 
 
-def _whole(spec: Obj, strategy: Callable[[Obj, int], list[FieldError]]) -> list[FieldError]:
+def _spec_errors(spec: Obj, strategy: Callable[[Obj, int], list[FieldError]]) -> list[FieldError]:
     errors = [*_pods(spec), *at("scaleStrategy", _scaling(spec.get("scaleStrategy") or {}))]
     return [*errors, *at("updateStrategy", strategy(spec["updateStrategy"], spec["replicas"]))]
 
 
 def _changes(new: Obj, old: Obj | None) -> Found:
-    """What may not change."""
+    """Return an error if a field changes that must not."""
     if old is None:
         return ()
     fixed = ({name: value for name, value in spec.items() if name not in _MAY_CHANGE} for spec in (new, old))
@@ -72,16 +75,16 @@ def _changes(new: Obj, old: Obj | None) -> Found:
 
 
 def _beyond_images(new: Obj, old: Obj | None) -> Found:
-    """What may not change where pods are only updated as they are."""
+    """Return an error if more than images changes in a template whose pods are only updated in place."""
     if old is None or new["updateStrategy"]["type"] != _IN_PLACE_ONLY:
         return ()
     change = beyond_images(*(spec["template"].get("spec") or {} for spec in (new, old)))
-    told = f"only allowed to update images in spec for {_IN_PLACE_ONLY}, but found {change}"
-    return (field.forbidden("", told),) if change else ()
+    detail = f"only allowed to update images in spec for {_IN_PLACE_ONLY}, but found {change}"
+    return (field.forbidden("", detail),) if change else ()
 
 
 def _pods(spec: Obj) -> list[FieldError]:
-    """What is wrong with the number of pods and what they are made of."""
+    """Return the errors of replicas, selector and template."""
     errors = [*at("replicas", nonnegative(spec["replicas"])), *needed_selector(spec.get("selector"), "cloneset")]
     template = spec["template"]
     matches = selects(spec.get("selector"), template)
@@ -94,7 +97,7 @@ def _pods(spec: Obj) -> list[FieldError]:
 
 
 def _with_claims(template: Obj, claims: list[Obj] | tuple[()]) -> Obj:
-    """The template with the volumes that its pods will have."""
+    """Return the template with the volumes that its volumeClaimTemplates add to the pods."""
     if not claims:
         return template
     names = [(claim.get("metadata") or {}).get("name") or "" for claim in claims]
@@ -105,8 +108,8 @@ def _with_claims(template: Obj, claims: list[Obj] | tuple[()]) -> Obj:
 
 def _scaling(strategy: Obj) -> Found:
     names: list[str] = strategy.get("podsToDelete") or []
-    if doubled := [name for place, name in enumerate(names) if name in names[:place]]:
-        return (field.invalid("podsToDelete", names, f"duplicated items [{' '.join(doubled)}]"),)
+    if repeated := [name for index, name in enumerate(names) if name in names[:index]]:
+        return (field.invalid("podsToDelete", names, f"duplicated items [{' '.join(repeated)}]"),)
     return ()
 
 
@@ -117,38 +120,38 @@ def _strategy(strategy: Obj, replicas: int) -> list[FieldError]:
         errors.append(field.invalid("type", type_, f"must be '{ROLLING_UPDATE}' or 'OnDelete'"))
     if rolling is None:
         return errors
-    policy, found = rolling.get("podUpdatePolicy") or "", list[FieldError]()
+    policy, rolling_errors = rolling.get("podUpdatePolicy") or "", list[FieldError]()
     if policy not in ("", RECREATE, *IN_PLACE):
-        told = f"must be '{RECREATE}', '{IN_PLACE[0]}' or '{IN_PLACE[1]}'"
-        found.append(field.invalid("podUpdatePolicy", policy, told))
-    only = "podUpdatePolicy InPlaceOnly" if policy == _IN_PLACE_ONLY else ""
-    found += _amounts(rolling, replicas, only=only)
-    found += at("inPlaceUpdateStrategy", in_place(rolling.get("inPlaceUpdateStrategy")))
-    return [*errors, *at("rollingUpdate", found)]
+        detail = f"must be '{RECREATE}', '{IN_PLACE[0]}' or '{IN_PLACE[1]}'"
+        rolling_errors.append(field.invalid("podUpdatePolicy", policy, detail))
+    in_place_only = "podUpdatePolicy InPlaceOnly" if policy == _IN_PLACE_ONLY else ""
+    rolling_errors += _amounts(rolling, replicas, only=in_place_only)
+    rolling_errors += at("inPlaceUpdateStrategy", in_place(rolling.get("inPlaceUpdateStrategy")))
+    return [*errors, *at("rollingUpdate", rolling_errors)]
 
 
 def _old_strategy(strategy: Obj, replicas: int) -> list[FieldError]:
     type_, errors = strategy["type"], list[FieldError]()
     if type_ not in (RECREATE, *IN_PLACE):
-        told = f"must be '{RECREATE}', {IN_PLACE[0]} or '{IN_PLACE[1]}'"  # upstream forgets two quotes
-        errors.append(field.invalid("type", type_, told))
+        detail = f"must be '{RECREATE}', {IN_PLACE[0]} or '{IN_PLACE[1]}'"  # upstream forgets two quotes
+        errors.append(field.invalid("type", type_, detail))
     only = "strategy type InPlaceOnly" if type_ == _IN_PLACE_ONLY else ""
     return [*errors, *_amounts(strategy, replicas, only=only)]
 
 
 def _amounts(rolling: Obj, replicas: int, *, only: str) -> list[FieldError]:
-    """What is wrong with how many pods are updated, and in which order; `only` tells why there may be no surge."""
+    """Return the errors of an update's amounts and order; a non-empty `only` names the setting that forbids a surge."""
     errors: list[FieldError] = []
     partition = share("partition", rolling.get("partition"), replicas, errors=errors)
     errors += at("partition", nonnegative(partition))
     errors += at("priorityStrategy", priority(rolling.get("priorityStrategy")))
     errors += at("scatterStrategy", scatter(rolling.get("scatterStrategy")))
     unavailable, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
-    down = 0 if unavailable is None else share("maxUnavailable", unavailable, replicas, errors=errors)
-    more = 0 if surge is None else share("maxSurge", surge, replicas, errors=errors)
-    if only and more > 0:
+    max_unavailable = 0 if unavailable is None else share("maxUnavailable", unavailable, replicas, errors=errors)
+    max_surge = 0 if surge is None else share("maxSurge", surge, replicas, errors=errors)
+    if only and max_surge > 0:
         errors.append(field.invalid("maxSurge", str(surge), f"can not use maxSurge with {only}"))
-    if replicas > 0 and down < 1 and more < 1:
-        told = "maxUnavailable and maxSurge should not both be less than 1"
-        errors.append(field.invalid("maxUnavailable", unavailable, told))
+    if replicas > 0 and max_unavailable < 1 and max_surge < 1:
+        detail = "maxUnavailable and maxSurge should not both be less than 1"
+        errors.append(field.invalid("maxUnavailable", unavailable, detail))
     return errors

@@ -1,7 +1,7 @@
-"""What OpenKruise's conversion webhook does: workloads of apps.kruise.io between v1alpha1 and v1beta1.
+"""Conversion of OpenKruise's workloads between v1alpha1 and v1beta1, like OpenKruise's conversion webhook.
 
-(openkruise/kruise apis/apps/v1alpha1/{cloneset,uniteddeployment,statefulset}_conversion.go) What only one version knows
-is lost on the way, there as here; the schema of the version that is arrived at drops it.
+Fields that only one version has are lost on the way, as upstream: the schema of the target version drops them
+(openkruise/kruise apis/apps/v1alpha1/{cloneset,uniteddeployment,statefulset}_conversion.go).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -11,7 +11,7 @@ from apiserver.api.golang import numbers
 from apiserver.api.meta import Obj
 
 Convert = Callable[[Obj], Obj]
-"""Makes an object of one version from that of another; neither its argument nor what that holds is changed."""
+"""A function that converts an object to another version, and leaves its argument as it is."""
 
 GROUP, OLD, NEW = "apps.kruise.io", "v1alpha1", "v1beta1"
 
@@ -20,46 +20,46 @@ _ANNOTATED = {
     "imagePreDownloadTimeoutSeconds": "apps.kruise.io/image-predownload-timeout-seconds",
     "imagePreDownloadMinUpdatedReadyPods": "apps.kruise.io/image-predownload-min-updated-ready-pods",
 }
-"""Fields of v1beta1's inPlaceUpdateStrategy → the annotations of v1alpha1 that say the same."""
+"""Fields of v1beta1's inPlaceUpdateStrategy → the annotations that hold them in v1alpha1."""
 _EXCLUDES = "apps.kruise.io/cloneset-scaling-exclude-preparing-delete"
-"""A label of v1alpha1, which v1beta1 has a field for."""
+"""A label in v1alpha1 that v1beta1 replaces by a field, scaleStrategy.excludePreparingDelete."""
 _POLICIES = ("ReCreate", "InPlaceIfPossible", "InPlaceOnly")
-"""The types of v1alpha1's updateStrategy, which are v1beta1's policies of a rolling update."""
+"""The types of v1alpha1's updateStrategy, which v1beta1 has as values of rollingUpdate.podUpdatePolicy."""
 _ON_DELETE = "OnDelete"
 _ROLLING = ("partition", "maxUnavailable", "maxSurge", "paused", "priorityStrategy", "scatterStrategy")
-"""What v1alpha1 has in updateStrategy, and v1beta1 in updateStrategy.rollingUpdate."""
+"""The fields that v1alpha1 has in updateStrategy, and v1beta1 in updateStrategy.rollingUpdate."""
 
 
 def conversion(group: str, kind: str, *, source: str, target: str) -> Convert | None:
-    """How an object gets from one version to the other, None where this is no workload of OpenKruise."""
+    """Return the conversion of a kind from one version to another, or None if it is no workload of OpenKruise."""
     return _CONVERSIONS.get((kind, source, target)) if group == GROUP else None
 
 
-def _same(obj: Obj) -> Obj:
+def _unchanged(obj: Obj) -> Obj:
     return obj
 
 
-def _some(obj: Obj, names: Iterable[str]) -> Obj:
+def _present(obj: Obj, names: Iterable[str]) -> Obj:
     return {name: obj[name] for name in names if obj.get(name) is not None}
 
 
-def _part(obj: Obj, name: str) -> Obj:
-    """A part that is an object, empty where it is none: conversion comes before validation."""
-    found = obj.get(name)
-    return found if isinstance(found, dict) else {}
+def _object_at(obj: Obj, name: str) -> Obj:
+    """Return the object at a key, or {} if there is none: conversion comes before validation."""
+    value = obj.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 # -- CloneSets ---------------------------------------------------------------------------------------------------------
 
 
 def _clone_set_to_new(obj: Obj) -> Obj:
-    spec, meta = _part(obj, "spec"), _part(obj, "metadata")
-    scaling, strategy = _part(spec, "scaleStrategy"), _part(spec, "updateStrategy")
-    scaling = _some(scaling, ("podsToDelete", "maxUnavailable")) | {
+    spec, meta = _object_at(obj, "spec"), _object_at(obj, "metadata")
+    scaling, strategy = _object_at(spec, "scaleStrategy"), _object_at(spec, "updateStrategy")
+    scaling = _present(scaling, ("podsToDelete", "maxUnavailable")) | {
         "enablePVCReuse": not scaling.get("disablePVCReuse"),
-        **({"excludePreparingDelete": True} if _part(meta, "labels").get(_EXCLUDES) == "true" else {}),
+        **({"excludePreparingDelete": True} if _object_at(meta, "labels").get(_EXCLUDES) == "true" else {}),
     }
-    changes = {"scaleStrategy": scaling, "updateStrategy": _strategy_to_new(strategy, _part(meta, "annotations"))}
+    changes = {"scaleStrategy": scaling, "updateStrategy": _strategy_to_new(strategy, _object_at(meta, "annotations"))}
     return obj | {"spec": spec | changes}
 
 
@@ -67,82 +67,84 @@ def _strategy_to_new(strategy: Obj, annotations: Mapping[str, Any]) -> Obj:
     type_ = strategy.get("type")
     if type_ == _ON_DELETE:
         return {"type": _ON_DELETE}
-    rolling = _some(strategy, _ROLLING) | {"podUpdatePolicy": type_ if type_ in _POLICIES else _POLICIES[0]}
+    rolling = _present(strategy, _ROLLING) | {"podUpdatePolicy": type_ if type_ in _POLICIES else _POLICIES[0]}
     in_place = strategy.get("inPlaceUpdateStrategy")
     if isinstance(in_place, dict) or any(annotations.get(key) for key in _ANNOTATED.values()):
-        kept = _some(_part(strategy, "inPlaceUpdateStrategy"), ("gracePeriodSeconds",))
-        rolling["inPlaceUpdateStrategy"] = kept | _annotated(annotations)
+        kept = _present(_object_at(strategy, "inPlaceUpdateStrategy"), ("gracePeriodSeconds",))
+        rolling["inPlaceUpdateStrategy"] = kept | _fields_of_annotations(annotations)
     return {"type": "RollingUpdate", "rollingUpdate": rolling}
 
 
-def _annotated(annotations: Mapping[str, Any]) -> Obj:
-    """What annotations say of images that are fetched before they are needed; what is no number says nothing.
+def _fields_of_annotations(annotations: Mapping[str, Any]) -> Obj:
+    """Return the inPlaceUpdateStrategy fields that annotations hold, without those that are not numbers.
 
-    Only the parallelism may be any text, which admission judges.
+    Only the parallelism may be any text: admission validates it.
     """
-    found: Obj = {}
+    fields: Obj = {}
     for name, key in _ANNOTATED.items():
         text = annotations.get(key) or ""
         try:
-            found[name] = numbers.parse_int(text)
+            fields[name] = numbers.parse_int(text)
         except ValueError:
             if text and name == "imagePreDownloadParallelism":
-                found[name] = text
-    return found
+                fields[name] = text
+    return fields
 
 
 def _clone_set_from_new(obj: Obj) -> Obj:
-    spec, meta = _part(obj, "spec"), _part(obj, "metadata")
-    scaling, strategy = _part(spec, "scaleStrategy"), _part(spec, "updateStrategy")
-    rolling = _part(strategy, "rollingUpdate")
-    in_place = _part(rolling, "inPlaceUpdateStrategy")
+    spec, meta = _object_at(obj, "spec"), _object_at(obj, "metadata")
+    scaling, strategy = _object_at(spec, "scaleStrategy"), _object_at(spec, "updateStrategy")
+    rolling = _object_at(strategy, "rollingUpdate")
+    in_place = _object_at(rolling, "inPlaceUpdateStrategy")
     policy = rolling.get("podUpdatePolicy")
     type_ = policy if policy in _POLICIES else _POLICIES[0]
-    old_scaling = _some(scaling, ("podsToDelete", "maxUnavailable"))
+    old_scaling = _present(scaling, ("podsToDelete", "maxUnavailable"))
     if not scaling.get("enablePVCReuse"):
         old_scaling["disablePVCReuse"] = True
-    old_strategy = {"type": _ON_DELETE if strategy.get("type") == _ON_DELETE else type_, **_some(rolling, _ROLLING)}
-    told = {key: str(in_place[name]) for name, key in _ANNOTATED.items() if in_place.get(name) is not None}
+    old_strategy = {"type": _ON_DELETE if strategy.get("type") == _ON_DELETE else type_, **_present(rolling, _ROLLING)}
+    annotations = {key: str(in_place[name]) for name, key in _ANNOTATED.items() if in_place.get(name) is not None}
     if isinstance(rolling.get("inPlaceUpdateStrategy"), dict):  # upstream drops an empty one, which is filled in again
-        old_strategy["inPlaceUpdateStrategy"] = _some(in_place, ("gracePeriodSeconds",))
-    found = obj | {"spec": spec | {"scaleStrategy": old_scaling, "updateStrategy": old_strategy}}
-    return found | {"metadata": meta | {"annotations": _part(meta, "annotations") | told}} if told else found
+        old_strategy["inPlaceUpdateStrategy"] = _present(in_place, ("gracePeriodSeconds",))
+    converted = obj | {"spec": spec | {"scaleStrategy": old_scaling, "updateStrategy": old_strategy}}
+    if not annotations:
+        return converted
+    return converted | {"metadata": meta | {"annotations": _object_at(meta, "annotations") | annotations}}
 
 
 # -- UnitedDeployments -------------------------------------------------------------------------------------------------
 
 
 def _united_to_new(obj: Obj) -> Obj:
-    status = _part(obj, "status")
+    status = _object_at(obj, "status")
     if not status:
         return obj
-    update = _part(status, "updateStatus")
-    entries: list[Obj] = [dict(each) for each in status.get("subsetStatuses") or ()]
+    update = _object_at(status, "updateStatus")
+    entries: list[Obj] = [dict(entry) for entry in status.get("subsetStatuses") or ()]
     for field, values in (
-        ("replicas", _part(status, "subsetReplicas")),
-        ("partition", _part(update, "currentPartitions")),
+        ("replicas", _object_at(status, "subsetReplicas")),
+        ("partition", _object_at(update, "currentPartitions")),
     ):
         for name, value in values.items():
-            entry = next((each for each in entries if each.get("name") == name), None)
+            entry = next((entry for entry in entries if entry.get("name") == name), None)
             if entry is None:
                 entries.append(entry := {"name": name})
             entry[field] = value
     kept = {name: value for name, value in status.items() if name not in ("subsetReplicas", "updateStatus")}
-    told = _some(update, ("updatedRevision",)) | ({"subsetStatuses": entries} if entries else {})
-    return obj | {"status": kept | told}
+    changes = _present(update, ("updatedRevision",)) | ({"subsetStatuses": entries} if entries else {})
+    return obj | {"status": kept | changes}
 
 
 def _united_from_new(obj: Obj) -> Obj:
-    status = _part(obj, "status")
-    named = [each for each in status.get("subsetStatuses") or () if each.get("name")]
+    status = _object_at(obj, "status")
+    named = [entry for entry in status.get("subsetStatuses") or () if entry.get("name")]
     revision = status.get("updatedRevision")
     if not named and not revision:
         return obj
     kept = {name: value for name, value in status.items() if name != "updatedRevision"}
     update: Obj = {"updatedRevision": revision} if revision else {}
     if named:
-        kept["subsetReplicas"] = {each["name"]: each.get("replicas") or 0 for each in named}
-        update["currentPartitions"] = {each["name"]: each.get("partition") or 0 for each in named}
+        kept["subsetReplicas"] = {entry["name"]: entry.get("replicas") or 0 for entry in named}
+        update["currentPartitions"] = {entry["name"]: entry.get("partition") or 0 for entry in named}
     return obj | {"status": kept | {"updateStatus": update}}
 
 
@@ -151,7 +153,7 @@ _CONVERSIONS: Mapping[tuple[str, str, str], Convert] = {
     ("CloneSet", NEW, OLD): _clone_set_from_new,
     ("UnitedDeployment", OLD, NEW): _united_to_new,
     ("UnitedDeployment", NEW, OLD): _united_from_new,
-    ("StatefulSet", OLD, NEW): _same,  # v1beta1 knows more, which is all that differs
-    ("StatefulSet", NEW, OLD): _same,
+    ("StatefulSet", OLD, NEW): _unchanged,  # v1beta1 only adds fields
+    ("StatefulSet", NEW, OLD): _unchanged,
 }
-"""Kind, source and target → how it is converted."""
+"""(kind, source version, target version) → the conversion."""

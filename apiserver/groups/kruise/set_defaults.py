@@ -1,4 +1,4 @@
-"""CloneSets and Advanced StatefulSets (openkruise/kruise apis/apps/defaults): what the mutating webhooks fill in."""
+"""Defaults of CloneSets and Advanced StatefulSets, like OpenKruise's mutating webhooks (apis/apps/defaults)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from apiserver.groups.core.persistentvolumeclaims import default_claim
 from apiserver.groups.core.pods.defaults import default_template
 
 RECREATE, IN_PLACE = "ReCreate", ("InPlaceIfPossible", "InPlaceOnly")
-"""How pods are updated: by others that take their place, or as they are."""
+"""How pods are updated: recreated, or in place."""
 
 ROLLING_UPDATE = "RollingUpdate"
 
@@ -24,7 +24,7 @@ _STATEFUL_SET: Mapping[str, Any] = {
 
 
 def default_set_template(template: Obj) -> None:
-    """Defaults a pod template of such a set; images are pulled always, since pods may be updated as they are.
+    """Set the defaults of a pod template; images are always pulled, since pods may be updated in place.
 
     (SetDefaultPodSpec)
     """
@@ -34,51 +34,51 @@ def default_set_template(template: Obj) -> None:
 
 
 def default_set_claims(claims: Iterable[Obj]) -> None:
-    """Defaults volumeClaimTemplates; other than in apps/v1 they tell no apiVersion and kind."""
+    """Set the defaults of volumeClaimTemplates; unlike in apps/v1 they do not get apiVersion and kind."""
     for claim in claims:
         default_claim(claim)
 
 
 def default_clone_set(spec: Obj) -> None:
-    """Defaults the spec of a v1beta1 CloneSet beside its templates (SetDefaultsCloneSetV1beta1).
+    """Set the defaults of a v1beta1 CloneSet's spec, except its templates (SetDefaultsCloneSetV1beta1).
 
-    The webhook writes scaleStrategy even where it is empty, so that the schema's default in it counts.
+    Like upstream it writes even an empty scaleStrategy, so that the schema's default in it applies.
     """
     _default_numbers(spec)
-    _default_missing(_filled(spec, "scaleStrategy"), {"enablePVCReuse": False})
-    strategy = _filled(spec, "updateStrategy")
+    _default_missing(_ensure_object(spec, "scaleStrategy"), {"enablePVCReuse": False})
+    strategy = _ensure_object(spec, "updateStrategy")
     strategy["type"] = strategy.get("type") or ROLLING_UPDATE
     if strategy["type"] == ROLLING_UPDATE:
-        rolling = _filled(strategy, "rollingUpdate")
+        rolling = _ensure_object(strategy, "rollingUpdate")
         _default_policy(rolling, "podUpdatePolicy")
         _default_missing(rolling, _CLONE_SET)
 
 
 def default_old_clone_set(spec: Obj) -> None:
-    """Defaults the spec of a v1alpha1 CloneSet beside its templates (SetDefaultsCloneSet)."""
+    """Set the defaults of a v1alpha1 CloneSet's spec, except its templates (SetDefaultsCloneSet)."""
     _default_numbers(spec)
-    _filled(spec, "scaleStrategy")
-    strategy = _filled(spec, "updateStrategy")
+    _ensure_object(spec, "scaleStrategy")
+    strategy = _ensure_object(spec, "updateStrategy")
     _default_policy(strategy, "type")
     _default_missing(strategy, _CLONE_SET)
 
 
 def default_advanced_stateful_set(spec: Obj) -> None:
-    """Defaults the spec of an Advanced StatefulSet beside its templates (SetDefaultsStatefulSet)."""
+    """Set the defaults of an Advanced StatefulSet's spec, except its templates (SetDefaultsStatefulSet)."""
     default_old_advanced_stateful_set(spec)
-    retention = _filled(spec, "persistentVolumeClaimRetentionPolicy")
+    retention = _ensure_object(spec, "persistentVolumeClaimRetentionPolicy")
     for when in ("whenDeleted", "whenScaled"):
         retention[when] = retention.get(when) or "Retain"
 
 
 def default_old_advanced_stateful_set(spec: Obj) -> None:
-    """The same as far as v1alpha1 knows it."""
+    """Set the same defaults, as far as v1alpha1 has the fields."""
     _default_numbers(spec)
     spec["podManagementPolicy"] = spec.get("podManagementPolicy") or "OrderedReady"
-    strategy = _filled(spec, "updateStrategy")
+    strategy = _ensure_object(spec, "updateStrategy")
     strategy["type"] = strategy.get("type") or ROLLING_UPDATE
     if strategy["type"] == ROLLING_UPDATE:
-        rolling = _filled(strategy, "rollingUpdate")
+        rolling = _ensure_object(strategy, "rollingUpdate")
         rolling["podUpdatePolicy"] = rolling.get("podUpdatePolicy") or RECREATE
         _default_missing(rolling, _STATEFUL_SET)
 
@@ -88,10 +88,10 @@ def _default_numbers(spec: Obj) -> None:
 
 
 def _default_policy(holder: Obj, name: str) -> None:
-    """How a CloneSet's pods are updated, with an empty strategy for updates in place."""
+    """Set the default update policy, and an empty inPlaceUpdateStrategy for updates in place."""
     holder[name] = holder.get(name) or RECREATE
     if holder[name] in IN_PLACE:
-        _filled(holder, "inPlaceUpdateStrategy")
+        _ensure_object(holder, "inPlaceUpdateStrategy")
 
 
 def _default_missing(holder: Obj, values: Mapping[str, Any]) -> None:
@@ -100,8 +100,8 @@ def _default_missing(holder: Obj, values: Mapping[str, Any]) -> None:
             holder[name] = value
 
 
-def _filled(holder: Obj, name: str) -> Obj:
-    """A part of an object, made where it is missing."""
+def _ensure_object(holder: Obj, name: str) -> Obj:
+    """Return the object at a key, added if it is missing."""
     _default_missing(holder, {name: {}})
-    found: Obj = holder[name]
-    return found
+    value: Obj = holder[name]
+    return value

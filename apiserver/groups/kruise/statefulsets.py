@@ -1,4 +1,4 @@
-"""Advanced StatefulSets (openkruise/kruise pkg/webhook/statefulset/validating); the plug-in KruiseSets asks here."""
+"""Validation of Advanced StatefulSets, for the admission plug-in KruiseSets (pkg/webhook/statefulset/validating)."""
 
 import re
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from apiserver.groups.kruise.update_strategies import beyond_images, priority
 
 _PARALLEL = "Parallel"
 
-_LONGEST_READY = 300
-"""The most seconds of minReadySeconds (MaxMinReadySeconds)."""
+_MAX_READY_SECONDS = 300
+"""The maximum of minReadySeconds (MaxMinReadySeconds)."""
 
 _GATE = "InPlaceUpdateReady"
 
@@ -46,27 +46,27 @@ _FROZEN = (
 
 
 def advanced_stateful_set(spec: Obj, former: Obj | None = None) -> list[FieldError]:
-    """What is wrong with the spec of an Advanced StatefulSet of either version.
+    """Return the errors of an Advanced StatefulSet's spec in either version.
 
     (validateStatefulSet, ValidateStatefulSetUpdate)
 
     Args:
         spec: well-formed, its templates typed, all with defaults.
-        former: the one that it replaces, None where there is none.
+        former: the spec that it replaces, or None.
     """
-    errors = [*_whole(spec)]
+    errors = [*_spec_errors(spec)]
     if former is None:
         return errors
     errors += _changes(spec, former)
     return errors or [*_beyond_images(spec, former)]
 
 
-def _whole(spec: Obj) -> list[FieldError]:
+def _spec_errors(spec: Obj) -> list[FieldError]:
     policy = spec["podManagementPolicy"]
     errors: list[FieldError] = []
     if policy not in ("OrderedReady", _PARALLEL):
-        told = f"must be 'OrderedReady' or '{_PARALLEL}'"
-        errors.append(field.invalid("podManagementPolicy", policy, told))
+        detail = f"must be 'OrderedReady' or '{_PARALLEL}'"
+        errors.append(field.invalid("podManagementPolicy", policy, detail))
     errors += _reserved(spec.get("reserveOrdinals") or ())
     scaling = (spec.get("scaleStrategy") or {}).get("maxUnavailable")
     if scaling is not None:
@@ -75,20 +75,20 @@ def _whole(spec: Obj) -> list[FieldError]:
 
 
 def _changes(new: Obj, old: Obj) -> Found:
-    """What may not change."""
+    """Return an error if a field changes that must not."""
     fixed = ({name: value for name, value in spec.items() if name not in _MAY_CHANGE} for spec in (new, old))
     return () if same(*fixed) else (field.forbidden("", _FROZEN),)
 
 
 def _beyond_images(new: Obj, old: Obj) -> Found:
-    """What may not change where pods are only updated as they are; upstream tells of it without a field."""
+    """Return an error if more than images changes in a template whose pods are only updated in place."""
     rolling = new["updateStrategy"].get("rollingUpdate") or {}
     if rolling.get("podUpdatePolicy") != IN_PLACE[-1]:
         return ()
     change = beyond_images(*(spec["template"].get("spec") or {} for spec in (new, old)))
-    told = f"{change}, currently only image update is allowed for InPlaceOnly"
-    why = f"invalid template modified with InPlaceOnly strategy: {told}"
-    return (field.forbidden("template.spec", why),) if change else ()
+    reason = f"{change}, currently only image update is allowed for InPlaceOnly"
+    detail = f"invalid template modified with InPlaceOnly strategy: {reason}"
+    return (field.forbidden("template.spec", detail),) if change else ()
 
 
 _retention = struct(("whenDeleted", one_of("Retain", "Delete")), ("whenScaled", one_of("Retain", "Delete")))
@@ -97,20 +97,20 @@ _kept = struct(("persistentVolumeClaimRetentionPolicy", _retention), ("replicas"
 
 
 def _reserved(ordinals: Sequence[int | str]) -> list[FieldError]:
-    """What is wrong with reserveOrdinals, which upstream tells of the spec."""
+    """Return the errors of reserveOrdinals, which upstream reports at the spec."""
     errors: list[FieldError] = []
-    for place, each in enumerate(ordinals):
-        if isinstance(each, int):
-            wrong = [f"negative: {each}"] if each < 0 else []
+    for index, ordinal in enumerate(ordinals):
+        if isinstance(ordinal, int):
+            messages = [f"negative: {ordinal}"] if ordinal < 0 else []
         else:
-            wrong = [] if _RANGE.fullmatch(each) else [f"not a valid range: {each}"]
-            wrong += [f"invalid: {each}, err = {why}" for why in _bad_range(each)]
-        errors += [field.invalid("", ordinals, f"{place} th reserve ordinal is {told}") for told in wrong]
+            messages = [] if _RANGE.fullmatch(ordinal) else [f"not a valid range: {ordinal}"]
+            messages += [f"invalid: {ordinal}, err = {reason}" for reason in _bad_range(ordinal)]
+        errors += [field.invalid("", ordinals, f"{index} th reserve ordinal is {message}") for message in messages]
     return errors
 
 
 def _bad_range(text: str) -> Found | Sequence[str]:
-    """Why a text is no range, if it is none (ParseRange)."""
+    """Return why a text is not a range of ordinals, or () if it is one (ParseRange)."""
     parts = text.split("-")
     if len(parts) != 2:
         return (f"invalid range {text}",)
@@ -136,29 +136,29 @@ def _strategy(spec: Obj) -> Found:
     strategy = spec["updateStrategy"]
     type_, rolling = strategy["type"], strategy.get("rollingUpdate")
     if type_ == "OnDelete":
-        told = f"only allowed for updateStrategy '{ROLLING_UPDATE}'"
-        return () if rolling is None else (field.invalid("updateStrategy.rollingUpdate", rolling, told),)
+        detail = f"only allowed for updateStrategy '{ROLLING_UPDATE}'"
+        return () if rolling is None else (field.invalid("updateStrategy.rollingUpdate", rolling, detail),)
     if type_ != ROLLING_UPDATE:
         return (field.invalid("updateStrategy", strategy, f"must be '{ROLLING_UPDATE}' or 'OnDelete'"),)
-    place, seconds = "updateStrategy.rollingUpdate", rolling["minReadySeconds"]
+    path, seconds = "updateStrategy.rollingUpdate", rolling["minReadySeconds"]
     errors = [*at("partition", nonnegative(rolling["partition"])), *at("minReadySeconds", nonnegative(seconds))]
-    if seconds > _LONGEST_READY:
-        told = f"must be no more than {_LONGEST_READY} seconds"
-        errors.append(field.invalid("minReadySeconds", seconds, told))
+    if seconds > _MAX_READY_SECONDS:
+        detail = f"must be no more than {_MAX_READY_SECONDS} seconds"
+        errors.append(field.invalid("minReadySeconds", seconds, detail))
     errors += at("maxUnavailable", _unavailable(rolling["maxUnavailable"], spec))
-    return [*at(place, errors), *_policy(spec, rolling["podUpdatePolicy"]), *at(place, _unordered(spec, rolling))]
+    return [*at(path, errors), *_policy(spec, rolling["podUpdatePolicy"]), *at(path, _unordered(spec, rolling))]
 
 
 def _unavailable(value: int | str, spec: Obj) -> list[FieldError]:
-    """What is wrong with a number or share of pods that may be unavailable (validateMaxUnavailableField)."""
+    """Return the errors of maxUnavailable, a number or a percentage of pods (validateMaxUnavailableField)."""
     errors = [*count_or_percent(value)]
     try:
-        number = value if isinstance(value, int) else _of_one(value)
+        number = value if isinstance(value, int) else _share_of_one(value)
     except ValueError as error:
-        told = (
+        detail = (
             f"getValueFromIntOrPercent error: invalid value for IntOrString: invalid value {field.show(value)}: {error}"
         )
-        errors.append(field.invalid("", 0, told))
+        errors.append(field.invalid("", 0, detail))
     else:
         if number < 1:
             errors.append(field.invalid("", number, "should not be less than 1"))
@@ -167,8 +167,8 @@ def _unavailable(value: int | str, spec: Obj) -> list[FieldError]:
     return errors
 
 
-def _of_one(share: str) -> int:
-    """That share of one pod, rounded up (GetValueFromIntOrPercent)."""
+def _share_of_one(share: str) -> int:
+    """Return a percentage of one pod, rounded up (GetValueFromIntOrPercent)."""
     try:
         return -(-parse_int(share.replace("%", "")) // 100)
     except ValueError as error:
@@ -180,12 +180,12 @@ def _policy(spec: Obj, policy: str) -> Found:
         gates = (spec["template"].get("spec") or {}).get("readinessGates") or []
         if any(gate.get("conditionType") == _GATE for gate in gates):
             return ()
-        told = f"must contains {_GATE} when podUpdatePolicy is {policy}"
-        return (field.invalid("template.spec.readinessGates", gates or None, told),)
+        detail = f"must contains {_GATE} when podUpdatePolicy is {policy}"
+        return (field.invalid("template.spec.readinessGates", gates or None, detail),)
     if policy == RECREATE:
         return ()
-    told = f"must be '{RECREATE}', {IN_PLACE[0]} or '{IN_PLACE[1]}'"  # upstream forgets two quotes
-    return (field.invalid("updateStrategy.rollingUpdate.podUpdatePolicy", policy, told),)
+    detail = f"must be '{RECREATE}', {IN_PLACE[0]} or '{IN_PLACE[1]}'"  # upstream forgets two quotes
+    return (field.invalid("updateStrategy.rollingUpdate.podUpdatePolicy", policy, detail),)
 
 
 def _unordered(spec: Obj, rolling: Obj) -> list[FieldError]:
@@ -195,5 +195,5 @@ def _unordered(spec: Obj, rolling: Obj) -> list[FieldError]:
     errors = [*at("unorderedUpdate.priorityStrategy", priority(unordered.get("priorityStrategy")))]
     if spec["podManagementPolicy"] == _PARALLEL:
         return errors
-    told = "unorderedUpdate can only work with Parallel PodManagementPolicyType"
-    return [field.required("unorderedUpdate", told), *errors]
+    detail = "unorderedUpdate can only work with Parallel PodManagementPolicyType"
+    return [field.required("unorderedUpdate", detail), *errors]

@@ -1,4 +1,4 @@
-"""UnitedDeployments (openkruise/kruise pkg/webhook/uniteddeployment/validating); the plug-in of that name asks here."""
+"""Validation of UnitedDeployments, for the admission plug-in of that name (pkg/webhook/uniteddeployment/validating)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -41,23 +41,23 @@ _STATEFUL_CHANGES = (
     "'minReadySeconds' and 'ordinals' are forbidden"
 )
 
-_MOST = 1_000_000
-"""What counts as the maximum of a subset without one."""
+_NO_MAXIMUM = 1_000_000
+"""The maxReplicas of a subset that sets none."""
 
 
 def united_deployment(spec: Obj, workload: Obj) -> list[FieldError]:
-    """What is wrong with the spec of a UnitedDeployment (validateUnitedDeploymentSpec).
+    """Return the errors of a UnitedDeployment's spec (validateUnitedDeploymentSpec).
 
     Args:
         spec: well-formed, with its defaults.
-        workload: the spec of the workload that its template asks for, typed and with defaults, as far as it is looked
-            into: of a StatefulSet the whole, of the others the pod template; empty for a CloneSet.
+        workload: the part of the template's workload spec that is validated, typed and with defaults: all of a
+            StatefulSet's, only the pod template of the others; empty for a CloneSet.
     """
     errors = [*at("replicas", nonnegative(spec.get("replicas") or 0))]
     errors += needed_selector(spec.get("selector"), "statefulset")
     if reserves(spec) and template_field(spec) in (STATEFUL, ADVANCED):
-        told = "only stateless workloads (Deployment and CloneSet) are supported by reserved rescheduling"
-        errors.append(field.invalid("topology.scheduleStrategy", schedule_strategy(spec), told))
+        detail = "only stateless workloads (Deployment and CloneSet) are supported by reserved rescheduling"
+        errors.append(field.invalid("topology.scheduleStrategy", schedule_strategy(spec), detail))
     try:
         errors += at("template", _template(spec, workload, label_selector_of(spec.get("selector"))))
     except SelectorError:
@@ -69,15 +69,15 @@ def united_deployment(spec: Obj, workload: Obj) -> list[FieldError]:
 
 def _template(spec: Obj, workload: Obj, selector: LabelSelector) -> list[FieldError]:
     template = spec.get("template") or {}
-    given = [name for name in TEMPLATES if template.get(name) is not None]
+    template_fields = [name for name in TEMPLATES if template.get(name) is not None]
     errors: list[FieldError] = []
-    if not given:
+    if not template_fields:
         errors.append(field.required("", f"should provide one of {_CHOICES}"))
-    elif len(given) > 1:
+    elif len(template_fields) > 1:
         errors.append(field.invalid("", template, f"should provide only one of {_CHOICES}"))
-    if not given:
+    if not template_fields:
         return errors
-    name = given[0]
+    name = template_fields[0]
     labels = labels_of(template[name])
     if name == CLONES:  # its labels may come from the selector
         labels = labels | ((spec.get("selector") or {}).get("matchLabels") or {})
@@ -86,23 +86,23 @@ def _template(spec: Obj, workload: Obj, selector: LabelSelector) -> list[FieldEr
     return [*errors, *at(name, [*_unused(name, template[name].get("spec") or {}), *_workload(name, spec, workload)])]
 
 
-def _unused(name: str, given: Obj) -> list[FieldError]:
-    """What a template may not say, since the subsets do."""
+def _unused(name: str, workload_spec: Obj) -> list[FieldError]:
+    """Return the errors of fields that a template must not set because the subsets do."""
     errors: list[FieldError] = []
     if name == CLONES:
         return errors
-    if (replicas := given.get("replicas")) is not None:
+    if (replicas := workload_spec.get("replicas")) is not None:
         errors.append(field.invalid("spec.replicas", replicas, f"replicas in {name} will not be used"))
-    strategy = given.get("updateStrategy") or {}
+    strategy = workload_spec.get("updateStrategy") or {}
     partition = (strategy.get("rollingUpdate") or {}).get("partition")
     if name != DEPLOYMENT and strategy.get("type") == "RollingUpdate" and partition is not None:
-        place = "spec.updateStrategy.rollingUpdate.partition"
-        errors.append(field.invalid(place, partition, f"partition in {name} will not be used"))
+        path = "spec.updateStrategy.rollingUpdate.partition"
+        errors.append(field.invalid(path, partition, f"partition in {name} will not be used"))
     return errors
 
 
 def _workload(name: str, spec: Obj, workload: Obj) -> Sequence[FieldError]:
-    """What is wrong with the workload itself, as far as upstream looks into it here."""
+    """Return the errors of the workload itself, as far as upstream validates it here."""
     template = workload.get("template") or {}
     if name == STATEFUL:
         return [*_STATEFUL_SET.create({"spec": workload})]
@@ -116,78 +116,87 @@ def _workload(name: str, spec: Obj, workload: Obj) -> Sequence[FieldError]:
 
 def _subsets(spec: Obj) -> list[FieldError]:
     errors, known = list[FieldError](), set[str]()
-    for place, subset in enumerate(subsets_of(spec)):
+    for index, subset in enumerate(subsets_of(spec)):
         name = subset.get("name") or ""
-        found = [] if name else [field.required("name")]
+        subset_errors = [] if name else [field.required("name")]
         if name in known:
-            found.append(field.invalid("name", name, f"duplicated subset name {name}"))
+            subset_errors.append(field.invalid("name", name, f"duplicated subset name {name}"))
         known.add(name)
-        if wrong := names.dns1123_label(name):
-            found.append(field.invalid("name", name, f"invalid subset name {', '.join(wrong)}"))
-        found += at("nodeSelectorTerm", lenient_node_term(subset.get("nodeSelectorTerm") or {}))
-        found += at("tolerations", tolerations(subset.get("tolerations") or []))
+        if messages := names.dns1123_label(name):
+            subset_errors.append(field.invalid("name", name, f"invalid subset name {', '.join(messages)}"))
+        subset_errors += at("nodeSelectorTerm", lenient_node_term(subset.get("nodeSelectorTerm") or {}))
+        subset_errors += at("tolerations", tolerations(subset.get("tolerations") or []))
         if subset.get("replicas") is not None and is_adaptive(spec):
-            told = "specify replicas use minReplicas/maxReplicas to enable adaptive strategy"
-            found.append(field.forbidden("replicas", told))
-        errors += at(f"topology.subsets[{place}]", found)
+            detail = "specify replicas use minReplicas/maxReplicas to enable adaptive strategy"
+            subset_errors.append(field.forbidden("replicas", detail))
+        errors += at(f"topology.subsets[{index}]", subset_errors)
     return errors
 
 
 def _sizes(spec: Obj) -> list[FieldError]:
-    """What is wrong with how many pods subsets ask for (validateSubsetReplicas); paths are relative to the subsets."""
+    """Return the errors of the subsets' pod counts, with paths relative to the subsets (validateSubsetReplicas)."""
     subsets, total = subsets_of(spec), spec.get("replicas")
     errors, sums = list[FieldError](), {"replicas": 0, "minReplicas": 0, "maxReplicas": 0}
-    for place, subset in enumerate(subsets):
-        sizes = {name: _size(subset, name, total, errors=errors, place=place) for name in sums}
+    for index, subset in enumerate(subsets):
+        sizes = {name: _size(subset, name, total, errors=errors, index=index) for name in sums}
         if sizes["minReplicas"] > sizes["maxReplicas"]:
-            told = f"subset[{place}].minReplicas must be less than or equal to maxReplicas"
-            errors.append(field.invalid(f"[{place}].minReplicas", subset.get("minReplicas"), told))
+            detail = f"subset[{index}].minReplicas must be less than or equal to maxReplicas"
+            errors.append(field.invalid(f"[{index}].minReplicas", subset.get("minReplicas"), detail))
         sums = {name: sums[name] + size for name, size in sizes.items()}
-    given = {name: sum(subset.get(name) is not None for subset in subsets) for name in sums}
-    if given["replicas"] and (given["minReplicas"] or given["maxReplicas"]):
-        told = "subset.Replicas and subset.MinReplicas/subset.MaxReplicas are mutually exclusive in a UnitedDeployment"
-        return [*errors, field.invalid("", subsets, told)]
-    if given["minReplicas"] or given["maxReplicas"]:
-        return [*errors, *_bounded(total, sums, given, number=len(subsets))]
-    return [*errors, *_asked(total, sums["replicas"], given=given["replicas"], number=len(subsets))]
+    set_counts = {name: sum(subset.get(name) is not None for subset in subsets) for name in sums}
+    if set_counts["replicas"] and (set_counts["minReplicas"] or set_counts["maxReplicas"]):
+        detail = (
+            "subset.Replicas and subset.MinReplicas/subset.MaxReplicas are mutually exclusive in a UnitedDeployment"
+        )
+        return [*errors, field.invalid("", subsets, detail)]
+    if set_counts["minReplicas"] or set_counts["maxReplicas"]:
+        return [*errors, *_bounded(total, sums, set_counts, subset_count=len(subsets))]
+    fixed_size_errors = _fixed_sizes(
+        total, sums["replicas"], set_count=set_counts["replicas"], subset_count=len(subsets)
+    )
+    return [*errors, *fixed_size_errors]
 
 
-def _size(subset: Obj, name: str, total: int | None, *, errors: list[FieldError], place: int) -> int:
+def _size(subset: Obj, name: str, total: int | None, *, errors: list[FieldError], index: int) -> int:
     value = subset.get(name)
     if value is None:
-        return _MOST if name == "maxReplicas" else 0
+        return _NO_MAXIMUM if name == "maxReplicas" else 0
     try:
         return share_of(value, total)
     except ValueError as error:
-        errors.append(field.invalid(f"[{place}].{name}", value, str(error)))
+        errors.append(field.invalid(f"[{index}].{name}", value, str(error)))
         return 0
 
 
-def _bounded(total: int | None, sums: Mapping[str, int], given: Mapping[str, int], *, number: int) -> list[FieldError]:
+def _bounded(
+    total: int | None, sums: Mapping[str, int], set_counts: Mapping[str, int], *, subset_count: int
+) -> list[FieldError]:
     errors: list[FieldError] = []
     if total is None:
-        told = "spec.replicas must be not empty if you set subset.minReplicas/maxReplicas"
-        errors.append(field.invalid("", None, told))
-    if given["maxReplicas"] >= number:
-        errors.append(field.invalid("", given["maxReplicas"], "at least one subset.maxReplicas must be empty"))
+        detail = "spec.replicas must be not empty if you set subset.minReplicas/maxReplicas"
+        errors.append(field.invalid("", None, detail))
+    if set_counts["maxReplicas"] >= subset_count:
+        errors.append(field.invalid("", set_counts["maxReplicas"], "at least one subset.maxReplicas must be empty"))
     if sums["minReplicas"] > sums["maxReplicas"]:
-        told = "should not be greater than sum of indicated subset.maxReplicas"
-        errors.append(field.invalid("", sums["minReplicas"], f"sum of indicated subset.minReplicas {told}"))
+        detail = "should not be greater than sum of indicated subset.maxReplicas"
+        errors.append(field.invalid("", sums["minReplicas"], f"sum of indicated subset.minReplicas {detail}"))
     return errors
 
 
-def _asked(total: int | None, asked: int, *, given: int, number: int) -> list[FieldError]:
-    """What is wrong with numbers that subsets ask for; where they are too many upstream tells of an address."""
+def _fixed_sizes(total: int | None, requested: int, *, set_count: int, subset_count: int) -> list[FieldError]:
+    """Return the errors of the subsets' replicas."""
     if total is None:
-        told = "if UnitedDeployment replicas is not provided, replicas of all subsets should be provided"
-        return [] if given == number else [field.invalid("", asked, told)]
+        detail = "if UnitedDeployment replicas is not provided, replicas of all subsets should be provided"
+        return [] if set_count == subset_count else [field.invalid("", requested, detail)]
     errors: list[FieldError] = []
-    if asked > total:
-        told = f"sum of indicated subset replicas {asked} should not be greater than UnitedDeployment replicas {total}"
-        errors.append(field.invalid("", asked, told))
-    if given and given == number and asked != total:
-        told = f"the sum of indicated subset replicas {asked} should equal UnitedDeployment replicas {total}"
-        errors.append(field.invalid("", asked, f"if replicas of all subsets are provided, {told}"))
+    if requested > total:
+        detail = (
+            f"sum of indicated subset replicas {requested} should not be greater than UnitedDeployment replicas {total}"
+        )
+        errors.append(field.invalid("", requested, detail))
+    if set_count and set_count == subset_count and requested != total:
+        detail = f"the sum of indicated subset replicas {requested} should equal UnitedDeployment replicas {total}"
+        errors.append(field.invalid("", requested, f"if replicas of all subsets are provided, {detail}"))
     return errors
 
 
@@ -205,8 +214,8 @@ def _update_strategy(spec: Obj) -> list[FieldError]:
     ]
     for name, partition in partitions.items():
         if partition and template_field(spec) == DEPLOYMENT:
-            told = "a Deployment knows no partition"  # which upstream would put into it for ever
-            errors.append(field.invalid(f"manualUpdate.partitions[{name}]", partition, told))
+            detail = "a Deployment knows no partition"  # upstream would write it into the Deployment again and again
+            errors.append(field.invalid(f"manualUpdate.partitions[{name}]", partition, detail))
     return errors
 
 
@@ -230,39 +239,41 @@ _MAY_CHANGE: Mapping[str, tuple[frozenset[str], str]] = {
         f"{_CHANGES.format('advancedStatefulsetTemplate')} 'template', and 'updateStrategy' are forbidden",
     ),
 }
-"""Template → the fields of its spec that may change, and what is said of the others."""
+"""Template → the fields of its spec that may change, and the error's detail for all others."""
 
 
 def united_deployment_update(new: Obj, old: Obj, *, workload: Any, former: Any) -> list[FieldError]:
-    """What is wrong with replacing the old spec by the new one, beside what is wrong with the new one.
+    """Return the errors of replacing a spec, beside those of the new spec itself.
 
     Args:
-        new: the spec as it is to be.
-        old: the spec as it is.
+        new: the new spec.
+        old: the current spec.
         workload: as for `united_deployment`.
-        former: the same of the old spec.
+        former: the same for the old spec.
     """
     errors = [*checks.immutable("selector", new.get("selector"), old.get("selector"))]
     name = template_field(new)
     if name == template_field(old) and name in _MAY_CHANGE:
-        both = (workload, former) if name == STATEFUL else (_given(new, name), _given(old, name))
-        kept, told = _MAY_CHANGE[name]
-        if not same(*({each: value for each, value in spec.items() if each not in kept} for spec in both)):
-            errors.append(field.forbidden(f"template.{name}.spec", told))
+        specs = (workload, former) if name == STATEFUL else (_template_spec(new, name), _template_spec(old, name))
+        mutable, detail = _MAY_CHANGE[name]
+        if not same(*({key: value for key, value in spec.items() if key not in mutable} for spec in specs)):
+            errors.append(field.forbidden(f"template.{name}.spec", detail))
     before = {subset.get("name"): subset for subset in subsets_of(old)}
-    for place, subset in enumerate(subsets_of(new)):
-        if (known := before.get(subset.get("name"))) is not None:
-            errors += at(f"topology.subsets[{place}]", _fixed(subset, known))
+    for index, subset in enumerate(subsets_of(new)):
+        if (old_subset := before.get(subset.get("name"))) is not None:
+            errors += at(f"topology.subsets[{index}]", _fixed(subset, old_subset))
     return [*at("spec", errors)]
 
 
-def _given(spec: Obj, name: str) -> Obj:
-    found: Obj = spec["template"][name].get("spec") or {}
-    return found
+def _template_spec(spec: Obj, name: str) -> Obj:
+    template_spec: Obj = spec["template"][name].get("spec") or {}
+    return template_spec
 
 
-def _fixed(subset: Obj, known: Obj) -> Found:
-    parts = ("nodeSelectorTerm", "tolerations")
+def _fixed(subset: Obj, old_subset: Obj) -> Found:
+    fixed_fields = ("nodeSelectorTerm", "tolerations")
     return [
-        field.forbidden(name, _FIXED) for name in parts if not same(subset.get(name) or None, known.get(name) or None)
+        field.forbidden(name, _FIXED)
+        for name in fixed_fields
+        if not same(subset.get(name) or None, old_subset.get(name) or None)
     ]

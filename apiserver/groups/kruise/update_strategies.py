@@ -1,4 +1,4 @@
-"""What CloneSets and Advanced StatefulSets say of their updates, and how images alone may change in a template.
+"""Validation of the update strategies of CloneSets and Advanced StatefulSets, and of changes beyond images.
 
 (openkruise/kruise apis/apps/pub/update_priority.go, pkg/util/tools.go, pkg/webhook/{cloneset,statefulset}/validating)
 """
@@ -21,10 +21,10 @@ _ABSENT = object()
 
 
 def scaled(value: int | str | None, total: int) -> int:
-    """How many pods a number or a percentage means, rounded up (GetScaledValueFromIntOrPercent).
+    """Return the number of pods that a number or a percentage stands for, rounded up (GetScaledValueFromIntOrPercent).
 
     Raises:
-        ValueError: it is neither; the message is upstream's.
+        ValueError: the value is neither; the message is upstream's.
     """
     if value is None:
         raise ValueError("nil value for IntOrString")
@@ -41,17 +41,17 @@ def scaled(value: int | str | None, total: int) -> int:
 
 
 def share(name: str, value: int | str | None, total: int, *, errors: list[FieldError]) -> int:
-    """The same of a field, 0 where it is neither, of which an error then tells."""
+    """Return the number of pods of a field; if the value is neither number nor percentage, append an error and return 0."""
     try:
         return scaled(value, total)
     except ValueError as error:
-        told = f"failed GetScaledValueFromIntOrPercent for {name}: {error}"
-        errors.append(field.invalid(name, "<nil>" if value is None else str(value), told))
+        detail = f"failed GetScaledValueFromIntOrPercent for {name}: {error}"
+        errors.append(field.invalid(name, "<nil>" if value is None else str(value), detail))
         return 0
 
 
 def priority(strategy: Obj | None) -> Found:
-    """What is wrong with the order of updates (UpdatePriorityStrategy.FieldsValidation)."""
+    """Return the errors of an update's priorities (UpdatePriorityStrategy.FieldsValidation)."""
     try:
         _check_priority(strategy or {})
     except ValueError as error:
@@ -63,22 +63,22 @@ def _check_priority(strategy: Obj) -> None:
     weights, orders = strategy.get("weightPriority") or (), strategy.get("orderPriority") or ()
     if weights and orders:
         raise ValueError("only one of weightPriority and orderPriority can be used")
-    for each in weights:
-        if not 0 <= (each.get("weight") or 0) <= 100:
+    for term in weights:
+        if not 0 <= (term.get("weight") or 0) <= 100:
             raise ValueError("weight must be valid number in the range 1-100")
-        selector = each.get("matchSelector") or {}
+        selector = term.get("matchSelector") or {}
         if not any(selector.get(name) for name in ("matchLabels", "matchExpressions")):
             raise ValueError("selector can not be empty")
         try:
             selectors.label_selector_of(selector)
         except selectors.SelectorError as error:
             raise ValueError(f"invalid selector {error}") from error
-    if not all(each.get("orderedKey") for each in orders):
+    if not all(term.get("orderedKey") for term in orders):
         raise ValueError("order key can not be empty")
 
 
 def scatter(terms: list[Obj] | None) -> Found:
-    """What is wrong with how pods are spread over an update (UpdateScatterStrategy.FieldsValidation)."""
+    """Return the errors of the terms that scatter pods over an update (UpdateScatterStrategy.FieldsValidation)."""
     known = set[tuple[str, str]]()
     for term in terms or ():
         key, value = term.get("key") or "", term.get("value") or ""
@@ -96,28 +96,28 @@ _in_place_numbers = struct(
 
 
 def in_place(strategy: Obj | None) -> list[FieldError]:
-    """What is wrong with how images are fetched before pods are updated as they are."""
+    """Return the errors of an inPlaceUpdateStrategy, which sets how images are pulled ahead of an update in place."""
     errors: list[FieldError] = []
-    given = strategy or {}
+    fields = strategy or {}
     name = "imagePreDownloadParallelism"
-    value = given.get(name)
+    value = fields.get(name)
     if isinstance(value, str) and value.endswith("%"):
         errors.append(field.invalid(name, value, f"{name} does not support percentage value"))
     elif isinstance(value, str) and not re.fullmatch(r"[+-]?[0-9]+", value):
-        told = f"strconv.ParseInt: parsing {field.show(value)}: invalid syntax"
-        errors.append(field.invalid(name, value, f"{name} must be a valid integer: {told}"))
+        reason = f"strconv.ParseInt: parsing {field.show(value)}: invalid syntax"
+        errors.append(field.invalid(name, value, f"{name} must be a valid integer: {reason}"))
     elif value is not None and int(value) < 0:
         errors.append(field.invalid(name, value, f"{name} must be non-negative"))
-    return [*errors, *_in_place_numbers(given)]
+    return [*errors, *_in_place_numbers(fields)]
 
 
 def beyond_images(new: Obj, old: Obj) -> str:
-    """The first change of a pod's spec that is none of a container's image: "replace /hostname", "" for none.
+    """Return the first change of a pod's spec other than of a container's image ("replace /hostname"), or "".
 
-    Its form is that of a JSON patch, and what counts as an image is upstream's expression, which a pull policy matches.
+    It has the form of a JSON patch operation; upstream's expression for images matches a pull policy, too.
     """
     changes = _changes("", new, old)
-    return next((each for each in changes if not (each.startswith("replace ") and _IMAGE.search(each))), "")
+    return next((change for change in changes if not (change.startswith("replace ") and _IMAGE.search(change))), "")
 
 
 def _changes(path: str, new: Any, old: Any) -> Iterator[str]:
@@ -126,18 +126,18 @@ def _changes(path: str, new: Any, old: Any) -> Iterator[str]:
     if isinstance(new, dict) and isinstance(old, dict):
         pairs = [(name, new.get(name, _ABSENT), old.get(name, _ABSENT)) for name in sorted(new.keys() | old.keys())]
     elif isinstance(new, list) and isinstance(old, list):
-        longest = range(max(len(new), len(old)))
-        pairs = [(str(place), _item(new, place), _item(old, place)) for place in longest]
+        indexes = range(max(len(new), len(old)))
+        pairs = [(str(child_path), _item(new, child_path), _item(old, child_path)) for child_path in indexes]
     else:
         yield f"replace {path}"
         return
-    for name, one, other in pairs:
-        place = f"{path}/{name.replace('~', '~0').replace('/', '~1')}"
-        if one is _ABSENT or other is _ABSENT:
-            yield f"{'remove' if one is _ABSENT else 'add'} {place}"
+    for name, new_value, old_value in pairs:
+        child_path = f"{path}/{name.replace('~', '~0').replace('/', '~1')}"
+        if new_value is _ABSENT or old_value is _ABSENT:
+            yield f"{'remove' if new_value is _ABSENT else 'add'} {child_path}"
         else:
-            yield from _changes(place, one, other)
+            yield from _changes(child_path, new_value, old_value)
 
 
-def _item(values: list[Any], place: int) -> Any:
-    return values[place] if place < len(values) else _ABSENT
+def _item(values: list[Any], index: int) -> Any:
+    return values[index] if index < len(values) else _ABSENT

@@ -1,4 +1,4 @@
-"""EvictionRequests."""
+"""EvictionRequests (lifecycle.k8s.io), which need no rules of their own."""
 
 from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.strategy import GUARDED_STATUS

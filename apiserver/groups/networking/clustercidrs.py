@@ -1,4 +1,4 @@
-"""ClusterCIDRs."""
+"""ClusterCIDRs (networking.k8s.io), which need no rules of their own."""
 
 from apiserver.groups.kind import BuiltinKind
 

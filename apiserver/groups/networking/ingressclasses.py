@@ -1,4 +1,4 @@
-"""IngressClasses: defaults, validation, columns."""
+"""IngressClasses (networking.k8s.io): defaults, validation and columns."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ _NETWORKING = "io.k8s.api.networking.v1."
 
 
 def default_ingress_class(ingress_class: Obj) -> None:
-    """Defaults an ingress class' parameters: they are cluster-scoped."""
+    """Set the default scope of an IngressClass's parameters: the cluster."""
     parameters = ingress_class.setdefault("spec", {}).get("parameters")
     if parameters is not None and parameters.get("scope") is None:
         parameters["scope"] = "Cluster"
@@ -26,7 +26,7 @@ def default_ingress_class(ingress_class: Obj) -> None:
 
 _SCOPES = frozenset({"Cluster", "Namespace"})
 
-_LONGEST_CONTROLLER = 250
+_MAX_CONTROLLER_LENGTH = 250
 
 
 def _class(ingress_class: Obj) -> Iterator[FieldError]:
@@ -47,8 +47,8 @@ def _controller(controller: str) -> Iterator[FieldError]:
     if not controller:
         yield field.required("")
         return
-    if len(controller) > _LONGEST_CONTROLLER:
-        yield field.too_long("", _LONGEST_CONTROLLER)
+    if len(controller) > _MAX_CONTROLLER_LENGTH:
+        yield field.too_long("", _MAX_CONTROLLER_LENGTH)
     host, _, path = controller.partition("/")
     if not host or not path:
         yield field.invalid("", controller, 'must be a domain-prefixed path (such as "acme.io/foo")')

@@ -1,4 +1,4 @@
-"""Ingresses: validation, columns."""
+"""Ingresses (networking.k8s.io): validation and columns."""
 
 from collections.abc import Iterator
 
@@ -31,8 +31,8 @@ def _create(ingress: Obj) -> Iterator[FieldError]:
     annotated = (ingress["metadata"].get("annotations") or {}).get(_CLASS_ANNOTATION)
     name = spec.get("ingressClassName")
     if None not in {annotated, name} and annotated != name:
-        words = "must match `ingressClassName` when both are specified"
-        yield field.invalid(f"annotations.{_CLASS_ANNOTATION}", annotated, words)
+        detail = "must match `ingressClassName` when both are specified"
+        yield field.invalid(f"annotations.{_CLASS_ANNOTATION}", annotated, detail)
 
 
 def _update(new: Obj, old: Obj) -> Errors:
@@ -133,7 +133,7 @@ def _backend_port(port: Obj) -> Errors:
 
 
 def typed_reference(reference: Obj) -> Iterator[FieldError]:
-    """A core TypedLocalObjectReference: an optional group, a kind and a name."""
+    """Yield the errors of a core TypedLocalObjectReference: an optional group, a kind and a name."""
     group = reference.get("apiGroup")
     if group is not None:
         yield from checks.wrong("apiGroup", group, names.dns1123_subdomain(group))
@@ -141,16 +141,16 @@ def typed_reference(reference: Obj) -> Iterator[FieldError]:
     yield from checks.needed_name("name", reference.get("name"), names.path_segment)
 
 
-_MOST_HOSTS = 3
+_MAX_HOSTS = 3
 
 
 def _ingress_hosts(rules: list[Obj]) -> str:
-    """The first three hosts; what is left out is counted in rules, and only where a rule follows the third host."""
-    hosts = [(position, host) for position, rule in enumerate(rules) if (host := text_of(rule, "host"))][:_MOST_HOSTS]
-    listed = ",".join([host for _, host in hosts])
-    if len(hosts) == _MOST_HOSTS and hosts[-1][0] < len(rules) - 1:
-        return f"{listed} + {len(rules) - _MOST_HOSTS} more..."
-    return listed or "*"
+    """Return the first three hosts; the rest is counted in rules, and only if a rule follows the third host."""
+    hosts = [(position, host) for position, rule in enumerate(rules) if (host := text_of(rule, "host"))][:_MAX_HOSTS]
+    text = ",".join([host for _, host in hosts])
+    if len(hosts) == _MAX_HOSTS and hosts[-1][0] < len(rules) - 1:
+        return f"{text} + {len(rules) - _MAX_HOSTS} more..."
+    return text or "*"
 
 
 def _ingress(obj: Obj) -> Cells:

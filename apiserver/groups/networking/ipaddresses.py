@@ -1,4 +1,4 @@
-"""IPAddresses: validation, columns."""
+"""IPAddresses (networking.k8s.io): validation and columns."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""NetworkPolicies: defaults, validation, columns."""
+"""NetworkPolicies (networking.k8s.io): defaults, validation and columns."""
 
 from collections.abc import Iterator
 from ipaddress import ip_network
@@ -18,7 +18,7 @@ _NETWORKING = "io.k8s.api.networking.v1."
 
 
 def default_network_policy(policy: Obj) -> None:
-    """Defaults a network policy: without types it is about ingress, and about egress where it has such rules."""
+    """Set the defaults of a NetworkPolicy: its types are Ingress, and Egress if it has egress rules."""
     spec = policy.setdefault("spec", {})
     if not spec.get("policyTypes"):
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
@@ -54,7 +54,7 @@ def _policy_update(new: Obj, old: Obj) -> Errors:
 
 
 def _ranges(spec: Obj) -> Iterator[str]:
-    """All address ranges of a policy: what stood there before may stay, however it is written."""
+    """Yield all address ranges of a policy: those of the old policy may stay, however they are written."""
     for direction, peers in (("ingress", "from"), ("egress", "to")):
         for rule in spec.get(direction) or ():
             for peer in rule.get(peers) or ():
@@ -101,14 +101,14 @@ def _block(block: Obj, known: frozenset[str]) -> Iterator[FieldError]:
     yield from checks.cidr("cidr", cidr, known)
     if names.cidr(cidr):
         return
-    whole = ip_network(cidr)
+    network = ip_network(cidr)
     for index, value in enumerate(block.get("except") or ()):
         yield from checks.cidr(f"except[{index}]", value, known)
         if names.cidr(value):
             continue
-        part = ip_network(value)
-        inside = part.version == whole.version and part.network_address in whole
-        if not inside or whole.prefixlen >= part.prefixlen:
+        excluded = ip_network(value)
+        is_inside = excluded.version == network.version and excluded.network_address in network
+        if not is_inside or network.prefixlen >= excluded.prefixlen:
             yield field.invalid(f"except[{index}]", value, "must be a strict subset of `cidr`")
 
 

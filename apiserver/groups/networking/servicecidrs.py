@@ -1,4 +1,4 @@
-"""ServiceCIDRs: strategy, validation, columns."""
+"""ServiceCIDRs (networking.k8s.io): strategy, validation and columns."""
 
 from collections.abc import Iterator
 from ipaddress import ip_network
@@ -17,7 +17,7 @@ from apiserver.groups.strategy import METADATA_OF_STATUS, Strategy, nothing, sta
 _NETWORKING = "io.k8s.api.networking.v1."
 
 _OWN_STATUS = Strategy(nothing, unchanged, status_updating(*METADATA_OF_STATUS))
-"""Of a kind whose main resource writes the status too."""
+"""The strategy of a kind whose main resource writes the status too."""
 
 
 def _validate_service_cidr(service_cidr: Obj) -> Iterator[FieldError]:
@@ -31,15 +31,15 @@ def _validate_service_cidr(service_cidr: Obj) -> Iterator[FieldError]:
         yield from checks.each_wrong(path, cidrs, _canonical_cidr)
         families = {":" in cidr for cidr in cidrs if not names.cidr(cidr)}
         if len(cidrs) == 2 and len(families) == 1 and not any(map(names.cidr, cidrs)):
-            words = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
-            yield field.invalid(path, cidrs, words)
+            detail = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
+            yield field.invalid(path, cidrs, detail)
 
 
 def _canonical_cidr(cidr: str) -> names.Messages:
-    wrong = names.cidr(cidr)
-    if wrong or (best := str(ip_network(cidr))) == cidr:
-        return wrong
-    return (f'must be in canonical form ("{best}")',)
+    messages = names.cidr(cidr)
+    if messages or (canonical := str(ip_network(cidr))) == cidr:
+        return messages
+    return (f'must be in canonical form ("{canonical}")',)
 
 
 def _service_cidr_update(new: Obj, old: Obj) -> Iterator[FieldError]:

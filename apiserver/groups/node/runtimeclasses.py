@@ -1,4 +1,4 @@
-"""RuntimeClasses: defaults, validation, columns."""
+"""RuntimeClasses (node.k8s.io): defaults, validation and columns."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from apiserver.groups.strategy import PINNED
 
 
 def default_runtime_class(runtime_class: Obj) -> None:
-    """Rounds a runtime class' overhead."""
+    """Round a RuntimeClass's overhead up to thousandths."""
     round_up_to_milli((runtime_class.get("overhead") or {}).get("podFixed"))
 
 
@@ -26,8 +26,8 @@ def _validate_runtime_class(runtime_class: Obj) -> Iterator[FieldError]:
     yield from checks.wrong("handler", handler, names.dns1123_label(handler))
     overhead = (runtime_class.get("overhead") or {}).get("podFixed") or {}
     for name, text in overhead.items():
-        found = (*container_resource_name(name), *resource_amount(name, text))
-        yield from checks.within(f"overhead.limits[{name}]", found)
+        errors = (*container_resource_name(name), *resource_amount(name, text))
+        yield from checks.within(f"overhead.limits[{name}]", errors)
     scheduling = runtime_class.get("scheduling") or {}
     yield from checks.labels("scheduling.nodeSelector", scheduling.get("nodeSelector"))
     yield from combinators.at("scheduling.tolerations", tolerations(scheduling.get("tolerations") or ()))

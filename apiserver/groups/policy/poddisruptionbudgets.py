@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: validation, columns."""
+"""PodDisruptionBudgets (policy): validation and columns."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,13 +24,13 @@ def _create(budget: Obj) -> Errors:
 
 
 def _spec(spec: Obj) -> Iterator[FieldError]:
-    least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
-    if least is not None and most is not None:
-        shown = {"MinAvailable": least, "Selector": spec.get("selector"), "MaxUnavailable": most}
+    min_available, max_unavailable = spec.get("minAvailable"), spec.get("maxUnavailable")
+    if min_available is not None and max_unavailable is not None:
+        shown = {"MinAvailable": min_available, "Selector": spec.get("selector"), "MaxUnavailable": max_unavailable}
         shown["UnhealthyPodEvictionPolicy"] = spec.get("unhealthyPodEvictionPolicy")
         yield field.invalid("", shown, "minAvailable and maxUnavailable cannot be both set")
-    yield from _share("minAvailable", least)
-    yield from _share("maxUnavailable", most)
+    yield from _share("minAvailable", min_available)
+    yield from _share("maxUnavailable", max_unavailable)
     yield from checks.label_selector("selector", spec.get("selector"))
     policy = spec.get("unhealthyPodEvictionPolicy")
     yield from checks.optional_one_of("unhealthyPodEvictionPolicy", policy, _EVICTION_POLICIES)

@@ -1,4 +1,4 @@
-"""ClusterRoleBindings and RoleBindings: defaults, validation, columns."""
+"""ClusterRoleBindings and RoleBindings (rbac.authorization.k8s.io): defaults, validation and columns."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ RBAC_GROUP = "rbac.authorization.k8s.io"
 
 
 def default_role_binding(binding: Obj) -> None:
-    """Defaults the groups of a binding's role and of its users and groups; accounts are of the core group."""
+    """Set the default API group of a binding's role and of its users and groups; accounts are in the core group."""
     role = binding.setdefault("roleRef", {})
     role["apiGroup"] = role.get("apiGroup") or RBAC_GROUP
     for subject in binding.get("subjects") or ():
@@ -76,10 +76,10 @@ _RBAC = "io.k8s.api.rbac.v1."
 
 
 def _subjects(obj: Obj, kind: str) -> str:
-    found = [subject for subject in mappings(obj, "subjects") if subject.get("kind") == kind]
+    subjects = [subject for subject in mappings(obj, "subjects") if subject.get("kind") == kind]
     prefixed = kind == "ServiceAccount"
     return ", ".join(
-        [f"{text_of(s, 'namespace')}/{text_of(s, 'name')}" if prefixed else text_of(s, "name") for s in found]
+        [f"{text_of(s, 'namespace')}/{text_of(s, 'name')}" if prefixed else text_of(s, "name") for s in subjects]
     )
 
 

@@ -1,4 +1,4 @@
-"""ClusterRoles and Roles: validation."""
+"""ClusterRoles and Roles (rbac.authorization.k8s.io): validation."""
 
 from collections.abc import Iterator
 
@@ -20,8 +20,8 @@ def _cluster_role(role: Obj) -> Iterator[FieldError]:
     aggregation = role.get("aggregationRule")
     if aggregation is not None:
         selectors = aggregation.get("clusterRoleSelectors")
-        words = "at least one clusterRoleSelector required if aggregationRule is non-nil"
-        yield from checks.needed("aggregationRule.clusterRoleSelectors", selectors, words)
+        detail = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+        yield from checks.needed("aggregationRule.clusterRoleSelectors", selectors, detail)
         yield from checks.each("aggregationRule.clusterRoleSelectors", selectors, _selector)
 
 
@@ -34,21 +34,21 @@ def _namespaced_rule(rule: Obj) -> Iterator[FieldError]:
     urls = rule.get("nonResourceURLs")
     if urls:
         yield field.invalid("nonResourceURLs", urls, "namespaced rules cannot apply to non-resource URLs")
-    yield from _reach(rule)
+    yield from _resources_or_urls(rule)
 
 
 def _rule(rule: Obj) -> Iterator[FieldError]:
     yield from checks.needed("verbs", rule.get("verbs"), "verbs must contain at least one value")
-    yield from _reach(rule)
+    yield from _resources_or_urls(rule)
 
 
-def _reach(rule: Obj) -> Iterator[FieldError]:
-    """Either resources, or paths that are none."""
+def _resources_or_urls(rule: Obj) -> Iterator[FieldError]:
+    """Yield an error unless a rule names either resources or nonResourceURLs, not both."""
     groups, resources, urls = rule.get("apiGroups"), rule.get("resources"), rule.get("nonResourceURLs")
     if urls:
         if groups or resources or rule.get("resourceNames"):
-            words = "rules cannot apply to both regular resources and non-resource URLs"
-            yield field.invalid("nonResourceURLs", urls, words)
+            detail = "rules cannot apply to both regular resources and non-resource URLs"
+            yield field.invalid("nonResourceURLs", urls, detail)
         return
     yield from checks.needed("apiGroups", groups, "resource rules must supply at least one api group")
     yield from checks.needed("resources", resources, "resource rules must supply at least one resource")

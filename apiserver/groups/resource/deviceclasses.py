@@ -1,4 +1,4 @@
-"""DeviceClasses: validation."""
+"""DeviceClasses (resource.k8s.io): validation."""
 
 from apiserver.api.meta import Obj
 from apiserver.api.validation import checks

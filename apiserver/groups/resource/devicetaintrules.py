@@ -1,4 +1,4 @@
-"""DeviceTaintRules: columns."""
+"""DeviceTaintRules (resource.k8s.io): columns."""
 
 from apiserver.api.meta import Obj, name_of
 from apiserver.groups.cell_format import age, since

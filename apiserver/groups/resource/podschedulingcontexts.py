@@ -1,4 +1,4 @@
-"""PodSchedulingContexts."""
+"""PodSchedulingContexts (resource.k8s.io), which need no rules of their own."""
 
 from apiserver.groups.kind import BuiltinKind
 

@@ -1,4 +1,4 @@
-"""ResourceClaims and ResourceClaimTemplates: defaults, validation, conversion, columns."""
+"""ResourceClaims and ResourceClaimTemplates (resource.k8s.io): defaults, validation, conversion and columns."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -18,24 +18,24 @@ from apiserver.groups.strategy import GUARDED_STATUS, PLAIN
 
 
 def default_resource_claim(claim: Obj) -> None:
-    """Defaults the devices that a claim asks for: one of each."""
+    """Set the defaults of a ResourceClaim's device requests: one device each."""
     _default_requests(claim.get("spec") or {})
     for result in _allocated(claim):
         _default_tolerations(result)
 
 
 def default_resource_claim_template(template: Obj) -> None:
-    """Defaults the claim in a template."""
+    """Set the defaults of the claim in a template."""
     _default_requests((template.get("spec") or {}).get("spec") or {})
 
 
 def _default_requests(spec: Obj) -> None:
     for request in (spec.get("devices") or {}).get("requests") or ():
         alternatives = request.get("firstAvailable") or ()
-        for wanted in (request["exactly"], *alternatives) if "exactly" in request else alternatives:
-            if wanted.setdefault("allocationMode", "ExactCount") == "ExactCount":
-                wanted.setdefault("count", 1)
-            _default_tolerations(wanted)
+        for device_request in (request["exactly"], *alternatives) if "exactly" in request else alternatives:
+            if device_request.setdefault("allocationMode", "ExactCount") == "ExactCount":
+                device_request.setdefault("count", 1)
+            _default_tolerations(device_request)
 
 
 def _allocated(claim: Obj) -> list[Obj]:
@@ -54,7 +54,7 @@ _OLD_FORM = f"{_GROUP}/v1beta1"  # has the fields of an exact request in the req
 
 _MODES = frozenset({"All", "ExactCount"})
 
-_MOST_REQUESTS, _MOST_SUBREQUESTS, _MOST_SELECTORS = 32, 8, 32
+_MAX_REQUESTS, _MAX_SUBREQUESTS, _MAX_SELECTORS = 32, 8, 32
 
 _ONE_OF = "exactly one of `exactly` or `firstAvailable` is required"
 
@@ -70,8 +70,8 @@ def _template(template: Obj) -> Errors:
 
 def _claim_spec(obj: Obj, spec: Obj) -> Iterator[FieldError]:
     requests = (spec.get("devices") or {}).get("requests") or []
-    if len(requests) > _MOST_REQUESTS:
-        yield field.too_many("devices.requests", len(requests), _MOST_REQUESTS)
+    if len(requests) > _MAX_REQUESTS:
+        yield field.too_many("devices.requests", len(requests), _MAX_REQUESTS)
     yield from _unique_names("devices.requests", requests)
     if obj.get("apiVersion") != _OLD_FORM:
         yield from checks.each("devices.requests", requests, _request)
@@ -89,22 +89,22 @@ def _unique_names(path: str, requests: list[Obj]) -> Iterator[FieldError]:
 
 def _request(request: Obj) -> Iterator[FieldError]:
     exact, alternatives = request.get("exactly"), request.get("firstAvailable") or []
-    if len(alternatives) > _MOST_SUBREQUESTS:
-        yield field.too_many("firstAvailable", len(alternatives), _MOST_SUBREQUESTS)
+    if len(alternatives) > _MAX_SUBREQUESTS:
+        yield field.too_many("firstAvailable", len(alternatives), _MAX_SUBREQUESTS)
     yield from _unique_names("firstAvailable", alternatives)
-    yield from checks.each("firstAvailable", alternatives, _wanted)
+    yield from checks.each("firstAvailable", alternatives, _device_request)
     if exact is not None:
-        yield from checks.within("exactly", _wanted(exact))
+        yield from checks.within("exactly", _device_request(exact))
     if exact is None and not alternatives:
         yield field.required("", _ONE_OF)
     elif exact is not None and alternatives:
         yield field.invalid("", None, f"{_ONE_OF}, but multiple fields are set")
 
 
-def _wanted(wanted: Obj) -> Iterator[FieldError]:
-    yield from checks.needed_name("deviceClassName", wanted.get("deviceClassName"), names.dns1123_subdomain)
-    yield from device_selectors(wanted.get("selectors") or [])
-    mode, count = wanted.get("allocationMode") or "", wanted.get("count") or 0
+def _device_request(request: Obj) -> Iterator[FieldError]:
+    yield from checks.needed_name("deviceClassName", request.get("deviceClassName"), names.dns1123_subdomain)
+    yield from device_selectors(request.get("selectors") or [])
+    mode, count = request.get("allocationMode") or "", request.get("count") or 0
     if mode == "ExactCount" and count <= 0:
         yield field.invalid("count", count, "must be greater than zero")
     elif mode == "All" and count:
@@ -113,9 +113,9 @@ def _wanted(wanted: Obj) -> Iterator[FieldError]:
 
 
 def device_selectors(selectors: list[Obj]) -> Iterator[FieldError]:
-    """Return what is wrong with the selectors of a device request or class."""
-    if len(selectors) > _MOST_SELECTORS:
-        yield field.too_many("selectors", len(selectors), _MOST_SELECTORS)
+    """Return the errors of the selectors of a device request or class."""
+    if len(selectors) > _MAX_SELECTORS:
+        yield field.too_many("selectors", len(selectors), _MAX_SELECTORS)
     for index, selector in enumerate(selectors):
         cel = selector.get("cel")
         path = f"selectors[{index}].cel"
@@ -140,7 +140,7 @@ def _nested(request: Obj) -> Obj:
 
 
 def lifted(obj: Obj, part: str) -> Obj:
-    """An object with what is in a part of it at its own level."""
+    """Return the object with the fields of a part of it moved to its own level."""
     rest = {name: value for name, value in obj.items() if name != part}
     return rest | (obj.get(part) or {})
 
@@ -149,7 +149,7 @@ _flat_request = partial(lifted, part="exactly")
 
 
 def each(obj: Obj, path: tuple[str, ...], change: Change) -> Obj:
-    """A copy of an object with all items of the list at a path changed, if it has that list."""
+    """Return a copy of the object with all items of the list at a path changed, if it has that list."""
     first, *rest = path
     inner = obj.get(first)
     if not inner:
@@ -163,12 +163,12 @@ TEMPLATE = ("spec", *CLAIM)
 
 
 def requests_to_v1(path: tuple[str, ...]) -> Change:
-    """Nests the requests at a path of an object of v1beta1."""
+    """Return a function that nests the requests at a path of a v1beta1 object, as v1 has them."""
     return lambda obj: each(obj, path, _nested)
 
 
 def requests_from_v1(path: tuple[str, ...]) -> Change:
-    """The way back."""
+    """Return a function that converts the requests at a path of a v1 object back to v1beta1."""
     return lambda obj: each(obj, path, _flat_request)
 
 

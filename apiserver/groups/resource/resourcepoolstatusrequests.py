@@ -1,4 +1,4 @@
-"""ResourcePoolStatusRequests: columns."""
+"""ResourcePoolStatusRequests (resource.k8s.io): columns."""
 
 from apiserver.api.meta import Obj, name_of
 from apiserver.groups.cell_format import since
@@ -34,21 +34,21 @@ def _pool_status_request(obj: Obj) -> Cells:
 
 
 def _pool_counts(pools: list[Obj]) -> list[str]:
-    """The devices of all pools by their state, and how many pools are not valid."""
+    """Return the number of devices of all pools by their state, and the number of invalid pools."""
     devices = [str(sum(number_of(pool, field) for pool in pools)) for _, field in _COUNTED_DEVICES]
     return [*devices, str(sum(pool.get("validationError") is not None for pool in pools))]
 
 
 def _request_state(status: Obj) -> tuple[str, Obj | None]:
-    """The request's state in one word, and the condition that says it is complete."""
+    """Return the request's state in one word, and the condition that completed it or None."""
     conditions = [c for c in mappings(status, "conditions") if c.get("status") == "True"]
     ending = next((c for c in conditions if c.get("type") in {"Complete", "Failed"}), None)
     if ending is None:
         return "Pending", None
     if ending.get("type") == "Failed":
         return "Failed", None
-    listed, found = count(status, "pools"), number_of(status, "poolCount")
-    return (f"Complete ({listed}/{found} pools)" if found > listed else "Complete"), ending
+    listed, total = count(status, "pools"), number_of(status, "poolCount")
+    return (f"Complete ({listed}/{total} pools)" if total > listed else "Complete"), ending
 
 
 RESOURCE_POOL_STATUS_REQUEST = BuiltinKind(

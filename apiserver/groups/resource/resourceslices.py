@@ -1,4 +1,4 @@
-"""ResourceSlices: conversion, columns."""
+"""ResourceSlices (resource.k8s.io): conversion and columns."""
 
 from functools import partial
 
@@ -25,12 +25,12 @@ SLICE = ("spec", "devices")
 
 
 def slice_to_v1(obj: Obj) -> Obj:
-    """A ResourceSlice of v1beta1 as one of v1."""
+    """Return a ResourceSlice of v1beta1 converted to v1."""
     return each(obj, SLICE, _without_basic)
 
 
 def slice_from_v1(obj: Obj) -> Obj:
-    """The way back."""
+    """Return a ResourceSlice of v1 converted to v1beta1."""
     return each(obj, SLICE, _with_basic)
 
 

@@ -1,4 +1,4 @@
-"""PriorityClasses: defaults, validation, columns."""
+"""PriorityClasses (scheduling.k8s.io): defaults, validation and columns."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from apiserver.groups.strategy import Strategy, creation, unchanged
 
 
 def default_priority_class(priority_class: Obj) -> None:
-    """Defaults a priority class: it may displace others."""
+    """Set the default preemptionPolicy of a PriorityClass: it may preempt pods of lower priority."""
     priority_class.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
 
@@ -31,11 +31,11 @@ def _validate_priority_class(priority_class: Obj) -> Iterator[FieldError]:
     if name.startswith("system-"):
         problem = _system_class_problem(name, value, by_default=bool(priority_class.get("globalDefault")))
         if problem:
-            words = "priority class names with 'system-' prefix are reserved for system use only. error: "
-            yield field.forbidden("metadata.name", words + problem)
+            detail = "priority class names with 'system-' prefix are reserved for system use only. error: "
+            yield field.forbidden("metadata.name", detail + problem)
     elif value > _HIGHEST_PRIORITY:
-        words = f"maximum allowed value of a user defined priority is {_HIGHEST_PRIORITY}"
-        yield field.forbidden("value", words)
+        detail = f"maximum allowed value of a user defined priority is {_HIGHEST_PRIORITY}"
+        yield field.forbidden("value", detail)
     policy = priority_class.get("preemptionPolicy")
     if policy is not None:
         yield from checks.needed_one_of("preemptionPolicy", policy, _PREEMPTION)

@@ -1,4 +1,4 @@
-"""Workloads."""
+"""Workloads (scheduling.k8s.io), which need no rules of their own."""
 
 from apiserver.groups.columns import NAME_AND_AGE
 from apiserver.groups.kind import BuiltinKind

@@ -1,4 +1,4 @@
-"""CSIDrivers: defaults, validation, columns."""
+"""CSIDrivers (storage.k8s.io): defaults, validation and columns."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ _STORAGE = "io.k8s.api.storage.v1."
 
 
 def default_csi_driver(driver: Obj) -> None:
-    """Defaults a CSI driver."""
+    """Set the defaults of a CSIDriver."""
     spec = driver.setdefault("spec", {})
     spec.setdefault("attachRequired", True)
     spec.setdefault("podInfoOnMount", False)
@@ -36,7 +36,7 @@ _GROUP_POLICIES = frozenset({"File", "None", "ReadWriteOnceWithFSType"})
 
 _LIFECYCLES = frozenset({"Ephemeral", "Persistent"})
 
-_DRIVER_FLAGS = {"attachRequired": "attachedRequired", "podInfoOnMount": "podInfoOnMount"}  # field → the path told
+_DRIVER_FLAGS = {"attachRequired": "attachedRequired", "podInfoOnMount": "podInfoOnMount"}  # field → the path in errors
 
 
 def _driver(driver: Obj) -> Iterator[FieldError]:
@@ -59,8 +59,8 @@ def _driver_spec(spec: Obj) -> Iterator[FieldError]:
         yield from checks.one_of("volumeLifecycleModes", mode, _LIFECYCLES)
     period = spec.get("nodeAllocatableUpdatePeriodSeconds")
     if period is not None and period < 10:
-        words = "must be greater than or equal to 10 seconds"
-        yield field.invalid("nodeAllocatableUpdatePeriodSeconds", period, words)
+        detail = "must be greater than or equal to 10 seconds"
+        yield field.invalid("nodeAllocatableUpdatePeriodSeconds", period, detail)
 
 
 def _expiration(seconds: int | None) -> Iterator[FieldError]:
@@ -74,8 +74,8 @@ def _driver_update(new: Obj, old: Obj) -> Iterator[FieldError]:
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     yield from checks.within("spec", _driver_spec(spec))
     yield from checks.immutable("spec.attachedRequired", spec.get("attachRequired"), before.get("attachRequired"))
-    modes, was = spec.get("volumeLifecycleModes"), before.get("volumeLifecycleModes")
-    yield from checks.immutable("spec.volumeLifecycleModes", modes, was)
+    modes, old_modes = spec.get("volumeLifecycleModes"), before.get("volumeLifecycleModes")
+    yield from checks.immutable("spec.volumeLifecycleModes", modes, old_modes)
 
 
 def _csi_driver(obj: Obj) -> Cells:

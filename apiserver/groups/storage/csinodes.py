@@ -1,4 +1,4 @@
-"""CSINodes: validation, columns."""
+"""CSINodes (storage.k8s.io): validation and columns."""
 
 from collections.abc import Iterator
 
@@ -42,7 +42,7 @@ def _node_driver(driver: Obj) -> Iterator[FieldError]:
 
 
 def _node_update(new: Obj, old: Obj) -> Iterator[FieldError]:
-    """A driver may come or go, and its count change; the rest of it stays."""
+    """Yield the errors of changed drivers: one may be added or removed, or change its count, but nothing else."""
     yield from _node(new)
     drivers = {driver.get("name"): driver for driver in (new.get("spec") or {}).get("drivers") or ()}
     for driver in (old.get("spec") or {}).get("drivers") or ():

@@ -1,4 +1,4 @@
-"""CSIStorageCapacities: validation, columns."""
+"""CSIStorageCapacities (storage.k8s.io): validation and columns."""
 
 from collections.abc import Iterator
 

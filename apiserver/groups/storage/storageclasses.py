@@ -1,4 +1,4 @@
-"""StorageClasses: defaults, validation, columns."""
+"""StorageClasses (storage.k8s.io): defaults, validation and columns."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -19,12 +19,12 @@ _STORAGE = "io.k8s.api.storage.v1."
 
 
 def default_storage_class(storage_class: Obj) -> None:
-    """Defaults a storage class."""
+    """Set the defaults of a StorageClass."""
     storage_class.setdefault("reclaimPolicy", "Delete")
     storage_class.setdefault("volumeBindingMode", "Immediate")
 
 
-_MOST_PARAMETERS, _MOST_PARAMETER_BYTES, LONGEST_NODE_ID = 512, 256 * 1024, 192
+_MAX_PARAMETERS, _MAX_PARAMETER_BYTES, LONGEST_NODE_ID = 512, 256 * 1024, 192
 
 _RECLAIM_POLICIES = frozenset({"Delete", "Retain"})
 
@@ -42,19 +42,19 @@ def _class(storage_class: Obj) -> Iterator[FieldError]:
 
 
 def provisioner_errors(path: str, name: str) -> checks.Found:
-    """Return what is wrong with the name of a provisioner or driver."""
+    """Return the errors of the name of a provisioner or driver."""
     return checks.wrong(path, name, names.qualified_name(name.lower())) if name else (field.required(path),)
 
 
 def parameter_errors(parameters: Mapping[str, str]) -> Iterator[FieldError]:
-    """Return what is wrong with the parameters of a class."""
-    if len(parameters) > _MOST_PARAMETERS:
-        yield field.too_long("parameters", _MOST_PARAMETERS)
+    """Return the errors of the parameters of a class."""
+    if len(parameters) > _MAX_PARAMETERS:
+        yield field.too_long("parameters", _MAX_PARAMETERS)
         return
     if "" in parameters:
         yield field.invalid("parameters", "", "field can not be empty.")
-    if sum(len(name.encode()) + len(value.encode()) for name, value in parameters.items()) > _MOST_PARAMETER_BYTES:
-        yield field.too_long("parameters", _MOST_PARAMETER_BYTES)
+    if sum(len(name.encode()) + len(value.encode()) for name, value in parameters.items()) > _MAX_PARAMETER_BYTES:
+        yield field.too_long("parameters", _MAX_PARAMETER_BYTES)
 
 
 def _topology(term: Obj) -> Iterator[FieldError]:
@@ -63,9 +63,9 @@ def _topology(term: Obj) -> Iterator[FieldError]:
         key, values = requirement.get("key", ""), requirement.get("values") or ()
         path = f"matchLabelExpressions[{index}]"
         yield from checks.needed(f"{path}.values", values)
-        for at, value in enumerate(values):
-            if value in values[:at]:
-                yield field.duplicate(f"{path}.values[{at}]", value)
+        for value_index, value in enumerate(values):
+            if value in values[:value_index]:
+                yield field.duplicate(f"{path}.values[{value_index}]", value)
         yield from checks.wrong(f"{path}.key", key, names.qualified_name(key))
         if key in seen:
             yield field.duplicate(f"{path}.key", key)
@@ -81,7 +81,7 @@ def _class_update(new: Obj, old: Obj) -> Iterator[FieldError]:
 
 
 def fixed(*fields: str) -> Callable[[Obj, Obj], Errors]:
-    """An update that may change none of the fields."""
+    """Return a check that an update changes none of the fields."""
 
     def update(new: Obj, old: Obj) -> Iterator[FieldError]:
         for name in fields:

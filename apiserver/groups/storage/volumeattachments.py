@@ -1,4 +1,4 @@
-"""VolumeAttachments: validation, columns."""
+"""VolumeAttachments (storage.k8s.io): validation and columns."""
 
 from collections.abc import Iterator
 
@@ -22,11 +22,11 @@ def _attachment(attachment: Obj) -> Iterator[FieldError]:
     yield from combinators.at("spec.attacher", csi_driver_name(spec.get("attacher") or ""))
     source = spec.get("source") or {}
     inline, name = source.get("inlineVolumeSpec"), source.get("persistentVolumeName")
-    words = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+    detail = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
     if inline is None and name is None:
-        yield field.required("spec.source", words)
+        yield field.required("spec.source", detail)
     elif inline is not None and name is not None:
-        yield field.forbidden("spec.source", words)
+        yield field.forbidden("spec.source", detail)
     elif name == "":
         yield field.required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName")
     node = spec.get("nodeName") or ""

@@ -1,4 +1,4 @@
-"""VolumeAttributesClasses: validation, columns."""
+"""VolumeAttributesClasses (storage.k8s.io): validation and columns."""
 
 from collections.abc import Iterator
 

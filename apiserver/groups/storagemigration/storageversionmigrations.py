@@ -1,4 +1,4 @@
-"""StorageVersionMigrations: columns."""
+"""StorageVersionMigrations (storagemigration.k8s.io): columns."""
 
 from apiserver.api.meta import Obj, name_of
 from apiserver.groups.cells import Cells, mapping, mappings, text_of

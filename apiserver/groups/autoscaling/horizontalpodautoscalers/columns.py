@@ -11,7 +11,7 @@ from apiserver.groups.cells import NONE, UNKNOWN, UNSET, Cells, mapping, mapping
 
 HPA = "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler"
 
-_MOST_METRICS = 2
+_MAX_METRICS = 2
 
 # Metric type → the key under which a spec or a status describes it.
 _SOURCES = {
@@ -24,7 +24,7 @@ _SOURCES = {
 
 
 def _metric_text(spec: Obj, status: Obj) -> str:
-    """A metric's current value and its target: "cpu: 40%/80%", "12/100 (avg)"."""
+    """Return a metric's current value and its target: "cpu: 40%/80%", "12/100 (avg)"."""
     source = _SOURCES.get(text_of(spec, "type"))
     if source is None:
         return "<unknown type>"
@@ -40,8 +40,8 @@ def _metric_text(spec: Obj, status: Obj) -> str:
 def _resource_text(current: Obj, target: Obj) -> str:
     if target.get("averageValue") is not None:
         return f"{_value(current.get('averageValue'))}/{target['averageValue']}"
-    wanted = _percent(target.get("averageUtilization"), absent="<auto>")
-    return f"{_percent(current.get('averageUtilization'), absent=UNKNOWN)}/{wanted}"
+    target_text = _percent(target.get("averageUtilization"), absent="<auto>")
+    return f"{_percent(current.get('averageUtilization'), absent=UNKNOWN)}/{target_text}"
 
 
 def _value(value: Any, absent: str = UNKNOWN) -> str:
@@ -53,16 +53,16 @@ def _percent(value: Any, absent: str) -> str:
 
 
 def _metrics_text(specs: list[Obj], statuses: list[Obj]) -> str:
-    """The targets of the first two metrics; a status belongs to the spec at its position."""
+    """Return the targets of the first two metrics; a status belongs to the spec at its position."""
     if not specs:
         return NONE
-    pairs = zip(specs[:_MOST_METRICS], chain(statuses, repeat({})), strict=False)
-    listed = ", ".join([_metric_text(spec, status) for spec, status in pairs])
-    left_out = len(specs) - _MOST_METRICS
-    return f"{listed} + {left_out} more..." if left_out > 0 else listed
+    pairs = zip(specs[:_MAX_METRICS], chain(statuses, repeat({})), strict=False)
+    text = ", ".join([_metric_text(spec, status) for spec, status in pairs])
+    left_out = len(specs) - _MAX_METRICS
+    return f"{text} + {left_out} more..." if left_out > 0 else text
 
 
-# autoscaling/v1 has the metrics other than the CPU's in annotations, and flat: source → {field of v2: field there}.
+# autoscaling/v1 has all metrics but the CPU's in annotations, and flat: source → {field of v2: field there}.
 _ANNOTATION = "autoscaling.alpha.kubernetes.io/"
 
 _RESOURCE_TARGET = {"averageUtilization": "targetAverageUtilization", "averageValue": "targetAverageValue"}
@@ -88,16 +88,16 @@ _CURRENTS: _FlatFields = {
 }
 
 
-def _annotated(obj: Obj, annotation: str, *, part: str, fields: _FlatFields) -> list[Obj]:
-    """The metrics that an annotation of autoscaling/v1 holds, as autoscaling/v2 has them."""
+def _metrics_from_annotation(obj: Obj, annotation: str, *, part: str, fields: _FlatFields) -> list[Obj]:
+    """Return the metrics in an annotation of autoscaling/v1, converted to autoscaling/v2."""
     try:
-        found = json.loads(text_of(mapping(metadata(obj), "annotations"), _ANNOTATION + annotation))
+        metrics = json.loads(text_of(mapping(metadata(obj), "annotations"), _ANNOTATION + annotation))
     except ValueError:
         return []
-    return [_lifted(metric, part, fields) for metric in mappings({"metrics": found}, "metrics")]
+    return [_metric_to_v2(metric, part, fields) for metric in mappings({"metrics": metrics}, "metrics")]
 
 
-def _lifted(metric: Obj, part: str, fields: _FlatFields) -> Obj:
+def _metric_to_v2(metric: Obj, part: str, fields: _FlatFields) -> Obj:
     source = _SOURCES.get(text_of(metric, "type"), "")
     flat = mapping(metric, source)
     nested = {key: flat[flat_key] for key, flat_key in fields.get(source, {}).items() if flat.get(flat_key) is not None}
@@ -115,7 +115,7 @@ def _metric_specs(obj: Obj) -> list[Obj]:
     if "metrics" in spec:
         return mappings(spec, "metrics")
     cpu = _cpu(spec.get("targetCPUUtilizationPercentage"), "target")
-    return _annotated(obj, "metrics", part="target", fields=_TARGETS) + cpu
+    return _metrics_from_annotation(obj, "metrics", part="target", fields=_TARGETS) + cpu
 
 
 def _metric_statuses(obj: Obj) -> list[Obj]:
@@ -123,7 +123,7 @@ def _metric_statuses(obj: Obj) -> list[Obj]:
     if "currentMetrics" in status:
         return mappings(status, "currentMetrics")
     cpu = _cpu(status.get("currentCPUUtilizationPercentage"), "current")
-    return _annotated(obj, "current-metrics", part="current", fields=_CURRENTS) + cpu
+    return _metrics_from_annotation(obj, "current-metrics", part="current", fields=_CURRENTS) + cpu
 
 
 def autoscaler_cells(obj: Obj) -> Cells:

@@ -1,6 +1,6 @@
-"""HorizontalPodAutoscalers of autoscaling/v1: what only autoscaling/v2 has fields for travels in annotations.
+"""HorizontalPodAutoscalers of autoscaling/v1: annotations carry the fields that only autoscaling/v2 has.
 
-The annotations hold metrics in a shape of their own, that of the versions before v2
+The annotations hold metrics in the older form of the versions before v2
 (pkg/apis/autoscaling/v1/conversion.go).
 """
 
@@ -58,7 +58,7 @@ SPECS: Mapping[str, tuple[str, Pairs]] = {
         ),
     ),
 }
-"""Type of a metric → the field that holds it, and its fields by v1's names with their places in v2."""
+"""Type of a metric → the field that holds it, and pairs of a field's name in v1 and its path in v2."""
 
 STATUSES: Mapping[str, tuple[str, Pairs]] = {
     kind: (
@@ -81,26 +81,26 @@ _ALWAYS_CURRENT = {
     ("Resource", "currentAverageValue"),
     ("ContainerResource", "currentAverageValue"),
 }
-"""(type, field) of v1's quantities that are no pointers: they are told as 0 where there are none."""
+"""(type, field) of v1's quantities that are no pointers in Go: they are written as "0" if absent."""
 
 _BY_PREFERENCE = (
     ("averageUtilization", "Utilization"),
     ("value", "Value"),
     ("averageValue", "AverageValue"),
 )
-"""What a target has → its type, which v1 does not say."""
+"""Field of a target → the target's type, which v1 does not have."""
 
 
 def to_v2(obj: Obj) -> Obj:
-    """An autoscaler of autoscaling/v1 as it is in v2."""
-    meta, notes = dict(obj["metadata"]), dict(obj["metadata"].get("annotations") or {})
-    kept = {name: _list(notes.pop(name, None)) for name in (METRICS, CURRENT, CONDITIONS)}
-    behavior = _parsed(notes.pop(BEHAVIOR, None))
+    """Return an autoscaler of autoscaling/v1 converted to v2."""
+    meta, annotations = dict(obj["metadata"]), dict(obj["metadata"].get("annotations") or {})
+    from_annotations = {name: _list(annotations.pop(name, None)) for name in (METRICS, CURRENT, CONDITIONS)}
+    behavior = _parsed(annotations.pop(BEHAVIOR, None))
     meta.pop("annotations", None)
-    if notes:
-        meta["annotations"] = notes
+    if annotations:
+        meta["annotations"] = annotations
     spec = dict(obj.get("spec") or {})
-    metrics = [_metric_to_v2(metric, SPECS, _with_type) for metric in kept[METRICS]]
+    metrics = [_metric_to_v2(metric, SPECS, _with_type) for metric in from_annotations[METRICS]]
     percent = spec.pop("targetCPUUtilizationPercentage", None)
     if percent is not None:
         metrics.insert(0, _cpu({"target": {"type": "Utilization", "averageUtilization": percent}}))
@@ -108,49 +108,49 @@ def to_v2(obj: Obj) -> Obj:
         spec["metrics"] = metrics
     if isinstance(behavior, dict) and behavior:
         spec["behavior"] = behavior
-    status = _status_to_v2(dict(obj.get("status") or {}), kept)
+    status = _status_to_v2(dict(obj.get("status") or {}), from_annotations)
     return obj | {"metadata": meta, "spec": spec, "status": status}
 
 
-def _status_to_v2(status: Obj, kept: Mapping[str, list[Obj]]) -> Obj:
-    current = [_metric_to_v2(metric, STATUSES, _as_it_is) for metric in kept[CURRENT]]
+def _status_to_v2(status: Obj, from_annotations: Mapping[str, list[Obj]]) -> Obj:
+    current = [_metric_to_v2(metric, STATUSES, _with_current) for metric in from_annotations[CURRENT]]
     percent = status.pop("currentCPUUtilizationPercentage", None)
     if percent is not None:
         current.insert(0, _cpu({"current": {"averageUtilization": percent}}))
     if not status.get("currentReplicas"):
         status.pop("currentReplicas", None)
-    if kept[CONDITIONS]:
-        status["conditions"] = kept[CONDITIONS]
+    if from_annotations[CONDITIONS]:
+        status["conditions"] = from_annotations[CONDITIONS]
     return {"desiredReplicas": 0} | status | {"currentMetrics": current or None}
 
 
 def from_v2(obj: Obj) -> Obj:
-    """An autoscaler of autoscaling/v2 as it is in v1."""
-    meta, notes = dict(obj["metadata"]), dict(obj["metadata"].get("annotations") or {})
+    """Return an autoscaler of autoscaling/v2 converted to v1."""
+    meta, annotations = dict(obj["metadata"]), dict(obj["metadata"].get("annotations") or {})
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
     others = _split_cpu(spec, "metrics", ("target", "targetCPUUtilizationPercentage"))
     current = _split_cpu(status, "currentMetrics", ("current", "currentCPUUtilizationPercentage"))
-    found = {
+    to_annotations = {
         METRICS: [_metric_from_v2(metric, SPECS, _ALWAYS) for metric in others],
         CURRENT: [_metric_from_v2(metric, STATUSES, _ALWAYS_CURRENT) for metric in current],
         CONDITIONS: status.pop("conditions", None),
         BEHAVIOR: spec.pop("behavior", None),
     }
-    notes |= {name: orjson.dumps(value).decode() for name, value in found.items() if value}
-    if notes:
-        meta["annotations"] = notes
+    annotations |= {name: orjson.dumps(value).decode() for name, value in to_annotations.items() if value}
+    if annotations:
+        meta["annotations"] = annotations
     return obj | {"metadata": meta, "spec": spec, "status": {"currentReplicas": 0, "desiredReplicas": 0} | status}
 
 
-def _split_cpu(part: Obj, metrics: str, names: tuple[str, str]) -> list[Obj]:
-    """Move the first plain CPU metric of a part, for which v1 has a field, there; the other metrics are returned."""
+def _split_cpu(section: Obj, metrics: str, names: tuple[str, str]) -> list[Obj]:
+    """Move the first plain CPU metric to the field that v1 has for it; return the other metrics."""
     side, field = names
     others: list[Obj] = []
-    for metric in part.pop(metrics, None) or ():
+    for metric in section.pop(metrics, None) or ():
         resource = metric.get("resource") or {}
         percent = (resource.get(side) or {}).get("averageUtilization")
-        if percent is not None and resource.get("name") == "cpu" and field not in part:
-            part[field] = percent
+        if percent is not None and resource.get("name") == "cpu" and field not in section:
+            section[field] = percent
         else:
             others.append(metric)
     return others
@@ -160,48 +160,48 @@ def _cpu(side: Obj) -> Obj:
     return {"type": "Resource", "resource": {"name": "cpu"} | side}
 
 
-def _metric_from_v2(metric: Obj, shapes: Mapping[str, tuple[str, Pairs]], always: set[tuple[str, str]]) -> Obj:
+def _metric_from_v2(metric: Obj, layouts: Mapping[str, tuple[str, Pairs]], always: set[tuple[str, str]]) -> Obj:
     kind = metric["type"]
-    field, pairs = shapes[kind]
-    found: Obj = {}
+    field, pairs = layouts[kind]
+    flat: Obj = {}
     for old, new in pairs:
         value = _at(metric.get(field) or {}, new)
         if value is not None:
-            found[old] = value
+            flat[old] = value
         elif (kind, old) in always:
-            found[old] = "0"
-    return {"type": kind, field: found}
+            flat[old] = "0"
+    return {"type": kind, field: flat}
 
 
-def _metric_to_v2(metric: Obj, shapes: Mapping[str, tuple[str, Pairs]], finished: Callable[[Obj], Obj]) -> Obj:
+def _metric_to_v2(metric: Obj, layouts: Mapping[str, tuple[str, Pairs]], finish: Callable[[Obj], Obj]) -> Obj:
     kind = str(metric.get("type"))
-    if kind not in shapes:
+    if kind not in layouts:
         return {"type": kind}
-    field, pairs = shapes[kind]
-    given = metric.get(field)
-    found: Obj = {}
+    field, pairs = layouts[kind]
+    flat = metric.get(field)
+    source: Obj = {}
     for old, new in pairs:
-        if isinstance(given, dict) and old in given:
-            _put(found, new, given[old])
-    return {"type": kind, field: finished(found)}
+        if isinstance(flat, dict) and old in flat:
+            _put(source, new, flat[old])
+    return {"type": kind, field: finish(source)}
 
 
-def _with_type(found: Obj) -> Obj:
-    """The metric with the type of its target; an Object's average counts for more than its value."""
-    target = found.get("target") or {}
-    ranked = reversed(_BY_PREFERENCE) if "describedObject" in found else _BY_PREFERENCE
+def _with_type(source: Obj) -> Obj:
+    """Add the type of a metric's target; an Object's averageValue takes precedence over its value."""
+    target = source.get("target") or {}
+    ranked = reversed(_BY_PREFERENCE) if "describedObject" in source else _BY_PREFERENCE
     kind = next((kind for name, kind in ranked if name in target), "Value")
-    return found | {"target": {"type": kind} | target}
+    return source | {"target": {"type": kind} | target}
 
 
-def _as_it_is(found: Obj) -> Obj:
-    return {"current": {}} | found
+def _with_current(source: Obj) -> Obj:
+    return {"current": {}} | source
 
 
 def _at(value: Obj, path: str) -> Any:
     head, _, rest = path.partition(".")
-    found = value.get(head)
-    return _at(found, rest) if rest and isinstance(found, dict) else None if rest else found
+    child = value.get(head)
+    return _at(child, rest) if rest and isinstance(child, dict) else None if rest else child
 
 
 def _put(value: Obj, path: str, item: Any) -> None:
@@ -220,6 +220,6 @@ def _parsed(text: str | None) -> Any:
 
 
 def _list(text: str | None) -> list[Obj]:
-    """The objects that an annotation lists; one that lists something else says nothing."""
+    """Return the objects that an annotation lists, or an empty list if it holds anything else."""
     value = _parsed(text)
-    return value if isinstance(value, list) and all(isinstance(each, dict) for each in value) else []
+    return value if isinstance(value, list) and all(isinstance(item, dict) for item in value) else []

@@ -1,4 +1,4 @@
-"""Autoscalers, whose versions say the same thing in different fields."""
+"""Defaults of HorizontalPodAutoscalers; autoscaling/v1 and v2 have them in different fields."""
 
 from apiserver.api.meta import Obj
 
@@ -8,7 +8,7 @@ METRICS_ANNOTATION = "autoscaling.alpha.kubernetes.io/metrics"
 
 
 def default_autoscaler_v1(autoscaler: Obj) -> None:
-    """Defaults an autoscaling/v1 autoscaler: one pod at least, 80 % of CPU if it names no metric (conversion)."""
+    """Set the defaults in autoscaling/v1: at least one pod, 80 % of CPU if there is no metric (conversion)."""
     spec = autoscaler.setdefault("spec", {})
     spec.setdefault("minReplicas", 1)
     annotations = (autoscaler.get("metadata") or {}).get("annotations") or {}
@@ -17,7 +17,7 @@ def default_autoscaler_v1(autoscaler: Obj) -> None:
 
 
 def default_autoscaler_v2(autoscaler: Obj) -> None:
-    """Defaults an autoscaling/v2 autoscaler: at least one pod, 80 % of CPU, and whole rules where any is given."""
+    """Set the defaults in autoscaling/v2: at least one pod, 80 % of CPU, complete rules where there is a behavior."""
     spec = autoscaler.setdefault("spec", {})
     spec.setdefault("minReplicas", 1)
     if not spec.get("metrics"):

@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscalers: strategy."""
+"""HorizontalPodAutoscalers (autoscaling): the kind and its strategy."""
 
 from apiserver.api.meta import Obj
 from apiserver.api.validation.contract import Validator
@@ -13,7 +13,7 @@ from apiserver.groups.strategy import Strategy, status_updating, updating
 
 
 def _create_autoscaler(autoscaler: Obj) -> None:
-    """The versions' statuses are not alike."""
+    """Reset the status, whose required fields differ between the versions."""
     first = autoscaler["apiVersion"] == "autoscaling/v1"
     empty: Obj = {"currentReplicas": 0} if first else {"currentMetrics": None}
     autoscaler["status"] = empty | {"desiredReplicas": 0}

@@ -1,4 +1,4 @@
-"""What HorizontalPodAutoscalers may be, in v1 and v2; paths are always v2's (pkg/apis/autoscaling/validation)."""
+"""Validation of HorizontalPodAutoscalers in v1 and v2; paths are always v2's (pkg/apis/autoscaling/validation)."""
 
 from collections.abc import Iterator
 
@@ -31,26 +31,26 @@ _BOTH_TARGETS = "may not set both a target raw value and a target utilization"
 
 
 def create(scaler: Obj) -> Errors:
-    """Return what is wrong with a new autoscaler."""
-    return checks.within("spec", _spec(scaler.get("spec") or {}, fewest=1))
+    """Return the errors of a new autoscaler."""
+    return checks.within("spec", _spec(scaler.get("spec") or {}, min_replicas=1))
 
 
 def update(new: Obj, old: Obj) -> Errors:
-    """Return what is wrong with an update; minReplicas 0 stays allowed where it was 0."""
-    fewest = 0 if (old.get("spec") or {}).get("minReplicas") == 0 else 1
-    return checks.within("spec", _spec(new.get("spec") or {}, fewest=fewest))
+    """Return the errors of an update; minReplicas 0 stays allowed where it was 0."""
+    min_replicas = 0 if (old.get("spec") or {}).get("minReplicas") == 0 else 1
+    return checks.within("spec", _spec(new.get("spec") or {}, min_replicas=min_replicas))
 
 
 def status_update(new: Obj, _old: Obj) -> Iterator[FieldError]:
-    """Return what is wrong with an update of the status."""
+    """Return the errors of an update of the status."""
     for name in ("currentReplicas", "desiredReplicas"):
         yield from checks.not_negative(f"status.{name}", (new.get("status") or {}).get(name))
 
 
-def _spec(spec: Obj, *, fewest: int) -> Iterator[FieldError]:
+def _spec(spec: Obj, *, min_replicas: int) -> Iterator[FieldError]:
     low, high = spec.get("minReplicas"), spec.get("maxReplicas") or 0
-    if low is not None and low < fewest:
-        yield field.invalid("minReplicas", low, f"must be greater than or equal to {fewest}")
+    if low is not None and low < min_replicas:
+        yield field.invalid("minReplicas", low, f"must be greater than or equal to {min_replicas}")
     if high < 1:
         yield field.invalid("maxReplicas", high, "must be greater than 0")
     if low is not None and high < low:
@@ -59,9 +59,9 @@ def _spec(spec: Obj, *, fewest: int) -> Iterator[FieldError]:
     metrics = spec.get("metrics") or ()
     yield from checks.each("metrics", metrics, _metric)
     if low == 0 and not any(metric.get("type") in {"Object", "External"} for metric in metrics):
-        words = "must specify at least one Object or External metric to support scaling to zero replicas"
-        yield field.forbidden("metrics", words)
-    percentage = spec.get("targetCPUUtilizationPercentage")  # of v1, which stands for one metric of v2
+        detail = "must specify at least one Object or External metric to support scaling to zero replicas"
+        yield field.forbidden("metrics", detail)
+    percentage = spec.get("targetCPUUtilizationPercentage")  # only in v1; v2 has a metric for it
     if percentage is not None and percentage < 1:
         yield field.invalid("metrics[0].resource.target.averageUtilization", percentage, "must be greater than 0")
     for direction in ("scaleUp", "scaleDown"):
@@ -80,8 +80,8 @@ def _scaling(rules: Obj) -> Iterator[FieldError]:
     if window is not None and window < 0:
         yield field.invalid("stabilizationWindowSeconds", window, "must be greater than or equal to zero")
     if window is not None and window > _LONGEST_WINDOW:
-        words = f"must be less than or equal to {_LONGEST_WINDOW}"
-        yield field.invalid("stabilizationWindowSeconds", window, words)
+        detail = f"must be less than or equal to {_LONGEST_WINDOW}"
+        yield field.invalid("stabilizationWindowSeconds", window, detail)
     yield from checks.optional_one_of("selectPolicy", rules.get("selectPolicy"), _SELECT_POLICIES)
     yield from checks.needed("policies", policies, "must specify at least one Policy")
     yield from checks.each("policies", policies, _policy)
@@ -132,8 +132,8 @@ def _target(target: Obj) -> Iterator[FieldError]:
         yield field.invalid("averageUtilization", utilization, "must be greater than 0")
 
 
-def _measured(source: Obj) -> Iterator[FieldError]:
-    """The metric's name and its target, which all sources but resources have."""
+def _named_metric(source: Obj) -> Iterator[FieldError]:
+    """Yield the errors in a metric's name and target, which all sources but resources have."""
     name = (source.get("metric") or {}).get("name")
     if name:
         yield from checks.wrong("metric.name", name, names.path_segment(name))
@@ -148,24 +148,24 @@ def _no_value(target: Obj) -> bool:
 
 def _object(source: Obj) -> Iterator[FieldError]:
     yield from checks.within("describedObject", _reference(source.get("describedObject") or {}))
-    yield from _measured(source)
+    yield from _named_metric(source)
     if _no_value(source.get("target") or {}):
         yield field.required("target.averageValue", "must set either a target value or averageValue")
 
 
 def _external(source: Obj) -> Iterator[FieldError]:
-    yield from _measured(source)
+    yield from _named_metric(source)
     target = source.get("target") or {}
     if _no_value(target):
-        words = "must set either a target value for metric or a per-pod target"
-        yield field.required("target.averageValue", words)
+        detail = "must set either a target value for metric or a per-pod target"
+        yield field.required("target.averageValue", detail)
     if target.get("value") is not None and target.get("averageValue") is not None:
-        words = "may not set both a target value for metric and a per-pod target"
-        yield field.forbidden("target.value", words)
+        detail = "may not set both a target value for metric and a per-pod target"
+        yield field.forbidden("target.value", detail)
 
 
 def _pods(source: Obj) -> Iterator[FieldError]:
-    yield from _measured(source)
+    yield from _named_metric(source)
     if (source.get("target") or {}).get("averageValue") is None:
         yield field.required("target.averageValue", "must specify a positive target averageValue")
 
@@ -192,8 +192,8 @@ def _utilization(target: Obj) -> Iterator[FieldError]:
     yield from checks.within("target", _target(target))
     utilization, value = target.get("averageUtilization"), target.get("averageValue")
     if utilization is None and value is None:
-        words = "must set either a target raw value or a target utilization"
-        yield field.required("target.averageUtilization", words)
+        detail = "must set either a target raw value or a target utilization"
+        yield field.required("target.averageUtilization", detail)
     if utilization is not None and value is not None:
         yield field.forbidden("target.averageValue", _BOTH_TARGETS)
 

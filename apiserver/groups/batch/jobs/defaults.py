@@ -7,11 +7,11 @@ from apiserver.groups.core.pods.defaults import default_template
 BACKOFF_LIMIT = 6
 
 NO_BACKOFF_LIMIT = 2**31 - 1
-"""Of a job that limits the retries of each index instead."""
+"""The backoffLimit of a Job that limits the retries of each index instead."""
 
 
 def default_job(job: Obj) -> None:
-    """Defaults a job: one pod once, six retries (batch/v1 SetDefaults_Job)."""
+    """Set the defaults of a Job: one pod once, six retries (batch/v1 SetDefaults_Job)."""
     spec = job.setdefault("spec", {})
     if "completions" not in spec and "parallelism" not in spec:
         spec["completions"] = 1

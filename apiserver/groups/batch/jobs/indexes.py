@@ -2,11 +2,11 @@
 
 
 class _IndexesError(ValueError):
-    """What is wrong with a list, in upstream's words."""
+    """An error in a list of indexes, in upstream's words."""
 
 
 def indexes_error(text: str, completions: int) -> str:
-    """What is wrong with a list of indexes below the number of completions, "" if nothing is."""
+    """Return the errors of a list of indexes below the number of completions, "" if it is valid."""
     try:
         count_indexes(text, completions)
     except _IndexesError as error:
@@ -15,7 +15,7 @@ def indexes_error(text: str, completions: int) -> str:
 
 
 def count_indexes(text: str, completions: int) -> int:
-    """How many indexes a list has; ranges stand in rising order.
+    """Return the number of indexes in a list; its ranges must be in ascending order.
 
     Raises:
         ValueError: in upstream's words.
@@ -32,8 +32,8 @@ def count_indexes(text: str, completions: int) -> int:
 def _interval(part: str, completions: int) -> tuple[int, int]:
     first, *rest = part.split("-")
     if len(rest) > 1:
-        told = "violates the requirement that an index interval can have at most two parts separated by '-'"
-        raise _IndexesError(f'the fragment "{part}" {told}')
+        requirement = "violates the requirement that an index interval can have at most two parts separated by '-'"
+        raise _IndexesError(f'the fragment "{part}" {requirement}')
     start = _index(first, completions)
     end = _index(rest[0], completions) if rest else start
     if rest and start >= end:

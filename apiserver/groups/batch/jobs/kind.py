@@ -1,4 +1,4 @@
-"""Jobs: field labels."""
+"""Jobs (batch): the kind and its field labels."""
 
 from apiserver.api.meta import Obj
 from apiserver.api.validation.contract import Validator

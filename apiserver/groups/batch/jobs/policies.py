@@ -1,4 +1,4 @@
-"""When a job counts as failed or succeeded before all its pods are through (pkg/apis/batch/validation)."""
+"""Validation of a Job's podFailurePolicy and successPolicy (pkg/apis/batch/validation)."""
 
 from collections.abc import Iterator
 
@@ -9,13 +9,13 @@ from apiserver.api.validation import names
 from apiserver.api.validation.combinators import Found, at, nonnegative
 from apiserver.groups.batch.jobs.indexes import count_indexes, indexes_error
 
-_RULES = 20
+_MAX_RULES = 20
 
-_EXIT_CODES = 255
+_MAX_EXIT_CODES = 255
 
-_CONDITIONS = 20
+_MAX_CONDITIONS = 20
 
-_INDEXES_BYTES = 64 * 1024
+_MAX_INDEXES_BYTES = 64 * 1024
 
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 
@@ -25,27 +25,27 @@ _STATUSES = ("False", "True", "Unknown")
 
 
 def _without_value(path: str, detail: str) -> FieldError:
-    """An invalid value that upstream leaves out of the message."""
+    """Return the error for an invalid value that upstream's message does not repeat."""
     return FieldError("FieldValueInvalid", path, f"Invalid value: {detail}")
 
 
 def pod_failure_policy(policy: Obj, spec: Obj) -> Found:
-    """A check of spec.podFailurePolicy of a job of this spec."""
+    """Return the errors in spec.podFailurePolicy of a Job with this spec."""
     rules = policy.get("rules") or []
-    errors = [field.too_many("rules", len(rules), _RULES)] if len(rules) > _RULES else []
-    pods = (spec.get("template") or {}).get("spec") or {}
-    containers = {c.get("name") for kind in ("containers", "initContainers") for c in pods.get(kind) or ()}
+    errors = [field.too_many("rules", len(rules), _MAX_RULES)] if len(rules) > _MAX_RULES else []
+    pod_spec = (spec.get("template") or {}).get("spec") or {}
+    containers = {c.get("name") for kind in ("containers", "initContainers") for c in pod_spec.get(kind) or ()}
     for index, rule in enumerate(rules):
-        found = [*_action(rule, spec), *_exit_codes(rule.get("onExitCodes"), containers), *_conditions(rule)]
-        errors += at(f"rules[{index}]", [*found, *_either(rule)])
+        rule_errors = [*_action(rule, spec), *_exit_codes(rule.get("onExitCodes"), containers), *_conditions(rule)]
+        errors += at(f"rules[{index}]", [*rule_errors, *_either(rule)])
     return errors
 
 
 def _action(rule: Obj, spec: Obj) -> Iterator[FieldError]:
     action = rule.get("action")
     if not action:
-        told = " ".join(f'"{known}"' for known in _ACTIONS)
-        yield field.required("action", f"valid values: [{told}]")
+        supported = " ".join(f'"{known}"' for known in _ACTIONS)
+        yield field.required("action", f"valid values: [{supported}]")
     elif action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
         yield field.invalid("action", action, "requires the backoffLimitPerIndex to be set")
     elif action not in _ACTIONS:
@@ -61,12 +61,12 @@ def _exit_codes(requirement: Obj | None, containers: set[str]) -> Iterator[Field
     elif operator not in _OPERATORS:
         yield field.not_supported("onExitCodes.operator", operator, _OPERATORS)
     if (name := requirement.get("containerName")) is not None and name not in containers:
-        told = "must be one of the container or initContainer names in the pod template"
-        yield field.invalid("onExitCodes.containerName", name, told)
+        detail = "must be one of the container or initContainer names in the pod template"
+        yield field.invalid("onExitCodes.containerName", name, detail)
     if not values:
         yield field.invalid("onExitCodes.values", requirement.get("values"), "at least one value is required")
-    elif len(values) > _EXIT_CODES:
-        yield field.too_many("onExitCodes.values", len(values), _EXIT_CODES)
+    elif len(values) > _MAX_EXIT_CODES:
+        yield field.too_many("onExitCodes.values", len(values), _MAX_EXIT_CODES)
     yield from at("onExitCodes", list(_exit_values(values, operator)))
 
 
@@ -82,16 +82,16 @@ def _exit_values(values: list[int], operator: str | None) -> Iterator[FieldError
 
 def _conditions(rule: Obj) -> Iterator[FieldError]:
     patterns = rule.get("onPodConditions") or []
-    if len(patterns) > _CONDITIONS:
-        yield field.too_many("onPodConditions", len(patterns), _CONDITIONS)
+    if len(patterns) > _MAX_CONDITIONS:
+        yield field.too_many("onPodConditions", len(patterns), _MAX_CONDITIONS)
     for index, pattern in enumerate(patterns):
         path, status = f"onPodConditions[{index}]", pattern.get("status")
         kind = pattern.get("type", "")
         for message in names.qualified_name(kind):
             yield field.invalid(f"{path}.type", kind, message)
         if not status:
-            told = " ".join(f'"{known}"' for known in _STATUSES)
-            yield field.required(f"{path}.status", f"valid values: [{told}]")
+            supported = " ".join(f'"{known}"' for known in _STATUSES)
+            yield field.required(f"{path}.status", f"valid values: [{supported}]")
         elif status not in _STATUSES:
             yield field.not_supported(f"{path}.status", status, _STATUSES)
 
@@ -105,15 +105,15 @@ def _either(rule: Obj) -> Iterator[FieldError]:
 
 
 def success_policy(policy: Obj, spec: Obj) -> Found:
-    """A check of spec.successPolicy of an indexed job of this spec."""
+    """Return the errors in spec.successPolicy of an indexed Job with this spec."""
     rules = policy.get("rules") or []
     errors: list[FieldError] = []
     if not rules:
         errors.append(
             field.required("rules", "at least one rules must be specified when the successPolicy is specified")
         )
-    if len(rules) > _RULES:
-        errors.append(field.too_many("rules", len(rules), _RULES))
+    if len(rules) > _MAX_RULES:
+        errors.append(field.too_many("rules", len(rules), _MAX_RULES))
     for index, rule in enumerate(rules):
         errors += at(f"rules[{index}]", list(_success_rule(rule, spec.get("completions") or 0)))
     return errors
@@ -122,20 +122,20 @@ def success_policy(policy: Obj, spec: Obj) -> Found:
 def _success_rule(rule: Obj, completions: int) -> Iterator[FieldError]:
     count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
     if count is None and indexes is None:
-        told = "at least one of succeededCount or succeededIndexes must be specified"
-        yield field.required("", told)
+        detail = "at least one of succeededCount or succeededIndexes must be specified"
+        yield field.required("", detail)
     wrong = indexes_error(indexes or "", completions)
-    if indexes is not None and len(indexes) > _INDEXES_BYTES:
-        yield field.too_long("succeededIndexes", _INDEXES_BYTES)
+    if indexes is not None and len(indexes) > _MAX_INDEXES_BYTES:
+        yield field.too_long("succeededIndexes", _MAX_INDEXES_BYTES)
     if wrong:
         yield field.invalid("succeededIndexes", indexes, f"error parsing succeededIndexes: {wrong}")
     if count is not None:
         yield from at("succeededCount", nonnegative(count))
-        listed = None if indexes is None else 0 if wrong else count_indexes(indexes, completions)
-        yield from _most(count, completions, "the number of specified completions")
-        yield from _most(count, listed, "the number of indexes in the specified succeededIndexes field")
+        index_count = None if indexes is None else 0 if wrong else count_indexes(indexes, completions)
+        yield from _at_most(count, completions, "the number of specified completions")
+        yield from _at_most(count, index_count, "the number of indexes in the specified succeededIndexes field")
 
 
-def _most(count: int, limit: int | None, what: str) -> Found:
-    told = f"must be less than or equal to {limit} ({what})"
-    return () if limit is None or count <= limit else (field.invalid("succeededCount", count, told),)
+def _at_most(count: int, limit: int | None, noun: str) -> Found:
+    detail = f"must be less than or equal to {limit} ({noun})"
+    return () if limit is None or count <= limit else (field.invalid("succeededCount", count, detail),)

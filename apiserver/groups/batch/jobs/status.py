@@ -1,4 +1,4 @@
-"""Statuses of jobs, which may be written by controllers of others (validateJobStatus, ValidateJobStatusUpdate)."""
+"""Validation of Job statuses, which custom controllers may write too (validateJobStatus, ValidateJobStatusUpdate)."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -15,7 +15,7 @@ _TERMINAL = ("Failed", "Complete", "FailureTarget")
 
 
 class _Status(NamedTuple):
-    """A job's status, and which of its conditions are true."""
+    """A Job's status and spec, and the types of its conditions that are true."""
 
     status: Obj
     spec: Obj
@@ -27,14 +27,14 @@ class _Status(NamedTuple):
 
 
 class _Rule(NamedTuple):
-    """What may not be, and what it is looked for in: a rule is left alone while none of its fields changes.
+    """A rule that a status must not break; it is checked only if an update changes one of its fields.
 
     Attributes:
-        fields: of the status.
-        broken: is it so?
-        path: the field that is told; a value stands in the message but for conditions.
-        message: what is told.
-        missing: the field is required where it is wrong to be absent.
+        fields: the fields of the status that the rule is about.
+        broken: whether a Job breaks the rule.
+        path: the field that the error names; its value is in the message, except for conditions.
+        message: the error's detail.
+        missing: the error is that the field is required.
     """
 
     fields: tuple[str, ...]
@@ -51,11 +51,11 @@ class _Rule(NamedTuple):
         return field.invalid(self.path, status.get(self.path), self.message)
 
 
-def _both(one: str, other: str) -> Callable[[_Status], bool]:
+def _has_both(one: str, other: str) -> Callable[[_Status], bool]:
     return lambda job: one in job.true and other in job.true
 
 
-def _without(one: str, other: str) -> Callable[[_Status], bool]:
+def _has_only(one: str, other: str) -> Callable[[_Status], bool]:
     return lambda job: one in job.true and other not in job.true
 
 
@@ -64,7 +64,7 @@ def _count(name: str) -> Callable[[_Status], bool]:
 
 
 def _ends_first(job: _Status) -> bool:
-    """RFC 3339 in UTC: texts are ordered as the times are."""
+    """Return whether the Job ends before it starts; RFC 3339 times in UTC sort as text."""
     start, end = job.status.get("startTime"), job.status.get("completionTime")
     return bool(start and end and end < start)
 
@@ -73,11 +73,14 @@ _CONDITIONS, _END = ("conditions",), ("conditions", "completionTime")
 
 _RULES = (
     _Rule(
-        _CONDITIONS, _both("Complete", "Failed"), "conditions", "cannot set Complete=True and Failed=true conditions"
+        _CONDITIONS,
+        _has_both("Complete", "Failed"),
+        "conditions",
+        "cannot set Complete=True and Failed=true conditions",
     ),
     _Rule(
         _CONDITIONS,
-        _both("Complete", "FailureTarget"),
+        _has_both("Complete", "FailureTarget"),
         "conditions",
         "cannot set Complete=True and FailureTarget=true conditions",
     ),
@@ -99,13 +102,13 @@ _RULES = (
     ),
     _Rule(
         _CONDITIONS,
-        _without("Failed", "FailureTarget"),
+        _has_only("Failed", "FailureTarget"),
         "conditions",
         "cannot set Failed=True condition without the FailureTarget=true condition",
     ),
     _Rule(
         _CONDITIONS,
-        _without("Complete", "SuccessCriteriaMet"),
+        _has_only("Complete", "SuccessCriteriaMet"),
         "conditions",
         "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
     ),
@@ -146,13 +149,13 @@ _RULES = (
     ),
     _Rule(
         _CONDITIONS,
-        _both("SuccessCriteriaMet", "Failed"),
+        _has_both("SuccessCriteriaMet", "Failed"),
         "conditions",
         "cannot set SuccessCriteriaMet=True and Failed=true conditions",
     ),
     _Rule(
         _CONDITIONS,
-        _both("SuccessCriteriaMet", "FailureTarget"),
+        _has_both("SuccessCriteriaMet", "FailureTarget"),
         "conditions",
         "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions",
     ),
@@ -160,7 +163,7 @@ _RULES = (
 
 
 def job_status_update(new: Obj, old: Obj) -> Found:
-    """A check of (new, old) at a job's status subresource."""
+    """Return the errors in an update of a Job's status subresource."""
     after, before = _status(new), _status(old)
     errors = [error for name in _COUNTS for error in at(name, nonnegative(after.status.get(name) or 0))]
     changed = {name for name in {*after.status, *before.status} if after.status.get(name) != before.status.get(name)}
@@ -185,8 +188,8 @@ def _index_lists(job: _Status, changed: set[str]) -> Iterator[FieldError]:
 def _changes(new: _Status, old: _Status) -> Iterator[FieldError]:
     for name in _TERMINAL:
         if name in old.true - new.true:
-            told = f"Invalid value: cannot disable the terminal {name}=True condition"
-            yield FieldError("FieldValueInvalid", "conditions", told)
+            message = f"Invalid value: cannot disable the terminal {name}=True condition"
+            yield FieldError("FieldValueInvalid", "conditions", message)
     scaled = new.spec.get("completionMode") == "Indexed" and new.spec.get("completions") == new.spec.get("parallelism")
     for name in ("failed",) if scaled else ("failed", "succeeded"):
         if (count := new.status.get(name) or 0) < (old.status.get(name) or 0):
@@ -198,5 +201,5 @@ def _changes(new: _Status, old: _Status) -> Iterator[FieldError]:
     if started and started != new.status.get("startTime") and not new.spec.get("suspend"):
         yield field.required("startTime", "startTime cannot be removed for unsuspended job")
     if "SuccessCriteriaMet" in old.true - new.true:
-        told = "Invalid value: cannot disable the SuccessCriteriaMet=True condition"
-        yield FieldError("FieldValueInvalid", "conditions", told)
+        message = "Invalid value: cannot disable the SuccessCriteriaMet=True condition"
+        yield FieldError("FieldValueInvalid", "conditions", message)

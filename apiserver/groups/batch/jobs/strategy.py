@@ -11,7 +11,7 @@ _NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
 
 
 def _create_job(job: Obj) -> None:
-    """A job selects its own pods by its uid, unless it says by which labels it finds them."""
+    """Reset the status; unless manualSelector is set, make the Job select its own pods by its UID."""
     job["status"] = {}
     job["metadata"]["generation"] = 1
     if not job["spec"].get("manualSelector"):

@@ -1,4 +1,4 @@
-"""Jobs and cron jobs (pkg/apis/batch/validation)."""
+"""Validation of Jobs and of the job templates of CronJobs (pkg/apis/batch/validation)."""
 
 from collections.abc import Iterator
 
@@ -11,9 +11,9 @@ from apiserver.groups.batch.jobs.policies import pod_failure_policy, success_pol
 from apiserver.groups.core.pods.templates import mismatch, selects
 from apiserver.groups.core.pods.validation import pod_template
 
-_LARGE = 10**5  # completions above which failures per index are limited; also the largest parallelism by index
+_MAX_COMPLETIONS = 10**5  # above that many completions failures per index are limited; also the limit of parallelism
 
-_LARGE_PARALLELISM = 10**4
+_MAX_PARALLELISM = 10**4
 
 _MODES = ("NonIndexed", "Indexed")
 
@@ -41,7 +41,7 @@ def _is_indexed(spec: Obj) -> bool:
 
 
 def job_template_spec(spec: Obj) -> list[FieldError]:
-    """What jobs and templates of jobs share (validateJobSpec)."""
+    """Return the errors in the fields that Jobs and job templates share (validateJobSpec)."""
     errors = [*_counts(spec)]
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         errors.append(field.required("backoffLimitPerIndex", "when maxFailedIndexes is specified"))
@@ -58,8 +58,8 @@ def _managed_by(name: str | None) -> Iterator[FieldError]:
     if not name:
         yield field.required("managedBy")
     elif not domain or not path:
-        told = 'must be a domain-prefixed path (such as "acme.io/foo")'
-        yield field.invalid("managedBy", name, told)
+        detail = 'must be a domain-prefixed path (such as "acme.io/foo")'
+        yield field.invalid("managedBy", name, detail)
     else:
         yield from checks.wrong("managedBy", domain, names.dns1123_subdomain(domain))
         yield from checks.wrong("managedBy", path, names.http_path(path))
@@ -75,9 +75,9 @@ def _completion_mode(spec: Obj) -> Iterator[FieldError]:
         return
     if spec.get("completions") is None:
         yield field.required("completions", "when completion mode is Indexed")
-    if parallelism > _LARGE:
-        told = f"must be less than or equal to {_LARGE} when completion mode is Indexed"
-        yield field.invalid("parallelism", parallelism, told)
+    if parallelism > _MAX_COMPLETIONS:
+        detail = f"must be less than or equal to {_MAX_COMPLETIONS} when completion mode is Indexed"
+        yield field.invalid("parallelism", parallelism, detail)
     yield from _failed_indexes(spec)
 
 
@@ -85,27 +85,27 @@ def _failed_indexes(spec: Obj) -> Iterator[FieldError]:
     completions, failed, parallelism = (spec.get(n) for n in ("completions", "maxFailedIndexes", "parallelism"))
     if failed is not None and completions is not None and failed > completions:
         yield field.invalid("maxFailedIndexes", failed, "must be less than or equal to completions")
-    if failed is not None and failed > _LARGE:
-        yield field.invalid("maxFailedIndexes", failed, f"must be less than or equal to {_LARGE}")
-    if (completions or 0) <= _LARGE or spec.get("backoffLimitPerIndex") is None:
+    if failed is not None and failed > _MAX_COMPLETIONS:
+        yield field.invalid("maxFailedIndexes", failed, f"must be less than or equal to {_MAX_COMPLETIONS}")
+    if (completions or 0) <= _MAX_COMPLETIONS or spec.get("backoffLimitPerIndex") is None:
         return
-    told = (
-        f"must be less than or equal to {_LARGE_PARALLELISM} when completions are above {_LARGE} "
+    detail = (
+        f"must be less than or equal to {_MAX_PARALLELISM} when completions are above {_MAX_COMPLETIONS} "
         "and used with backoff limit per index"
     )
     if failed is None:
-        yield field.required("maxFailedIndexes", f"must be specified when completions is above {_LARGE}")
-    if (parallelism or 0) > _LARGE_PARALLELISM:
-        yield field.invalid("parallelism", parallelism, told)
-    if (failed or 0) > _LARGE_PARALLELISM:
-        yield field.invalid("maxFailedIndexes", failed, told)
+        yield field.required("maxFailedIndexes", f"must be specified when completions is above {_MAX_COMPLETIONS}")
+    if (parallelism or 0) > _MAX_PARALLELISM:
+        yield field.invalid("parallelism", parallelism, detail)
+    if (failed or 0) > _MAX_PARALLELISM:
+        yield field.invalid("maxFailedIndexes", failed, detail)
 
 
 def _indexes(spec: Obj) -> list[FieldError]:
     if spec.get("completionMode") not in {None, "NonIndexed"}:
         return []
-    given = [name for name in ("backoffLimitPerIndex", "maxFailedIndexes") if spec.get(name) is not None]
-    return [field.invalid(name, spec[name], _NEEDS_INDEX) for name in given]
+    present = [name for name in ("backoffLimitPerIndex", "maxFailedIndexes") if spec.get(name) is not None]
+    return [field.invalid(name, spec[name], _NEEDS_INDEX) for name in present]
 
 
 def _policies(spec: Obj) -> list[FieldError]:
@@ -133,13 +133,13 @@ def _restart_policy(spec: Obj) -> list[FieldError]:
     elif policy not in {"OnFailure", "Never"}:
         errors.append(field.not_supported(path, policy, ("OnFailure", "Never")))
     elif policy != "Never" and spec.get("podFailurePolicy") is not None:
-        told = 'only "Never" is supported when podFailurePolicy is specified'
-        errors.append(field.invalid(path, policy, told))
+        detail = 'only "Never" is supported when podFailurePolicy is specified'
+        errors.append(field.invalid(path, policy, detail))
     return errors
 
 
 def _job_spec(spec: Obj) -> list[FieldError]:
-    """What jobs have beyond that: a selector that finds their pods (ValidateJobSpec)."""
+    """Return the errors of a Job's spec, including those of a selector that must match its pods (ValidateJobSpec)."""
     selector, template = spec.get("selector"), spec.get("template") or {}
     errors = job_template_spec(spec)
     errors += [field.required("selector")] if selector is None else at("selector", label_selector(selector))
@@ -147,7 +147,10 @@ def _job_spec(spec: Obj) -> list[FieldError]:
 
 
 def _generated_selector(job: Obj) -> Iterator[FieldError]:
-    """Labels and selector are those that were generated, but with manualSelector (ValidateGeneratedSelector)."""
+    """Yield an error for each label or selector that is not the generated one, unless manualSelector is set.
+
+    Source: ValidateGeneratedSelector.
+    """
     meta, spec = metadata(job), job.get("spec") or {}
     if spec.get("manualSelector") or spec.get("selector") is None:
         return
@@ -176,32 +179,32 @@ def _hostname(job: Obj) -> Iterator[FieldError]:
 
 
 def create_job(job: Obj) -> list[FieldError]:
-    """Return what is wrong with a new Job."""
+    """Return the errors of a new Job."""
     return [*_generated_selector(job), *at("spec", _job_spec(job.get("spec") or {})), *_hostname(job)]
 
 
 def update_job(new: Obj, old: Obj) -> Found:
-    """Return what is wrong with an update of a Job."""
+    """Return the errors of an update of a Job."""
     after, before = new.get("spec") or {}, old.get("spec") or {}
     errors = [*_job_spec(after), *_completions(after, before)]
     errors += immutable("selector", after.get("selector"), before.get("selector"))
-    errors += immutable("template", after.get("template"), _movable_template(after, old))
+    errors += immutable("template", after.get("template"), _expected_template(after, old))
     for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
         errors += immutable(name, after.get(name), before.get(name))
     return at("spec", errors)
 
 
 def _completions(new: Obj, old: Obj) -> Found:
-    """An indexed job may grow and shrink, if its parallelism goes with it."""
+    """Return the errors of changed completions; an indexed Job may change them together with its parallelism."""
     after, before = new.get("completions"), old.get("completions")
     if not _is_indexed(new) or after == before:
         return immutable("completions", after, before)
-    told = "can only be modified in tandem with spec.parallelism"
-    return () if after == new.get("parallelism") else (field.invalid("completions", after, told),)
+    detail = "can only be modified in tandem with spec.parallelism"
+    return () if after == new.get("parallelism") else (field.invalid("completions", after, detail),)
 
 
-def _movable_template(new: Obj, old: Obj) -> Obj:
-    """The old template with what may change while a job is suspended and has not started: where its pods run."""
+def _expected_template(new: Obj, old: Obj) -> Obj:
+    """Return the old template with the new scheduling fields if the Job is suspended and has not started."""
     spec, status = old.get("spec") or {}, old.get("status") or {}
     before: Obj = spec.get("template") or {}
     if not spec.get("suspend") or status.get("startTime") is not None:

@@ -1,4 +1,4 @@
-"""Annotations that mean something to pods (ValidatePodSpecificAnnotations)."""
+"""Validation of the annotations that have a meaning for pods (ValidatePodSpecificAnnotations)."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,7 +9,7 @@ from apiserver.api.validation import checks
 from apiserver.api.validation.paths import descending
 
 MIRROR = "kubernetes.io/config.mirror"
-"""Marks a pod that a kubelet runs from a file."""
+"""The annotation of a mirror pod, which stands for a static pod that a kubelet runs from a file."""
 
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
@@ -24,18 +24,18 @@ _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _PREFIXES = ("kubernetes.io/", "controller.", "seccomp.", "container.")
 
 
-def pod_annotations(pairs: Mapping[str, str], spec: Obj) -> list[FieldError]:
-    """What is wrong with the annotations of a pod or template of this spec, with paths relative to the annotations."""
-    if not any(name.startswith(_PREFIXES) for name in pairs):
+def pod_annotations(annotations: Mapping[str, str], spec: Obj) -> list[FieldError]:
+    """Return the errors in the annotations of a pod or template with this spec; paths start at the annotations."""
+    if not any(name.startswith(_PREFIXES) for name in annotations):
         return []
-    return [*_special(pairs, spec), *_seccomp(pairs), *_app_armor(pairs, spec)]
+    return [*_mirror_and_cost(annotations, spec), *_seccomp(annotations), *_app_armor(annotations, spec)]
 
 
-def _special(pairs: Mapping[str, str], spec: Obj) -> Iterator[FieldError]:
-    if MIRROR in pairs and not spec.get("nodeName"):
-        told = "must set spec.nodeName if mirror pod annotation is set"
-        yield field.invalid(f"[{MIRROR}]", pairs[MIRROR], told)
-    cost = pairs.get(_DELETION_COST)
+def _mirror_and_cost(annotations: Mapping[str, str], spec: Obj) -> Iterator[FieldError]:
+    if MIRROR in annotations and not spec.get("nodeName"):
+        detail = "must set spec.nodeName if mirror pod annotation is set"
+        yield field.invalid(f"[{MIRROR}]", annotations[MIRROR], detail)
+    cost = annotations.get(_DELETION_COST)
     if cost is not None and not _is_cost(cost):
         yield field.invalid(f"[{_DELETION_COST}]", cost, "must be a 32bit integer")
 
@@ -46,8 +46,8 @@ def _is_cost(text: str) -> bool:
     return plain and len(digits) <= 10 and -(2**31) <= int(text) < 2**31
 
 
-def _seccomp(pairs: Mapping[str, str]) -> Iterator[FieldError]:
-    for name, profile in pairs.items():
+def _seccomp(annotations: Mapping[str, str]) -> Iterator[FieldError]:
+    for name, profile in annotations.items():
         if name == _SECCOMP_POD or name.startswith(_SECCOMP):
             if profile.startswith("localhost/"):
                 yield from checks.within(name, descending(profile.removeprefix("localhost/")))
@@ -55,8 +55,8 @@ def _seccomp(pairs: Mapping[str, str]) -> Iterator[FieldError]:
                 yield field.invalid(name, profile, "must be a valid seccomp profile")
 
 
-def _app_armor(pairs: Mapping[str, str], spec: Obj) -> Iterator[FieldError]:
-    for name, profile in pairs.items():
+def _app_armor(annotations: Mapping[str, str], spec: Obj) -> Iterator[FieldError]:
+    for name, profile in annotations.items():
         if not name.startswith(_APP_ARMOR):
             continue
         container = name.removeprefix(_APP_ARMOR)
@@ -67,10 +67,10 @@ def _app_armor(pairs: Mapping[str, str], spec: Obj) -> Iterator[FieldError]:
 
 
 def annotation_changes(new: Mapping[str, str], old: Mapping[str, str]) -> Iterator[FieldError]:
-    """Marks that may be neither changed nor added later (ValidatePodSpecificAnnotationUpdates)."""
+    """Yield the errors of changes of annotations that must stay (ValidatePodSpecificAnnotationUpdates)."""
     for name in (*old, *(name for name in new if name not in old)):
-        told = "remove or update" if name in old else "add"
+        verb = "remove or update" if name in old else "add"
         if new.get(name) != old.get(name) and name.startswith(_APP_ARMOR):
-            yield field.forbidden(f"[{name}]", f"may not {told} AppArmor annotations")
+            yield field.forbidden(f"[{name}]", f"may not {verb} AppArmor annotations")
         elif new.get(name) != old.get(name) and name == MIRROR:
-            yield field.forbidden(f"[{name}]", f"may not {told} mirror pod annotation")
+            yield field.forbidden(f"[{name}]", f"may not {verb} mirror pod annotation")

@@ -1,4 +1,4 @@
-"""The row of a pod: kubectl's READY, STATUS and RESTARTS, told from the states of its containers."""
+"""The row of a pod: kubectl's READY, STATUS and RESTARTS, computed from the states of its containers."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ _TERMINAL = frozenset({"Succeeded", "Failed"})
 
 @dataclass(slots=True)
 class _Tally:
-    """What a walk over containers adds up.
+    """The numbers that a pass over container statuses adds up.
 
     Attributes:
-        ready: how many are ready.
-        restarts: how often they restarted.
-        last: when the last one did, in seconds since the epoch; 0 where none says so.
+        ready: the number of ready containers.
+        restarts: the number of restarts of all of them.
+        last: the time of the last restart in seconds since the epoch; 0 if unknown.
     """
 
     ready: int = 0
@@ -36,21 +36,21 @@ class _Tally:
 
 
 def _exit_text(terminated: Obj) -> str:
-    """Why a container ended: its reason, else its signal, else its exit code."""
+    """Return why a container ended: its reason, else its signal, else its exit code."""
     reason = text_of(terminated, "reason")
     signal = number_of(terminated, "signal")
     return reason or (f"Signal:{signal}" if signal else f"ExitCode:{number_of(terminated, 'exitCode')}")
 
 
 def _init_reason(statuses: list[Obj], sidecars: set[str], *, total: int, tally: _Tally, kept: _Tally) -> str:
-    """What the first init container that is not through says, "" once all are.
+    """Return the reason of the first init container that has not completed, or "" if all have.
 
     Args:
-        statuses: of the init containers, in their order.
-        sidecars: names of the init containers that restart for ever.
-        total: how many init containers the pod has.
-        tally: takes the restarts up to and with that container.
-        kept: takes what counts even after initialization: ready sidecars, and the restarts of sidecars.
+        statuses: the statuses of the init containers, in their order.
+        sidecars: the names of the init containers that always restart.
+        total: the number of init containers of the pod.
+        tally: gets the restarts up to and including that container.
+        kept: gets the numbers that count even after initialization: ready sidecars, and restarts of sidecars.
     """
     for position, status in enumerate(statuses):
         tally.add_restarts(status)
@@ -74,9 +74,9 @@ def _init_reason(statuses: list[Obj], sidecars: set[str], *, total: int, tally: 
 
 
 def _running_reason(status: Obj, reason: str, tally: _Tally) -> str:
-    """The pod's reason after its containers: the first container that has one to tell wins.
+    """Return the pod's reason once it is initialized: that of the first container that has one.
 
-    "Completed" gives way to a container that failed, and to the ones that still run.
+    A container that failed, or one that still runs, takes precedence over "Completed".
     """
     running, failure = False, ""
     for container in reversed(mappings(status, "containerStatuses")):
@@ -106,7 +106,7 @@ def _own_reason(status: Obj) -> str:
 
 
 def _deletion_reason(status: Obj, reason: str) -> str:
-    """What a pod that is being deleted says: one that has ended keeps its reason."""
+    """Return the reason of a pod that is being deleted: one that has ended keeps its own."""
     if text_of(status, "reason") == "NodeLost":
         return "Unknown"
     return reason if text_of(status, "phase") in _TERMINAL else "Terminating"
@@ -127,7 +127,7 @@ def _pod_ip(status: Obj) -> str:
 
 
 def pod_cells(pod: Obj) -> Cells:
-    """The cells of a pod (printPod of pkg/printers/internalversion)."""
+    """Return the cells of a pod (printPod of pkg/printers/internalversion)."""
     spec, status = mapping(pod, "spec"), mapping(pod, "status")
     reason = _own_reason(status)
     init_containers = mappings(spec, "initContainers")
@@ -161,7 +161,7 @@ _ENDED = {
 
 
 def pod_conditions(pod: Obj) -> list[Obj]:
-    """The row's condition once the pod has ended, by which a client may leave it out."""
+    """Return the row's condition of a pod that has ended, by which clients may hide the row; [] before that."""
     phase = text_of(mapping(pod, "status"), "phase")
     message = _ENDED.get(phase)
     return [{"type": "Completed", "status": "True", "reason": phase, "message": message}] if message else []

@@ -1,4 +1,4 @@
-"""Containers of a pod: regular, init and ephemeral ones."""
+"""Validation of a pod's containers: regular, init and ephemeral ones."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -20,32 +20,32 @@ _PULL_POLICIES = frozenset({"Always", "IfNotPresent", "Never"})
 
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 
-_RESIZED = frozenset({"cpu", "memory"})
+_RESIZABLE = frozenset({"cpu", "memory"})
 
 _RESIZE_POLICIES = frozenset({"NotRequired", "RestartContainer"})
 
-_PROBED = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+_HOOKS_AND_PROBES = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 
 _SIDECARS_ONLY = "may not be set for init containers without restartPolicy=Always"
 
 _NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
 
-_FORBIDDEN_EPHEMERAL = ("ports", "resources", *_PROBED[1:], "lifecycle", "resizePolicy", "restartPolicy")
+_FORBIDDEN_EPHEMERAL = ("ports", "resources", *_HOOKS_AND_PROBES[1:], "lifecycle", "resizePolicy", "restartPolicy")
 
 _restart_policy = one_of("Always", "Never", "OnFailure")
 
 _security = {own: container_security(own) for own in (False, True)}
 
 
-class Around(NamedTuple):
-    """What a container's rules need to know of its pod.
+class PodContext(NamedTuple):
+    """The facts of a pod that the rules of its containers depend on.
 
     Attributes:
-        volumes: the pod's volumes by name, good ones only.
+        volumes: the pod's valid volumes by name.
         claims: names of the pod's resource claims.
         grace_period: terminationGracePeriodSeconds.
-        restart_policy: the pod's.
-        own_users: hostUsers is false.
+        restart_policy: the pod's restartPolicy.
+        own_users: whether hostUsers is false.
     """
 
     volumes: Volumes
@@ -55,30 +55,30 @@ class Around(NamedTuple):
     own_users: bool
 
 
-def containers(listed: list[Obj], around: Around) -> Found:
-    """A check of spec.containers (validateContainers)."""
-    if not listed:
+def containers(containers: list[Obj], pod: PodContext) -> Found:
+    """Return the errors of spec.containers (validateContainers)."""
+    if not containers:
         return (field.required(""),)
     errors: list[FieldError] = []
     taken: set[str] = set()
-    for index, container in enumerate(listed):
-        found = [*_common(container, around, taken), *_running(container, around)]
-        if found or "restartPolicy" in container:
-            errors += at(f"[{index}]", [*found, *_policy(container)])
-    return errors + _host_ports(listed) if any("ports" in container for container in listed) else errors
+    for index, container in enumerate(containers):
+        container_errors = [*_common(container, pod, taken), *_hooks_and_probes(container, pod)]
+        if container_errors or "restartPolicy" in container:
+            errors += at(f"[{index}]", [*container_errors, *_policy(container)])
+    return errors + _host_ports(containers) if any("ports" in container for container in containers) else errors
 
 
-def init_containers(spec: Obj, around: Around) -> Found:
-    """A check of spec.initContainers (validateInitContainers)."""
+def init_containers(spec: Obj, pod: PodContext) -> Found:
+    """Return the errors of spec.initContainers (validateInitContainers)."""
     errors: list[FieldError] = []
     taken = {container.get("name", "") for container in spec.get("containers") or ()}
     for index, container in enumerate(spec["initContainers"]):
-        found = [*_common(container, around, taken), *_policy(container)]
-        errors += at(f"[{index}]", found)
+        container_errors = [*_common(container, pod, taken), *_policy(container)]
+        errors += at(f"[{index}]", container_errors)
         errors += _host_ports([container])
         sidecar = container.get("restartPolicy") == "Always"
-        rest = _running(container, around) if sidecar else _not_running(container)
-        errors += at(f"[{index}]", rest)
+        probe_errors = _hooks_and_probes(container, pod) if sidecar else _no_hooks_or_probes(container)
+        errors += at(f"[{index}]", probe_errors)
     return errors
 
 
@@ -87,29 +87,30 @@ def _policy(container: Obj) -> Found:
     return () if policy is None else at("restartPolicy", _restart_policy(policy))
 
 
-def _running(container: Obj, around: Around) -> Found:
-    """Hooks and probes, of containers that run beside each other."""
+def _hooks_and_probes(container: Obj, pod: PodContext) -> Found:
+    """Return the errors in the hooks and probes of a container that runs beside others."""
     errors = [*probes(container)]
     if hooks := container.get("lifecycle"):
-        return [*at("lifecycle", lifecycle(hooks, around.grace_period)), *errors]
+        return [*at("lifecycle", lifecycle(hooks, pod.grace_period)), *errors]
     return errors
 
 
-def _not_running(container: Obj) -> list[FieldError]:
-    return [field.forbidden(name, _SIDECARS_ONLY) for name in _PROBED if container.get(name) is not None]
+def _no_hooks_or_probes(container: Obj) -> list[FieldError]:
+    return [field.forbidden(name, _SIDECARS_ONLY) for name in _HOOKS_AND_PROBES if container.get(name) is not None]
 
 
-def ephemeral_containers(spec: Obj, around: Around) -> Found:
-    """A check of spec.ephemeralContainers (validateEphemeralContainers)."""
+def ephemeral_containers(spec: Obj, pod: PodContext) -> Found:
+    """Return the errors of spec.ephemeralContainers (validateEphemeralContainers)."""
     others = {c.get("name", "") for kind in ("containers", "initContainers") for c in spec.get(kind) or ()}
     taken = {*others}
     errors: list[FieldError] = []
     for index, container in enumerate(spec["ephemeralContainers"]):
-        found = [*_common(container, around, taken), *image_spaces(container)]
+        container_errors = [*_common(container, pod, taken), *image_spaces(container)]
         if (target := container.get("targetContainerName")) and target not in others:
-            found.append(field.not_found("targetContainerName", target))
-        found += [field.forbidden(name, _NOT_EPHEMERAL) for name in _FORBIDDEN_EPHEMERAL if container.get(name)]
-        errors += at(f"[{index}]", found + _whole_mounts(container))
+            container_errors.append(field.not_found("targetContainerName", target))
+        forbidden = [name for name in _FORBIDDEN_EPHEMERAL if container.get(name)]
+        container_errors += [field.forbidden(name, _NOT_EPHEMERAL) for name in forbidden]
+        errors += at(f"[{index}]", container_errors + _whole_mounts(container))
     return errors
 
 
@@ -122,8 +123,8 @@ def _whole_mounts(container: Obj) -> list[FieldError]:
     ]
 
 
-def _common(container: Obj, around: Around, taken: set[str]) -> list[FieldError]:
-    """What all containers have (validateContainerCommon), and a name that no other of them has."""
+def _common(container: Obj, pod: PodContext, taken: set[str]) -> list[FieldError]:
+    """Return the errors in the fields that all containers have (validateContainerCommon), and of a name used twice."""
     errors = _identity(container, taken)
     if ports := container.get("ports"):
         errors += checks.within("ports", _ports(ports))
@@ -132,17 +133,17 @@ def _common(container: Obj, around: Around, taken: set[str]) -> list[FieldError]
     if sources := container.get("envFrom"):
         errors += checks.within("envFrom", env_from(sources))
     if container.get("volumeMounts"):
-        errors += checks.within("volumeMounts", mounts(container, around.volumes))
+        errors += checks.within("volumeMounts", mounts(container, pod.volumes))
     if container.get("volumeDevices"):
-        errors += checks.within("volumeDevices", devices(container, around.volumes))
+        errors += checks.within("volumeDevices", devices(container, pod.volumes))
     if (policy := container.get("imagePullPolicy")) not in _PULL_POLICIES:
         errors += checks.needed_one_of("imagePullPolicy", policy, _PULL_POLICIES)
     if resources := container.get("resources"):
-        errors += checks.within("resources", _resources(resources, around))
+        errors += checks.within("resources", _resources(resources, pod))
     if policies := container.get("resizePolicy"):
-        errors += checks.within("resizePolicy", _resize(policies, around.restart_policy))
+        errors += checks.within("resizePolicy", _resize(policies, pod.restart_policy))
     if context := container.get("securityContext"):
-        errors += checks.within("securityContext", _security[around.own_users](context))
+        errors += checks.within("securityContext", _security[pod.own_users](context))
     return errors
 
 
@@ -167,8 +168,8 @@ def _ports(ports: list[Obj]) -> list[FieldError]:
     errors: list[FieldError] = []
     taken: set[str] = set()
     for index, port in enumerate(ports):
-        if found := [*_port_name(port.get("name"), taken), *_port(port)]:
-            errors += checks.within(f"[{index}]", found)
+        if port_errors := [*_port_name(port.get("name"), taken), *_port(port)]:
+            errors += checks.within(f"[{index}]", port_errors)
     return errors
 
 
@@ -196,43 +197,43 @@ def _port(port: Obj) -> list[FieldError]:
     return errors
 
 
-def _host_ports(listed: Iterable[Obj]) -> list[FieldError]:
-    """No two containers take the same port of the host (checkHostPortConflicts)."""
+def _host_ports(containers: Iterable[Obj]) -> list[FieldError]:
+    """Return an error for each host port that an earlier container already uses (checkHostPortConflicts)."""
     taken: set[str] = set()
     errors: list[FieldError] = []
-    for index, container in enumerate(listed):
-        for place, port in enumerate(container.get("ports") or ()):
+    for index, container in enumerate(containers):
+        for port_index, port in enumerate(container.get("ports") or ()):
             if not port.get("hostPort"):
                 continue
-            told = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{port['hostPort']}"
-            if told in taken:
-                errors.append(field.duplicate(f"[{index}].ports[{place}].hostPort", told))
-            taken.add(told)
+            host_port = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{port['hostPort']}"
+            if host_port in taken:
+                errors.append(field.duplicate(f"[{index}].ports[{port_index}].hostPort", host_port))
+            taken.add(host_port)
     return errors
 
 
-def _resources(resources: Obj, around: Around) -> list[FieldError]:
+def _resources(resources: Obj, pod: PodContext) -> list[FieldError]:
     errors = [*container_resources(resources)]
     taken: set[str] = set()
     for index, claim in enumerate(resources.get("claims") or ()):
-        errors += at(f"claims[{index}]", _claim(claim, taken, around.claims))
+        errors += at(f"claims[{index}]", _claim(claim, taken, pod.claims))
     return errors
 
 
-def _claim(claim: Obj, taken: set[str], known: frozenset[str]) -> list[FieldError]:
-    """A claim that a container uses is one of the pod's, and named once (validateResourceClaimNames)."""
+def _claim(claim: Obj, taken: set[str], pod_claims: frozenset[str]) -> list[FieldError]:
+    """Return the errors of a container's claim, one of the pod's, named once (validateResourceClaimNames)."""
     name, request = claim.get("name", ""), claim.get("request", "")
     if not name:
         return [field.required("")]
-    used = f"{name}/{request}" if request else name
+    claim_request = f"{name}/{request}" if request else name
     errors = [*checks.optional_name("request", request, names.dns1123_label)]
-    if name in taken or used in taken:
-        errors.append(field.duplicate("", name if name in taken else used))
-    taken.add(used)
-    if name not in known:
-        rest = f": {', '.join(sorted(known))}" if known else " which is empty"
-        told = f'Not found: "{name}": must be one of the names in pod.spec.resourceClaims{rest}'
-        errors.append(FieldError("FieldValueNotFound", "", told))
+    if name in taken or claim_request in taken:
+        errors.append(field.duplicate("", name if name in taken else claim_request))
+    taken.add(claim_request)
+    if name not in pod_claims:
+        known_names = f": {', '.join(sorted(pod_claims))}" if pod_claims else " which is empty"
+        message = f'Not found: "{name}": must be one of the names in pod.spec.resourceClaims{known_names}'
+        errors.append(FieldError("FieldValueNotFound", "", message))
     return errors
 
 
@@ -244,16 +245,16 @@ def _resize(policies: list[Obj], pod_restart_policy: str) -> list[FieldError]:
         if name in taken:
             errors.append(field.duplicate(f"[{index}]", name))
         taken.add(name)
-        errors += checks.needed_one_of("", name, _RESIZED)
+        errors += checks.needed_one_of("", name, _RESIZABLE)
         errors += checks.needed_one_of("", restart, _RESIZE_POLICIES)
         if pod_restart_policy == "Never" and restart != "NotRequired":
-            told = "must be 'NotRequired' when `restartPolicy` is 'Never'"
-            errors.append(field.invalid("", restart, told))
+            detail = "must be 'NotRequired' when `restartPolicy` is 'Never'"
+            errors.append(field.invalid("", restart, detail))
     return errors
 
 
 def image_spaces(container: Obj) -> Found:
-    """A check that a pod's container names its image without spaces around it (validateContainerOnlyForPod)."""
+    """Return an error if a pod's container has spaces around its image name (validateContainerOnlyForPod)."""
     image = container.get("image") or ""
-    told = "must not have leading or trailing whitespace"
-    return () if image.strip() == image else (field.invalid("image", image, told),)
+    detail = "must not have leading or trailing whitespace"
+    return () if image.strip() == image else (field.invalid("image", image, detail),)

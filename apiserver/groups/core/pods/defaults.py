@@ -1,4 +1,4 @@
-"""Pods and pod templates: the spec they share, and what only a pod itself is given."""
+"""Defaults of pods and pod templates: the spec that both have, and the fields that only a pod gets."""
 
 from apiserver.api.meta import Obj
 from apiserver.groups.core.pods.images import pull_policy
@@ -14,7 +14,7 @@ _HOOKS = ("postStart", "preStop")
 
 
 def default_pod(pod: Obj) -> None:
-    """Defaults a pod: its spec, and the fields that templates leave open (requests, service links, host ports)."""
+    """Set the defaults of a pod: its spec, and fields left open in templates (requests, service links, host ports)."""
     spec = pod.setdefault("spec", {})
     for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
         _default_requests(container)
@@ -28,18 +28,18 @@ def default_pod(pod: Obj) -> None:
 
 
 def default_pod_status(pod: Obj) -> None:
-    """Defaults what a pod has beside its spec: its podIP is the first of its podIPs."""
+    """Set the defaults of a pod outside its spec: podIP is the first of podIPs."""
     if "podIP" in (status := pod.get("status") or {}) or "podIPs" in status:
         _mirror_pod_ips(status)
 
 
 def default_template(template: Obj) -> None:
-    """Defaults a pod template: the pod's spec alone."""
+    """Set the defaults of a pod template's spec."""
     default_pod_spec(template.setdefault("spec", {}))
 
 
 def default_pod_spec(spec: Obj) -> None:
-    """Defaults what a pod and a template have in common (SetDefaults_PodSpec and all below it)."""
+    """Set the defaults that a pod and a template have in common (SetDefaults_PodSpec and all below it)."""
     spec.setdefault("dnsPolicy", "ClusterFirst")
     spec.setdefault("restartPolicy", "Always")
     spec.setdefault("securityContext", {})
@@ -56,7 +56,7 @@ def default_pod_spec(spec: Obj) -> None:
 
 
 def default_container(container: Obj) -> None:
-    """Defaults a container of any sort."""
+    """Set the defaults of a regular, init or ephemeral container."""
     if "imagePullPolicy" not in container:
         container["imagePullPolicy"] = pull_policy(container.get("image", ""))
     container.setdefault("terminationMessagePath", "/dev/termination-log")
@@ -106,28 +106,28 @@ def _default_http_get(action: Obj) -> None:
 
 
 def _default_requests(container: Obj) -> None:
-    """A container asks for as much as it may use of what it limits and does not ask for."""
+    """Default each resource request of a container to its limit."""
     resources = container.get("resources")
     if resources and (limits := resources.get("limits")):
         resources["requests"] = limits | resources.get("requests", {})
 
 
 def _default_host_ports(spec: Obj) -> None:
-    """On the host's network a container's port is the host's."""
+    """Default each hostPort to the containerPort, since the pod is in the host's network."""
     for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
         for port in container.get("ports") or ():
             port.setdefault("hostPort", port["containerPort"])
 
 
 def _mirror_service_account(spec: Obj) -> None:
-    """The deprecated serviceAccount follows serviceAccountName, and stands in where that is absent (conversion)."""
+    """Copy serviceAccountName to the deprecated serviceAccount, or the other way if absent (conversion)."""
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if account:
         spec["serviceAccountName"] = spec["serviceAccount"] = account
 
 
 def _mirror_pod_ips(status: Obj) -> None:
-    """The podIP is the first of podIPs; where both are given and differ, podIP rules (conversion)."""
+    """Make podIP the first of podIPs; if both are set and differ, podIP takes precedence (conversion)."""
     address, addresses = status.get("podIP"), status.get("podIPs")
     if address and (not addresses or addresses[0].get("ip") != address):
         status["podIPs"] = [{"ip": address}]

@@ -1,4 +1,4 @@
-"""Environment variables of containers, and the fields and resources they may show (ValidateEnv, ValidateEnvFrom)."""
+"""Validation of containers' environment variables and of the fields they refer to (ValidateEnv, ValidateEnvFrom)."""
 
 import re
 from collections.abc import Collection
@@ -42,7 +42,7 @@ _KNOWN_FIELDS = _ENV_FIELDS | {
     "spec.host",
     "status.phase",
 }
-"""What a pod's field labels convert to (ConvertDownwardAPIFieldLabel)."""
+"""All field paths that the downward API knows (ConvertDownwardAPIFieldLabel)."""
 
 _RESOURCES = frozenset(
     f"{kind}.{name}" for kind in ("limits", "requests") for name in ("cpu", "memory", "ephemeral-storage")
@@ -65,18 +65,18 @@ _DIVISORS = {
 
 
 def object_field(selector: Obj, allowed: Collection[str]) -> Found:
-    """A check of a fieldRef, which may show the allowed fields and single labels and annotations."""
+    """Return the errors of a fieldRef to one of the allowed fields or to a single label or annotation."""
     version, path = selector.get("apiVersion", "v1"), selector.get("fieldPath")
     if not version or not path:
         return (field.required("fieldPath" if version else "apiVersion"),)
     if version != "v1":
-        told = f"error converting fieldPath: unsupported pod version: {version}"
-        return (field.invalid("fieldPath", path, told),)
+        detail = f"error converting fieldPath: unsupported pod version: {version}"
+        return (field.invalid("fieldPath", path, detail),)
     if path in allowed:
         return ()
     if subscripted := _SUBSCRIPTED.fullmatch(path):
-        of, name = subscripted.groups()
-        name = name.lower() if of == "metadata.annotations" else name
+        map_path, name = subscripted.groups()
+        name = name.lower() if map_path == "metadata.annotations" else name
         return checks.wrong("", name, names.qualified_name(name))
     return (_refused_field(path, allowed),)
 
@@ -91,7 +91,7 @@ def _refused_field(path: str, allowed: Collection[str]) -> FieldError:
 
 
 def resource_field(selector: Obj, *, needs_container: bool) -> Found:
-    """A check of a resourceFieldRef; volumes must say of which container."""
+    """Return the errors of a resourceFieldRef; in volumes it must name a container."""
     errors: list[FieldError] = []
     resource = selector.get("resource") or ""
     if needs_container and not selector.get("containerName"):
@@ -104,11 +104,11 @@ def resource_field(selector: Obj, *, needs_container: bool) -> Found:
 
 
 def _divisor(resource: str, divisor: str) -> Found:
-    of = resource.partition(".")[2]
-    allowed, told = _DIVISORS.get("hugepages" if of.startswith("hugepages-") else of, (None, ""))
+    name = resource.partition(".")[2]
+    allowed, detail = _DIVISORS.get("hugepages" if name.startswith("hugepages-") else name, (None, ""))
     if allowed is None or divisor in allowed or amount(divisor) == 0:
         return ()
-    return (field.invalid("divisor", resource, told),)
+    return (field.invalid("divisor", resource, detail),)
 
 
 _key_selector = struct(
@@ -129,26 +129,27 @@ def _value_from(variable: Obj) -> Found:
     source = variable.get("valueFrom")
     if source is None:
         return ()
-    found = [name for name in _SOURCES if source.get(name) is not None]
-    errors = [error for name in found for error in at(name, _SOURCES[name](source[name]))]
-    told = _NO_SOURCE if not found else _WITH_VALUE if variable.get("value") else _TWO_SOURCES if found[1:] else ""
-    return at("valueFrom", [*errors, field.invalid("", "", told)] if told else errors)
+    sources = [name for name in _SOURCES if source.get(name) is not None]
+    errors = [error for name in sources for error in at(name, _SOURCES[name](source[name]))]
+    several = _TWO_SOURCES if sources[1:] else ""
+    detail = _NO_SOURCE if not sources else _WITH_VALUE if variable.get("value") else several
+    return at("valueFrom", [*errors, field.invalid("", "", detail)] if detail else errors)
 
 
 def env(variables: list[Obj]) -> Found:
-    """A check of a container's env."""
+    """Return the errors of a container's env."""
     errors: list[FieldError] = []
     for index, variable in enumerate(variables):
         name = variable.get("name")
         wrong = names.env_var_name(name) if name else ("",)
         if wrong or "valueFrom" in variable:
-            named = checks.wrong("name", name, wrong) if name else (field.required("name"),)
-            errors += at(f"[{index}]", [*named, *_value_from(variable)])
+            name_errors = checks.wrong("name", name, wrong) if name else (field.required("name"),)
+            errors += at(f"[{index}]", [*name_errors, *_value_from(variable)])
     return errors
 
 
 def _prefixed_name(name: str) -> tuple[str, ...]:
-    """Names of references may still end in a dash, as if something were to follow."""
+    """Return the errors of a reference's name, which may end in a dash like a generateName."""
     return names.dns1123_subdomain(f"{name[:-2]}a" if len(name) > 1 and name[-1] == "-" else name)
 
 
@@ -162,7 +163,7 @@ _env_from = struct(
 
 
 def env_from(sources: list[Obj]) -> Found:
-    """A check of a container's envFrom; how many sources there are is told at the whole list, as upstream does."""
+    """Return the errors of a container's envFrom; like upstream, a wrong number of sources is reported at the list."""
     errors: list[FieldError] = []
     for index, source in enumerate(sources):
         errors += at(f"[{index}]", _env_from(source))

@@ -1,4 +1,4 @@
-"""Image references: which pull policy an image asks for."""
+"""Image references: the pull policy that an image has by default."""
 
 import re
 from functools import lru_cache
@@ -20,20 +20,20 @@ _BARE_IDENTIFIER = re.compile("[a-f0-9]{64}")
 
 @lru_cache(maxsize=4096)
 def pull_policy(image: str) -> str:
-    """The imagePullPolicy of a container that names none.
+    """Return the imagePullPolicy of a container that sets none.
 
-    "Always" for the tag latest, spelled out or implied by neither tag nor digest; "IfNotPresent" for every other
-    reference, and for what is no reference at all (pkg/util/parsers).
+    "Always" for the tag latest, written out or implied by the lack of tag and digest; "IfNotPresent" for every other
+    reference, and for a malformed one (pkg/util/parsers).
     """
-    found = _REFERENCE.fullmatch(_with_domain(image))
-    if found is None or _BARE_IDENTIFIER.fullmatch(image):
+    match = _REFERENCE.fullmatch(_with_domain(image))
+    if match is None or _BARE_IDENTIFIER.fullmatch(image):
         return "IfNotPresent"
-    implied = not found["tag"] and not found["digest"]
-    return "Always" if implied or found["tag"] == ":latest" else "IfNotPresent"
+    implied = not match["tag"] and not match["digest"]
+    return "Always" if implied or match["tag"] == ":latest" else "IfNotPresent"
 
 
 def _with_domain(image: str) -> str:
-    """The reference with its registry: without dot, colon or capitals the first part is none."""
+    """Return the reference with its registry; a first part without dot, colon or capitals is not a registry."""
     first, slash, _ = image.partition("/")
-    named = slash and ("." in first or ":" in first or first == "localhost" or first != first.lower())
-    return image if named else f"docker.io/{image}"
+    has_registry = slash and ("." in first or ":" in first or first == "localhost" or first != first.lower())
+    return image if has_registry else f"docker.io/{image}"

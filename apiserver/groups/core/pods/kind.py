@@ -1,4 +1,4 @@
-"""Pods: field labels."""
+"""Pods (core): the kind and its field labels."""
 
 from apiserver.api.meta import Obj
 from apiserver.api.validation.contract import Validator
@@ -13,7 +13,7 @@ from apiserver.groups.kind import ALL, BuiltinKind
 
 
 def pod(pod: Obj) -> Fields:
-    """A pod's fields; status.podIPs is a name that selectors may use and that no pod has a value for."""
+    """Return a pod's field labels; selectors may name status.podIPs, but no pod has a value for it."""
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
     return {
         "spec.hostNetwork": "true" if spec.get("hostNetwork") else "false",

@@ -1,4 +1,4 @@
-"""Volumes as containers mount them, as file systems and as devices (ValidateVolumeMounts, ValidateVolumeDevices)."""
+"""Validation of a container's volumeMounts and volumeDevices (ValidateVolumeMounts, ValidateVolumeDevices)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,40 +18,41 @@ _PATH_IN_MOUNTS = "must not already exist as a path in volumeMounts"
 
 _NOT_BLOCK = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
 
-_SPECIAL = frozenset({"subPath", "subPathExpr", "mountPropagation", "recursiveReadOnly"})
+_OPTIONS = frozenset({"subPath", "subPathExpr", "mountPropagation", "recursiveReadOnly"})
 
 Volumes = Mapping[str, Obj]
-"""Name → volume, of the pod's good ones."""
+"""Name → volume, for the pod's valid volumes."""
 
 
 def mounts(container: Obj, volumes: Volumes) -> Found:
-    """A check of a container's volumeMounts."""
+    """Return the errors of a container's volumeMounts."""
     errors: list[FieldError] = []
     taken: set[str] = set()
     devices = container.get("volumeDevices") or ()
     for index, mount in enumerate(container.get("volumeMounts") or ()):
         name, path = mount.get("name") or "", mount.get("mountPath") or ""
         if name not in volumes or not path or path in taken or devices:
-            errors += at(f"[{index}]", [*_place(name, path, volumes), *_taken(path, taken), *_against(mount, devices)])
+            mount_errors = [*_volume_and_path(name, path, volumes), *_unique_path(path, taken)]
+            errors += at(f"[{index}]", [*mount_errors, *_not_in_devices(mount, devices)])
         taken.add(path)
-        if not _SPECIAL.isdisjoint(mount):
+        if not _OPTIONS.isdisjoint(mount):
             errors += at(f"[{index}]", _image_paths(mount, volumes.get(name) or {}))
             errors += _options(mount, container, f"[{index}]")
     return errors
 
 
-def _place(name: str, path: str, volumes: Volumes) -> list[FieldError]:
+def _volume_and_path(name: str, path: str, volumes: Volumes) -> list[FieldError]:
     errors = [] if name else [field.required("name")]
     if name not in volumes:
         errors.append(field.not_found("name", name))
     return errors if path else [*errors, field.required("mountPath")]
 
 
-def _taken(path: str, taken: set[str]) -> Found:
+def _unique_path(path: str, taken: set[str]) -> Found:
     return (field.invalid("mountPath", path, "must be unique"),) if path in taken else ()
 
 
-def _against(mount: Obj, devices: Sequence[Obj]) -> list[FieldError]:
+def _not_in_devices(mount: Obj, devices: Sequence[Obj]) -> list[FieldError]:
     name, path = mount.get("name", ""), mount.get("mountPath", "")
     errors: list[FieldError] = []
     if any(name == device.get("name") for device in devices):
@@ -64,17 +65,17 @@ def _against(mount: Obj, devices: Sequence[Obj]) -> list[FieldError]:
 def _image_paths(mount: Obj, volume: Obj) -> list[FieldError]:
     if volume.get("image") is None:
         return []
-    told = "not allowed in image volume sources"
-    return [field.invalid(name, mount[name], told) for name in ("subPath", "subPathExpr") if mount.get(name)]
+    detail = "not allowed in image volume sources"
+    return [field.invalid(name, mount[name], detail) for name in ("subPath", "subPathExpr") if mount.get(name)]
 
 
 def _options(mount: Obj, container: Obj, index: str) -> list[FieldError]:
-    """Errors of a mount's options, most of which upstream tells at the list and not at its item."""
+    """Return the errors of a mount's options; upstream reports most of them at the list, not at the item."""
     sub_path, expression = mount.get("subPath") or "", mount.get("subPathExpr") or ""
     errors = [*at("subPath", descending(sub_path))]
     if expression and sub_path:
-        told = "subPathExpr and subPath are mutually exclusive"
-        errors.append(field.invalid(f"{index}.subPathExpr", expression, told))
+        detail = "subPathExpr and subPath are mutually exclusive"
+        errors.append(field.invalid(f"{index}.subPathExpr", expression, detail))
     errors += at("subPathExpr", descending(expression))
     errors += at("mountPropagation", _propagation(mount, container))
     return [*errors, *at("recursiveReadOnly", _recursive_read_only(mount))]
@@ -90,8 +91,8 @@ def _propagation(mount: Obj, container: Obj) -> Found:
     if mode is None:
         return ()
     if mode == "Bidirectional" and not (container.get("securityContext") or {}).get("privileged"):
-        told = "Bidirectional mount propagation is available only to privileged containers"
-        return (field.forbidden("", told),)
+        detail = "Bidirectional mount propagation is available only to privileged containers"
+        return (field.forbidden("", detail),)
     return _propagation_mode(mode)
 
 
@@ -103,20 +104,20 @@ def _recursive_read_only(mount: Obj) -> Found:
     if not mount.get("readOnly"):
         errors.append(field.forbidden("", "may only be specified when readOnly is true"))
     if mount.get("mountPropagation", "None") != "None":
-        told = "may only be specified when mountPropagation is None or not specified"
-        errors.append(field.forbidden("", told))
+        detail = "may only be specified when mountPropagation is None or not specified"
+        errors.append(field.forbidden("", detail))
     return errors
 
 
 def devices(container: Obj, volumes: Volumes) -> Found:
-    """A check of a container's volumeDevices."""
+    """Return the errors of a container's volumeDevices."""
     names: set[str] = set()
     paths: set[str] = set()
     errors: list[FieldError] = []
     for index, device in enumerate(container.get("volumeDevices") or ()):
         name, path = device.get("name") or "", device.get("devicePath") or ""
-        found = [*_device_name(name, names, volumes), *_device_path(path, paths)]
-        errors += at(f"[{index}]", [*found, *_against_mounts(device, container.get("volumeMounts") or ())])
+        device_errors = [*_device_name(name, names, volumes), *_device_path(path, paths)]
+        errors += at(f"[{index}]", [*device_errors, *_not_in_mounts(device, container.get("volumeMounts") or ())])
         names.add(name)
         paths.add(path)
     return errors
@@ -143,11 +144,11 @@ def _device_path(path: str, taken: set[str]) -> list[FieldError]:
     return errors
 
 
-def _against_mounts(device: Obj, mounted: Sequence[Obj]) -> list[FieldError]:
+def _not_in_mounts(device: Obj, mounts: Sequence[Obj]) -> list[FieldError]:
     name, path = device.get("name", ""), device.get("devicePath", "")
     errors: list[FieldError] = []
-    if any(name == mount.get("name") for mount in mounted):
+    if any(name == mount.get("name") for mount in mounts):
         errors.append(field.invalid("name", name, _IN_MOUNTS))
-    if any(path == mount.get("mountPath") for mount in mounted):
+    if any(path == mount.get("mountPath") for mount in mounts):
         errors.append(field.invalid("devicePath", path, _PATH_IN_MOUNTS))
     return errors

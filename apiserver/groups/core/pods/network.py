@@ -1,4 +1,4 @@
-"""How a pod finds others by name, and ports that it takes from its host."""
+"""Validation of a pod's DNS configuration, host aliases and host network ports."""
 
 from apiserver.api import field
 from apiserver.api.field import FieldError
@@ -6,22 +6,22 @@ from apiserver.api.meta import Obj
 from apiserver.api.validation import checks, names
 from apiserver.api.validation.combinators import Found
 
-_NAMESERVERS = 3
+_MAX_NAMESERVERS = 3
 
-_SEARCHES = 32
+_MAX_SEARCHES = 32
 
-_SEARCH_CHARACTERS = 2048
+_MAX_SEARCH_CHARACTERS = 2048
 
 
 def dns(spec: Obj) -> Found:
-    """A check of spec.dnsConfig beside spec.dnsPolicy (validatePodDNSConfig)."""
-    config, none = spec.get("dnsConfig"), spec.get("dnsPolicy") == "None"
+    """Return the errors of spec.dnsConfig beside spec.dnsPolicy (validatePodDNSConfig)."""
+    config, is_none = spec.get("dnsConfig"), spec.get("dnsPolicy") == "None"
     if config is None:
-        told = "must provide `dnsConfig` when `dnsPolicy` is None"
-        return (field.required("dnsConfig", told),) if none else ()
-    if none and not config.get("nameservers"):
-        told = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-        return (field.required("dnsConfig.nameservers", told),)
+        detail = "must provide `dnsConfig` when `dnsPolicy` is None"
+        return (field.required("dnsConfig", detail),) if is_none else ()
+    if is_none and not config.get("nameservers"):
+        detail = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+        return (field.required("dnsConfig.nameservers", detail),)
     errors = [*_nameservers(config.get("nameservers") or []), *_searches(config.get("searches") or [])]
     for index, option in enumerate(config.get("options") or ()):
         if not option.get("name"):
@@ -31,20 +31,20 @@ def dns(spec: Obj) -> Found:
 
 def _nameservers(servers: list[str]) -> list[FieldError]:
     errors: list[FieldError] = []
-    if len(servers) > _NAMESERVERS:
-        told = f"must not have more than {_NAMESERVERS} nameservers"
-        errors.append(field.invalid("nameservers", servers, told))
+    if len(servers) > _MAX_NAMESERVERS:
+        detail = f"must not have more than {_MAX_NAMESERVERS} nameservers"
+        errors.append(field.invalid("nameservers", servers, detail))
     return [*errors, *checks.each_wrong("nameservers", servers, names.ip)]
 
 
 def _searches(searches: list[str]) -> list[FieldError]:
     errors: list[FieldError] = []
-    if len(searches) > _SEARCHES:
-        told = f"must not have more than {_SEARCHES} search paths"
-        errors.append(field.invalid("searches", searches, told))
-    if len(" ".join(searches)) > _SEARCH_CHARACTERS:
-        told = f"must not have more than {_SEARCH_CHARACTERS} characters (including spaces) in the search list"
-        errors.append(field.invalid("searches", searches, told))
+    if len(searches) > _MAX_SEARCHES:
+        detail = f"must not have more than {_MAX_SEARCHES} search paths"
+        errors.append(field.invalid("searches", searches, detail))
+    if len(" ".join(searches)) > _MAX_SEARCH_CHARACTERS:
+        detail = f"must not have more than {_MAX_SEARCH_CHARACTERS} characters (including spaces) in the search list"
+        errors.append(field.invalid("searches", searches, detail))
     for index, search in enumerate(searches):
         if search != ".":
             bare = search.removesuffix(".")
@@ -53,7 +53,7 @@ def _searches(searches: list[str]) -> list[FieldError]:
 
 
 def host_aliases(aliases: list[Obj]) -> Found:
-    """A check of spec.hostAliases (ValidateHostAliases)."""
+    """Return the errors of spec.hostAliases (ValidateHostAliases)."""
     errors: list[FieldError] = []
     for index, alias in enumerate(aliases):
         address = alias.get("ip", "")
@@ -63,13 +63,13 @@ def host_aliases(aliases: list[Obj]) -> Found:
 
 
 def host_network(spec: Obj, *, pod: bool) -> Found:
-    """In the host's network a port is the host's; only templates may leave it out (validatePodHostNetworkDeps)."""
+    """Return the errors of hostPorts in the host's network; templates may omit them (validatePodHostNetworkDeps)."""
     if not spec.get("hostNetwork"):
         return ()
-    told = "must match `containerPort` when `hostNetwork` is true"
+    detail = "must match `containerPort` when `hostNetwork` is true"
     return [
-        field.invalid(f"containers[{index}].ports[{place}].hostPort", port.get("hostPort", 0), told)
+        field.invalid(f"containers[{index}].ports[{port_index}].hostPort", port.get("hostPort", 0), detail)
         for index, container in enumerate(spec.get("containers") or ())
-        for place, port in enumerate(container.get("ports") or ())
+        for port_index, port in enumerate(container.get("ports") or ())
         if (pod or port.get("hostPort")) and port.get("hostPort", 0) != port.get("containerPort")
     ]

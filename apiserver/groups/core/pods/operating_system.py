@@ -1,4 +1,4 @@
-"""What a pod for one operating system may not ask for (validateOS, validateLinux, validateWindows)."""
+"""Validation of fields that a pod for one operating system may not set (validateOS, validateLinux, validateWindows)."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ _SYSTEMS = frozenset({"linux", "windows"})
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 
-_NOT_ON_WINDOWS = (  # of the pod, in the order in which upstream looks
+_NOT_ON_WINDOWS = (  # fields of the pod spec, in the order in which upstream checks them
     "securityContext.appArmorProfile",
     "securityContext.seLinuxOptions",
     "hostUsers",
@@ -48,7 +48,7 @@ _CONTAINER_NOT_ON_WINDOWS = (
 
 
 def operating_system(spec: Obj) -> Found:
-    """A check of spec.os, and of what does not go with it."""
+    """Return the errors of spec.os, and of fields that are not allowed for that operating system."""
     system = spec.get("os")
     if system is None:
         return ()
@@ -61,7 +61,7 @@ def operating_system(spec: Obj) -> Found:
 
 
 def _contexts(spec: Obj) -> Iterator[tuple[str, Obj]]:
-    """The security contexts of all containers, each with its path."""
+    """Yield the security contexts of all containers, each with its path."""
     for kind in _CONTAINERS:
         for index, container in enumerate(spec.get(kind) or ()):
             if context := container.get("securityContext"):
@@ -78,9 +78,9 @@ def _linux(spec: Obj) -> Iterator[FieldError]:
 
 def _windows(spec: Obj) -> Iterator[FieldError]:
     for path in _NOT_ON_WINDOWS:
-        within, _, name = path.rpartition(".")
-        value = ((spec.get(within) or {}) if within else spec).get(name)
-        if value is not None and (within or name != "hostPID" or value):
+        parent, _, name = path.rpartition(".")
+        value = ((spec.get(parent) or {}) if parent else spec).get(name)
+        if value is not None and (parent or name != "hostPID" or value):
             yield field.forbidden(path, _FOR_WINDOWS)
     for path, context in _contexts(spec):
         for name in _CONTAINER_NOT_ON_WINDOWS:

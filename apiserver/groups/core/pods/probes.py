@@ -1,4 +1,4 @@
-"""Probes and lifecycle hooks of containers: one handler each, and their timing."""
+"""Validation of containers' probes and lifecycle hooks: each has exactly one handler, probes also have timings."""
 
 from collections.abc import Mapping
 
@@ -39,11 +39,11 @@ _HOOK_ACTIONS: Mapping[str, Check] = {name: _PROBE_ACTIONS[name] for name in ("e
 
 
 def _handler(handler: Obj, actions: Mapping[str, Check]) -> list[FieldError]:
-    found = [name for name in actions if handler.get(name) is not None]
-    if not found:
+    present = [name for name in actions if handler.get(name) is not None]
+    if not present:
         return [field.required("", "must specify a handler type")]
-    errors = [*at(found[0], actions[found[0]](handler[found[0]]))]
-    return errors + [field.forbidden(name, "may not specify more than 1 handler type") for name in found[1:]]
+    errors = [*at(present[0], actions[present[0]](handler[present[0]]))]
+    return errors + [field.forbidden(name, "may not specify more than 1 handler type") for name in present[1:]]
 
 
 _times = struct(*((name, nonnegative) for name in _TIMES))
@@ -57,28 +57,28 @@ def _probe(probe: Obj) -> list[FieldError]:
     return errors
 
 
-def _once(probe: Obj) -> Found:
-    """A check of a liveness or startup probe, which succeeds by its first success."""
+def _single_success(probe: Obj) -> Found:
+    """Return the errors of a liveness or startup probe, whose successThreshold must be 1."""
     threshold, errors = probe.get("successThreshold", 1), _probe(probe)
     return errors if threshold == 1 else [*errors, field.invalid("successThreshold", threshold, "must be 1")]
 
 
 def _readiness(probe: Obj) -> Found:
     grace, errors = probe.get("terminationGracePeriodSeconds"), _probe(probe)
-    told = "must not be set for readinessProbes"
-    return errors if grace is None else [*errors, field.invalid("terminationGracePeriodSeconds", grace, told)]
+    detail = "must not be set for readinessProbes"
+    return errors if grace is None else [*errors, field.invalid("terminationGracePeriodSeconds", grace, detail)]
 
 
 probes = struct(
-    ("livenessProbe", remembered(_once)),
+    ("livenessProbe", remembered(_single_success)),
     ("readinessProbe", remembered(_readiness)),
-    ("startupProbe", remembered(_once)),
+    ("startupProbe", remembered(_single_success)),
 )
 """A check of a container's three probes."""
 
 
 def lifecycle(hooks: Obj, grace_period: int | None) -> Found:
-    """A check of a container's lifecycle; a sleep is no longer than the pod's grace period, in seconds."""
+    """Return the errors of a container's lifecycle; a sleep must not exceed the pod's grace period, in seconds."""
     errors: list[FieldError] = []
     for name in ("postStart", "preStop"):
         if (hook := hooks.get(name)) is not None:
@@ -91,5 +91,5 @@ def _sleep(action: Obj, grace_period: int | None) -> Found:
     seconds = action.get("seconds", 0)
     if grace_period is None or 0 <= seconds <= grace_period:
         return ()
-    told = f"must be non-negative and less than terminationGracePeriodSeconds ({grace_period})"
-    return (field.invalid("", seconds, told),)
+    detail = f"must be non-negative and less than terminationGracePeriodSeconds ({grace_period})"
+    return (field.invalid("", seconds, detail),)

@@ -1,4 +1,4 @@
-"""Volumes made of files from elsewhere: keys of secrets and config maps, fields of the pod, tokens, trust bundles."""
+"""Validation of configMap, secret, downwardAPI and projected volumes: keys, modes, fields, tokens, trust bundles."""
 
 from apiserver.api import field
 from apiserver.api.field import FieldError
@@ -9,7 +9,7 @@ from apiserver.groups.core.pods.env import object_field, resource_field
 
 _MODE_WORDS = "must be a number between 0 and 0777 (octal), both inclusive"
 
-_DOUBLED = "conflicting duplicate paths"
+_DUPLICATE_PATHS = "conflicting duplicate paths"
 
 _VOLUME_FIELDS = frozenset(
     {"metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"}
@@ -17,7 +17,7 @@ _VOLUME_FIELDS = frozenset(
 
 
 def mode(value: int) -> Found:
-    """A check of a file's mode."""
+    """Return the errors of a file's mode."""
     return () if 0 <= value <= 0o777 else (field.invalid("", value, _MODE_WORDS),)
 
 
@@ -29,7 +29,7 @@ def _local_path(obj: Obj) -> Found:
 _key_to_path = struct(required("key"), ("", _local_path), ("mode", mode))
 
 keys = items(_key_to_path)
-"""A check of the keys that a volume shows, and under which paths."""
+"""A check of the keys that a volume projects, and of their paths."""
 
 
 def _downward_file(file: Obj) -> Found:
@@ -38,8 +38,8 @@ def _downward_file(file: Obj) -> Found:
     if by_field is not None:
         errors += at("fieldRef", object_field(by_field, _VOLUME_FIELDS))
         if by_resource is not None:
-            told = "fieldRef and resourceFieldRef can not be specified simultaneously"
-            errors.append(field.invalid("", "resource", told))
+            detail = "fieldRef and resourceFieldRef can not be specified simultaneously"
+            errors.append(field.invalid("", "resource", detail))
     elif by_resource is not None:
         errors += at("resourceFieldRef", resource_field(by_resource, needs_container=True))
     else:
@@ -51,7 +51,7 @@ _file_mode = struct(("mode", mode))
 
 
 def downward(source: Obj) -> Found:
-    """A check of a volume of the pod's own fields; upstream tells its files' errors at the volume."""
+    """Return the errors of a downwardAPI volume; like upstream, errors of its files are reported at the volume."""
     files = [error for file in source.get("items") or () for error in _downward_file(file)]
     return [*_default_mode(source), *files]
 
@@ -64,8 +64,8 @@ def _token(source: Obj) -> Found:
     if seconds < 600:
         return (field.invalid("expirationSeconds", seconds, "may not specify a duration less than 10 minutes"),)
     if seconds > 1 << 32:
-        told = "may not specify a duration larger than 2^32 seconds"
-        return (field.invalid("expirationSeconds", seconds, told),)
+        detail = "may not specify a duration larger than 2^32 seconds"
+        return (field.invalid("expirationSeconds", seconds, detail),)
     return ()
 
 
@@ -77,8 +77,8 @@ def _trust_bundle(source: Obj) -> Found:
     elif name is not None:
         errors += [] if name else [field.required("name", "must be a valid object name")]
         if (selector := source.get("labelSelector")) is not None:
-            told = "labelSelector must be unset if name is specified"
-            errors.append(field.invalid("labelSelector", selector, told))
+            detail = "labelSelector must be unset if name is specified"
+            errors.append(field.invalid("labelSelector", selector, detail))
     elif signer is not None:
         errors += [] if signer else [field.required("signerName", "must be a valid signer name")]
         errors += _bundle_selector(source)
@@ -93,37 +93,38 @@ _projected_keys = struct(required("name"), ("items", keys))
 
 
 def projected(source: Obj) -> Found:
-    """A check of a volume of several sources (validateProjectedVolumeSource)."""
+    """Return the errors of a projected volume (validateProjectedVolumeSource)."""
     taken: set[str] = set()
     errors = [*_default_mode(source)]
-    for index, part in enumerate(source.get("sources") or ()):
-        errors += _projection(part, f"sources[{index}]", taken)
+    for index, projection in enumerate(source.get("sources") or ()):
+        errors += _projection(projection, f"sources[{index}]", taken)
     return errors
 
 
-def _projection(part: Obj, path: str, taken: set[str]) -> list[FieldError]:
+def _projection(projection: Obj, path: str, taken: set[str]) -> list[FieldError]:
     errors: list[FieldError] = []
     for name in ("secret", "configMap"):
-        if (source := part.get(name)) is not None:
+        if (source := projection.get(name)) is not None:
             errors += at(f"{path}.{name}", _projected_keys(source))
-            errors += _doubled([item.get("path") for item in source.get("items") or ()], source.get("name"), taken)
-    for file in (part.get("downwardAPI") or {}).get("items") or ():
+            paths = [item.get("path") for item in source.get("items") or ()]
+            errors += _duplicate_paths(paths, source.get("name"), taken)
+    for file in (projection.get("downwardAPI") or {}).get("items") or ():
         errors += at(f"{path}.downwardAPI", _downward_file(file))
-        errors += _doubled([file.get("path")], file.get("path"), taken)
-    if (source := part.get("serviceAccountToken")) is not None:
+        errors += _duplicate_paths([file.get("path")], file.get("path"), taken)
+    if (source := projection.get("serviceAccountToken")) is not None:
         errors += [*at(f"{path}.serviceAccountToken", _token(source)), *_local_path(source)]
-    if (source := part.get("clusterTrustBundle")) is not None:
+    if (source := projection.get("clusterTrustBundle")) is not None:
         errors += at(f"{path}.clusterTrustBundle", _trust_bundle(source))
-        errors += _doubled([source.get("path")], source.get("path"), taken)
-    if sum(source is not None for source in part.values()) > 1:
+        errors += _duplicate_paths([source.get("path")], source.get("path"), taken)
+    if sum(source is not None for source in projection.values()) > 1:
         errors.append(field.forbidden(path, "may not specify more than 1 volume type per source"))
     return errors
 
 
-def _doubled(paths: list[str | None], told: str | None, taken: set[str]) -> list[FieldError]:
+def _duplicate_paths(paths: list[str | None], value: str | None, taken: set[str]) -> list[FieldError]:
     errors: list[FieldError] = []
     for path in filter(None, paths):
         if path in taken:
-            errors.append(field.invalid("", told, _DOUBLED))
+            errors.append(field.invalid("", value, _DUPLICATE_PATHS))
         taken.add(path)
     return errors

@@ -1,4 +1,4 @@
-"""Resources of a pod as a whole: what follows for them from those of its containers (KEP-2837)."""
+"""Defaults of pod-level resources, derived from the containers' resources (KEP-2837)."""
 
 from collections.abc import Iterable
 
@@ -13,10 +13,10 @@ _HUGE_PAGES = "hugepages-"
 
 
 def default_pod_resources(spec: Obj) -> None:
-    """Defaults the parts of spec.resources that are left open; does nothing for a pod that says nothing at all there.
+    """Set the missing amounts in spec.resources; a pod without pod-level resources stays as it is.
 
     Limits of huge pages are the containers' limits; requests are the containers' requests, or else the pod's limits;
-    limits of cpu and memory are the containers', where the pod names requests alone and every container has a limit.
+    limits of cpu and memory are the containers' if the pod has only requests and every container has a limit.
     """
     resources = spec.get("resources")
     if not resources:
@@ -34,10 +34,10 @@ def default_pod_resources(spec: Obj) -> None:
             resources[field] = amounts
 
 
-def _fill(amounts: Obj, found: Amounts, names: Iterable[str]) -> None:
+def _fill(amounts: Obj, aggregated: Amounts, names: Iterable[str]) -> None:
     for name in names:
-        if name in found and name not in amounts:
-            amounts[name] = str(found[name])
+        if name in aggregated and name not in amounts:
+            amounts[name] = str(aggregated[name])
 
 
 def _is_supported(name: str) -> bool:
@@ -50,7 +50,7 @@ def _all_limit(spec: Obj, name: str) -> bool:
 
 
 def _aggregate(spec: Obj, field: str) -> Amounts:
-    """What the containers need at once: all running ones, or an init container beside the sidecars before it."""
+    """Return the most that the containers need at once: all running ones, or an init container and earlier sidecars."""
     running: Amounts = {}
     sidecars: Amounts = {}
     starting: Amounts = {}
@@ -69,9 +69,10 @@ def _amounts(container: Obj, field: str) -> Amounts:
     return {name: parse(amount) for name, amount in ((container.get("resources") or {}).get(field) or {}).items()}
 
 
-def _sum(one: Amounts, other: Amounts) -> Amounts:
-    return one | {name: one[name] + amount if name in one else amount for name, amount in other.items()}
+def _sum(amounts: Amounts, added: Amounts) -> Amounts:
+    return amounts | {name: amounts[name] + amount if name in amounts else amount for name, amount in added.items()}
 
 
-def _largest(one: Amounts, other: Amounts) -> Amounts:
-    return one | {name: amount for name, amount in other.items() if name not in one or amount.nanos > one[name].nanos}
+def _largest(amounts: Amounts, others: Amounts) -> Amounts:
+    larger = {n: amount for n, amount in others.items() if n not in amounts or amount.nanos > amounts[n].nanos}
+    return amounts | larger

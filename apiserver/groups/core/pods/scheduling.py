@@ -1,4 +1,4 @@
-"""Where a pod may run: node selectors, affinity, tolerations, spreading and gates."""
+"""Validation of a pod's scheduling fields: node selectors, affinity, tolerations, topology spread and gates."""
 
 from apiserver.api import field
 from apiserver.api.field import FieldError
@@ -37,11 +37,11 @@ def _operator_values(requirement: Obj) -> list[FieldError]:
     if operator in _IN:
         return [] if values else [field.required("values", "must be specified when `operator` is 'In' or 'NotIn'")]
     if operator in _EXISTS:
-        told = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-        return [field.forbidden("values", told)] if values else []
+        detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        return [field.forbidden("values", detail)] if values else []
     if operator in _COMPARED:
-        told = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-        return [] if len(values) == 1 else [field.required("values", told)]
+        detail = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+        return [] if len(values) == 1 else [field.required("values", detail)]
     return [field.invalid("operator", operator, "not a valid selector operator")]
 
 
@@ -61,8 +61,8 @@ def _node_fields(requirement: Obj) -> Found:
     if operator not in _IN:
         errors.append(field.invalid("operator", operator, "not a valid selector operator"))
     elif len(values) != 1:
-        told = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-        errors.append(field.required("values", told))
+        detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+        errors.append(field.required("values", detail))
     if (name := requirement.get("key", "")) != "metadata.name":
         return [*errors, field.invalid("key", name, "not a valid field selector key")]
     return [*errors, *checks.each_wrong("values", values, names.dns1123_subdomain)]
@@ -73,13 +73,13 @@ def _node_term(requirement: Check) -> Check:
 
 
 lenient_node_term = _node_term(_node_labels)
-"""A check of a node selector term, whose values need not be any that a label could have (ValidateNodeSelectorTerm)."""
+"""A check of a node selector term whose values need not be valid label values (ValidateNodeSelectorTerm)."""
 
 _TERMS = struct(("nodeSelectorTerms", items(_node_term(_strict_node_labels))))
 
 
 def node_selector(selector: Obj) -> Found:
-    """A check of which nodes are meant (ValidateNodeSelector)."""
+    """Return the errors of a node selector (ValidateNodeSelector)."""
     if not selector.get("nodeSelectorTerms"):
         return (field.required("nodeSelectorTerms", "must have at least one node selector term"),)
     return _TERMS(selector)
@@ -91,7 +91,7 @@ def _weight(term: Obj) -> Found:
 
 
 def _label_keys(term: Obj) -> Found:
-    """The keys that a term takes from the pod itself (validateMatchLabelKeysAndMismatchLabelKeys)."""
+    """Return the errors of the label keys of a term (validateMatchLabelKeysAndMismatchLabelKeys)."""
     selector, matched, mismatched = (
         term.get(name) for name in ("labelSelector", "matchLabelKeys", "mismatchLabelKeys")
     )
@@ -101,9 +101,9 @@ def _label_keys(term: Obj) -> Found:
             errors.append(field.forbidden(name, "must not be specified when labelSelector is not set"))
         elif keys:
             errors += checks.each_wrong(name, keys, names.qualified_name)
-    both = "exists in both matchLabelKeys and mismatchLabelKeys"
-    doubled = [(i, name) for i, name in enumerate(matched or ()) if name in (mismatched or ())]
-    return errors + [field.invalid(f"matchLabelKeys[{i}]", name, both) for i, name in doubled]
+    detail = "exists in both matchLabelKeys and mismatchLabelKeys"
+    repeated = [(i, name) for i, name in enumerate(matched or ()) if name in (mismatched or ())]
+    return errors + [field.invalid(f"matchLabelKeys[{i}]", name, detail) for i, name in repeated]
 
 
 def _namespaces(term: Obj) -> Found:
@@ -155,8 +155,8 @@ def _toleration_value(toleration: Obj) -> Found:
         wrong = names.label_value(value)
         return (field.invalid("operator", value, ";".join(wrong)),) if wrong else ()
     if operator == "Exists":
-        told = "value must be empty when `operator` is 'Exists'"
-        return (field.invalid("operator", value, told),) if value else ()
+        detail = "value must be empty when `operator` is 'Exists'"
+        return (field.invalid("operator", value, detail),) if value else ()
     return (field.not_supported("operator", operator, ("Equal", "Exists")),)
 
 
@@ -188,8 +188,8 @@ tolerations = remembered(items(_toleration))
 """A check of spec.tolerations (ValidateTolerations)."""
 
 
-def _doubled_constraints(constraints: list[Obj]) -> dict[int, str]:
-    """Index → what stands there again further down."""
+def _repeated_constraints(constraints: list[Obj]) -> dict[int, str]:
+    """Return the "{topologyKey, whenUnsatisfiable}" of each constraint that is repeated later, by index."""
     pairs = [f"{{{c.get('topologyKey', '')}, {c.get('whenUnsatisfiable', '')}}}" for c in constraints]
     last = {pair: i for i, pair in enumerate(pairs)}
     return {i: pair for i, pair in enumerate(pairs) if last[pair] > i}
@@ -201,8 +201,8 @@ def _min_domains(constraint: Obj) -> Found:
         return ()
     errors = [field.invalid("minDomains", domains, _POSITIVE)] if domains <= 0 else []
     if action != "DoNotSchedule":
-        told = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-        errors.append(field.invalid("minDomains", domains, told))
+        detail = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+        errors.append(field.invalid("minDomains", domains, detail))
     return errors
 
 
@@ -215,17 +215,17 @@ def _spread_label_keys(constraint: Obj) -> Found:
         errors.append(field.forbidden("matchLabelKeys", "must not be specified when labelSelector is not set"))
     selector = selector or {}
     expressions = [e for e in selector.get("matchExpressions") or () if not _is_merged(e)]
-    chosen = {*(selector.get("matchLabels") or ()), *(e.get("key") for e in expressions)}
+    selected_keys = {*(selector.get("matchLabels") or ()), *(e.get("key") for e in expressions)}
     for index, name in enumerate(keys):
         path = f"matchLabelKeys[{index}]"
         errors += checks.wrong(path, name, names.qualified_name(name))
-        if name in chosen:
+        if name in selected_keys:
             errors.append(field.invalid(path, name, "exists in both matchLabelKeys and labelSelector"))
     return errors
 
 
 def _is_merged(expression: Obj) -> bool:
-    """Whether it is what the strategy makes of a label key: one value of the pod's own."""
+    """Return whether the strategy made the expression from a label key: it has one value, the pod's own."""
     return expression.get("operator") == "In" and len(expression.get("values") or ()) == 1
 
 
@@ -252,14 +252,14 @@ _spread_rest = struct(
 
 
 def topology_spread(constraints: list[Obj]) -> Found:
-    """A check of spec.topologySpreadConstraints (validateTopologySpreadConstraints)."""
-    doubled = _doubled_constraints(constraints)
+    """Return the errors of spec.topologySpreadConstraints (validateTopologySpreadConstraints)."""
+    repeated = _repeated_constraints(constraints)
     errors: list[FieldError] = []
     for index, constraint in enumerate(constraints):
-        found = [*_spread_basics(constraint)]
-        if index in doubled:
-            found.append(field.duplicate("{topologyKey, whenUnsatisfiable}", doubled[index]))
-        errors += at(f"[{index}]", [*found, *_spread_rest(constraint)])
+        constraint_errors = [*_spread_basics(constraint)]
+        if index in repeated:
+            constraint_errors.append(field.duplicate("{topologyKey, whenUnsatisfiable}", repeated[index]))
+        errors += at(f"[{index}]", [*constraint_errors, *_spread_rest(constraint)])
     return errors
 
 
@@ -268,7 +268,7 @@ readiness_gates = items(struct(("conditionType", text(names.qualified_name))))
 
 
 def scheduling_gates(gates: list[Obj]) -> Found:
-    """A check of spec.schedulingGates: names, each once."""
+    """Return the errors of spec.schedulingGates: malformed or repeated names."""
     seen: set[str] = set()
     errors: list[FieldError] = []
     for index, gate in enumerate(gates):

@@ -1,4 +1,4 @@
-"""Security contexts of pods and containers."""
+"""Validation of the security contexts of pods and containers."""
 
 import re
 
@@ -23,23 +23,23 @@ _IPC_SYSCTLS = ("kernel.sem", "kernel.shm", "kernel.msg", "fs.mqueue.")
 
 
 def id_number(value: int) -> Found:
-    """A check of a user's or group's number."""
+    """Return the errors of a user or group ID."""
     return checks.wrong("", value, names.user_id(value))
 
 
-def _profile_type(profile: Obj, what: str) -> Found:
+def _profile_type(profile: Obj, detail: str) -> Found:
     kind = profile.get("type")
     if kind in _PROFILES:
         return ()
-    return (field.not_supported("type", kind, _PROFILES) if kind else field.required("type", what),)
+    return (field.not_supported("type", kind, _PROFILES) if kind else field.required("type", detail),)
 
 
 def _seccomp(profile: Obj) -> Found:
     errors = list(_profile_type(profile, "type is required when seccompProfile is set"))
     local = profile.get("localhostProfile")
     if profile.get("type") != "Localhost":
-        told = "can only be set when seccomp type is Localhost"
-        return errors if local is None else [*errors, field.invalid("localhostProfile", profile, told)]
+        detail = "can only be set when seccomp type is Localhost"
+        return errors if local is None else [*errors, field.invalid("localhostProfile", profile, detail)]
     if local is None:
         return [*errors, field.required("localhostProfile", "must be set when seccomp type is Localhost")]
     return [*errors, *checks.within("localhostProfile", descending(local))]
@@ -69,22 +69,22 @@ def _sysctl_name(name: str, seen: set[str]) -> FieldError | None:
     return field.duplicate("name", name) if name in seen else None
 
 
-def _sysctls(context: Obj, host: Obj) -> list[FieldError]:
+def _sysctls(context: Obj, spec: Obj) -> list[FieldError]:
     seen: set[str] = set()
     errors: list[FieldError] = []
     for index, sysctl in enumerate(context.get("sysctls") or ()):
         name = sysctl.get("name", "")
-        found = [e for e in (_sysctl_name(name, seen), _host_sysctl(name, host)) if e]
-        errors += checks.within(f"sysctls[{index}]", found)
+        sysctl_errors = [e for e in (_sysctl_name(name, seen), _host_sysctl(name, spec)) if e]
+        errors += checks.within(f"sysctls[{index}]", sysctl_errors)
         seen.add(name)
     return errors
 
 
-def _host_sysctl(name: str, host: Obj) -> FieldError | None:
+def _host_sysctl(name: str, spec: Obj) -> FieldError | None:
     plain = name.replace("/", ".")
-    if host.get("hostNetwork") and plain.startswith(_NET_SYSCTLS):
+    if spec.get("hostNetwork") and plain.startswith(_NET_SYSCTLS):
         return field.invalid("name", name, "may not be specified when 'hostNetwork' is true")
-    if host.get("hostIPC") and plain.startswith(_IPC_SYSCTLS):
+    if spec.get("hostIPC") and plain.startswith(_IPC_SYSCTLS):
         return field.invalid("name", name, "may not be specified when 'hostIPC' is true")
     return None
 
@@ -104,30 +104,30 @@ _fs_group_policy = struct(("fsGroupChangePolicy", one_of("Always", "OnRootMismat
 
 
 def pod_security(spec: Obj) -> Found:
-    """A check of a pod spec's securityContext and of the host's namespaces beside it."""
+    """Return the errors of a pod spec's securityContext and of the host's namespaces beside it."""
     context = spec.get("securityContext")
-    shared = _shared_process_namespace(spec)
+    shared_errors = _shared_process_namespace(spec)
     if not context:
-        return shared
+        return shared_errors
     errors = [*_owners(context), *_groups(context)]
-    rest = [*_sysctls(context, spec), *_fs_group_policy(context), *_profiles(context), *_policies(context)]
-    return [*checks.within("securityContext", errors), *shared, *checks.within("securityContext", rest)]
+    later_errors = [*_sysctls(context, spec), *_fs_group_policy(context), *_profiles(context), *_policies(context)]
+    return [*checks.within("securityContext", errors), *shared_errors, *checks.within("securityContext", later_errors)]
 
 
 def _shared_process_namespace(spec: Obj) -> Found:
     if not (spec.get("shareProcessNamespace") and spec.get("hostPID")):
         return ()
-    told = "ShareProcessNamespace and HostPID cannot both be enabled"
-    return (field.invalid("securityContext.shareProcessNamespace", True, told),)
+    detail = "ShareProcessNamespace and HostPID cannot both be enabled"
+    return (field.invalid("securityContext.shareProcessNamespace", True, detail),)
 
 
 def host_users(spec: Obj) -> Found:
-    """A pod with users of its own shares no other namespace with the host (validateHostUsers)."""
+    """Return an error for each host namespace of a pod that has its own user namespace (validateHostUsers)."""
     if spec.get("hostUsers") is not False:
         return ()
-    told = "when `pod.Spec.HostUsers` is false"
+    detail = "when `pod.Spec.HostUsers` is false"
     shared = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
-    return [field.forbidden(path, told) for name, path in shared if spec.get(name)]
+    return [field.forbidden(path, detail) for name, path in shared if spec.get(name)]
 
 
 _proc_mount = one_of("Default", "Unmasked")
@@ -140,13 +140,17 @@ _container_app_armor = struct(("appArmorProfile", _app_armor))
 
 
 def container_security(own_users: bool) -> Check:  # noqa: FBT001 - the one fact of the pod that matters here
-    """A check of a container's securityContext in a pod with or without users of its own (ValidateSecurityContext)."""
+    """Return a check of a container's securityContext (ValidateSecurityContext).
+
+    Args:
+        own_users: whether the pod has its own user namespace (hostUsers is false).
+    """
 
     def check(context: Obj) -> Found:
         errors = [*_container_owners(context)]
         if not own_users and context.get("procMount") == "Unmasked":
-            told = "`hostUsers` must be false to use `Unmasked`"
-            errors.append(field.invalid("procMount", "Unmasked", told))
+            detail = "`hostUsers` must be false to use `Unmasked`"
+            errors.append(field.invalid("procMount", "Unmasked", detail))
         return [*errors, *_container_seccomp(context), *_escalation(context), *_container_app_armor(context)]
 
     return check
@@ -157,9 +161,9 @@ def _escalation(context: Obj) -> list[FieldError]:
         return []
     errors: list[FieldError] = []
     if context.get("privileged"):
-        told = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-        errors.append(field.invalid("", context, told))
+        detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
+        errors.append(field.invalid("", context, detail))
     if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
-        told = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-        errors.append(field.invalid("", context, told))
+        detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
+        errors.append(field.invalid("", context, detail))
     return errors

@@ -1,4 +1,4 @@
-"""Pods: the status they start with, what creation settles in their spec, and updates of their parts."""
+"""The strategies of pods: the initial status, what creation fills in, and updates of spec, status and subresources."""
 
 from copy import deepcopy
 from typing import Any
@@ -27,7 +27,7 @@ _RESIZED = ("resources", "resizePolicy")
 
 
 def prepare_create(pod: Obj) -> None:
-    """A pod starts pending; its label keys become selectors, and gates show as a condition."""
+    """Make the pod pending; turn its label keys into selectors, and show scheduling gates as a condition."""
     spec, meta = pod["spec"], pod["metadata"]
     meta["generation"] = 1
     status: Obj = {"phase": "Pending", "qosClass": qos_class(pod)}
@@ -43,20 +43,20 @@ def prepare_create(pod: Obj) -> None:
 
 
 def _unshared(spec: Obj, field: str) -> Any:
-    """A part of the spec that may be changed in depth: pods of one template share what is below their specs' fields."""
+    """Return a copy, put in place, of a part of the spec: pods of one template share everything below spec's fields."""
     spec[field] = deepcopy(spec[field])
     return spec[field]
 
 
 def prepare_update(new: Obj, old: Obj) -> None:
-    """The status stays, and the generation moves with the spec."""
+    """Keep the status, and move the generation with the spec."""
     keep(new, old, "status")
     if new["spec"] != old["spec"]:
         move_generation(new, old)
 
 
 def prepare_status_update(new: Obj, old: Obj) -> None:
-    """The spec and the owners stay; what a kubelet may not forget is put back."""
+    """Keep the spec and the owners; restore status fields that a kubelet must not drop."""
     keep(new, old, "spec")
     for field in ("deletionTimestamp", "ownerReferences"):
         keep(new["metadata"], old["metadata"], field)
@@ -68,16 +68,16 @@ def prepare_status_update(new: Obj, old: Obj) -> None:
 
 
 def prepare_ephemeral_containers(new: Obj, old: Obj) -> None:
-    """Of an update of pods/ephemeralcontainers only the ephemeral containers count."""
-    given = (new.get("spec") or {}).get("ephemeralContainers")
+    """Keep everything but the ephemeral containers."""
+    ephemeral_containers = (new.get("spec") or {}).get("ephemeralContainers")
     spec = {field: value for field, value in old["spec"].items() if field != "ephemeralContainers"}
-    _keep_all_but(new, old, spec | {"ephemeralContainers": given} if given else spec)
+    _keep_all_but(new, old, spec | {"ephemeralContainers": ephemeral_containers} if ephemeral_containers else spec)
 
 
 def prepare_resize(new: Obj, old: Obj) -> None:
-    """Of an update of pods/resize only resources and resize policies count; another set of containers is left in.
+    """Keep everything but resources and resize policies, unless the set of containers differs.
 
-    Validation then refuses the containers that came, went, moved or changed their names.
+    If it differs, validation refuses the containers that were added, removed, reordered or renamed.
     """
     spec, before = new.get("spec") or {}, old["spec"]
     fields = [field for field in ("containers", "initContainers") if field in before]
@@ -86,14 +86,14 @@ def prepare_resize(new: Obj, old: Obj) -> None:
 
 
 def _take_over_profiles(spec: Obj, annotations: dict[str, str]) -> None:
-    """A deprecated AppArmor annotation stands for its container's field, unless the pod has the same one (KEP-24)."""
-    if _PROFILE_ANNOTATION not in "".join(annotations) or _is_windows(spec):  # one look instead of one for each
+    """Copy deprecated AppArmor annotations to the containers' fields unless the pod has the same profile (KEP-24)."""
+    if _PROFILE_ANNOTATION not in "".join(annotations) or _is_windows(spec):  # one search instead of one for each
         return
-    whole = (spec.get("securityContext") or {}).get("appArmorProfile")
+    pod_profile = (spec.get("securityContext") or {}).get("appArmorProfile")
     for field in _CONTAINERS:
         for container in _unshared(spec, field) if spec.get(field) else ():
             profile = _profile(annotations.get(_PROFILE_ANNOTATION + container.get("name", ""), ""))
-            if profile and profile != whole:
+            if profile and profile != pod_profile:
                 container.setdefault("securityContext", {}).setdefault("appArmorProfile", profile)
 
 
@@ -109,7 +109,7 @@ def _profile(annotation: str) -> Obj | None:
 
 
 def _keep_all_but(new: Obj, old: Obj, spec: Obj) -> None:
-    """Take all but this spec from the old pod."""
+    """Restore all of the old pod but the given spec."""
     keep(new, old, "status")
     for field in METADATA_OF_STATUS:
         keep(new["metadata"], old["metadata"], field)
@@ -131,7 +131,7 @@ def _resized(new: list[Obj], old: list[Obj]) -> list[Obj]:
 
 
 def _keep_observed_generations(status: Obj, before: Obj) -> None:
-    """A condition that says nothing of the generation it has seen keeps what the first of its type said."""
+    """Restore the observedGeneration of conditions that omit it, from the old conditions of the same type."""
     seen: dict[str, list[int]] = {}
     for condition in before.get("conditions") or ():
         seen.setdefault(condition.get("type", ""), []).append(condition.get("observedGeneration", 0))
@@ -156,10 +156,10 @@ def _merge_term(term: Obj, labels: dict[str, str]) -> None:
     _merge_keys(term, "mismatchLabelKeys", operator="NotIn", labels=labels)
 
 
-def _merge_keys(holder: Obj, field: str, *, operator: str, labels: dict[str, str]) -> None:
-    """Selects the pod's own values of the label keys; a term without a selector matches nothing and stays so."""
-    selector: dict[str, Any] | None = holder.get("labelSelector")
-    keys = [key for key in (holder.get(field) or ()) if key in labels]
+def _merge_keys(term: Obj, field: str, *, operator: str, labels: dict[str, str]) -> None:
+    """Select the pod's own values of the label keys; a term without a selector matches nothing and stays so."""
+    selector: dict[str, Any] | None = term.get("labelSelector")
+    keys = [key for key in (term.get(field) or ()) if key in labels]
     if selector is None or not keys:
         return
     added = [{"key": key, "operator": operator, "values": [labels[key]]} for key in keys]

@@ -1,4 +1,4 @@
-"""What may change in a pod that exists, and in its status (ValidatePodUpdate, ValidatePodStatusUpdate)."""
+"""Validation of updates of pods and of their status (ValidatePodUpdate, ValidatePodStatusUpdate)."""
 
 from collections.abc import Iterator
 
@@ -26,16 +26,16 @@ _DEADLINE = 2**31 - 1
 
 
 def update(new: Obj, old: Obj) -> Iterator[FieldError]:
-    """Return what is wrong with an update of a pod."""
+    """Return the errors of an update of a pod."""
     yield from pod(new)
     yield from at("metadata.annotations", list(annotation_changes(_annotations(new), _annotations(old))))
     after, before = new.get("spec") or {}, old.get("spec") or {}
     for kind in ("containers", "initContainers"):
-        listed = after.get(kind) or []
-        if len(listed) != len(before.get(kind) or ()):
+        new_containers = after.get(kind) or []
+        if len(new_containers) != len(before.get(kind) or ()):
             yield field.forbidden(f"spec.{kind}", "pod updates may not add or remove containers")
             return
-        yield from at(f"spec.{kind}", _images(listed))
+        yield from at(f"spec.{kind}", _images(new_containers))
     deadline = _deadline(after.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds"))
     yield from at("spec.activeDeadlineSeconds", deadline)
     if after.get("activeDeadlineSeconds") is not None and deadline:
@@ -50,19 +50,19 @@ def _annotations(obj: Obj) -> dict[str, str]:
     return metadata(obj).get("annotations") or {}
 
 
-def _images(listed: list[Obj]) -> Found:
+def _images(containers: list[Obj]) -> Found:
     errors: list[FieldError] = []
-    for index, container in enumerate(listed):
+    for index, container in enumerate(containers):
         missing = () if container.get("image") else (field.required("image"),)
         errors += at(f"[{index}]", [*missing, *image_spaces(container)])
     return errors
 
 
 def _deadline(new: int | None, old: int | None) -> Found:
-    """A deadline may come, and come nearer, but not go."""
+    """Return the errors of a changed deadline, which may be set or shortened but not removed."""
     if new is None:
-        told = "must not update from a positive integer to nil value"
-        return () if old is None else (field.invalid("", None, told),)
+        detail = "must not update from a positive integer to nil value"
+        return () if old is None else (field.invalid("", None, detail),)
     if not 0 <= new <= _DEADLINE:
         return (field.invalid("", new, names.range_error(0, _DEADLINE)),)
     if old is not None and old < new:
@@ -71,14 +71,14 @@ def _deadline(new: int | None, old: int | None) -> Found:
 
 
 def _added_tolerations(new: Obj, old: Obj) -> Found:
-    listed = new.get("tolerations") or []
-    kept = [_lasting(toleration) for toleration in listed]
-    if any(_lasting(toleration) not in kept for toleration in old.get("tolerations") or ()):
+    new_tolerations = new.get("tolerations") or []
+    without_seconds = [_without_seconds(toleration) for toleration in new_tolerations]
+    if any(_without_seconds(toleration) not in without_seconds for toleration in old.get("tolerations") or ()):
         return (field.forbidden("", "existing toleration can not be modified except its tolerationSeconds"),)
-    return tolerations(listed)
+    return tolerations(new_tolerations)
 
 
-def _lasting(toleration: Obj) -> Obj:
+def _without_seconds(toleration: Obj) -> Obj:
     return {name: value for name, value in toleration.items() if name != "tolerationSeconds" and value}
 
 
@@ -92,7 +92,7 @@ def _removed_gates(new: Obj, old: Obj) -> Found:
 
 
 def _other_changes(new: Obj, old: Obj) -> Found:
-    """Changes beyond those that pods allow; a gated pod may still be told more of where to run."""
+    """Return the errors of changes that pods do not allow; a gated pod may still restrict its nodes further."""
     munged = _munged(new, old)
     errors: list[FieldError] = []
     if old.get("schedulingGates"):
@@ -101,12 +101,12 @@ def _other_changes(new: Obj, old: Obj) -> Found:
         munged = _with_old_placement(munged, old)
     if same(munged, old):
         return errors
-    told = f"pod updates may not change fields other than {_UPDATABLE}\n{_difference(munged, old)}"
-    return [*errors, field.forbidden("", told)]
+    detail = f"pod updates may not change fields other than {_UPDATABLE}\n{_difference(munged, old)}"
+    return [*errors, field.forbidden("", detail)]
 
 
 def _munged(new: Obj, old: Obj) -> Obj:
-    """The new spec with what may change taken from the old one."""
+    """Return the new spec with every field that may change restored from the old one."""
     munged = {name: value for name, value in new.items() if name not in _FREE}
     munged |= {name: old[name] for name in _FREE if name in old}
     for kind in ("containers", "initContainers"):
@@ -122,8 +122,8 @@ def _munged(new: Obj, old: Obj) -> Obj:
 def _node_selector_changes(new: dict[str, str], old: dict[str, str]) -> Found:
     if all(new.get(name) == value for name, value in old.items()):
         return ()
-    told = "only additions are allowed (no mutations or deletions)"
-    return (field.invalid("nodeSelector", new, told),)
+    detail = "only additions are allowed (no mutations or deletions)"
+    return (field.invalid("nodeSelector", new, detail),)
 
 
 def _node_affinity(spec: Obj) -> Obj:
@@ -131,7 +131,10 @@ def _node_affinity(spec: Obj) -> Obj:
 
 
 def _node_affinity_changes(new: Obj, old: Obj) -> Found:
-    """Required terms may only be narrowed by more requirements each (validateNodeAffinityMutation)."""
+    """Return the errors of required terms that are changed other than by added requirements.
+
+    Source: validateNodeAffinityMutation.
+    """
     name = "requiredDuringSchedulingIgnoredDuringExecution"
     after = (_node_affinity(new).get(name) or {}).get("nodeSelectorTerms") or []
     before = (_node_affinity(old).get(name) or {}).get("nodeSelectorTerms") or []
@@ -139,32 +142,32 @@ def _node_affinity_changes(new: Obj, old: Obj) -> Found:
     if not before:
         return ()
     if len(after) != len(before):
-        told = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        return (field.invalid(path, after, told),)
-    told = "only additions are allowed (no mutations or deletions)"
+        detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+        return (field.invalid(path, after, detail),)
+    detail = "only additions are allowed (no mutations or deletions)"
     pairs = enumerate(zip(after, before, strict=True))
-    return [field.invalid(f"{path}[{i}]", term, told) for i, (term, was) in pairs if not _narrowed(term, was)]
+    return [field.invalid(f"{path}[{i}]", term, detail) for i, (term, was) in pairs if not _narrowed(term, was)]
 
 
-def _narrowed(term: Obj, was: Obj) -> bool:
+def _narrowed(term: Obj, old_term: Obj) -> bool:
     return all(
         requirement in (term.get(kind) or ())
         for kind in ("matchExpressions", "matchFields")
-        for requirement in was.get(kind) or ()
+        for requirement in old_term.get(kind) or ()
     )
 
 
 def _with_old_placement(munged: Obj, old: Obj) -> Obj:
-    rest = {name: value for name, value in (munged.get("affinity") or {}).items() if name != "nodeAffinity"}
+    affinity = {name: value for name, value in (munged.get("affinity") or {}).items() if name != "nodeAffinity"}
     if before := _node_affinity(old):
-        rest["nodeAffinity"] = before
+        affinity["nodeAffinity"] = before
     result = {name: value for name, value in munged.items() if name not in {"affinity", "nodeSelector"}}
-    kept = {"nodeSelector": old["nodeSelector"]} if "nodeSelector" in old else {}
-    return result | kept | ({"affinity": rest} if rest or "affinity" in old else {})
+    node_selector = {"nodeSelector": old["nodeSelector"]} if "nodeSelector" in old else {}
+    return result | node_selector | ({"affinity": affinity} if affinity or "affinity" in old else {})
 
 
 def _difference(new: Obj, old: Obj) -> str:
-    """The fields that differ, written in the manner of upstream's diff of Go values."""
+    """Return the fields that differ, in the format of upstream's diff of Go values."""
     fields = [*old, *(name for name in new if name not in old)]
     changed = [name for name in fields if not same(new.get(name), old.get(name))]
     lines = [f"  \t... // {len(fields) - len(changed)} identical fields"]
@@ -175,41 +178,45 @@ def _difference(new: Obj, old: Obj) -> str:
 
 
 def ephemeral_containers_update(new: Obj, old: Obj) -> list[FieldError]:
-    """What is wrong with an update at pods/ephemeralcontainers (ValidatePodEphemeralContainersUpdate)."""
+    """Return the errors of an update at pods/ephemeralcontainers (ValidatePodEphemeralContainersUpdate)."""
     if MIRROR in _annotations(old):
         return [field.forbidden("", "static pods do not support ephemeral containers")]
     errors = pod(new)
-    listed = {c.get("name"): c for c in (new.get("spec") or {}).get("ephemeralContainers") or ()}
+    new_containers = {c.get("name"): c for c in (new.get("spec") or {}).get("ephemeralContainers") or ()}
     for container in (old.get("spec") or {}).get("ephemeralContainers") or ():
         name = container.get("name")
-        told = ""
-        if name not in listed:
-            told = f'existing ephemeral containers "{name}" may not be removed\n'
-        elif not same(listed[name], container):
-            told = f'existing ephemeral containers "{name}" may not be changed\n{_difference(listed[name], container)}'
-        errors += [field.forbidden("spec.ephemeralContainers", told)] if told else []
+        detail = ""
+        if name not in new_containers:
+            detail = f'existing ephemeral containers "{name}" may not be removed\n'
+        elif not same(new_containers[name], container):
+            difference = _difference(new_containers[name], container)
+            detail = f'existing ephemeral containers "{name}" may not be changed\n{difference}'
+        errors += [field.forbidden("spec.ephemeralContainers", detail)] if detail else []
     return errors
 
 
 def status_update(new: Obj, old: Obj) -> Iterator[FieldError]:
-    """Return what is wrong with an update of a pod's status."""
+    """Return the errors of an update of a pod's status."""
     yield from at("metadata.annotations", list(annotation_changes(_annotations(new), _annotations(old))))
-    status, was = new.get("status") or {}, old.get("status") or {}
+    status, old_status = new.get("status") or {}, old.get("status") or {}
     for index, condition in enumerate(status.get("conditions") or ()):
         kind = condition.get("type", "")
         if kind not in _SYSTEM_CONDITIONS and (messages := names.qualified_name(kind)):
             yield from checks.wrong(f"metadata.conditions[{index}].Type", kind, messages)
-    if (node := status.get("nominatedNodeName")) and node != was.get("nominatedNodeName"):
+    if (node := status.get("nominatedNodeName")) and node != old_status.get("nominatedNodeName"):
         yield from checks.wrong("status.nominatedNodeName", node, names.dns1123_subdomain(node))
-    yield from at("status", immutable("qosClass", status.get("qosClass"), was.get("qosClass")))
-    yield from _revived(status, was, old.get("spec") or {})
+    yield from at("status", immutable("qosClass", status.get("qosClass"), old_status.get("qosClass")))
+    yield from _restarted_containers(status, old_status, old.get("spec") or {})
     for single, several in (("podIP", "podIPs"), ("hostIP", "hostIPs")):
         if several in status:
             yield from at("status", _addresses(status, single, several))
 
 
-def _revived(new: Obj, old: Obj, spec: Obj) -> Iterator[FieldError]:
-    """Containers that ended and are not to be run again may not run again (ValidateContainerStateTransition)."""
+def _restarted_containers(new: Obj, old: Obj, spec: Obj) -> Iterator[FieldError]:
+    """Yield an error for each ended container that would run again although it must not.
+
+    Source: ValidateContainerStateTransition.
+    """
     policy = spec.get("restartPolicy")
     sidecars = {c.get("name") for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always"}
     kinds = (("containerStatuses", policy), ("initContainerStatuses", policy), ("ephemeralContainerStatuses", "Never"))
@@ -219,24 +226,24 @@ def _revived(new: Obj, old: Obj, spec: Obj) -> Iterator[FieldError]:
         running = {s.get("name") for s in new.get(kind) or () if not (s.get("state") or {}).get("terminated")}
         for index, status in enumerate(old[kind]):
             ended = (status.get("state") or {}).get("terminated")
-            lives = restarts == "Always" or (ended and ended.get("exitCode") and restarts == "OnFailure")
-            if ended and not lives and status.get("name") in running - sidecars:
-                told = "may not be transitioned to non-terminated state"
-                yield field.forbidden(f"status.{kind}[{index}].state", told)
+            may_restart = restarts == "Always" or (ended and ended.get("exitCode") and restarts == "OnFailure")
+            if ended and not may_restart and status.get("name") in running - sidecars:
+                detail = "may not be transitioned to non-terminated state"
+                yield field.forbidden(f"status.{kind}[{index}].state", detail)
 
 
 def _addresses(status: Obj, single: str, several: str) -> list[FieldError]:
-    """At most one address of each family, each once (validatePodIPs, validateHostIPs)."""
-    listed = [entry.get("ip", "") for entry in status[several] or ()]
+    """Return the errors of addresses: at most one of each family, each once (validatePodIPs, validateHostIPs)."""
+    addresses = [entry.get("ip", "") for entry in status[several] or ()]
     errors: list[FieldError] = []
-    if single == "hostIP" and listed and listed[0] != status.get(single, ""):
-        errors.append(field.invalid(f"{several}[0].ip", listed[0], "must be equal to `hostIP`"))
-    errors += checks.each_wrong(several, listed, names.ip)
-    if len(listed) < 2:
+    if single == "hostIP" and addresses and addresses[0] != status.get(single, ""):
+        errors.append(field.invalid(f"{several}[0].ip", addresses[0], "must be equal to `hostIP`"))
+    errors += checks.each_wrong(several, addresses, names.ip)
+    if len(addresses) < 2:
         return errors
-    families = [":" in address for address in listed]
+    families = [":" in address for address in addresses]
     if len(set(families)) < len(families):
-        told = "may specify no more than one IP for each IP family"
-        errors.append(field.invalid(several, status[several], told))
-    doubled = [i for i, address in enumerate(listed) if address in listed[:i]]
-    return errors + [field.duplicate(f"{several}[{i}]", status[several][i]) for i in doubled]
+        detail = "may specify no more than one IP for each IP family"
+        errors.append(field.invalid(several, status[several], detail))
+    repeated = [i for i, address in enumerate(addresses) if address in addresses[:i]]
+    return errors + [field.duplicate(f"{several}[{i}]", status[several][i]) for i in repeated]

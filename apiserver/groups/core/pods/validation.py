@@ -1,4 +1,4 @@
-"""Pods and templates of pods (ValidatePodSpec, ValidatePodTemplateSpec)."""
+"""Validation of pods and pod templates (ValidatePodSpec, ValidatePodTemplateSpec)."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ from apiserver.api.validation.metadata import validate_annotations
 from apiserver.api.validation.resource_lists import container_resources, pod_resources
 from apiserver.groups.core.pods.annotations import pod_annotations
 from apiserver.groups.core.pods.containers import (
-    Around,
+    PodContext,
     containers,
     ephemeral_containers,
     image_spaces,
@@ -70,31 +70,31 @@ _rest = struct(
 )
 
 
-def _spec(spec: Obj, pod: str | None) -> list[FieldError]:
-    """What is wrong with a pod's spec; `pod` is the pod's name, None for a template's (ValidatePodSpec)."""
+def _spec(spec: Obj, pod_name: str | None) -> list[FieldError]:
+    """Return the errors of a pod's spec; `pod_name` is None for a template (ValidatePodSpec)."""
     errors: list[FieldError] = []
     if spec.get("terminationGracePeriodSeconds") is None:
         errors.append(field.required("terminationGracePeriodSeconds"))
-    wrong, good = volumes(spec["volumes"], pod) if spec.get("volumes") else ((), {})
-    errors += at("volumes", wrong)
-    around = _around(spec, good)
+    volume_errors, valid_volumes = volumes(spec["volumes"], pod_name) if spec.get("volumes") else ((), {})
+    errors += at("volumes", volume_errors)
+    context = _pod_context(spec, valid_volumes)
     if claims := spec.get("resourceClaims"):
         errors += checks.within("resourceClaims", _claims(claims))
-    errors += at("containers", containers(spec.get("containers") or [], around))
+    errors += at("containers", containers(spec.get("containers") or [], context))
     if spec.get("initContainers"):
-        errors += at("initContainers", init_containers(spec, around))
+        errors += at("initContainers", init_containers(spec, context))
     if spec.get("ephemeralContainers"):
-        errors += at("ephemeralContainers", ephemeral_containers(spec, around))
+        errors += at("ephemeralContainers", ephemeral_containers(spec, context))
     if resources := spec.get("resources"):
         errors += at("resources", pod_resources(resources))
-    errors += host_network(spec, pod=pod is not None)
+    errors += host_network(spec, pod=pod_name is not None)
     errors += _rest(spec)
     return errors
 
 
-def _around(spec: Obj, good: dict[str, Obj]) -> Around:
-    return Around(
-        volumes=good,
+def _pod_context(spec: Obj, valid_volumes: dict[str, Obj]) -> PodContext:
+    return PodContext(
+        volumes=valid_volumes,
         claims=frozenset(c.get("name", "") for c in spec.get("resourceClaims") or ()),
         grace_period=spec.get("terminationGracePeriodSeconds"),
         restart_policy=spec.get("restartPolicy", ""),
@@ -118,15 +118,15 @@ def _claim_name(name: str | None, taken: set[str]) -> Found:
 
 
 def _claim_source(claim: Obj) -> list[FieldError]:
-    given = [name for name in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(name) is not None]
+    sources = [name for name in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(name) is not None]
     errors: list[FieldError] = []
-    if len(given) == 2:
-        told = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-        errors.append(field.invalid("", claim, told))
-    elif not given:
-        told = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
-        errors.append(field.invalid("", claim, told))
-    for name in given:
+    if len(sources) == 2:
+        detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+        errors.append(field.invalid("", claim, detail))
+    elif not sources:
+        detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+        errors.append(field.invalid("", claim, detail))
+    for name in sources:
         errors += checks.wrong(name, claim[name], names.dns1123_subdomain(claim[name]))
     return errors
 
@@ -135,17 +135,17 @@ _template_spec = remembered(lambda spec: _spec(spec, None))
 
 
 def pod_template(template: Obj) -> list[FieldError]:
-    """What is wrong with a pod template (ValidatePodTemplateSpec)."""
+    """Return the errors of a pod template (ValidatePodTemplateSpec)."""
     spec = template.get("spec") or {}
     errors = [*template_metadata(template), *at("spec", _template_spec(spec))]
     if spec.get("ephemeralContainers"):
-        told = "ephemeral containers not allowed in pod template"
-        errors.append(field.forbidden("spec.ephemeralContainers", told))
+        detail = "ephemeral containers not allowed in pod template"
+        errors.append(field.forbidden("spec.ephemeralContainers", detail))
     return errors
 
 
 def template_metadata(template: Obj) -> list[FieldError]:
-    """What is wrong with a template's labels and annotations, which upstream tells without "metadata" in the path."""
+    """Return the errors of a template's labels and annotations; upstream's paths omit "metadata"."""
     meta = metadata(template)
     errors: list[FieldError] = []
     if pairs := meta.get("labels"):
@@ -157,10 +157,10 @@ def template_metadata(template: Obj) -> list[FieldError]:
 
 
 def _own_spec(spec: Obj, name: str) -> list[FieldError]:
-    """What is wrong with the spec of a pod of this name: a template's rules, and those that came later."""
+    """Return the errors of the spec of a pod with this name: the rules for templates, and rules added later."""
     errors = _spec(spec, name)
     if not spec.get("serviceAccountName") and spec.get("volumes"):
-        errors += _tokens_of_nobody(spec["volumes"])
+        errors += _tokens_without_account(spec["volumes"])
     for kind in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(kind) or ()):
             if spaces := image_spaces(container):
@@ -172,34 +172,34 @@ _nameless_spec = remembered(lambda spec: _own_spec(spec, ""))
 
 
 def pod(obj: Obj) -> list[FieldError]:
-    """What is wrong with a pod beside its metadata, new or changed (validatePodMetadataAndSpec)."""
+    """Return the errors of a new or changed pod except its metadata (validatePodMetadataAndSpec)."""
     meta, spec = metadata(obj), obj.get("spec") or {}
     errors: list[FieldError] = []
     if pairs := meta.get("annotations"):
         errors += at("metadata.annotations", pod_annotations(pairs, spec))
-    named = [volume for volume in spec.get("volumes") or () if "ephemeral" in volume]
-    found = _own_spec(spec, meta.get("name") or "") if named else _nameless_spec(spec)
-    return [*errors, *at("spec", found)] if found else errors
+    ephemeral_volumes = [volume for volume in spec.get("volumes") or () if "ephemeral" in volume]
+    spec_errors = _own_spec(spec, meta.get("name") or "") if ephemeral_volumes else _nameless_spec(spec)
+    return [*errors, *at("spec", spec_errors)] if spec_errors else errors
 
 
-def _tokens_of_nobody(listed: list[Obj]) -> list[FieldError]:
-    told = "must not be specified when serviceAccountName is not set"
+def _tokens_without_account(volumes: list[Obj]) -> list[FieldError]:
+    detail = "must not be specified when serviceAccountName is not set"
     return [
-        field.forbidden(f"volumes[{index}].projected.sources[{place}].serviceAccountToken", told)
-        for index, volume in enumerate(listed)
-        for place, source in enumerate((volume.get("projected") or {}).get("sources") or ())
+        field.forbidden(f"volumes[{index}].projected.sources[{source_index}].serviceAccountToken", detail)
+        for index, volume in enumerate(volumes)
+        for source_index, source in enumerate((volume.get("projected") or {}).get("sources") or ())
         if source.get("serviceAccountToken") is not None
     ]
 
 
 def new_pod(obj: Obj) -> list[FieldError]:
-    """What is wrong with a new pod beside its metadata (ValidatePodCreate)."""
+    """Return the errors of a new pod except its metadata (ValidatePodCreate)."""
     errors, spec = pod(obj), obj.get("spec") or {}
     if spec.get("ephemeralContainers"):
         errors.append(field.forbidden("spec.ephemeralContainers", "cannot be set on create"))
     if spec.get("nodeName") and spec.get("schedulingGates"):
-        told = "cannot be set until all schedulingGates have been cleared"
-        errors.append(field.forbidden("spec.nodeName", told))
+        detail = "cannot be set until all schedulingGates have been cleared"
+        errors.append(field.forbidden("spec.nodeName", detail))
     return errors
 
 
@@ -207,21 +207,21 @@ _RESIZABLE = frozenset(("cpu", "memory"))
 
 
 def resize(new: Obj, old: Obj) -> Iterator[FieldError]:
-    """ValidatePodResize: cpu and memory of containers that stay, within the same quality of service."""
+    """Yield the errors of a resize: only cpu and memory change, within the same QoS class (ValidatePodResize)."""
     yield from pod(new)
     if qos_class(new) != qos_class(old):
         yield field.invalid("spec", qos_class(new), "Pod QOS Class may not change as a result of resizing")
     for name in ("containers", "initContainers"):
-        listed, before = new["spec"].get(name) or [], old["spec"].get(name) or []
-        if [c.get("name") for c in listed] != [c.get("name") for c in before]:
+        containers, old_containers = new["spec"].get(name) or [], old["spec"].get(name) or []
+        if [c.get("name") for c in containers] != [c.get("name") for c in old_containers]:
             yield field.forbidden("spec", f"{name} may not be added, removed, renamed or reordered on resize")
             continue
-        for index, (container, was) in enumerate(zip(listed, before, strict=True)):
-            yield from checks.within(f"spec.{name}[{index}].resources", _resources(container, was))
+        for index, (container, old_container) in enumerate(zip(containers, old_containers, strict=True)):
+            yield from checks.within(f"spec.{name}[{index}].resources", _resources(container, old_container))
 
 
-def _resources(container: Obj, was: Obj) -> Iterator[FieldError]:
-    new, old = container.get("resources") or {}, was.get("resources") or {}
+def _resources(container: Obj, old_container: Obj) -> Iterator[FieldError]:
+    new, old = container.get("resources") or {}, old_container.get("resources") or {}
     for kind in ("limits", "requests"):
         amounts, before = new.get(kind) or {}, old.get(kind) or {}
         if any(amounts.get(r) != before.get(r) for r in amounts.keys() | before.keys() if r not in _RESIZABLE):

@@ -1,4 +1,4 @@
-"""Volumes: what their sources mean where they say nothing."""
+"""Defaults of volumes and of their sources."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,11 +22,11 @@ SOURCE_CONSTANTS: Mapping[str, Mapping[str, Any]] = {
     "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
     "secret": {"defaultMode": FILE_MODE},
 }
-"""Of a volume source, and of a persistent volume's source of the same name: field -> value where absent."""
+"""Volume source (of pods and of PersistentVolumes) → its fields' default values."""
 
 
 def default_volume(volume: Obj) -> None:
-    """Defaults a pod's volume: one without a source is an empty directory."""
+    """Set the defaults of a pod's volume; one without a source is an emptyDir."""
     if volume.keys() <= {"name"}:
         volume["emptyDir"] = {}
         return
@@ -36,7 +36,7 @@ def default_volume(volume: Obj) -> None:
 
 
 def default_source(kind: str, source: Obj) -> None:
-    """Defaults one volume source by its field name."""
+    """Set the defaults of one volume source, given its field name."""
     for name, value in SOURCE_CONSTANTS.get(kind, {}).items():
         source.setdefault(name, value)
     if kind in _SOURCES:
@@ -44,16 +44,16 @@ def default_source(kind: str, source: Obj) -> None:
 
 
 def default_claim_spec(spec: Obj) -> None:
-    """Defaults a claim's spec, its own or in a template."""
+    """Set the defaults of the spec of a claim or of a claim template."""
     spec.setdefault("volumeMode", "Filesystem")
     resources = spec.get("resources") or {}
     round_up_to_milli(resources.get("requests"))
     round_up_to_milli(resources.get("limits"))
 
 
-def default_field_reference(holder: Obj) -> None:
-    """Defaults the fieldRef of an environment variable's source or of a downward file."""
-    reference = holder.get("fieldRef")
+def default_field_reference(source: Obj) -> None:
+    """Set the defaults of the fieldRef of an environment variable's source or of a downwardAPI file."""
+    reference = source.get("fieldRef")
     if reference is not None:
         reference.setdefault("apiVersion", "v1")
 
@@ -64,11 +64,11 @@ def _default_downward(source: Obj) -> None:
 
 
 def _default_projected(source: Obj) -> None:
-    for part in source.get("sources") or ():
-        if "downwardAPI" in part:
-            _default_downward(part["downwardAPI"])
-        if "serviceAccountToken" in part:
-            part["serviceAccountToken"].setdefault("expirationSeconds", TOKEN_SECONDS)
+    for projection in source.get("sources") or ():
+        if "downwardAPI" in projection:
+            _default_downward(projection["downwardAPI"])
+        if "serviceAccountToken" in projection:
+            projection["serviceAccountToken"].setdefault("expirationSeconds", TOKEN_SECONDS)
 
 
 def _default_ephemeral(source: Obj) -> None:

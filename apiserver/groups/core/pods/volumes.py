@@ -1,4 +1,4 @@
-"""Volumes of a pod: exactly one source each, and what every kind of source needs (ValidateVolumes)."""
+"""Validation of a pod's volumes: exactly one source each, and the rules of each kind of source (ValidateVolumes)."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -42,7 +42,7 @@ _HOST_PATH_TYPES = frozenset(
 )
 
 
-def _among(known: frozenset[str]) -> Check:
+def _one_of(known: frozenset[str]) -> Check:
     return lambda value: checks.one_of("", value, known)
 
 
@@ -60,7 +60,7 @@ def _empty_dir(source: Obj) -> Found:
     return (field.forbidden("sizeLimit", "SizeLimit field must be a valid resource quantity"),)
 
 
-_host_path_rest = struct(("path", no_backsteps), ("type", _among(_HOST_PATH_TYPES)))
+_host_path_rest = struct(("path", no_backsteps), ("type", _one_of(_HOST_PATH_TYPES)))
 
 
 def _host_path(source: Obj) -> Found:
@@ -99,8 +99,8 @@ def _flocker(source: Obj) -> Found:
     name, uuid = source.get("datasetName") or "", source.get("datasetUUID")
     errors = [] if name or uuid else [field.required("", "one of datasetName and datasetUUID is required")]
     if name and uuid:
-        told = "datasetName and datasetUUID can not be specified simultaneously"
-        errors.append(field.invalid("", "resource", told))
+        detail = "datasetName and datasetUUID can not be specified simultaneously"
+        errors.append(field.invalid("", "resource", detail))
     return [*errors, field.invalid("datasetName", name, "must not contain '/'")] if "/" in name else errors
 
 
@@ -122,8 +122,8 @@ def _flex(source: Obj) -> Found:
     errors = [] if source.get("driver") else [field.required("driver")]
     for name in source.get("options") or ():
         if f".{name.partition('/')[0].lower()}".endswith((".kubernetes.io", ".k8s.io")):
-            told = "kubernetes.io and k8s.io namespaces are reserved"
-            errors.append(field.invalid(f"options[{name}]", name, told))
+            detail = "kubernetes.io and k8s.io namespaces are reserved"
+            errors.append(field.invalid(f"options[{name}]", name, detail))
     return errors
 
 
@@ -148,7 +148,7 @@ _azure_disk_basics = struct(
 
 
 def csi_driver_name(name: str) -> Found:
-    """A check of the name of a CSI driver (ValidateCSIDriverName)."""
+    """Return the errors of the name of a CSI driver (ValidateCSIDriverName)."""
     errors = [] if name else [field.required("")]
     if len(name) > 63:
         errors.append(field.too_long("", 63))
@@ -220,23 +220,23 @@ _SOURCES: Mapping[str, Check] = {
     "ephemeral": _ephemeral,
     "image": _image,
 }
-"""The sources, in the order in which upstream looks for them."""
+"""The volume sources with their checks, in the order in which upstream looks for them."""
 
 _ORDER = {name: index for index, name in enumerate(_SOURCES)}
 
-_TOLD_PATHS = {"gcePersistentDisk": "persistentDisk"}
+_ERROR_PATHS = {"gcePersistentDisk": "persistentDisk"}
 """Sources whose errors upstream reports at another path."""
 
 
 def _source(volume: Obj) -> list[FieldError]:
-    """What is wrong with the source of a volume that has not exactly one good one (validateVolumeSource)."""
-    found = [name for name, source in volume.items() if name in _SOURCES and source is not None]
-    if not found:
+    """Return the errors of a volume's source, including a missing or a second source (validateVolumeSource)."""
+    sources = [name for name, source in volume.items() if name in _SOURCES and source is not None]
+    if not sources:
         return [field.required("", "must specify a volume type")]
-    if len(found) > 1:
-        found.sort(key=_ORDER.__getitem__)
-    errors = [*at(_TOLD_PATHS.get(found[0], found[0]), _SOURCES[found[0]](volume[found[0]]))]
-    errors += [field.forbidden(name, _ONE_TYPE) for name in found[1:]]
+    if len(sources) > 1:
+        sources.sort(key=_ORDER.__getitem__)
+    errors = [*at(_ERROR_PATHS.get(sources[0], sources[0]), _SOURCES[sources[0]](volume[sources[0]]))]
+    errors += [field.forbidden(name, _ONE_TYPE) for name in sources[1:]]
     if (iscsi := volume.get("iscsi")) and iscsi.get("initiatorName") is not None:
         name = volume.get("name", "")
         if len(f"{name}:{iscsi.get('targetPortal', '')}") > 64:
@@ -244,32 +244,32 @@ def _source(volume: Obj) -> list[FieldError]:
     return errors
 
 
-def volumes(listed: list[Obj], pod: str | None) -> tuple[Found, dict[str, Obj]]:
-    """What is wrong with spec.volumes, and the good ones by name.
+def volumes(volumes: list[Obj], pod: str | None) -> tuple[Found, dict[str, Obj]]:
+    """Return the errors of spec.volumes, and the valid volumes by name.
 
-    `pod` is the pod's name, None in templates, where it is not known.
+    `pod` is the pod's name, None in templates, which have none.
     """
-    good: dict[str, Obj] = {}
+    valid_volumes: dict[str, Obj] = {}
     errors: list[FieldError] = []
-    created = {f"{pod}-{v.get('name', '')}" for v in listed if pod and v.get("ephemeral") is not None}
-    for index, volume in enumerate(listed):
-        if found := [*_source(volume), *_claim_name(volume, pod), *_volume_name(volume, good)]:
-            errors += at(f"[{index}]", found)
+    created = {f"{pod}-{v.get('name', '')}" for v in volumes if pod and v.get("ephemeral") is not None}
+    for index, volume in enumerate(volumes):
+        if volume_errors := [*_source(volume), *_claim_name(volume, pod), *_volume_name(volume, valid_volumes)]:
+            errors += at(f"[{index}]", volume_errors)
         else:
-            good[volume["name"]] = volume
+            valid_volumes[volume["name"]] = volume
         if created:
             errors += at(f"[{index}].persistentVolumeClaim.claimName", _created_claim(volume, created))
-    return errors, good
+    return errors, valid_volumes
 
 
 def _created_claim(volume: Obj, created: set[str]) -> Found:
     claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
-    told = "must not reference a PVC that gets created for an ephemeral volume"
-    return (field.invalid("", claim, told),) if claim in created else ()
+    detail = "must not reference a PVC that gets created for an ephemeral volume"
+    return (field.invalid("", claim, detail),) if claim in created else ()
 
 
 def _claim_name(volume: Obj, pod: str | None) -> Found:
-    """The claim that a volume creates is named after the pod and the volume."""
+    """Return the errors of the name of the claim that an ephemeral volume creates, made of the pod's and its own."""
     name = volume.get("name")
     if not pod or not name or volume.get("ephemeral") is None:
         return ()

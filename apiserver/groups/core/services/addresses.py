@@ -1,6 +1,6 @@
-"""What a Service's cluster addresses and their families may be, and how they may change.
+"""Validation of a Service's cluster addresses and IP families, and of their changes.
 
-Allocation asks this before it allocates, validation asks again afterwards (ValidateServiceClusterIPsRelatedFields).
+It runs before addresses are allocated and again in validation (ValidateServiceClusterIPsRelatedFields).
 All paths are relative to the spec.
 """
 
@@ -19,17 +19,17 @@ _NO_CHANGE = "may not change once set"
 
 
 def headless(spec: Obj) -> bool:
-    """Has the Service given up on a cluster address?"""
+    """Return whether the Service has no cluster address by choice."""
     return (spec.get("clusterIPs") or ()) == ["None"]
 
 
 def family_of(address: str) -> str:
-    """The family of a well-formed address: of the two, only IPv6 has colons."""
+    """Return the family of a well-formed address: only IPv6 addresses have colons."""
     return "IPv6" if ":" in address else "IPv4"
 
 
 def validate_addresses(spec: Obj) -> Iterator[FieldError]:
-    """What is wrong with clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy of a Service that is no ExternalName."""
+    """Yield the errors of clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy; not for ExternalName Services."""
     addresses, families = spec.get("clusterIPs") or [], spec.get("ipFamilies") or []
     yield from _both_forms(spec.get("clusterIP") or "", addresses)
     for index, family in enumerate(families):
@@ -65,17 +65,17 @@ def _malformed(addresses: list[str]) -> Iterator[FieldError]:
 def _matching(addresses: list[str], families: list[str]) -> Iterator[FieldError]:
     if addresses == ["None"]:
         return
-    found = [family_of(address) for address in addresses]
-    if len(addresses) > 1 and set(found) != FAMILIES:
+    actual = [family_of(address) for address in addresses]
+    if len(addresses) > 1 and set(actual) != FAMILIES:
         yield field.invalid("clusterIPs", addresses, "may specify no more than one IP for each IP family")
-    for index, (address, family, expected) in enumerate(zip(addresses, found, families, strict=False)):
+    for index, (address, family, expected) in enumerate(zip(addresses, actual, families, strict=False)):
         if family != expected and expected in FAMILIES:
-            words = f"expected an {expected} value as indicated by `ipFamilies[{index}]`"
-            yield field.invalid(f"clusterIPs[{index}]", address, words)
+            detail = f"expected an {expected} value as indicated by `ipFamilies[{index}]`"
+            yield field.invalid(f"clusterIPs[{index}]", address, detail)
 
 
 def validate_addresses_update(spec: Obj, before: Obj) -> Iterator[FieldError]:
-    """The first address stays; the second may come, and go with the policy SingleStack."""
+    """Yield the errors of changed addresses: the first stays; the second may come, or go with policy SingleStack."""
     new, old = spec.get("clusterIPs") or [], before.get("clusterIPs") or []
     if headless(spec) and headless(before):
         return
@@ -93,7 +93,7 @@ def validate_addresses_update(spec: Obj, before: Obj) -> Iterator[FieldError]:
 
 
 def validate_families_update(spec: Obj, before: Obj) -> Iterator[FieldError]:
-    """The same for families; a headless Service may change them freely."""
+    """Yield the errors of changed IP families, by the same rule; a headless Service may change them freely."""
     if headless(spec) or headless(before):
         return
     new, old = spec.get("ipFamilies") or [], before.get("ipFamilies") or []
@@ -110,8 +110,8 @@ def validate_families_update(spec: Obj, before: Obj) -> Iterator[FieldError]:
         yield from _released(spec, "ipFamily")
 
 
-def _released(spec: Obj, what: str) -> Iterator[FieldError]:
+def _released(spec: Obj, noun: str) -> Iterator[FieldError]:
     policy = spec.get("ipFamilyPolicy")
     if policy != "SingleStack":
-        words = f"must be set to 'SingleStack' when releasing the secondary {what}"
-        yield field.invalid("ipFamilyPolicy", policy, words)
+        detail = f"must be set to 'SingleStack' when releasing the secondary {noun}"
+        yield field.invalid("ipFamilyPolicy", policy, detail)

@@ -6,7 +6,7 @@ from apiserver.groups.cells import NONE, UNKNOWN, Cells, mapping, mappings, numb
 
 
 def balancer_addresses(obj: Obj) -> list[str]:
-    """Return the addresses and host names of the status' load balancer, sorted."""
+    """Return the addresses and host names in the status of the load balancer, sorted."""
     points = mappings(mapping(mapping(obj, "status"), "loadBalancer"), "ingress")
     return sorted({address for point in points if (address := text_of(point, "ip") or text_of(point, "hostname"))})
 

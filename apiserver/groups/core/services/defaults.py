@@ -8,7 +8,7 @@ _ROUTED_INSIDE = frozenset({"ClusterIP", "NodePort", "LoadBalancer"})
 
 
 def default_service(service: Obj) -> None:
-    """Defaults a service, but for what allocation decides (addresses, families, node ports)."""
+    """Set the defaults of a Service, except for allocated fields (addresses, families, node ports)."""
     spec = service.setdefault("spec", {})
     _default_affinity(spec)
     for port in spec.get("ports") or ():
@@ -36,7 +36,7 @@ def _default_affinity(spec: Obj) -> None:
 
 
 def externally_accessible(spec: Obj) -> bool:
-    """Whether traffic from outside can reach a service with this spec (pkg/api/v1/service)."""
+    """Return whether traffic from outside can reach a Service with this spec (pkg/api/v1/service)."""
     kind = spec.get("type")
     return kind in {"LoadBalancer", "NodePort"} or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
 

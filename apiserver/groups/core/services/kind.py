@@ -1,4 +1,4 @@
-"""Services."""
+"""Services (core): the kind."""
 
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.columns import AGE, CORE, NAME, Column, Printer

@@ -34,11 +34,14 @@ _DEPENDENT: tuple[tuple[Callable[[Obj], bool], tuple[str, ...]], ...] = (
     (_is_balancer, ("loadBalancerClass",)),
     (externally_accessible, ("externalTrafficPolicy",)),
 )
-"""Which services have the fields, that go together once the service has them no more (dropTypeDependentFields)."""
+"""(which Services have the fields, the fields); an update drops them once a Service is no longer such a one.
+
+Source: dropTypeDependentFields.
+"""
 
 
 def prepare_create(service: Obj) -> None:
-    """A service starts without a balancer; its one address is its list of addresses."""
+    """Reset the status, and make clusterIPs of a lone clusterIP."""
     service["status"] = {"loadBalancer": {}}
     spec = service["spec"]
     if spec.get("clusterIP") and not spec.get("clusterIPs"):
@@ -46,7 +49,7 @@ def prepare_create(service: Obj) -> None:
 
 
 def prepare_update(new: Obj, old: Obj) -> None:
-    """The status stays, but for the addresses of a balancer that is none any more."""
+    """Keep the status, without load balancer addresses once the type is no longer LoadBalancer."""
     keep(new, old, "status")
     spec, before = new["spec"], old["spec"]
     _keep_allocated(spec, before)
@@ -57,7 +60,7 @@ def prepare_update(new: Obj, old: Obj) -> None:
 
 
 def _keep_allocated(spec: Obj, before: Obj) -> None:
-    """What was allocated for the client stays where the client leaves it out (patchAllocatedValues)."""
+    """Restore allocated fields that the client left out (patchAllocatedValues)."""
     if _has_address(before) and _has_address(spec):
         _fill(spec, before, "clusterIP")
         _fill(spec, before, "clusterIPs")
@@ -73,7 +76,7 @@ def _fill(spec: Obj, before: Obj, field: str) -> None:
 
 
 def _keep_node_ports(spec: Obj, before: Obj) -> None:
-    """A port without a node port gets that of the old port of its name, unless another one has it now."""
+    """Give a port without a node port that of the old port of its name, unless another port uses it now."""
     used = _node_ports(before) & _node_ports(spec)
     known = {port.get("name", ""): port.get("nodePort", 0) for port in before.get("ports") or ()}
     for port in spec.get("ports") or ():
@@ -87,7 +90,7 @@ def _node_ports(spec: Obj) -> set[int]:
 
 
 def _normalize_addresses(spec: Obj, before: Obj) -> None:
-    """A client that knows clusterIP alone changes, or clears, clusterIPs with it (normalizeClusterIPs)."""
+    """Change or clear clusterIPs when only clusterIP was changed, as by an older client (normalizeClusterIPs)."""
     address = spec.get("clusterIP", "")
     if address != before.get("clusterIP", "") and spec.get("clusterIPs") == before.get("clusterIPs"):
         spec["clusterIPs"] = [address]

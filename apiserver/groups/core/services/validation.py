@@ -1,6 +1,6 @@
-"""What Services may be, and what of them may change (pkg/apis/core/validation, ValidateService).
+"""Validation of Services and of their updates (pkg/apis/core/validation, ValidateService).
 
-The rules hold for an object whose addresses and ports are allocated: upstream allocates before it validates.
+It expects allocated addresses and ports: like upstream, allocation comes before validation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ _DISTRIBUTIONS = frozenset({"PreferClose", "PreferSameNode", "PreferSameZone"})
 
 _IP_MODES = frozenset({"Proxy", "VIP"})
 
-_MOST_AFFINITY_SECONDS = 86400
+_MAX_AFFINITY_SECONDS = 86400
 
 _SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
@@ -39,12 +39,12 @@ _NOT_EXTERNAL_NAME = "may not be set for ExternalName services"
 
 
 def needs_health_check(spec: Obj) -> bool:
-    """Does the Service have a port of its own for health checks (pkg/api/service.NeedsHealthCheck)?"""
+    """Return whether the Service needs a port for health checks (pkg/api/service.NeedsHealthCheck)."""
     return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
 def create(service: Obj) -> Iterator[FieldError]:
-    """Return what is wrong with a new Service."""
+    """Return the errors of a new Service."""
     annotations, spec = service["metadata"].get("annotations") or {}, service.get("spec") or {}
     if annotations:
         yield from _topology(annotations)
@@ -64,7 +64,7 @@ def create(service: Obj) -> Iterator[FieldError]:
 
 
 def update(new: Obj, old: Obj) -> Iterator[FieldError]:
-    """Return what is wrong with an update of a Service."""
+    """Return the errors of an update of a Service."""
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     if "ExternalName" not in {spec.get("type"), before.get("type")}:
         yield from checks.within("spec", validate_addresses_update(spec, before))
@@ -81,7 +81,7 @@ def update(new: Obj, old: Obj) -> Iterator[FieldError]:
 
 
 def status_update(new: Obj, _old: Obj) -> Iterator[FieldError]:
-    """Return what is wrong with an update of a Service's status."""
+    """Return the errors of an update of a Service's status."""
     ingress = ((new.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
     if ingress and (new.get("spec") or {}).get("type") != "LoadBalancer":
         yield field.forbidden("status.loadBalancer.ingress", 'may only be used when `spec.type` is "LoadBalancer"')
@@ -107,8 +107,8 @@ def _balancer_ingress(ingress: Obj) -> Iterator[FieldError]:
 def _topology(annotations: Obj) -> Iterator[FieldError]:
     hints, mode = annotations.get(_TOPOLOGY_HINTS), annotations.get(_TOPOLOGY_MODE)
     if hints is not None and mode is not None and hints != mode:
-        words = f"must match annotations[{_TOPOLOGY_HINTS}] when both are specified"
-        yield field.invalid(f"metadata.annotations[{_TOPOLOGY_MODE}]", mode, words)
+        detail = f"must match annotations[{_TOPOLOGY_HINTS}] when both are specified"
+        yield field.invalid(f"metadata.annotations[{_TOPOLOGY_MODE}]", mode, detail)
 
 
 def _type_rules(spec: Obj) -> Iterator[FieldError]:
@@ -182,7 +182,7 @@ def _repeated(ports: Sequence[Obj], name: str) -> Iterator[tuple[int, Obj]]:
 
 
 def _shown(port: Obj) -> Obj:
-    """Protocol and port as the internal type prints them, which has all fields and no JSON names."""
+    """Return protocol and port as the internal type prints them, with all fields and their Go names."""
     known = {"Protocol": port.get("protocol", ""), "AppProtocol": None, "Port": port.get("port", 0)}
     return {"Name": ""} | known | {"TargetPort": 0, "NodePort": 0}
 
@@ -197,21 +197,21 @@ def _affinity(spec: Obj) -> Iterator[FieldError]:
 
 
 def _client_affinity(config: Obj | None) -> Iterator[FieldError]:
-    words = "when session affinity type is ClientIP"
+    detail = "when session affinity type is ClientIP"
     if config is None:
-        yield field.required("", words)
+        yield field.required("", detail)
     elif (client := config.get("clientIP")) is None:
-        yield field.required("clientIP", words)
+        yield field.required("clientIP", detail)
     elif (seconds := client.get("timeoutSeconds")) is None:
-        yield field.required("clientIP.timeoutSeconds", words)
-    elif not 0 < seconds <= _MOST_AFFINITY_SECONDS:
-        limit = f"must be greater than 0 and less than {_MOST_AFFINITY_SECONDS}"
+        yield field.required("clientIP.timeoutSeconds", detail)
+    elif not 0 < seconds <= _MAX_AFFINITY_SECONDS:
+        limit = f"must be greater than 0 and less than {_MAX_AFFINITY_SECONDS}"
         yield field.invalid("clientIP.timeoutSeconds", seconds, limit)
 
 
 def _external_address(address: str) -> Iterator[FieldError]:
-    found = checks.address("", address)
-    yield from found or special_address("", address)
+    errors = checks.address("", address)
+    yield from errors or special_address("", address)
 
 
 def _source_ranges(spec: Obj, annotations: Obj) -> Iterator[FieldError]:
@@ -257,8 +257,8 @@ def _traffic(spec: Obj) -> Iterator[FieldError]:
     if needs_health_check(spec):
         yield from checks.port("healthCheckNodePort", port) if port else (field.required("healthCheckNodePort"),)
     elif port:
-        words = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
-        yield field.invalid("healthCheckNodePort", port, words)
+        detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        yield field.invalid("healthCheckNodePort", port, detail)
     internal = spec.get("internalTrafficPolicy")
     if internal is None and kind in {"NodePort", "LoadBalancer", "ClusterIP"}:
         yield field.required("internalTrafficPolicy")
