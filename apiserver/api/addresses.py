@@ -1,7 +1,7 @@
-"""Texts that say where something is: host names, IP and MAC addresses, mail addresses, URIs.
+"""Checks of the formats of host names, IP and MAC addresses, mail addresses and URIs.
 
-Each function tells whether a text is one as k8s.io/kube-openapi/pkg/validation/strfmt has it, which asks Go's net,
-net/mail and net/url.
+Each function returns whether a text has the format as k8s.io/kube-openapi/pkg/validation/strfmt checks it, with Go's
+packages net, net/mail and net/url.
 """
 
 import re
@@ -33,7 +33,10 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]").search
 
 
 def is_hostname(text: str) -> bool:
-    """A name of a host, in letters and symbols of all scripts; without a dot, a dash may only be the second letter."""
+    """Return whether a text is a host name, in letters and symbols of all scripts.
+
+    In a name without a dot, only the second character may be a dash.
+    """
     if len(text.encode()) > 255:
         return False
     *labels, last = text.split(".")
@@ -58,21 +61,21 @@ def _is_in(letter: str, categories: str) -> bool:
 
 
 def is_ipv4(text: str) -> bool:
-    """An address with dots; leading zeros are let through as Go before 1.17 let them."""
+    """Return whether a text is an IPv4 address; leading zeros are allowed, as in Go before 1.17."""
     return "." in text and _ip(_without_zeros(text)) is not None
 
 
 def is_ipv6(text: str) -> bool:
-    """An address with colons, without a zone."""
+    """Return whether a text is an IPv6 address without a zone."""
     return ":" in text and _ip(text) is not None
 
 
 def is_cidr(text: str) -> bool:
-    """An address and the length of its network's prefix; leading zeros as with is_ipv4."""
+    """Return whether a text is an address and a prefix length; leading zeros are allowed as in is_ipv4."""
     address, slash, length = text.partition("/")
-    found = _ip(_without_zeros(address))
+    ip = _ip(_without_zeros(address))
     try:
-        return bool(slash) and found is not None and parse_uint(length) <= found.max_prefixlen
+        return bool(slash) and ip is not None and parse_uint(length) <= ip.max_prefixlen
     except ValueError:
         return False
 
@@ -89,12 +92,12 @@ def _ip(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def is_mac(text: str) -> bool:
-    """6, 8 or 20 bytes in hexadecimal, with colons, dashes or dots."""
+    """Return whether a text is 6, 8 or 20 bytes in hexadecimal, separated by colons, dashes or dots."""
     return _MAC.fullmatch(text) is not None
 
 
 def is_email(text: str) -> bool:
-    """An address, or a name and an address in angle brackets (mail.ParseAddress)."""
+    """Return whether a text is a mail address, or a name and an address in angle brackets (mail.ParseAddress)."""
     if not _MAIL.fullmatch(text):
         return False
     literal = _LITERAL.search(text)
@@ -102,17 +105,17 @@ def is_email(text: str) -> bool:
 
 
 def is_uri(text: str) -> bool:
-    """An absolute URI, or an absolute path (url.ParseRequestURI)."""
+    """Return whether a text is an absolute URI or an absolute path (url.ParseRequestURI)."""
     if not text or _CONTROL(text):
         return False
     if text == "*":
         return True
-    found = _SCHEME.match(text)
-    rest = text[found.end() :] if found else text
+    scheme = _SCHEME.match(text)
+    rest = text[scheme.end() :] if scheme else text
     if rest[:1] != "/":
-        return found is not None
+        return scheme is not None
     rest = rest.partition("?")[0]
-    if found and rest.startswith("//"):
+    if scheme and rest.startswith("//"):
         authority, slash, path = rest[2:].partition("/")
         return _is_authority(authority) and not _BROKEN_ESCAPE(slash + path)
     return not _BROKEN_ESCAPE(rest)

@@ -1,16 +1,16 @@
-"""Kinds that are on their way out: since when, until when, and what to use instead (APILifecycle… of k8s.io/api)."""
+"""Deprecated kinds: since when, until when, and their replacements (APILifecycle… of k8s.io/api)."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 
 class Lifecycle(NamedTuple):
-    """The end of a kind's life; releases are minor versions of Kubernetes 1.
+    """The deprecation of a kind; releases are minor versions of Kubernetes 1.
 
     Attributes:
-        deprecated: the release from which on clients are warned.
-        removed: the first release without it, 0 where none is planned.
-        replacement: "apps/v1 Deployment", "" where the types name none.
+        deprecated: the first release that warns clients.
+        removed: the first release without the kind, 0 if its removal is not planned.
+        replacement: such as "apps/v1 Deployment", "" if the types name none.
     """
 
     deprecated: int
@@ -78,16 +78,16 @@ LIFECYCLES: Mapping[tuple[str, str], Lifecycle] = {
         37, 40, "storagemigration.k8s.io/v1 StorageVersionMigration"
     ),
 }
-"""(apiVersion, kind) → its end, of the kinds that some release from 1.25 to 1.37 serves and warns of."""
+"""(apiVersion, kind) → its deprecation, for all kinds that some release from 1.25 to 1.37 serves and warns about."""
 
 
 def deprecation(api_version: str, kind: str, minor: int) -> str:
-    """What a release says to users of a kind, "" where there is nothing to say (deprecation.WarningMessage).
+    """Return a release's warning to users of a kind, or "" if it has none (deprecation.WarningMessage).
 
     Args:
         api_version: such as "apps/v1".
         kind: such as "Deployment".
-        minor: of the release.
+        minor: the minor version of the release.
     """
     lifecycle = LIFECYCLES.get((api_version, kind))
     if lifecycle is None or lifecycle.deprecated > minor:

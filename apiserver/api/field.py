@@ -1,4 +1,4 @@
-"""Field errors: one wrong field of an object, in the words of k8s.io/apimachinery/pkg/util/validation/field."""
+"""Field errors: one invalid field of an object each, as k8s.io/apimachinery/pkg/util/validation/field words them."""
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
@@ -10,7 +10,7 @@ import orjson
 from apiserver.api.golang.numbers import format_float
 from apiserver.api.golang.strings import quoted
 
-_REASONS = {  # field.ErrorType → (the words before the value, does the value stand behind them)
+_REASONS = {  # field.ErrorType → (the text before the value, whether the value follows)
     "FieldValueRequired": ("Required value", False),
     "FieldValueInvalid": ("Invalid value", True),
     "FieldValueDuplicate": ("Duplicate value", True),
@@ -26,12 +26,12 @@ _REASONS = {  # field.ErrorType → (the words before the value, does the value 
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One wrong field.
+    """An error in one field of an object.
 
     Attributes:
         reason: the cause's reason, such as "FieldValueRequired".
         path: the field, such as "spec.containers[0].name".
-        message: what stands behind the field in a Status: "Required value: must specify a name".
+        message: the text after the field in a Status: "Required value: must specify a name".
     """
 
     reason: str
@@ -43,7 +43,7 @@ class FieldError:
 
 
 def show(value: Any) -> str:
-    """The value as upstream prints it in an error: scalars bare, strings quoted, anything else as JSON (since 1.34)."""
+    """Return the value as errors show it since 1.34: scalars bare, strings quoted, anything else as JSON."""
     match value:
         case None:
             return "null"
@@ -66,47 +66,50 @@ def _error(reason: str, path: str, value: Any, detail: str) -> FieldError:
 
 
 def required(path: str, detail: str = "") -> FieldError:
-    """The field is missing."""
+    """Return the error of a missing field."""
     return _error("FieldValueRequired", path, None, detail)
 
 
 def invalid(path: str, value: Any, detail: str) -> FieldError:
-    """The value is malformed."""
+    """Return the error of a malformed value."""
     return _error("FieldValueInvalid", path, value, detail)
 
 
 def type_invalid(path: str, value: Any, detail: str) -> FieldError:
-    """The value is of another type than the schema of its field."""
+    """Return the error of a value whose type differs from the schema."""
     return _error("FieldValueTypeInvalid", path, value, detail)
 
 
 def duplicate(path: str, value: Any) -> FieldError:
-    """The value stands twice where it must be unique."""
+    """Return the error of a repeated value that must be unique."""
     return _error("FieldValueDuplicate", path, value, "")
 
 
 def not_found(path: str, value: Any) -> FieldError:
-    """The value names something that is not there."""
+    """Return the error of a value that names something that does not exist."""
     return _error("FieldValueNotFound", path, value, "")
 
 
 def not_supported(path: str, value: Any, supported: Iterable[str]) -> FieldError:
-    """The value is none of a closed set. A sequence is told as it stands, a set sorted (as upstream's sets.List)."""
-    told = sorted(supported) if isinstance(supported, AbstractSet) else supported
-    allowed = ", ".join(map(quoted, told))
+    """Return the error of a value outside of the supported ones.
+
+    The message lists a sequence in its order, and a set sorted (upstream's sets.List).
+    """
+    listed = sorted(supported) if isinstance(supported, AbstractSet) else supported
+    allowed = ", ".join(map(quoted, listed))
     return _error("FieldValueNotSupported", path, value, f"supported values: {allowed}" if allowed else "")
 
 
 def forbidden(path: str, detail: str) -> FieldError:
-    """The field may not be set, or not be changed, here."""
+    """Return the error of a field that may not be set, or not be changed, here."""
     return _error("FieldValueForbidden", path, None, detail)
 
 
 def too_long(path: str, limit: int) -> FieldError:
-    """The value has more than `limit` bytes."""
+    """Return the error of a value of more than `limit` bytes."""
     return _error("FieldValueTooLong", path, None, f"may not be more than {limit} byte{'' if limit == 1 else 's'}")
 
 
 def too_many(path: str, actual: int, limit: int) -> FieldError:
-    """The list or map has more than `limit` items."""
+    """Return the error of a list or map of more than `limit` items."""
     return _error("FieldValueTooMany", path, actual, f"must have at most {limit} item{'' if limit == 1 else 's'}")

@@ -1,6 +1,6 @@
-"""The formats that values are held to; what is none of them is no constraint.
+"""The formats that a schema can demand of values; an unknown format is no constraint.
 
-Which there are says apiextensions-apiserver/pkg/apiserver/validation/formats.go, what each demands
+The list of formats is from apiextensions-apiserver/pkg/apiserver/validation/formats.go, their rules are from
 kube-openapi/pkg/validation/strfmt.
 """
 
@@ -15,7 +15,7 @@ from apiserver.api.schema.keywords import INT_OR_STRING
 IsFormat = Callable[[str], bool]
 
 NAMES_SINCE = 34
-"""The minor release that brought the formats of Kubernetes' names."""
+"""The minor release that added the formats of Kubernetes' names."""
 
 _NUMBERS = {"integer": ("int32", "int64"), "number": ("float", "double")}
 
@@ -29,16 +29,16 @@ _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{
 _USUAL_TIME = re.compile(
     "[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z"
 ).fullmatch
-"""What most times look like; days that some months do not have are looked at more closely."""
+"""The form of most times; the days 29 to 31, which some months lack, are checked separately."""
 _DURATION = re.compile(r"[+-]?(?:0|(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:ns|us|µs|μs|ms|s|m|h))+)").fullmatch
-_COUNTED = re.compile(r"(?<![0-9])([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)").findall
+_AMOUNTS = re.compile(r"(?<![0-9])([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)").findall
 _UNITS = frozenset({"ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"})
 _LONG_UNITS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
-_MOST = (1 << 63) - 1
+_MAX_INT64 = (1 << 63) - 1
 
 
 def known_format(name: str, minor: int) -> IsFormat | None:
-    """What a format of texts demands, None where a release knows no such format; dashes in its name do not matter."""
+    """Return the check of a string format, or None if the release does not know it; dashes in its name are ignored."""
     normal = name.replace("-", "")
     if normal in _NAMES:
         return _NAMES[normal] if minor >= NAMES_SINCE else None
@@ -46,7 +46,7 @@ def known_format(name: str, minor: int) -> IsFormat | None:
 
 
 def format_of(schema: Obj, minor: int) -> str:
-    """The format that a schema holds its values to, "" for none or one that is not known for its type."""
+    """Return the format that a schema demands of its values, "" for none or one that its type does not have."""
     name: str = schema.get("format") or ""
     if not name:
         return ""
@@ -69,14 +69,14 @@ def _is_isbn10(text: str) -> bool:
     digits = _SPACE_OR_DASH.sub("", text)
     if not re.fullmatch("[0-9]{9}[0-9X]", digits):
         return False
-    return sum(place * (10 if digit == "X" else int(digit)) for place, digit in enumerate(digits, 1)) % 11 == 0
+    return sum(position * (10 if digit == "X" else int(digit)) for position, digit in enumerate(digits, 1)) % 11 == 0
 
 
 def _is_isbn13(text: str) -> bool:
     digits = _SPACE_OR_DASH.sub("", text)
     if not re.fullmatch("[0-9]{13}", digits):
         return False
-    return sum((1, 3)[place % 2] * int(digit) for place, digit in enumerate(digits)) % 10 == 0
+    return sum((1, 3)[index % 2] * int(digit) for index, digit in enumerate(digits)) % 10 == 0
 
 
 def _is_isbn(text: str) -> bool:
@@ -93,7 +93,7 @@ def _is_credit_card(text: str) -> bool:
     digits = _NOT_A_DIGIT.sub("", text)
     if not _is_card_number(digits):
         return False
-    doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
+    doubled = [int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits))]
     return sum(value % 10 + 1 if value > 9 else value for value in doubled) % 10 == 0
 
 
@@ -105,34 +105,34 @@ def _is_ssn(text: str) -> bool:
 
 
 def _is_date(text: str) -> bool:
-    found = _DATE(text)
-    if not found:
+    match = _DATE(text)
+    if not match:
         return False
-    year, month, day = map(int, found.groups())
+    year, month, day = map(int, match.groups())
     return 1 <= month <= 12 and 1 <= day <= monthrange(year or 400, month)[1]
 
 
 def _is_datetime(text: str) -> bool:
-    """A date and a time; a minute has no second 60 here, whatever RFC 3339 says."""
+    """Return whether a text is a date and a time; unlike in RFC 3339, a minute has no second 60 here."""
     if _USUAL_TIME(text):
         return True
     date, *rest = text.lower().split("t")
-    found = _TIME(rest[0]) if rest and _is_date(date) else None
-    return found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
+    match = _TIME(rest[0]) if rest and _is_date(date) else None
+    return match is not None and match[1] <= "23" and match[2] <= "59" and match[3] <= "59"
 
 
 def _is_duration(text: str) -> bool:
-    """A duration of Go's, or numbers with longer units somewhere in a text, as Scala writes them."""
-    counted = _COUNTED(text)
-    if any(_is_beyond(number) for number, _ in counted):
+    """Return whether a text is a duration of Go's, or has numbers with longer units in it, as Scala writes them."""
+    amounts = _AMOUNTS(text)
+    if any(_exceeds_int64(number) for number, _ in amounts):
         return False
-    return _DURATION(text) is not None or any(_is_unit(unit.lower()) for _, unit in counted)
+    return _DURATION(text) is not None or any(_is_unit(unit.lower()) for _, unit in amounts)
 
 
-def _is_beyond(digits: str) -> bool:
-    """Whether a number is too large for 64 bits; of absurdly many digits Python makes no number at all."""
+def _exceeds_int64(digits: str) -> bool:
+    """Return whether a number exceeds 64 bits; Python refuses to parse absurdly many digits."""
     digits = digits.lstrip("0")
-    return len(digits) > len(str(_MOST)) or int(digits or 0) > _MOST
+    return len(digits) > len(str(_MAX_INT64)) or int(digits or 0) > _MAX_INT64
 
 
 def _is_unit(unit: str) -> bool:

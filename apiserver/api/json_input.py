@@ -1,4 +1,4 @@
-"""JSON that Go's encoding/json reads and orjson refuses: broken UTF-8, lone surrogates, numbers beyond a float64."""
+"""JSON that Go's encoding/json accepts but orjson refuses: broken UTF-8, lone surrogates, numbers beyond float64."""
 
 import json
 import re
@@ -20,10 +20,10 @@ _BROKEN = re.compile("[\udc80-\udcff]")
 def loads(raw: bytes) -> tuple[Any, bytes]:
     """Return the value of a JSON text, and the text as orjson reads it.
 
-    Each byte that is no UTF-8 and each lone surrogate is U+FFFD. A number that no float64 holds is an infinity.
+    Each byte that is not UTF-8 and each lone surrogate becomes U+FFFD, a number beyond float64 an infinity.
 
     Raises:
-        ValueError: the text is no JSON; the message is Go's.
+        ValueError: the text is not JSON; the message is Go's.
     """
     try:
         return orjson.loads(raw), raw
@@ -36,7 +36,7 @@ def loads(raw: bytes) -> tuple[Any, bytes]:
 
 
 def first_overflow(text: bytes) -> str:
-    """Return the first number of a JSON text that no float64 holds, as it is written there; "" if there is none."""
+    """Return the first number beyond float64 in a JSON text, as it is written there; "" if there is none."""
     overflows: list[str] = []
 
     def read(number: str) -> float:
@@ -69,6 +69,6 @@ def _refuse(constant: str) -> None:
 
 
 def _repaired(raw: bytes) -> bytes:
-    """Return the text with U+FFFD in place of each byte that is no UTF-8 and of each lone surrogate."""
+    """Return the text with U+FFFD in place of each byte that is not UTF-8 and of each lone surrogate."""
     text = _BROKEN.sub("\ufffd", raw.decode(errors="surrogateescape")).encode()
     return _ESCAPE.sub(lambda match: rb"\ufffd" if match[1] else match[0], text)

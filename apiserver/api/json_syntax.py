@@ -1,4 +1,4 @@
-"""What is wrong with a JSON text, in the words of Go's encoding/json, which messages of the API carry to clients."""
+"""Syntax errors of JSON with the messages of Go's encoding/json, which the API passes on to clients."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 _END = "unexpected end of JSON input"
 _HEX = frozenset("0123456789abcdefABCDEF")
 _LITERALS = {"t": "true", "f": "false", "n": "null"}
-_PLACES = (  # how Python's message begins → where Go says the character stands
+_POSITIONS = (  # start of Python's message → the position as Go describes it
     ("Expecting property name", "looking for beginning of object key string"),
     ("Illegal trailing comma before end of object", "looking for beginning of object key string"),
     ("Expecting ':'", "after object key"),
@@ -27,23 +27,23 @@ _TYPE_NAMES = {
 
 
 def type_name(value: Any) -> str:
-    """What Go's decoder calls a decoded value."""
+    """Return the name that Go's decoder gives to a value's type."""
     return _TYPE_NAMES[type(value)]
 
 
 def problem(text: str) -> str:
-    """The first problem of the text, "" where it is well-formed."""
+    """Return the first problem of the text, "" if it is well-formed."""
     constants: list[str] = []  # NaN and the infinities, which Python reads and Go does not
     try:
         json.loads(text, parse_constant=constants.append, parse_int=len)  # Python refuses to read long numbers
     except json.JSONDecodeError as error:
-        return _told(text, error)
+        return _go_message(text, error)
     except RecursionError:
         return "exceeded max depth"
     return _no_value(constants[0], 0) if constants else ""
 
 
-def _told(text: str, error: json.JSONDecodeError) -> str:
+def _go_message(text: str, error: json.JSONDecodeError) -> str:
     at = error.pos + (1 if error.msg.startswith("Invalid \\escape") else 0)
     if error.msg.startswith("Invalid \\uXXXX"):  # the first character that is no hexadecimal digit
         at += 1
@@ -53,30 +53,30 @@ def _told(text: str, error: json.JSONDecodeError) -> str:
         at += 1
     if at >= len(text) or error.msg.startswith("Unterminated"):
         return _END
-    for start, place in _PLACES:
+    for start, position in _POSITIONS:
         if error.msg.startswith(start):
-            return _invalid(text[at], place)
+            return _invalid(text[at], position)
     if error.msg.startswith("Expecting ','"):
         return _invalid(text[at], _after_item(text[:at]))
     return _no_value(text, at)
 
 
-def _invalid(character: str, place: str) -> str:
-    shown = {"'": "'\\''", '"': "'\"'"}.get(character) or repr(character)
-    return f"invalid character {shown} {place}"
+def _invalid(character: str, position: str) -> str:
+    quoted_character = {"'": "'\\''", '"': "'\"'"}.get(character) or repr(character)
+    return f"invalid character {quoted_character} {position}"
 
 
 def _after_item(before: str) -> str:
-    """Is the innermost open bracket before a missing comma an object's or an array's?"""
+    """Return where a comma is missing: in the object or in the array whose bracket is still open."""
     open_brackets: list[str] = []
-    inside = escaped = False
+    in_string = escaped = False
     for character in before:
         if escaped:
             escaped = False
-        elif inside:
-            escaped, inside = character == "\\", character != '"'
+        elif in_string:
+            escaped, in_string = character == "\\", character != '"'
         elif character == '"':
-            inside = True
+            in_string = True
         elif character in "{[":
             open_brackets.append(character)
         elif character in "}]":
@@ -87,10 +87,10 @@ def _after_item(before: str) -> str:
 def _no_value(text: str, at: int) -> str:
     literal = _LITERALS.get(text[at], "")
     for offset, expected in enumerate(literal):
-        found = text[at + offset : at + offset + 1]
-        if found != expected:
-            return _invalid(found, f"in literal {literal} (expecting '{expected}')") if found else _END
+        character = text[at + offset : at + offset + 1]
+        if character != expected:
+            return _invalid(character, f"in literal {literal} (expecting '{expected}')") if character else _END
     if text[at] == "-":
-        found = text[at + 1 : at + 2]
-        return _invalid(found, "in numeric literal") if found else _END
+        character = text[at + 1 : at + 2]
+        return _invalid(character, "in numeric literal") if character else _END
     return _invalid(text[at], "looking for beginning of value")

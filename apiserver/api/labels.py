@@ -1,4 +1,4 @@
-"""What a label's key and value may look like (k8s.io/apimachinery/pkg/util/validation)."""
+"""The format of labels' keys and values (k8s.io/apimachinery/pkg/util/validation)."""
 
 from functools import lru_cache
 
@@ -41,11 +41,11 @@ def _is_subdomain(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def key_errors(key: str, called: str = "a qualified name") -> tuple[str, ...]:
-    """What is wrong with the key of a label or annotation (IsQualifiedName): an optional subdomain, "/", a name.
+    """Return the errors of the key of a label or annotation (IsQualifiedName): an optional subdomain, "/", a name.
 
     Args:
         key: the key.
-        called: what a message that is about the whole key calls it.
+        called: the name that messages about the whole key give to it.
     """
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
@@ -69,6 +69,6 @@ def _name_errors(name: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def value_errors(value: str) -> tuple[str, ...]:
-    """What is wrong with the value of a label (IsValidLabelValue)."""
+    """Return the errors of the value of a label (IsValidLabelValue)."""
     errors = (_no_longer(_LIMIT),) if len(value.encode(errors="surrogatepass")) > _LIMIT else ()
     return errors if not value or _is_word(value) else (*errors, _VALUE_WORDS)

@@ -5,12 +5,12 @@ import logging
 
 
 class Lines(logging.Formatter):
-    """A record as one line, whatever it says; a traceback is one of its values."""
+    """A formatter that writes each record as one line, tracebacks included."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
-        told = {"msg": record.getMessage()}
+        """Return the line of a record."""
+        values = {"msg": record.getMessage()}
         if record.exc_info:
-            told["error"] = self.formatException(record.exc_info)
-        quoted = " ".join(f"{key}={json.dumps(value)}" for key, value in told.items())
+            values["error"] = self.formatException(record.exc_info)
+        quoted = " ".join(f"{key}={json.dumps(value)}" for key, value in values.items())
         return f'time="{self.formatTime(record)}" level={record.levelname} logger={record.name} {quoted}'

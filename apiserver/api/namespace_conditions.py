@@ -1,6 +1,6 @@
-"""What a terminating namespace says of itself: the conditions by which one sees what it waits for.
+"""The status conditions of a terminating namespace, which show what its deletion waits for.
 
-The words are those of pkg/controller/namespace/deletion/status_condition_utils.go.
+The messages are those of pkg/controller/namespace/deletion/status_condition_utils.go.
 """
 
 from collections import Counter
@@ -12,13 +12,13 @@ from apiserver.api.meta import Obj
 
 @dataclass(slots=True)
 class Remaining:
-    """What remains of a namespace's content.
+    """The remaining content of a namespace.
 
     Attributes:
-        kinds: "resource.group" → how many objects.
-        finalizers: finalizer → how many objects wait for it.
-        failures: what could not be deleted, and why.
-        undiscovered: "group/version" → why it is not known what it has.
+        kinds: "resource.group" → the number of objects.
+        finalizers: finalizer → the number of objects that wait for it.
+        failures: messages about resources that could not be deleted.
+        undiscovered: "group/version" → why its resources are unknown.
     """
 
     kinds: Counter[str] = field(default_factory=Counter)
@@ -28,24 +28,24 @@ class Remaining:
 
 
 def updated(before: Iterable[Obj], remaining: Remaining, now: str) -> list[Obj]:
-    """The conditions of a namespace; their time is that of the last change of status.
+    """Return the conditions of a namespace; their time is that of the last change of status.
 
     Args:
-        before: the conditions that it had; those of other types stay.
-        remaining: what they are to tell.
-        now: the time, as objects have it.
+        before: its current conditions; those of other types stay.
+        remaining: the remaining content.
+        now: the current time in the wire format.
     """
-    found = {condition["type"]: condition for condition in before}
+    conditions = {condition["type"]: condition for condition in before}
     for condition in _conditions(remaining):
-        was = found.get(condition["type"], {})
-        since = was.get("lastTransitionTime") if was.get("status") == condition["status"] else None
-        found[condition["type"]] = condition | {"lastTransitionTime": since or now}
-    return list(found.values())
+        previous = conditions.get(condition["type"], {})
+        since = previous.get("lastTransitionTime") if previous.get("status") == condition["status"] else None
+        conditions[condition["type"]] = condition | {"lastTransitionTime": since or now}
+    return list(conditions.values())
 
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """How a condition says that all is well, and the reason where it is not."""
+    """A condition's reason and message if all is well, and its reason if not."""
 
     reason: str
     message: str
@@ -91,13 +91,13 @@ def _condition(kind: str, message: str) -> Obj:
 
 
 def _undiscovered(failures: Mapping[str, str]) -> str:
-    """As discovery.ErrGroupDiscoveryFailed has it."""
+    """Return the message as discovery.ErrGroupDiscoveryFailed has it, or "" if all groups were discovered."""
     if not failures:
         return ""
-    told = ", ".join(f"{version}: {failures[version]}" for version in sorted(failures))
+    group_errors = ", ".join(f"{version}: {failures[version]}" for version in sorted(failures))
     return (
         f"Discovery failed for some groups, {len(failures)} failing: "
-        f"unable to retrieve the complete list of server APIs: {told}"
+        f"unable to retrieve the complete list of server APIs: {group_errors}"
     )
 
 

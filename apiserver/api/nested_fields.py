@@ -1,6 +1,6 @@
 """Fields deep in an object, at simple paths such as ".spec.replicas" (apimachinery's unstructured/helpers.go).
 
-These are not JSONPath, though definitions call them so: every name between two dots is a key, brackets and all.
+Definitions call them JSONPath, but they are not: every name between two dots is a key, even one with brackets.
 """
 
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ _MISSING: Any = object()
 
 
 class NestedFieldError(ValueError):
-    """The object is of another shape than the path; the message is upstream's."""
+    """The object's structure does not match the path; the message is upstream's."""
 
 
 @dataclass(frozen=True, slots=True)
 class NestedField:
-    """A place in objects.
+    """A field at a path.
 
     Attributes:
-        path: as it was given: ".spec.replicas", with or without the dot at its beginning.
+        path: the path as written: ".spec.replicas", with or without a leading dot.
         names: the keys from the outside in.
     """
 
@@ -31,66 +31,67 @@ class NestedField:
 
     @classmethod
     def at(cls, path: str) -> "NestedField":
-        """The place at a path."""
+        """Return the field at a path."""
         return cls(path, tuple(path.removeprefix(".").split(".")))
 
     def integer(self, obj: Obj) -> int | None:
-        """The whole number there, None where nothing is there (NestedInt64).
+        """Return the integer in the field, or None if the field is absent (NestedInt64).
 
         Raises:
-            NestedFieldError: there is something else, such as null or 1.0.
+            NestedFieldError: the field has another value, such as null or 1.0.
         """
-        found: int | None = self._typed(obj, "int64")
-        return found
+        value: int | None = self._typed(obj, "int64")
+        return value
 
     def text(self, obj: Obj) -> str | None:
-        """The string there, None where nothing is there (NestedString).
+        """Return the string in the field, or None if the field is absent (NestedString).
 
         Raises:
-            NestedFieldError: there is something else, such as null.
+            NestedFieldError: the field has another value, such as null.
         """
-        found: str | None = self._typed(obj, "string")
-        return found
+        value: str | None = self._typed(obj, "string")
+        return value
 
     def put(self, obj: Obj, value: Any) -> Obj:
-        """A copy of the object with a value there; maps that are missing on the way are made (SetNestedField).
+        """Return a copy of the object with a value in the field; missing maps on the path are added (SetNestedField).
 
         Raises:
-            NestedFieldError: something on the way is no map, such as null.
+            NestedFieldError: something on the path is no map, such as null.
         """
-        changed = below = obj.copy()
+        changed = parent = obj.copy()
         for depth, name in enumerate(self.names[:-1], 1):
-            inner = below.get(name, {})
+            inner = parent.get(name, {})
             if type(inner) is not dict:
                 raise NestedFieldError(f"value cannot be set because {self._shown(depth)} is not a {_A_MAP}")
-            below[name] = inner.copy()
-            below = below[name]
-        below[self.names[-1]] = value
+            parent[name] = inner.copy()
+            parent = parent[name]
+        parent[self.names[-1]] = value
         return changed
 
-    def _typed(self, obj: Obj, wanted: str) -> Any:
-        found = self._find(obj)
-        if found is _MISSING:
+    def _typed(self, obj: Obj, expected: str) -> Any:
+        value = self._find(obj)
+        if value is _MISSING:
             return None
-        if go_type(found) != wanted:
-            raise self._unexpected(len(self.names), found, wanted)
-        return found
+        if go_type(value) != expected:
+            raise self._unexpected(len(self.names), value, expected)
+        return value
 
     def _find(self, obj: Obj) -> Any:
-        found: Any = obj
+        value: Any = obj
         for depth, name in enumerate(self.names, 1):
-            if found is None:
+            if value is None:
                 return _MISSING
-            if type(found) is not dict:
-                raise self._unexpected(depth, found, _A_MAP)
-            if name not in found:
+            if type(value) is not dict:
+                raise self._unexpected(depth, value, _A_MAP)
+            if name not in value:
                 return _MISSING
-            found = found[name]
-        return found
+            value = value[name]
+        return value
 
-    def _unexpected(self, depth: int, found: Any, wanted: str) -> NestedFieldError:
+    def _unexpected(self, depth: int, value: Any, expected: str) -> NestedFieldError:
+        path = self._shown(depth)
         return NestedFieldError(
-            f"{self._shown(depth)} accessor error: {go_text(found)} is of the type {go_type(found)}, expected {wanted}"
+            f"{path} accessor error: {go_text(value)} is of the type {go_type(value)}, expected {expected}"
         )
 
     def _shown(self, depth: int) -> str:

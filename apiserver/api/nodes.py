@@ -1,6 +1,6 @@
-"""Words of nodes that the server and the controllers share: what they are called, and where their kubelets answer."""
+"""Labels and annotations of Nodes that the server and the controllers share."""
 
 HOSTNAME = "kubernetes.io/hostname"
-"""The label that is the name of the machine (LabelHostname)."""
+"""The label with the name of the machine (LabelHostname)."""
 KUBELET_ENDPOINT = "mockube.io/kubelet-endpoint"
-"""The annotation of a node whose own addresses lead nowhere: HOST:PORT of what answers for its kubelet."""
+"""The annotation of a Node whose own addresses lead nowhere: HOST:PORT of the server that acts as its kubelet."""

@@ -1,4 +1,4 @@
-"""The parameters of a query, of which one may stand several times, and how their values are read."""
+"""Query parameters, which may occur several times, and readers for their values."""
 
 from collections.abc import Iterable
 
@@ -9,10 +9,10 @@ FALSE = ("0", "false")
 
 
 class Parameters(dict[str, str]):
-    """Name → the value that stands first, which is what counts of those that are no lists; nobody changes them.
+    """Name → first value, which is the one that counts except for lists; never change it.
 
     Args:
-        pairs: names and values as they stand in the query.
+        pairs: names and values in the order of the query.
     """
 
     __slots__ = ("_pairs",)
@@ -22,29 +22,29 @@ class Parameters(dict[str, str]):
         super().__init__(reversed(self._pairs))
 
     def all(self, name: str) -> list[str]:
-        """The values of a parameter that is a list, in their order."""
+        """Return all values of a parameter that is a list, in their order."""
         return [value for known, value in self._pairs if known == name]
 
     def is_true(self, name: str) -> bool:
-        """Whether a parameter is there and neither "0" nor "false" (runtime's Convert_Slice_string_To_bool)."""
+        """Return whether a parameter is set and neither "0" nor "false" (runtime's Convert_Slice_string_To_bool)."""
         value = self.get(name)
         return value is not None and value.lower() not in FALSE
 
     def integer(self, name: str) -> int | None:
-        """A numeric parameter, None where absent or empty.
+        """Return a numeric parameter, or None if absent or empty.
 
         Raises:
-            ApiError: 400 with the words of Go's ParseInt.
+            ApiError: 400 with the message of Go's ParseInt.
         """
         text = self.get(name)
         return integer(text) if text else None
 
 
 def integer(text: str) -> int:
-    """A number that a client gives.
+    """Return the number in a client's text.
 
     Raises:
-        ApiError: 400 with the words of Go's ParseInt.
+        ApiError: 400 with the message of Go's ParseInt.
     """
     try:
         return parse_int(text)

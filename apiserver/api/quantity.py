@@ -1,6 +1,6 @@
 """Quantities: amounts of cpu, memory and the like as exact numbers (k8s.io/apimachinery/pkg/api/resource).
 
-A quantity remembers which suffixes it was written with, and is printed with the same kind: binary (Ki), decimal (k) or
+A quantity keeps the kind of suffix that it was written with, and is printed with the same: binary (Ki), decimal (k) or
 exponent (e3). Text in canonical form, and some text that upstream takes for canonical, is kept as it was written.
 """
 
@@ -21,12 +21,12 @@ _DIGITS, _LETTERS, _SIGNS = "0123456789", "eEinumkKMGTP", "+-"
 _NANO = -9
 _UNIT = 10**9
 _MAX = (2**63 - 1) * _UNIT
-_FAST_DIGITS = 18  # what upstream computes in an int64; longer text goes another way, which never keeps the text
-_MAX_EXPONENT = 1000  # ours: upstream would compute with a number of that many digits
+_FAST_DIGITS = 18  # upstream computes up to that many digits in an int64; for more digits it never keeps the text
+_MAX_EXPONENT = 1000  # our own limit: upstream would compute with a number of that many digits
 
 
 class QuantityError(ValueError):
-    """The text is no quantity; the message is upstream's."""
+    """The text is not a quantity; the message is upstream's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class Quantity:
     """An exact amount.
 
     Attributes:
-        nanos: the amount in billionths: nothing is more precise, everything else is rounded away from zero.
+        nanos: the amount in billionths; more precise amounts are rounded away from zero.
         format: DecimalSI, BinarySI or DecimalExponent.
-        text: the text it was parsed from, where that stays; "" where it is computed.
+        text: the text it was parsed from, if that is kept; "" if it is computed.
     """
 
     nanos: int
@@ -47,21 +47,21 @@ class Quantity:
         return self.text or _formatted(self.nanos, self.format)
 
     def __add__(self, other: Self) -> Self:
-        """The sum, in the format of the first amount that is not zero."""
+        """Return the sum, in the format of the first amount that is not zero."""
         return type(self)(self.nanos + other.nanos, self.format if self.nanos else other.format)
 
     def __sub__(self, other: Self) -> Self:
-        """The difference, in the format of the first amount that is not zero."""
+        """Return the difference, in the format of the first amount that is not zero."""
         return type(self)(self.nanos - other.nanos, self.format if self.nanos else other.format)
 
     @property
     def value(self) -> int:
-        """Whole units, rounded away from zero (Value)."""
+        """Return whole units, rounded away from zero (Value)."""
         return _away_from_zero(self.nanos, _UNIT)
 
     @property
     def milli_value(self) -> int:
-        """Thousandths, rounded away from zero (MilliValue)."""
+        """Return thousandths, rounded away from zero (MilliValue)."""
         return _away_from_zero(self.nanos, _UNIT // 1000)
 
 
@@ -71,10 +71,10 @@ def _away_from_zero(nanos: int, unit: int) -> int:
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Quantity:
-    """The quantity that the text says (ParseQuantity).
+    """Return the quantity in a text (ParseQuantity).
 
     Raises:
-        QuantityError: in upstream's words.
+        QuantityError: the text is not a quantity; the message is upstream's.
     """
     if not text:
         raise QuantityError(_FORM)
@@ -87,8 +87,8 @@ def parse(text: str) -> Quantity:
         nanos = (
             int(digits) * base**power * 10 ** (-_NANO - places) if base == 2 else _scaled(int(digits), power - places)
         )
-        kept = _is_kept(digits, scale=power - places, form=form)
-        return Quantity(number.sign * nanos, form, text if kept else "")
+        keeps_text = _is_kept(digits, scale=power - places, form=form)
+        return Quantity(number.sign * nanos, form, text if keeps_text else "")
     if not number.has_digits:
         raise QuantityError(_NUMERIC)
     nanos = _scaled(int(digits) * (base**power if base == 2 else 1), (0 if base == 2 else power) - places)
@@ -98,7 +98,7 @@ def parse(text: str) -> Quantity:
 
 
 class _Number:
-    """A quantity's text taken apart; as upstream, it may lack digits altogether ("m" is zero)."""
+    """The parts of a quantity's text; as upstream, it may lack digits altogether ("m" is zero)."""
 
     def __init__(self, text: str) -> None:
         self.sign = -1 if text[0] == "-" else 1
@@ -118,7 +118,7 @@ class _Number:
 
 
 def _interpret(suffix: str) -> tuple[int, int, str]:
-    """The suffix as a base, a power and a format."""
+    """Return the suffix as a base, a power and a format."""
     if suffix in _POWERS_OF_10:
         return 10, _POWERS_OF_10[suffix], _DECIMAL
     if suffix in _POWERS_OF_2:
@@ -130,7 +130,7 @@ def _interpret(suffix: str) -> tuple[int, int, str]:
 
 
 def _is_short(number: _Number, *, power: int, form: str) -> bool:
-    """Whether upstream computes this in an int64."""
+    """Return whether upstream computes this number in an int64."""
     length = len(number.whole) + len(number.fraction)
     if form == _BINARY:
         return not number.fraction and 15 - len(number.whole) - int(power * 3 / 10) - 1 >= 0
@@ -138,14 +138,14 @@ def _is_short(number: _Number, *, power: int, form: str) -> bool:
 
 
 def _is_kept(digits: str, *, scale: int, form: str) -> bool:
-    """Whether upstream takes the text for canonical; this lets through a few forms that are not."""
+    """Return whether upstream takes the text for canonical, as it does with a few forms that are not."""
     if form == _BINARY:
         return int(digits) & 7 != 0
     return scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
 
 
 def _scaled(number: int, power: int) -> int:
-    """The number times 10**power, in billionths; what is finer is rounded up."""
+    """Return the number times 10**power, in billionths, rounded up."""
     shift = power - _NANO
     factor: int = 10 ** abs(shift)
     return number * factor if shift >= 0 else -(-number // factor)
@@ -169,18 +169,18 @@ def _formatted(nanos: int, form: str) -> str:
 
 @lru_cache(maxsize=4096)
 def canonical(text: str) -> str:
-    """The text as it is stored and printed: "0.5" is "500m", "1024Ki" is "1Mi".
+    """Return the text as it is stored and printed: "0.5" is "500m", "1024Ki" is "1Mi".
 
     Raises:
-        QuantityError: the text is no quantity.
+        QuantityError: the text is not a quantity.
     """
     return str(parse(text))
 
 
 def of(value: str | float | None) -> Quantity:
-    """The quantity of a JSON value: text, around which blanks are allowed, a number, or null for zero (UnmarshalJSON).
+    """Return the quantity of a JSON value: text (stripped), number, or null for zero (UnmarshalJSON).
 
     Raises:
-        QuantityError: the value is no quantity.
+        QuantityError: the value is not a quantity.
     """
     return Quantity(0) if value is None else parse(value.strip() if isinstance(value, str) else str(value))

@@ -1,4 +1,4 @@
-"""Resources: one row per served kind and version, and the table that paths, discovery and storage are computed from."""
+"""Resources: one row per served kind and version, and the table that paths, discovery and storage derive from."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ class Subresource:
 
     Attributes:
         name: the path's last part.
-        verbs: what it can do.
-        group, version, kind: of the body it speaks, as discovery's responseKind gives it.
+        verbs: its verbs.
+        group, version, kind: the kind of its bodies, as discovery's responseKind gives it.
     """
 
     name: str
@@ -30,18 +30,18 @@ class Resource:
     """A kind in one version, as the API serves it.
 
     Attributes:
-        plural: the name in paths ("pods"), which is the resource's name everywhere.
+        plural: the resource's name, as in paths ("pods").
         definition: the key of its schema among the OpenAPI definitions.
-        storage_group, storage_version: the version that is stored; others are converted on the way in and out.
-        storage_prefix: where its objects lie: "/registry/<storage_prefix>/<namespace>/<name>"; shared by all versions.
-        fields: the field selectors it knows beside metadata.name and metadata.namespace.
-        kept_fields: the fields that are kept of its objects for selectors, where these are more: those of all versions.
+        storage_group, storage_version: the storage version; others are converted on the way in and out.
+        storage_prefix: the prefix of its keys: "/registry/<storage_prefix>/<namespace>/<name>"; shared by all versions.
+        fields: the fields that selectors may name beside metadata.name and metadata.namespace.
+        kept_fields: the fields of all its versions that are indexed for selectors, if these are more than `fields`.
         create_on_update: PUT of an absent name creates it.
-        deprecation: what its users are warned of, "" for nothing.
-        notices: returns the warnings for whoever writes an object (new, old or None for a new object); None if its
-            objects are carried out.
-        custom: whether a definition made it, and not the release.
-        list_kind: the kind of its lists, such as "PodList"; made of the kind where it is not given.
+        deprecation: the warning to its users, "" for none.
+        notices: (new, old or None for a new object) → the warnings to a client that writes the object; None if there
+            are none.
+        custom: whether it comes from a CRD, not from the release.
+        list_kind: the kind of its lists, such as "PodList"; derived from the kind if omitted.
     """
 
     group: str
@@ -73,7 +73,7 @@ class Resource:
 
 
 class ResourceTable:
-    """All resources that a server serves, found by path or by kind; rows may come and go at run time."""
+    """All resources that a server serves, found by path or by kind; rows may be added and removed at run time."""
 
     def __init__(self, rows: Iterable[Resource] = ()) -> None:
         self._by_path: dict[tuple[str, str, str], Resource] = {}
@@ -81,35 +81,35 @@ class ResourceTable:
             self.add(row)
 
     def add(self, row: Resource) -> None:
-        """Serve the row; a row of the same group, version and plural is replaced."""
+        """Add a row; it replaces a row of the same group, version and plural."""
         self._by_path[row.group, row.version, row.plural] = row
 
     def remove(self, row: Resource) -> None:
-        """Serve the row no longer; nothing where it is not served."""
+        """Remove a row, if it is in the table."""
         self._by_path.pop((row.group, row.version, row.plural), None)
 
     def find(self, group: str, version: str, plural: str) -> Resource | None:
-        """The row at a path, None where nothing is served."""
+        """Return the row at a path, or None if nothing is served there."""
         return self._by_path.get((group, version, plural))
 
     def __iter__(self) -> Iterator[Resource]:
-        return iter(tuple(self._by_path.values()))  # rows of custom kinds come and go meanwhile
+        return iter(tuple(self._by_path.values()))  # rows of custom kinds may be added and removed meanwhile
 
     def groups(self) -> dict[str, list[str]]:
-        """Group → its versions, most preferred first, groups in the order of their first row."""
-        found: dict[str, list[str]] = {}
+        """Return the versions of each group, most preferred first; groups are in the order of their first row."""
+        by_group: dict[str, list[str]] = {}
         for row in self:
-            versions = found.setdefault(row.group, [])
+            versions = by_group.setdefault(row.group, [])
             if row.version not in versions:
                 versions.append(row.version)
-        return {group: sorted(sorted(versions), key=version_rank, reverse=True) for group, versions in found.items()}
+        return {group: sorted(sorted(versions), key=version_rank, reverse=True) for group, versions in by_group.items()}
 
 
 def version_rank(version: str) -> tuple[int, int, int]:
-    """A sort key by which v2 > v1 > v1beta2 > v1beta1 > v1alpha1 > anything else (k8s.io/apimachinery/pkg/version)."""
+    """Return the sort key for v2 > v1 > v1beta2 > v1beta1 > v1alpha1 > others (k8s.io/apimachinery/pkg/version)."""
     for stability, rank in (("alpha", 0), ("beta", 1)):
-        major, found, minor = version[1:].partition(stability)
-        if found and version[0] == "v" and major.isdecimal() and minor.isdecimal():
+        major, separator, minor = version[1:].partition(stability)
+        if separator and version[0] == "v" and major.isdecimal() and minor.isdecimal():
             return rank, int(major), int(minor)
     if version[:1] == "v" and version[1:].isdecimal():
         return 2, int(version[1:]), 0

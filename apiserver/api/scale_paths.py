@@ -1,4 +1,4 @@
-"""Where custom kinds keep what a Scale tells of them (the scale subresource of a definition's version)."""
+"""The fields of custom objects that their Scale shows (the scale subresource of a CRD's version)."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ from apiserver.api.nested_fields import NestedField
 
 @dataclass(frozen=True, slots=True)
 class ScalePaths:
-    """The places of a kind in one version.
+    """The fields of a Scale in the objects of a kind and version.
 
     Attributes:
-        spec_replicas: how many are wanted.
-        status_replicas: how many there are.
-        label_selector: which they are, as text; None where the definition does not say.
+        spec_replicas: the number of desired replicas.
+        status_replicas: the number of actual replicas.
+        label_selector: the replicas' label selector as text; None if the CRD names no such field.
     """
 
     spec_replicas: NestedField
@@ -22,17 +22,17 @@ class ScalePaths:
 
 
 def scale_paths(version: Obj) -> ScalePaths | None:
-    """The places of a kind, None where it cannot be scaled.
+    """Return the scale fields of a kind, or None if it cannot be scaled.
 
     Args:
-        version: an entry of a definition's spec.versions.
+        version: an entry of a CRD's spec.versions.
     """
-    given = (version.get("subresources") or {}).get("scale")
-    if given is None:
+    scale = (version.get("subresources") or {}).get("scale")
+    if scale is None:
         return None
-    selector = given.get("labelSelectorPath")
+    selector = scale.get("labelSelectorPath")
     return ScalePaths(
-        NestedField.at(given["specReplicasPath"]),
-        NestedField.at(given["statusReplicasPath"]),
+        NestedField.at(scale["specReplicasPath"]),
+        NestedField.at(scale["statusReplicasPath"]),
         NestedField.at(selector) if selector else None,
     )

@@ -14,26 +14,26 @@ Test = Callable[[Labels], bool]
 
 _TOKEN = re.compile(r"==|!=|[=!(),<>]|[^=!(),<> \t\r\n]+")
 _SPECIAL = frozenset("=!(),<>") | {"==", "!="}
-_BINARY = ("in", "notin", "=", "==", "!=", "gt", "lt")  # in the order in which the error lists them
+_BINARY = ("in", "notin", "=", "==", "!=", "gt", "lt")  # in the order of the error message
 _OPERATORS = {"in": "in", "notin": "notin", "=": "=", "==": "==", "!=": "!=", ">": "gt", "<": "lt"}
 _EXPRESSIONS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 _FIELD_OPERATORS = re.compile(r"!=|==|=")
-_CALLED = "a valid label key"
+_KEY_NAME = "a valid label key"
 _INT64 = range(-(2**63), 2**63)
 
 
 class SelectorError(ValueError):
-    """The selector's text cannot be understood; the message is upstream's, which the API answers with 400."""
+    """The selector's text is malformed; the message is upstream's, and the API responds with 400."""
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One condition on one label.
+    """A condition on one label.
 
     Attributes:
         key: the label's key.
         operator: in, notin, =, ==, !=, gt, lt, exists, ! (k8s.io/apimachinery/pkg/selection).
-        values: what the operator compares with, sorted; empty for exists and !.
+        values: the operator's values, sorted; empty for exists and !.
     """
 
     key: str
@@ -46,11 +46,11 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """A conjunction of requirements, sorted by key; without any it matches everything.
+    """A conjunction of requirements, sorted by key; without requirements it matches everything.
 
     Attributes:
         requirements: the conditions.
-        nothing: a missing metav1.LabelSelector, which matches no object at all.
+        nothing: whether it stands for a missing metav1.LabelSelector, which matches no object at all.
     """
 
     requirements: tuple[Requirement, ...] = ()
@@ -62,13 +62,13 @@ class LabelSelector:
 
     @property
     def empty(self) -> bool:
-        """Whether the selector restricts nothing."""
+        """Return whether the selector restricts nothing."""
         return not self.requirements and not self.nothing
 
-    def matches(self, found: Labels) -> bool:
-        """Whether an object with these labels is selected."""
+    def matches(self, object_labels: Labels) -> bool:
+        """Return whether an object with these labels is selected."""
         for test in self._tests:  # a loop, since a generator costs more than the tests
-            if not test(found):
+            if not test(object_labels):
                 return False
         return not self.nothing
 
@@ -93,19 +93,19 @@ def _test(requirement: Requirement) -> Test:
     key, values = requirement.key, frozenset(requirement.values)
     match requirement.operator:
         case "in" | "=" | "==":
-            return lambda found: found.get(key) in values
+            return lambda object_labels: object_labels.get(key) in values
         case "notin" | "!=":
-            return lambda found: found.get(key) not in values
+            return lambda object_labels: object_labels.get(key) not in values
         case "exists":
-            return lambda found: key in found
+            return lambda object_labels: key in object_labels
         case "!":
-            return lambda found: key not in found
+            return lambda object_labels: key not in object_labels
         case operator:
             return partial(_beyond, key=key, limit=int(requirement.values[0]), sign=1 if operator == "gt" else -1)
 
 
-def _beyond(found: Labels, *, key: str, limit: int, sign: int) -> bool:
-    number = _int64(found.get(key, ""))
+def _beyond(object_labels: Labels, *, key: str, limit: int, sign: int) -> bool:
+    number = _int64(object_labels.get(key, ""))
     return number is not None and sign * (number - limit) > 0
 
 
@@ -117,23 +117,23 @@ def _int64(text: str) -> int | None:
 
 
 def requirement(key: str, operator: str, values: Iterable[str] = ()) -> Requirement:
-    """A checked requirement (labels.NewRequirement).
+    """Return a checked requirement (labels.NewRequirement).
 
     Raises:
-        SelectorError: the key, a value, or the number of values does not fit; several reasons stand in brackets.
+        SelectorError: the key, a value, or the number of values is invalid; several reasons are listed in brackets.
     """
     ordered = tuple(sorted(values))
-    bad_key = labels.key_errors(key, _CALLED)
-    errors = [invalid("key", key, "; ".join(bad_key))] if bad_key else []
-    if why := _count_error(operator, len(ordered)):
-        errors.append(invalid("values", list(ordered), why))
+    key_errors = labels.key_errors(key, _KEY_NAME)
+    errors = [invalid("key", key, "; ".join(key_errors))] if key_errors else []
+    if detail := _count_error(operator, len(ordered)):
+        errors.append(invalid("values", list(ordered), detail))
     for i, value in enumerate(ordered):
         if operator in {"gt", "lt"} and _int64(value) is None:
-            why = "for 'Gt', 'Lt' operators, the value must be an integer"
-            errors.append(invalid(f"values[{i}]", value, why))
+            detail = "for 'Gt', 'Lt' operators, the value must be an integer"
+            errors.append(invalid(f"values[{i}]", value, detail))
     for i, value in enumerate(ordered):
-        if bad := labels.value_errors(value):
-            errors.append(invalid(f"values[{i}][{key}]", value, "; ".join(bad)))
+        if value_errors := labels.value_errors(value):
+            errors.append(invalid(f"values[{i}][{key}]", value, "; ".join(value_errors)))
     if errors:
         unique = list(dict.fromkeys(map(str, errors)))
         raise SelectorError(unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]")
@@ -156,16 +156,16 @@ def _count_error(operator: str, count: int) -> str:
 
 @lru_cache(maxsize=4096)
 def parse_label_selector(text: str) -> LabelSelector:
-    """The selector of a `labelSelector` parameter (labels.Parse).
+    """Return the selector of a `labelSelector` parameter (labels.Parse).
 
     Raises:
-        SelectorError: with upstream's message.
+        SelectorError: the text is malformed; the message is upstream's.
     """
     return LabelSelector(tuple(sorted(_Parser(text).requirements(), key=lambda r: r.key)))
 
 
 class _Parser:
-    """A recursive descent over the tokens; the end is the token ""."""
+    """A recursive-descent parser over tokens; the token "" marks the end."""
 
     def __init__(self, text: str) -> None:
         self._tokens: list[str] = [*_TOKEN.findall(text), ""]
@@ -179,16 +179,16 @@ class _Parser:
         return self._tokens[self._position - 1]
 
     def requirements(self) -> list[Requirement]:
-        found: list[Requirement] = []
+        requirements: list[Requirement] = []
         while word := self._peek():
             if not (_is_word(word) or word == "!"):
                 raise SelectorError(f"found '{word}', expected: !, identifier, or 'end of string'")
             try:
-                found.append(self._requirement())
+                requirements.append(self._requirement())
             except SelectorError as error:
                 raise SelectorError(f"unable to parse requirement: {error}") from None
             self._separator()
-        return found
+        return requirements
 
     def _separator(self) -> None:
         word = self._next()
@@ -205,8 +205,8 @@ class _Parser:
             key, absent = self._next(), True
         if not _is_word(key):
             raise SelectorError(f"found '{key}', expected: identifier")
-        if bad := labels.key_errors(key, _CALLED):
-            raise SelectorError(str(invalid("<nil>", key, "; ".join(bad))))  # upstream's path is nil here
+        if key_errors := labels.key_errors(key, _KEY_NAME):
+            raise SelectorError(str(invalid("<nil>", key, "; ".join(key_errors))))  # upstream's path is nil here
         if absent or self._peek() in {"", ","}:
             return Requirement(key, "!" if absent else "exists")
         word = self._next()
@@ -234,22 +234,22 @@ class _Parser:
         return self._members()
 
     def _members(self) -> set[str]:
-        """The values up to the closing bracket; nothing between two commas is the empty value."""
-        found: set[str] = set()
+        """Return the values up to the closing bracket; nothing between two commas is the empty value."""
+        values: set[str] = set()
         while True:
             word = self._next()
             if _is_word(word):
-                found.add(word)
+                values.add(word)
                 if self._peek() not in {",", ")"}:
                     raise SelectorError(f"found '{self._peek()}', expected: ',' or ')'")
             elif word == ",":
-                if not found or self._peek() in {",", ")"}:
-                    found.add("")
+                if not values or self._peek() in {",", ")"}:
+                    values.add("")
             else:
                 raise SelectorError(f"found '{word}', expected: ',', or identifier")
             if self._peek() == ")":
                 self._next()
-                return found
+                return values
 
 
 def _is_word(token: str) -> bool:
@@ -257,30 +257,31 @@ def _is_word(token: str) -> bool:
 
 
 def label_selector_of(selector: Obj | None) -> LabelSelector:
-    """The selector of a metav1.LabelSelector object: None selects nothing, {} everything (LabelSelectorAsSelector).
+    """Return the selector of a metav1.LabelSelector: None selects nothing, {} everything (LabelSelectorAsSelector).
 
     Raises:
-        SelectorError: a key, an operator or a value is wrong.
+        SelectorError: a key, an operator or a value is invalid.
     """
     if selector is None:
         return LabelSelector(nothing=True)
-    found = [requirement(key, "=", (value,)) for key, value in (selector.get("matchLabels") or {}).items()]
+    requirements = [requirement(key, "=", (value,)) for key, value in (selector.get("matchLabels") or {}).items()]
     for expression in selector.get("matchExpressions") or ():
         operator = expression.get("operator") or ""
         if operator not in _EXPRESSIONS:
             raise SelectorError(f'"{operator}" is not a valid label selector operator')
-        found.append(requirement(expression.get("key") or "", _EXPRESSIONS[operator], expression.get("values") or ()))
-    return LabelSelector(tuple(sorted(found, key=lambda r: r.key)))
+        key, values = expression.get("key") or "", expression.get("values") or ()
+        requirements.append(requirement(key, _EXPRESSIONS[operator], values))
+    return LabelSelector(tuple(sorted(requirements, key=lambda r: r.key)))
 
 
 @dataclass(frozen=True, slots=True)
 class FieldTerm:
-    """One condition on one field.
+    """A condition on one field.
 
     Attributes:
-        path: the field, such as "status.phase"; whether the kind knows it is the registry's question.
-        equal: whether the value must be equal, or must not.
-        value: what it is compared with, without escapes.
+        path: the field, such as "status.phase"; the registry checks whether the kind has it.
+        equal: whether the value must be equal or must differ.
+        value: the value to compare with, without escapes.
     """
 
     path: str
@@ -290,28 +291,28 @@ class FieldTerm:
 
 @dataclass(frozen=True, slots=True)
 class FieldSelector:
-    """A conjunction of terms in the order of their text; without any it matches everything."""
+    """A conjunction of terms in the order of their text; without terms it matches everything."""
 
     terms: tuple[FieldTerm, ...] = ()
 
     @property
     def empty(self) -> bool:
-        """Whether the selector restricts nothing."""
+        """Return whether the selector restricts nothing."""
         return not self.terms
 
     def matches(self, fields: Labels) -> bool:
-        """Whether an object with these fields is selected; a field that is not there counts as ""."""
+        """Return whether an object with these fields is selected; an absent field counts as ""."""
         return all((fields.get(term.path, "") == term.value) is term.equal for term in self.terms)
 
 
 @lru_cache(maxsize=4096)
 def parse_field_selector(text: str) -> FieldSelector:
-    """The selector of a `fieldSelector` parameter (fields.ParseSelector).
+    """Return the selector of a `fieldSelector` parameter (fields.ParseSelector).
 
-    Empty terms are left out, and so are terms without a field and a value ("=", "==", "!=").
+    Empty terms are dropped, and so are terms without field and value ("=", "==", "!=").
 
     Raises:
-        SelectorError: with upstream's message.
+        SelectorError: the text is malformed; the message is upstream's.
     """
     terms = [_field_term(text, part) for part in sorted(_split_terms(text)) if part]
     return FieldSelector(tuple(term for term in terms if term.path or term.value))
@@ -325,7 +326,7 @@ def _field_term(text: str, part: str) -> FieldTerm:
 
 
 def _split_terms(text: str) -> list[str]:
-    """The terms between commas that no backslash escapes."""
+    """Return the terms between commas that are not escaped by a backslash."""
     if "\\" not in text:
         return text.split(",")
     return re.findall(r"(?:\\.|[^,\\]|\\$)+", text, re.DOTALL)
@@ -334,15 +335,15 @@ def _split_terms(text: str) -> list[str]:
 def _unescaped(value: str) -> str:
     if not any(character in value for character in "\\,="):
         return value
-    found, characters = [], iter(value)
+    unescaped, characters = [], iter(value)
     for character in characters:
         if character == "\\":
             escaped = next(characters, "")
             if escaped not in {"\\", ",", "="}:
                 raise SelectorError(f"invalid field selector: invalid escape sequence: \\{escaped}")
-            found.append(escaped)
+            unescaped.append(escaped)
         elif character in ",=":
             raise SelectorError(f"invalid field selector: unescaped character in value: {ord(character)}")
         else:
-            found.append(character)
-    return "".join(found)
+            unescaped.append(character)
+    return "".join(unescaped)

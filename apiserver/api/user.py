@@ -1,11 +1,11 @@
-"""Who asks: the identity that authentication finds, and that authorization and admission decide on (user.Info)."""
+"""Users: the identity that authentication finds, and that authorization and admission decide on (user.Info)."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody, as far as the server knows."""
+    """A user: a name, and the groups and further attributes that authentication found."""
 
     name: str
     uid: str = ""
@@ -15,10 +15,10 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Whose a token is.
+    """The user of a token.
 
     Attributes:
-        audiences: for whom it is meant, of those that were asked for.
+        audiences: the requested audiences that the token is valid for.
     """
 
     user: User

@@ -1,1 +1,1 @@
-"""Texts as Go's standard library reads and prints them: numbers, durations, regular expressions, URLs, addresses."""
+"""Go's standard library for texts: how it reads and prints numbers, durations, regular expressions, URLs, addresses."""

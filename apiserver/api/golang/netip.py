@@ -1,4 +1,4 @@
-"""Addresses: texts that say one, and the words for what is wrong with others, both as Go's net/netip has them."""
+"""IP addresses as Go's net/netip parses them, with its messages for malformed ones."""
 
 import re
 from collections.abc import Callable
@@ -10,18 +10,18 @@ Address = IPv4Address | IPv6Address
 
 _HEX = re.compile("[0-9A-Fa-f]*")
 _GROUPS = 8
-"""How many numbers an address of IPv6 has; one of IPv4 may stand in place of the last two."""
+"""The number of groups in an IPv6 address; an IPv4 address may replace the last two."""
 
 
 class NotAnAddressError(ValueError):
-    """The text is no address; the message is Go's."""
+    """The text is not an address; the message is Go's."""
 
 
 def parse_address(text: str) -> Address:
-    """The address that a text says; one of IPv6 may have a zone.
+    """Return the address in a text; an IPv6 address may have a zone.
 
     Raises:
-        NotAnAddressError: it says none.
+        NotAnAddressError: the text is not an address.
     """
     first = next((character for character in text if character in ".:%"), "")
     try:
@@ -31,13 +31,13 @@ def parse_address(text: str) -> Address:
             return IPv4Address(text)
     except ValueError:
         pass
-    raise NotAnAddressError(f"ParseAddr({quoted(text)}): {_WRONG[first](text)}")
+    raise NotAnAddressError(f"ParseAddr({quoted(text)}): {_ERRORS[first](text)}")
 
 
 def _ipv4_error(text: str) -> str:
-    """What is wrong with an address of four numbers, "" if nothing is."""
+    """Return what is wrong with an IPv4 address, "" if it is well-formed."""
     digits, dots = "", 0
-    for at, character in enumerate(text):
+    for position, character in enumerate(text):
         if character in "0123456789":
             if digits == "0":
                 return "IPv4 field has octet with leading zero"
@@ -45,9 +45,9 @@ def _ipv4_error(text: str) -> str:
             if int(digits) > 255:
                 return "IPv4 field has value >255"
         elif character != ".":
-            return _at("unexpected character", text[at:])
-        elif not digits or at == len(text) - 1:
-            return _at("IPv4 field must have at least one digit", text[at:])
+            return _with_rest("unexpected character", text[position:])
+        elif not digits or position == len(text) - 1:
+            return _with_rest("IPv4 field must have at least one digit", text[position:])
         elif dots == 3:
             return "IPv4 address too long"
         else:
@@ -56,63 +56,63 @@ def _ipv4_error(text: str) -> str:
 
 
 def _ipv6_error(text: str) -> str:
-    """What is wrong with an address of eight numbers, some of which may be left out once."""
+    """Return what is wrong with an IPv6 address, in which "::" may stand for some groups of zeros."""
     rest, percent, zone = text.partition("%")
     if percent and not zone:
         return "zone must be a non-empty string"
     groups, gap = 0, rest.startswith("::")
     rest = rest.removeprefix("::")
     while groups < _GROUPS and rest:
-        digits, behind = _split(rest)
-        if why := _group_error(digits, behind):
-            return _at(why, behind if digits and len(digits) <= 4 else rest)
-        if behind.startswith("."):
+        digits, after = _split(rest)
+        if error := _group_error(digits, after):
+            return _with_rest(error, after if digits and len(digits) <= 4 else rest)
+        if after.startswith("."):
             return _embedded_error(rest, groups, gap=gap)
-        groups, rest = groups + 1, behind[1:]
+        groups, rest = groups + 1, after[1:]
         if rest.startswith(":"):
             if gap:
-                return _at("multiple :: in address", rest)
+                return _with_rest("multiple :: in address", rest)
             gap, rest = True, rest[1:]
     if rest:
-        return _at("trailing garbage after address", rest)
+        return _with_rest("trailing garbage after address", rest)
     return "the :: must expand to at least one field of zeros" if gap else "address string too short"
 
 
 def _split(rest: str) -> tuple[str, str]:
-    """The digits that a text begins with, and what is behind them."""
-    found = _HEX.match(rest)
-    end = found.end() if found else 0
+    """Return the hexadecimal digits that a text begins with, and the rest."""
+    match = _HEX.match(rest)
+    end = match.end() if match else 0
     return rest[:end], rest[end:]
 
 
-def _group_error(digits: str, behind: str) -> str:
-    """What is wrong with one number of an address of IPv6, and with what parts it from the next."""
+def _group_error(digits: str, after: str) -> str:
+    """Return what is wrong with one group of an IPv6 address and the character after it, "" if nothing is."""
     if not digits:
         return "each colon-separated field must have at least one digit"
     if len(digits) > 4:
         return "each group must have 4 or less digits"
-    if behind and behind[0] not in ":.":
+    if after and after[0] not in ":.":
         return "unexpected character, want colon"
-    return "colon must be followed by more characters" if behind == ":" else ""
+    return "colon must be followed by more characters" if after == ":" else ""
 
 
 def _embedded_error(rest: str, groups: int, *, gap: bool) -> str:
-    """What is wrong with an address of IPv4 that ends one of IPv6, behind so many of its numbers."""
+    """Return what is wrong with an IPv4 address at the end of an IPv6 address, after so many groups."""
     if not gap and groups != _GROUPS - 2:
-        return _at("embedded IPv4 address must replace the final 2 fields of the address", rest)
+        return _with_rest("embedded IPv4 address must replace the final 2 fields of the address", rest)
     if groups > _GROUPS - 2:
-        return _at("too many hex fields to fit an embedded IPv4 at the end of the address", rest)
+        return _with_rest("too many hex fields to fit an embedded IPv4 at the end of the address", rest)
     return _ipv4_error(rest) or "the :: must expand to at least one field of zeros"
 
 
-def _at(why: str, rest: str) -> str:
-    return f"{why} (at {quoted(rest)})"
+def _with_rest(error: str, rest: str) -> str:
+    return f"{error} (at {quoted(rest)})"
 
 
-_WRONG: dict[str, Callable[[str], str]] = {
+_ERRORS: dict[str, Callable[[str], str]] = {
     "": lambda _: "unable to parse IP",
     ".": _ipv4_error,
     ":": _ipv6_error,
     "%": lambda _: "missing IPv6 address",
 }
-"""The first sign of a text → what says why it is no address."""
+"""The first of the characters ".:%" in a text → the function that returns why it is not an address."""

@@ -1,8 +1,8 @@
-r"""Regular expressions as Go's package regexp reads them (RE2 syntax), for Python's re.
+r"""Regular expressions of Go's package regexp (RE2 syntax), translated for Python's re.
 
-What RE2 does not know (lookaround, back references) is refused in Go's words; what both know but understand otherwise
-("$", "\d", "\b") is written so that it means here what it means there. Python's matcher is no automaton: a pattern
-of nested repetitions can take it long where Go's is always quick.
+Syntax that RE2 does not have (lookaround, back references) is refused with Go's message; syntax with another meaning in
+Go ("$", "\d", "\b") is translated. Python's matcher is no automaton: a pattern of nested repetitions can take a long
+time where Go is always fast.
 """
 
 import re
@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NoReturn
 
 Ranges = list[tuple[int, int]]
-"""Code points, first and last included."""
+"""Ranges of code points, first and last included."""
 
 _MAX = 0x10FFFF
 _MAX_REPEAT = 1000
@@ -39,8 +39,8 @@ _POSIX: Mapping[str, Ranges] = {
     "xdigit": [*_DIGITS, (0x41, 0x46), (0x61, 0x66)],
 }
 _CONTROLS = {"a": 0x07, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
-_PLACES = {"A": r"\A", "z": r"\Z", "b": r"(?a:\b)", "B": r"(?a:\B)"}
-_FLAGGED = {  # character → the flag that changes it, what it is with that, and without
+_ASSERTIONS = {"A": r"\A", "z": r"\Z", "b": r"(?a:\b)", "B": r"(?a:\B)"}
+_FLAGGED = {  # character → the flag that changes it, its translation with the flag, and without
     ".": ("s", "(?s:.)", r"[^\n]"),
     "^": ("m", "(?:(?m:^))", r"(?:\A)"),
     "$": ("m", r"(?:(?=\n|\Z))", r"(?:\Z)"),
@@ -50,19 +50,19 @@ _REPEAT = re.compile(rf"[*+?]|{_COUNTED.pattern}")
 _FLAGS = re.compile(r"\(\?([imsU]*)(?:-([imsU]+))?([:)])")
 _NAMED = re.compile(r"\(\?P?<([^>]*)>")
 _SCRIPT_NAMES = {"Han": "CJK UNIFIED IDEOGRAPH"}
-"""How the names of a script's letters begin, where it is not with the name of the script."""
+"""Script → the prefix of its letters' names, if that is not the name of the script."""
 
 
-_LONGEST = 300_000
-"""How long its classes may be written out, which takes a third of a second to compile; Go takes many times that."""
+_MAX_CLASS_TEXT = 300_000
+"""The most characters of all expanded classes: they take 0.3 s to compile. Go's limit is many times that."""
 
 
 @lru_cache(maxsize=1024)
 def compile_regexp(pattern: str) -> re.Pattern[str]:
-    """A pattern for `search`, which is what Go calls to match.
+    """Return Python's pattern for one of Go's; call its `search`, which does what Go calls matching.
 
     Raises:
-        ValueError: no pattern of Go's; the message is Go's.
+        ValueError: the pattern is malformed; the message is Go's.
     """
     try:
         return re.compile(_Parser(pattern).whole())
@@ -72,11 +72,11 @@ def compile_regexp(pattern: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A part of a sequence.
+    """An item of a sequence, translated.
 
     Attributes:
-        text: in Python's syntax, such that an operator behind it repeats all of it.
-        repeats: how often at most its innermost part stands behind itself, as far as that is limited.
+        text: the item in Python's syntax; an operator after it repeats all of it.
+        repeats: the product of its nested counts {n,m}, which Go limits.
     """
 
     text: str
@@ -84,7 +84,7 @@ class _Item:
 
 
 class _Parser:
-    """One walk through a pattern."""
+    """A single pass through a pattern that translates it."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
@@ -93,17 +93,17 @@ class _Parser:
         self._flags: frozenset[str] = frozenset()
 
     def whole(self) -> str:
-        """The pattern in Python's syntax."""
-        found = self._alternatives()
+        """Return the pattern in Python's syntax."""
+        item = self._alternatives()
         if self._at < len(self._pattern):
             _refuse("unexpected )", self._pattern)
-        return found.text
+        return item.text
 
     def _rest(self) -> str:
         return self._pattern[self._at :]
 
     def _alternatives(self) -> _Item:
-        """All up to the end, or to the parenthesis that closes the group; flags hold to there."""
+        """Return all branches up to the end, or to the parenthesis that closes the group; flags end there, too."""
         outer, branches = self._flags, [self._sequence()]
         while self._pattern[self._at : self._at + 1] == "|":
             self._at += 1
@@ -129,10 +129,10 @@ class _Parser:
         return items
 
     def _repeat(self, operator: re.Match[str], items: list[_Item], *, since: int) -> None:
-        """Let the last item be repeated; `since` is where the operator before this one began, if there is one."""
+        """Repeat the last item; `since` is the start of the operator right before this one, or of this one."""
         start, text, self._at = self._at, operator[0], operator.end()
-        least, most = _bounds(operator)
-        if max(least, most) > _MAX_REPEAT or 0 <= most < least:
+        minimum, maximum = _bounds(operator)
+        if max(minimum, maximum) > _MAX_REPEAT or 0 <= maximum < minimum:
             _refuse("invalid repeat count", text)
         lazy = self._pattern[self._at : self._at + 1] == "?"
         self._at += lazy
@@ -140,7 +140,7 @@ class _Parser:
             _refuse("invalid repeat operator", self._pattern[since : self._at])
         if not items:
             _refuse("missing argument to repetition operator", self._pattern[start : self._at])
-        item, times = items.pop(), most if most > 0 else least
+        item, times = items.pop(), maximum if maximum > 0 else minimum
         repeats = item.repeats * max(times, 1) if text[0] == "{" else item.repeats
         if repeats > _MAX_REPEAT:
             _refuse("invalid repeat count", self._pattern[start : self._at])
@@ -148,7 +148,7 @@ class _Parser:
         items.append(_Item(f"(?:{item.text}{text}{mark})", repeats))
 
     def _item(self, char: str) -> _Item | None:
-        """The item here; None of what stands for nothing by itself."""
+        """Return the item at the current position, or None if it stands for nothing (a group that only sets flags)."""
         match char:
             case "(":
                 return self._group()
@@ -167,26 +167,26 @@ class _Parser:
 
     def _group(self) -> _Item | None:
         rest = self._rest()
-        if found := _FLAGS.match(rest):
-            return self._flagged(found)
-        named = _NAMED.match(rest)
+        if flags := _FLAGS.match(rest):
+            return self._flagged(flags)
+        name = _NAMED.match(rest)
         if rest.startswith(("(?P<", "(?<")):
-            if named is None:
+            if name is None:
                 _refuse("invalid named capture", rest)
-            if not re.fullmatch(r"\w+", named[1], re.ASCII):
-                _refuse("invalid named capture", named[0])
+            if not re.fullmatch(r"\w+", name[1], re.ASCII):
+                _refuse("invalid named capture", name[0])
         elif rest.startswith("(?"):
-            known = re.match(r"\(\?[imsU]*-?[imsU]*", rest)
-            end = known.end() + 1 if known else 3
+            opening = re.match(r"\(\?[imsU]*-?[imsU]*", rest)
+            end = opening.end() + 1 if opening else 3
             if end > len(rest):
                 _refuse("missing closing )", self._pattern)
             _refuse("invalid or unsupported Perl syntax", rest[:end])
-        self._at += named.end() if named else 1
+        self._at += name.end() if name else 1
         return self._grouped()
 
-    def _flagged(self, found: re.Match[str]) -> _Item | None:
-        on, off, end = found.groups()
-        self._at += found.end()
+    def _flagged(self, match: re.Match[str]) -> _Item | None:
+        on, off, end = match.groups()
+        self._at += match.end()
         outer, self._flags = self._flags, (self._flags | set(on)) - set(off or "")
         if end == ")":
             return None
@@ -195,7 +195,7 @@ class _Parser:
         return item
 
     def _grouped(self) -> _Item:
-        """A group whose parenthesis is behind us; what it captures nobody asks."""
+        """Return a group whose opening is already read; captures are not needed."""
         inner = self._alternatives()
         if self._pattern[self._at : self._at + 1] != ")":
             _refuse("missing closing )", self._pattern)
@@ -204,9 +204,9 @@ class _Parser:
 
     def _escaped(self) -> _Item:
         letter = self._pattern[self._at + 1 : self._at + 2]
-        if letter in _PLACES:
+        if letter in _ASSERTIONS:
             self._at += 2
-            return _Item(f"(?:{_PLACES[letter]})")
+            return _Item(f"(?:{_ASSERTIONS[letter]})")
         if letter == "Q":
             return self._quoted()
         if (ranges := self._named_class(letter)) is not None:
@@ -220,7 +220,7 @@ class _Parser:
         return _Item(f"(?:{text})")
 
     def _named_class(self, letter: str) -> Ranges | None:
-        r"""The characters of \d or \p{Greek}; None where no such class begins."""
+        r"""Return the characters of \d or \p{Greek}, or None if no such class starts here."""
         if letter and letter in "pP":
             return self._unicode_class(negated=letter == "P")
         if not letter or letter.lower() not in _PERL:
@@ -231,29 +231,29 @@ class _Parser:
 
     def _unicode_class(self, *, negated: bool) -> Ranges:
         rest = self._rest()
-        named = re.match(r"\\.(?:\{([^}]*)\}|([^{]))", rest, re.DOTALL)
-        if named is None:
+        match = re.match(r"\\.(?:\{([^}]*)\}|([^{]))", rest, re.DOTALL)
+        if match is None:
             _refuse("invalid character class range", rest)
-        self._at += named.end()
-        name = named[1] if named[2] is None else named[2]
+        self._at += match.end()
+        name = match[1] if match[2] is None else match[2]
         if name.startswith("^"):
             name, negated = name[1:], not negated
         ranges = _unicode_ranges(name)
         if not ranges:
-            _refuse("invalid character class range", named[0])
+            _refuse("invalid character class range", match[0])
         return _complement(ranges) if negated else ranges
 
     def _escape(self) -> int:
-        """The character that an escape stands for (parseEscape)."""
+        """Return the character that an escape stands for (parseEscape)."""
         rest = self._rest()
         if rest == "\\":
             _refuse("trailing backslash at end of expression", "")
-        found = re.match(
+        match = re.match(
             r"\\(?:(0[0-7]{0,2}|[1-7][0-7]{1,2})|x([0-9A-Fa-f]{2})|x\{([0-9A-Fa-f]+)\}|(.))", rest, re.DOTALL
         )
-        assert found is not None
-        octal, short, long, other = found.groups()
-        self._at += found.end()
+        assert match is not None
+        octal, short, long, other = match.groups()
+        self._at += match.end()
         if octal:
             return int(octal, 8)
         if short or (long and int(long, 16) <= _MAX):
@@ -278,20 +278,20 @@ class _Parser:
         return self._one_of(ranges, negated=negated)
 
     def _posix_class(self) -> Ranges:
-        found = re.match(r"\[:(\^?)(.*?):\]", self._rest(), re.DOTALL)
-        if found is None:
+        match = re.match(r"\[:(\^?)(.*?):\]", self._rest(), re.DOTALL)
+        if match is None:
             return []
-        if found[2] not in _POSIX:
-            _refuse("invalid character class range", found[0])
-        self._at += found.end()
-        return _complement(_POSIX[found[2]]) if found[1] else _POSIX[found[2]]
+        if match[2] not in _POSIX:
+            _refuse("invalid character class range", match[0])
+        self._at += match.end()
+        return _complement(_POSIX[match[2]]) if match[1] else _POSIX[match[2]]
 
     def _class_part(self, start: int) -> Ranges:
-        """A character, a range or a named class within brackets that opened at `start`."""
+        """Return the ranges of a character, a range or a named class within brackets that opened at `start`."""
         rest = self._rest()
         if rest.startswith("\\") and (ranges := self._named_class(rest[1:2])) is not None:
             return ranges
-        here = self._at
+        part_start = self._at
         low = high = self._class_char(start)
         if self._pattern[self._at : self._at + 1] == "-" and self._pattern[self._at + 1 : self._at + 2] not in (
             "",
@@ -300,7 +300,7 @@ class _Parser:
             self._at += 1
             high = self._class_char(start)
             if high < low:
-                _refuse("invalid character class range", self._pattern[here : self._at])
+                _refuse("invalid character class range", self._pattern[part_start : self._at])
         return [(low, high)]
 
     def _class_char(self, start: int) -> int:
@@ -315,30 +315,30 @@ class _Parser:
         inner = "".join(_char(low) if low == high else f"{_char(low)}-{_char(high)}" for low, high in ranges)
         text = f"[{'^' if negated else ''}{inner}]"
         self._written += len(text)
-        if self._written > _LONGEST:
+        if self._written > _MAX_CLASS_TEXT:
             _refuse("expression too large", self._pattern)
         return _Item(f"(?i:{text})" if "i" in self._flags else text)
 
 
-def _refuse(why: str, what: str) -> NoReturn:
-    raise ValueError(f"error parsing regexp: {why}: `{what}`")
+def _refuse(error: str, part: str) -> NoReturn:
+    raise ValueError(f"error parsing regexp: {error}: `{part}`")
 
 
 def _bad_escape(rest: str) -> str:
-    """As much of an escape as Go had read when it gave up."""
+    """Return the part of an escape that Go had read when it failed."""
     if rest[1] != "x":
         return rest[:2]
-    found = re.match(r"\\x(?:\{[0-9A-Fa-f]*.?|.{0,2})", rest, re.DOTALL)
-    assert found is not None
-    return found[0]
+    match = re.match(r"\\x(?:\{[0-9A-Fa-f]*.?|.{0,2})", rest, re.DOTALL)
+    assert match is not None
+    return match[0]
 
 
 def _bounds(operator: re.Match[str]) -> tuple[int, int]:
-    """How often at least and at most; -1 for no limit."""
-    text, least, comma, most = operator[0], operator[1], operator[2], operator[3]
+    """Return the minimum and the maximum of a repetition, the maximum -1 if there is no limit."""
+    text, minimum, comma, maximum = operator[0], operator[1], operator[2], operator[3]
     if text[0] != "{":
         return (1 if text == "+" else 0), (1 if text == "?" else -1)
-    return int(least), int(most) if most else (-1 if comma else int(least))
+    return int(minimum), int(maximum) if maximum else (-1 if comma else int(minimum))
 
 
 def _char(code: int) -> str:
@@ -347,17 +347,17 @@ def _char(code: int) -> str:
 
 
 def _complement(ranges: Ranges) -> Ranges:
-    found, after = [], 0
+    gaps, after = [], 0
     for low, high in sorted(ranges):
         if low > after:
-            found.append((after, low - 1))
+            gaps.append((after, low - 1))
         after = max(after, high + 1)
-    return [*found, (after, _MAX)] if after <= _MAX else found
+    return [*gaps, (after, _MAX)] if after <= _MAX else gaps
 
 
 @lru_cache(maxsize=64)
 def _unicode_ranges(name: str) -> Ranges:
-    """The characters of a category ("L", "Lu") or a script ("Greek"); none where there is no such class."""
+    """Return the characters of a category ("L", "Lu") or a script ("Greek"), [] if there is no such class."""
     if name == "Any":
         return [(0, _MAX)]
     if len(name) <= 2:
@@ -369,10 +369,10 @@ def _unicode_ranges(name: str) -> Ranges:
 
 
 def _ranges(codes: Iterable[int]) -> Ranges:
-    found: Ranges = []
+    ranges: Ranges = []
     for code in codes:
-        if found and found[-1][1] == code - 1:
-            found[-1] = (found[-1][0], code)
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1] = (ranges[-1][0], code)
         else:
-            found.append((code, code))
-    return found
+            ranges.append((code, code))
+    return ranges

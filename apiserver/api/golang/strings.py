@@ -1,4 +1,4 @@
-"""Text as Go's strconv quotes it, which is how messages of the API show names and values."""
+"""Text as Go's strconv quotes it; messages of the API show names and values that way."""
 
 _ESCAPES = {
     '"': '\\"',

@@ -1,4 +1,4 @@
-"""URLs as Go's net/url takes them apart, and its words for what is wrong with other texts."""
+"""URLs as Go's net/url parses them, with its messages for malformed ones."""
 
 import re
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ _USER = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*").fullmatch
 _PORT = re.compile(r"(?::[0-9]*)?").fullmatch
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}").match
 _ESCAPES_OF_ASCII = re.compile(r"%(?!25)[0-7][0-9A-Fa-f]").search
-"""What a host may not have: RFC 6874 allows escapes of other letters only."""
+"""Finds escaped ASCII, which a host must not have: RFC 6874 allows only escapes of other characters."""
 _NOT_IN_HOST = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:\[\]<>\"%\u0080-\U0010ffff]").search
 _ESCAPED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 
 class UrlError(ValueError):
-    """The text is no URL; the message is Go's."""
+    """The text is not a URL; the message is Go's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,10 @@ class GoUrl:
     """The parts of a URL.
 
     Attributes:
-        scheme: in small letters, "" where there is none.
-        user: the text before the host's "@", None where there is none.
+        scheme: the scheme in lower case, "" if there is none.
+        user: the text before the host's "@", None if there is none.
         host: the host with its port, without escapes.
-        path: as it was written; "" of an opaque URL such as mailto:me.
+        path: the path as written; "" for an opaque URL such as mailto:me.
         query: the text after "?".
         fragment: the text after "#".
     """
@@ -46,7 +46,7 @@ def parse_url(text: str) -> GoUrl:
     """Return the parts of a URL, absolute or not (url.Parse).
 
     Raises:
-        UrlError: the text is none.
+        UrlError: the text is not a URL.
     """
     rest, _, fragment = text.partition("#")
     try:
@@ -64,7 +64,7 @@ def check_request_uri(text: str) -> None:
     """Check that a text is an absolute URL or an absolute path (url.ParseRequestURI).
 
     Raises:
-        UrlError: it is neither.
+        UrlError: the text is neither.
     """
     try:
         _parse(text, via_request=True)
@@ -81,8 +81,8 @@ def _parse(text: str, *, via_request: bool) -> GoUrl:
         return GoUrl(path="*")
     if text.startswith(":"):
         raise UrlError("missing protocol scheme")
-    found = _SCHEME.match(text)
-    scheme, rest = (found[1].lower(), text[found.end() :]) if found else ("", text)
+    scheme_match = _SCHEME.match(text)
+    scheme, rest = (scheme_match[1].lower(), text[scheme_match.end() :]) if scheme_match else ("", text)
     rest, _, query = rest.partition("?")
     if not rest.startswith("/"):
         if scheme:
@@ -144,15 +144,15 @@ def _parse_ip_literal(text: str) -> str:
 
 def _unescape_host(text: str) -> str:
     _check_escapes(text)
-    if found := _ESCAPES_OF_ASCII(text):
-        raise UrlError(f"invalid URL escape {quoted(found[0])}")
-    if found := _NOT_IN_HOST(text):
-        raise UrlError(f"invalid character {quoted(found[0])} in host name")
+    if match := _ESCAPES_OF_ASCII(text):
+        raise UrlError(f"invalid URL escape {quoted(match[0])}")
+    if match := _NOT_IN_HOST(text):
+        raise UrlError(f"invalid character {quoted(match[0])} in host name")
     return _unescaped(text)
 
 
 def _unescaped(text: str) -> str:
-    return _ESCAPED.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode(errors="replace"), text)
+    return _ESCAPED.sub(lambda match: bytes.fromhex(match[0].replace("%", "")).decode(errors="replace"), text)
 
 
 def _check_escapes(text: str) -> None:

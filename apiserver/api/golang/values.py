@@ -1,6 +1,6 @@
-"""Values of JSON as Go has them in unstructured objects: the names of their types, and their text in messages.
+"""Values of JSON as Go has them in unstructured objects: the names of their types, and their texts in messages.
 
-Whole numbers of 64 bits with a sign are int64, all others float64; an object is a map, a list a slice.
+Integers that fit into 64 bits with sign are int64, all other numbers float64; an object is a map, a list a slice.
 """
 
 from decimal import Decimal
@@ -11,7 +11,7 @@ import orjson
 from apiserver.api.golang.numbers import as_go_writes
 
 MOST_INT = (1 << 63) - 1
-_LEAST_INT = -1 << 63
+_MIN_INT = -1 << 63
 
 _TYPES = {
     type(None): "<nil>",
@@ -23,19 +23,19 @@ _TYPES = {
     list: "[]interface {}",
 }
 _HTML = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
-"""What json.Marshal escapes beside what JSON wants escaped."""
+"""The characters that json.Marshal escapes although JSON does not demand it."""
 _JSON_POINTS = range(-6, 21)
 _TEXT_POINTS = range(-4, 6)
-"""The powers of ten from which to which a float64 is written without an exponent, in JSON and as %v."""
+"""The exponents of ten with which %v writes a float64 without an exponent; _JSON_POINTS are those of JSON."""
 
 
 def go_type(value: Any) -> str:
-    """The name of the value's type, as %T prints it."""
+    """Return the name of the value's type, as %T prints it."""
     return "float64" if _is_float(value) else _TYPES[type(value)]
 
 
 def go_text(value: Any) -> str:
-    """The value as %v prints it: "map[a:1 b:[x y]]", "1e+06", "<nil>"."""
+    """Return the value as %v prints it: "map[a:1 b:[x y]]", "1e+06", "<nil>"."""
     match value:
         case str():
             return value
@@ -52,7 +52,7 @@ def go_text(value: Any) -> str:
 
 
 def go_json(value: Any) -> str:
-    """The value as json.Marshal writes it: keys sorted, and nothing in it that HTML would take for its own."""
+    """Return the value as json.Marshal writes it: keys sorted, and characters special to HTML escaped."""
     match value:
         case str():
             return _quoted(value)
@@ -69,13 +69,13 @@ def go_json(value: Any) -> str:
 
 
 def json_as_written(value: Any) -> str:
-    """Return the value as json.Marshal writes a struct: the same, but with keys in the order that they have."""
+    """Return the value as json.Marshal writes a struct: as go_json, but with the keys in their order."""
     return as_go_writes(orjson.dumps(value)).decode().translate(_HTML)
 
 
 def _is_float(value: Any) -> bool:
-    """Whether the value is a float64: a whole number that fits into no int64 is one too."""
-    return type(value) is float or (type(value) is int and not _LEAST_INT <= value <= MOST_INT)
+    """Return whether the value is a float64, which an integer that does not fit into int64 is, too."""
+    return type(value) is float or (type(value) is int and not _MIN_INT <= value <= MOST_INT)
 
 
 def _quoted(text: str) -> str:
@@ -83,12 +83,12 @@ def _quoted(text: str) -> str:
 
 
 def _float_text(value: float, points: range, width: int) -> str:
-    """The shortest digits that mean the number.
+    """Return the shortest digits that read back as the number.
 
     Args:
         value: the number.
-        points: the powers of ten that are written without an exponent.
-        width: how many digits an exponent has at least.
+        points: the exponents of ten with which the number is written without an exponent.
+        width: the minimum number of an exponent's digits.
     """
     sign, digits, power = Decimal(repr(value)).normalize().as_tuple()
     assert isinstance(power, int)

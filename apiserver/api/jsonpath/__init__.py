@@ -1,8 +1,8 @@
 """Kubernetes' JSONPath (k8s.io/client-go/util/jsonpath), such as {.status.conditions[?(@.type=="Ready")].status}.
 
-`parsing` turns a template into `nodes`, in upstream's words where it is none; `walking` turns nodes into functions,
-once, which then find values. What is not there is no error but nothing (AllowMissingKeys). The loops that kubectl's
-templates have, {range} to {end}, are parsed but not run: nobody prints templates here.
+`parsing` parses a template into `nodes`, with upstream's error messages; `evaluator` compiles nodes, once, to functions
+that find values. A missing key is no error and finds nothing (AllowMissingKeys). The loops of kubectl's templates,
+{range} to {end}, are parsed but not run: the server prints no templates.
 """
 
 from apiserver.api.jsonpath.evaluator import JSONPath, WalkError

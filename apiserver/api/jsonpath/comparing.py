@@ -1,27 +1,27 @@
-"""Comparisons of filters: only values of the same type are alike (client-go's fork of text/template, funcs.go)."""
+"""Comparisons in filters: only values of the same type compare (client-go's fork of text/template, funcs.go)."""
 
 import operator
 from collections.abc import Callable
 from typing import Any
 
-Holds = Callable[[Any, Any], bool]
+Compare = Callable[[Any, Any], bool]
 
 
 class ComparisonError(Exception):
-    """The values cannot be compared, or not in this way; the message is upstream's."""
+    """The values cannot be compared, or not with this operator; the message is upstream's."""
 
 
-def comparison(sign: str) -> Holds:
-    """Whether a comparison holds of two values; a sign that means nothing fails when it is first used.
+def comparison(sign: str) -> Compare:
+    """Return the function for a comparison operator; for an unknown one it fails when it is first called.
 
-    What is made raises ComparisonError.
+    The function raises ComparisonError.
     """
-    holds = _COMPARISONS.get(sign)
-    return holds if holds is not None else _unknown(sign)
+    compare = _COMPARISONS.get(sign)
+    return compare if compare is not None else _unknown(sign)
 
 
-def _compared(compare: Holds, *, ordered: bool) -> Holds:
-    def holds(left: Any, right: Any) -> bool:
+def _compared(compare: Compare, *, ordered: bool) -> Compare:
+    def compare_values(left: Any, right: Any) -> bool:
         kind = _kind(left)
         if kind is not _kind(right):
             raise ComparisonError("incompatible types for comparison")
@@ -29,7 +29,7 @@ def _compared(compare: Holds, *, ordered: bool) -> Holds:
             raise ComparisonError("invalid type for comparison")
         return compare(left, right)
 
-    return holds
+    return compare_values
 
 
 def _kind(value: Any) -> type:
@@ -39,11 +39,11 @@ def _kind(value: Any) -> type:
     return kind
 
 
-def _unknown(sign: str) -> Holds:
-    def holds(_left: Any, _right: Any) -> bool:
+def _unknown(sign: str) -> Compare:
+    def fail(_left: Any, _right: Any) -> bool:
         raise ComparisonError(f"unrecognized filter operator {sign}")
 
-    return holds
+    return fail
 
 
 _KINDS = (bool, int, float, str)

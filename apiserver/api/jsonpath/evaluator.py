@@ -1,4 +1,4 @@
-"""From the parts of a template to functions that find values, each made once (jsonpath/jsonpath.go)."""
+"""Compiles the parts of a template to functions that find values (jsonpath/jsonpath.go)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -24,38 +24,38 @@ from apiserver.api.jsonpath.parsing import parse
 
 Values = list[Any]
 Walk = Callable[[Values], Values]
-"""From the values found so far to those found next; what came in stays as it is."""
+"""A function from the values found so far to those found next; it leaves its argument as it is."""
 
 
 class WalkError(Exception):
-    """The object is not of the shape that the template wants.
+    """The object does not have the structure that the template expects.
 
     Attributes:
-        found: what upstream has in hands when it gives up; a filter that asks for existence is content with that.
+        values: the values that upstream has found when it fails; they are enough for a filter that tests existence.
     """
 
-    def __init__(self, message: str, found: Values) -> None:
+    def __init__(self, message: str, values: Values) -> None:
         super().__init__(message)
-        self.found = found
+        self.values = values
 
 
 STEPS = 50_000
-"""How many values may be looked at for one object: paths that descend again and again would never come to an end."""
+"""The most values to visit per object: a path with several recursive descents would take nearly for ever."""
 
 
 class Steps:
-    """Counts how many values are looked at."""
+    """A counter of the values that may still be visited."""
 
     __slots__ = ("left",)
 
     def __init__(self) -> None:
         self.left = STEPS
 
-    def take(self, count: int) -> None:
-        """Look at so many.
+    def count_values(self, count: int) -> None:
+        """Count values as visited.
 
         Raises:
-            WalkError: they are too many.
+            WalkError: there are too many.
         """
         self.left -= count
         if self.left < 0:
@@ -63,7 +63,7 @@ class Steps:
 
 
 class JSONPath:
-    """A template, ready to be used on many objects, one after the other."""
+    """A compiled template, to be used on many objects, one after the other."""
 
     __slots__ = ("_steps", "_walks")
 
@@ -71,20 +71,20 @@ class JSONPath:
         """Compile a template.
 
         Args:
-            template: as kubectl takes it; what stands outside of braces is text.
+            template: as kubectl takes it; everything outside of braces is text.
 
         Raises:
-            JSONPathError: it is no template.
+            JSONPathError: the template is malformed.
         """
         self._steps = Steps()
         self._walks = [_part(part, self._steps) for part in parse(template)]
 
     def find(self, obj: Any) -> list[Values]:
-        """What each part of the template finds in an object, which is only read; text finds itself.
+        """Return the values that each part of the template finds in an object, which is only read; text finds itself.
 
         Raises:
-            WalkError: something is no list where one is indexed or filtered, a list is too short, or values cannot be
-                compared; or the template has loops, or finds more than there is time for.
+            WalkError: a value that is indexed or filtered is not a list, a list is too short, or values cannot be
+                compared; or the template has loops, or visits too many values.
         """
         self._steps.left = STEPS
         return [walk([obj]) for walk in self._walks]
@@ -95,7 +95,7 @@ def _part(part: Part, steps: Steps) -> Walk:
 
 
 def _chain(action: Action, steps: Steps) -> Walk:
-    """One walk after the other; a row of fields is walked at once, since most paths are nothing else."""
+    """Return a function that runs the nodes one after the other; consecutive fields, the usual case, run at once."""
     walks: list[Walk] = []
     names: list[str] = []
     for node in action:
@@ -113,8 +113,8 @@ def _chain(action: Action, steps: Steps) -> Walk:
 
 def _composed(walks: Sequence[Walk]) -> Walk:
     def walk(values: Values) -> Values:
-        for each in walks:
-            values = each(values)
+        for step in walks:
+            values = step(values)
         return values
 
     return walk
@@ -122,15 +122,15 @@ def _composed(walks: Sequence[Walk]) -> Walk:
 
 def _fields(names: tuple[str, ...]) -> Walk:
     def walk(values: Values) -> Values:
-        found = []
+        results = []
         for value in values:
             for name in names:
                 if type(value) is not dict or name not in value:
                     break
                 value = value[name]  # noqa: PLW2901 - one step down
             else:
-                found.append(value)
-        return found
+                results.append(value)
+        return results
 
     return walk
 
@@ -159,37 +159,37 @@ def _index(node: Index, _steps: Steps) -> Walk:
     index = node.index
 
     def walk(values: Values) -> Values:
-        found = []
+        results = []
         for value in values:
             if value is None:
                 continue
             length = len(_list(value, values))
-            place = index + length if index < 0 else index
-            if not 0 <= place < length:
-                raise _out_of_bounds(place, length, values)
-            found.append(value[place])
-        return found
+            position = index + length if index < 0 else index
+            if not 0 <= position < length:
+                raise _out_of_bounds(position, length, values)
+            results.append(value[position])
+        return results
 
     return walk
 
 
 def _slice(node: Slice, steps: Steps) -> Walk:
     def walk(values: Values) -> Values:
-        found: Values = []
+        results: Values = []
         for value in values:
             if value is None:
                 continue
             length = len(_list(value, values))
             start = _from_end(node.start or 0, length)
             end = length if node.end is None else _from_end(node.end, length)
-            if start == end:  # upstream looks no further, whatever else there is
-                return found
+            if start == end:  # upstream stops here, even if there are more values
+                return results
             _check_bounds(start, end, length, values)
             if node.step is not None and node.step <= 0:
                 raise WalkError("step must be > 0", values)
-            steps.take(end - start)
-            found += value[start : end : node.step or 1]
-        return found
+            steps.count_values(end - start)
+            results += value[start : end : node.step or 1]
+        return results
 
     return walk
 
@@ -222,8 +222,8 @@ def _union(node: Union, steps: Steps) -> Walk:
 
     def walk(values: Values) -> Values:
         try:
-            steps.take(len(values) * len(walks))
-            return [found for each in walks for found in each(values)]
+            steps.count_values(len(values) * len(walks))
+            return [result for walk_action in walks for result in walk_action(values)]
         except WalkError as error:
             raise WalkError(str(error), values) from error
 
@@ -232,33 +232,33 @@ def _union(node: Union, steps: Steps) -> Walk:
 
 def _wildcard(_node: Wildcard, steps: Steps) -> Walk:
     def walk(values: Values) -> Values:
-        found: Values = []
+        results: Values = []
         for value in values:
-            below = _below(value)
-            steps.take(len(below))
-            found += below
-        return found
+            children = _children(value)
+            steps.count_values(len(children))
+            results += children
+        return results
 
     return walk
 
 
 def _recursive(_node: Recursive, steps: Steps) -> Walk:
     def walk(values: Values) -> Values:
-        found, ahead = [], values[::-1]
-        while ahead:
-            steps.take(1)
-            value = ahead.pop()
-            if below := _below(value):
-                found.append(value)
-                if type(value) is not str:  # there is nothing below bytes
-                    ahead += reversed(below)
-        return found
+        results, pending = [], values[::-1]
+        while pending:
+            steps.count_values(1)
+            value = pending.pop()
+            if children := _children(value):
+                results.append(value)
+                if type(value) is not str:  # bytes have no children
+                    pending += reversed(children)
+        return results
 
     return walk
 
 
-def _below(value: Any) -> Sequence[Any]:
-    """What a map, a list or (its bytes) a string has."""
+def _children(value: Any) -> Sequence[Any]:
+    """Return the items of a map or a list, or the bytes of a string."""
     if type(value) is dict:
         return list(value.values())
     if type(value) is list:
@@ -270,18 +270,18 @@ def _filter(node: Filter, steps: Steps) -> Walk:
     passes = _existence(node, steps) if node.operator == "exists" else _comparison(node, steps)
 
     def walk(values: Values) -> Values:
-        found: Values = []
+        results: Values = []
         for value in values:
             if type(value) is not list:
                 raise WalkError(f"{go_text(value)} is not array or slice and cannot be filtered", values)
-            steps.take(len(value))
+            steps.count_values(len(value))
             try:
-                found += filter(passes, value)
+                results += filter(passes, value)
             except ComparisonError as error:
-                raise WalkError(str(error), found) from error
+                raise WalkError(str(error), results) from error
             except WalkError as error:
                 raise WalkError(str(error), values) from error
-        return found
+        return results
 
     return walk
 
@@ -293,7 +293,7 @@ def _existence(node: Filter, steps: Steps) -> Callable[[Any], bool]:
         try:
             return bool(left([item]))
         except WalkError as error:
-            return bool(error.found)
+            return bool(error.values)
 
     return exists
 
@@ -311,10 +311,10 @@ def _comparison(node: Filter, steps: Steps) -> Callable[[Any], bool]:
     return passes
 
 
-def _is_one(found: Values) -> bool:
-    if len(found) > 1:
-        raise WalkError("can only compare one element at a time", found)
-    return bool(found)
+def _is_one(values: Values) -> bool:
+    if len(values) > 1:
+        raise WalkError("can only compare one element at a time", values)
+    return bool(values)
 
 
 _WALKS: Mapping[type[Node], Callable[[Any, Steps], Walk]] = {
@@ -328,4 +328,4 @@ _WALKS: Mapping[type[Node], Callable[[Any, Steps], Walk]] = {
     Union: _union,
     Wildcard: _wildcard,
 }
-"""What each node does to the values found so far; rows of fields are another matter."""
+"""Node type → the function that compiles it; fields are compiled in _chain."""

@@ -1,39 +1,39 @@
-"""What a template consists of: text, and between braces actions, each of them a row of nodes."""
+"""The nodes of a parsed template: text, and actions (between braces), which are sequences of nodes."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text of a template, or a quoted string in an action: it stands for itself, once."""
+    """Text of a template, or a quoted string in an action: it evaluates to itself, once."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A number or a boolean in an action: it stands for itself, once for each value that came so far."""
+    """A number or a boolean in an action: it evaluates to itself, once for each value so far."""
 
     value: float | bool
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`.name`: what a map has under a name."""
+    """`.name`: the value of a map at a key."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """`[2]`: one item of a list, counted from its end where it is negative."""
+    """`[2]`: one item of a list, counted from its end if negative."""
 
     index: int
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """`[1:3]`, `[:8:2]`, `[*]`: some items of a list; None where a part was left out."""
+    """`[1:3]`, `[:8:2]`, `[*]`: some items of a list; None for an omitted part."""
 
     start: int | None
     end: int | None
@@ -45,8 +45,8 @@ class Filter:
     """`[?(@.price<10)]`: the items of a list for which a comparison holds.
 
     Attributes:
-        left, right: what is compared; the right side of "exists" has no nodes.
-        operator: as it was written, whether it means something or not; "exists" where there is none.
+        left, right: the operands; the right one of "exists" has no nodes.
+        operator: the operator as written, even an unknown one; "exists" if there is none.
     """
 
     left: "Action"
@@ -56,19 +56,19 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """`['a', 2]`: what each of the actions finds, one after the other."""
+    """`['a', 2]`: the results of each of the actions, one after the other."""
 
     actions: tuple["Action", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Wildcard:
-    """`.*`: everything that a map or a list has."""
+    """`.*`: all items of a map or a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recursive:
-    """`..`: a value and everything below it, as far as there is something below."""
+    """`..`: a value and all its descendants that have children."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""From the text of a template to its parts; what is wrong with it is told in upstream's words (jsonpath/parser.go)."""
+"""Parses a template into its parts, with upstream's error messages (jsonpath/parser.go)."""
 
 import re
 from math import isinf
@@ -22,7 +22,7 @@ from apiserver.api.jsonpath.nodes import (
 from apiserver.api.jsonpath.quoting import unquoted
 
 _ENDS = frozenset(" \t\r\n.,[]$@{}")
-"""What ends a name."""
+"""The characters that end a name."""
 _NEWLINES = frozenset("\r\n")
 _KEY = re.compile("'([^']*)'")
 _SLICE = re.compile("(-?[0-9]*)(:-?[0-9]*)?(:-?[0-9]*)?")
@@ -32,34 +32,34 @@ _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)")
 
 
 class JSONPathError(ValueError):
-    """The text is no template; the message is upstream's."""
+    """The text is not a template; the message is upstream's."""
 
 
 def parse(text: str) -> tuple[Part, ...]:
-    """The parts of a template.
+    """Return the parts of a template.
 
     Raises:
-        JSONPathError: it is none.
+        JSONPathError: the text is not a template.
     """
     return tuple(_Parser(text).parts())
 
 
-def _inside(text: str) -> Action:
-    """The action that a text is when it stands between braces; what may come after its end does not count."""
+def _parse_action(text: str) -> Action:
+    """Return the action of a text as if it stood in braces; anything after the action's end is ignored."""
     action = parse(f"{{{text}}}")[0]
     assert isinstance(action, tuple)
     return action
 
 
 class _Parser:
-    """Reads one template from its beginning to its end."""
+    """A single pass through a template that parses it."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
 
     def parts(self) -> list[Part]:
-        """All parts of the template."""
+        """Return all parts of the template."""
         parts: list[Part] = []
         while self._at < len(self._text):
             start = self._text.find("{", self._at)
@@ -72,7 +72,7 @@ class _Parser:
         return parts
 
     def _action(self) -> Action:
-        """The nodes from behind a left brace to the right one."""
+        """Return the nodes after a left brace, up to the right one."""
         nodes: list[Node] = []
         while not self._skip("}"):
             if self._skip("[?("):
@@ -84,16 +84,16 @@ class _Parser:
         return tuple(nodes)
 
     def _skip(self, sign: str) -> bool:
-        found = self._text.startswith(sign, self._at)
-        if found:
+        matches = self._text.startswith(sign, self._at)
+        if matches:
             self._at += len(sign)
-        return found
+        return matches
 
     def _next(self) -> str:
-        """The next character, "" at the end."""
-        found = self._text[self._at : self._at + 1]
-        self._at += len(found)
-        return found
+        """Consume and return the next character, "" at the end."""
+        char = self._text[self._at : self._at + 1]
+        self._at += len(char)
+        return char
 
     def _node(self) -> Action:
         match self._next():
@@ -112,14 +112,14 @@ class _Parser:
             case char if _is_wordy(char):
                 return (self._word(),)
             case char:
-                raise JSONPathError(f"unrecognized character in action: {_named(char)}")
+                raise JSONPathError(f"unrecognized character in action: {_code_point(char)}")
 
     def _name(self, *, escapes: bool) -> str:
-        """What stands before the next sign that ends a name."""
-        text, start, at = self._text, self._at, self._at
-        while at < len(text) and text[at] not in _ENDS:
-            at += 2 if escapes and text[at] == "\\" else 1
-        self._at = min(at, len(text))
+        """Consume and return the text before the next character that ends a name."""
+        text, start, position = self._text, self._at, self._at
+        while position < len(text) and text[position] not in _ENDS:
+            position += 2 if escapes and text[position] == "\\" else 1
+        self._at = min(position, len(text))
         return text[start : self._at]
 
     def _field(self) -> Node:
@@ -129,8 +129,8 @@ class _Parser:
     def _recursive(self, before: list[Node]) -> list[Node]:
         if before and isinstance(before[-1], Recursive):
             raise JSONPathError("invalid multiple recursive descent")
-        named = _is_wordy(self._text[self._at : self._at + 1])
-        return [Recursive(), self._field()] if named else [Recursive()]
+        has_field = _is_wordy(self._text[self._at : self._at + 1])
+        return [Recursive(), self._field()] if has_field else [Recursive()]
 
     def _word(self) -> Node:
         self._at -= 1
@@ -160,7 +160,7 @@ class _Parser:
             raise JSONPathError(f"unquote string {quotation} error {error}") from error
 
     def _subscript(self) -> Action:
-        """What stands from behind a left bracket to the right one: keys, indices, slices, or several of them."""
+        """Return the nodes after a left bracket, up to the right one: keys, indices, slices, or several of them."""
         end = self._text.find("]", self._at)
         inside = self._text[self._at : end]
         if end < 0 or "\n" in inside:
@@ -168,12 +168,12 @@ class _Parser:
         self._at = end + 1
         choices = inside.split(",")
         if len(choices) > 1:
-            return (Union(tuple([_inside(f"[{choice.strip(' ')}]") for choice in choices])),)
+            return (Union(tuple([_parse_action(f"[{choice.strip(' ')}]") for choice in choices])),)
         key = _KEY.fullmatch(inside)
-        return _inside(f".{key[1]}") if key else (_items(inside),)
+        return _parse_action(f".{key[1]}") if key else (_items(inside),)
 
     def _filter(self) -> Filter:
-        """What stands from behind "[?(" to ")]". One quotation may have parentheses in it."""
+        """Return the filter after "[?(", up to ")]". Only its first quoted string may contain parentheses."""
         start, quote, closed = self._at, "", False
         while (char := self._next()) != ")" or (quote and not closed):
             if char in ("", "\n"):
@@ -186,19 +186,19 @@ class _Parser:
             raise JSONPathError("unclosed array expect ]")
         comparison = _COMPARISON.fullmatch(inside)
         if comparison is None:
-            return Filter(_inside(inside), "exists", ())
+            return Filter(_parse_action(inside), "exists", ())
         left, operator, right = comparison.groups()
-        return Filter(_inside(left), operator, _inside(right))
+        return Filter(_parse_action(left), operator, _parse_action(right))
 
 
 def _items(text: str) -> Node:
-    """The items that an index or a slice takes."""
+    """Return the node of an index or a slice."""
     if text == "*":
         return Slice(None, None, None)
     bounds = _SLICE.fullmatch(text)
     if bounds is None:
         raise JSONPathError(f"invalid array index {text}")
-    start, end, step = (None if found is None else _bound(found.removeprefix(":")) for found in bounds.groups())
+    start, end, step = (None if text is None else _bound(text.removeprefix(":")) for text in bounds.groups())
     return Index(start or 0) if bounds[2] is None else Slice(start, end, step)
 
 
@@ -212,9 +212,9 @@ def _bound(text: str) -> int | None:
 
 
 def _int64(text: str) -> int | None:
-    """The number, None where 64 bits are too few for it."""
+    """Return the number, or None if it does not fit into 64 bits."""
     digits = text.lstrip("+-").lstrip("0") or "0"
-    if len(digits) > len(str(MOST_INT)):  # so many digits that to read them would take its time
+    if len(digits) > len(str(MOST_INT)):  # reading very many digits takes too long
         return None
     number = -int(digits) if text[0] == "-" else int(digits)
     return number if -MOST_INT - 1 <= number <= MOST_INT else None
@@ -224,6 +224,6 @@ def _is_wordy(char: str) -> bool:
     return char == "_" or char.isalpha() or char.isdecimal()
 
 
-def _named(char: str) -> str:
-    """A character as %#U names it: "U+002A '*'"."""
+def _code_point(char: str) -> str:
+    """Return a character as %#U prints it: "U+002A '*'"."""
     return f"U+{ord(char):04X}" + (f" '{char}'" if char.isprintable() else "")

@@ -1,4 +1,4 @@
-"""Quoted strings as Go reads them, in either kind of quotes (strconv.UnquoteChar)."""
+"""Quoted strings as Go reads them, in single or double quotes (strconv.UnquoteChar)."""
 
 import re
 
@@ -12,32 +12,32 @@ _SYNTAX = "invalid syntax"
 
 
 def unquoted(text: str, quote: str) -> str:
-    """The string that a text means which stood between quotes.
+    """Return the string that a quoted text stands for, given the text between the quotes.
 
     Raises:
-        ValueError: the text is none; the message is Go's.
+        ValueError: the text is malformed; the message is Go's.
     """
     if "\\" not in text and quote not in text:
         return text
-    found, at = bytearray(), 0
-    while at < len(text):
-        char = text[at]
+    result, position = bytearray(), 0
+    while position < len(text):
+        char = text[position]
         if char == quote:
             raise ValueError(_SYNTAX)
         if char != "\\":
-            found += char.encode()
-            at += 1
+            result += char.encode()
+            position += 1
             continue
-        escape = _ESCAPE.match(text, at)
+        escape = _ESCAPE.match(text, position)
         if escape is None:
             raise ValueError(_SYNTAX)
-        found += _meant(escape, quote)
-        at = escape.end()
-    return found.decode(errors="replace")
+        result += _escaped_bytes(escape, quote)
+        position = escape.end()
+    return result.decode(errors="replace")
 
 
-def _meant(escape: re.Match[str], quote: str) -> bytes:
-    """The bytes that an escape means: one byte where it says so in two or three digits, else a character."""
+def _escaped_bytes(escape: re.Match[str], quote: str) -> bytes:
+    """Return the bytes of an escape: one byte for two hexadecimal or three octal digits, else a character."""
     kind, digits = escape.lastgroup, escape[escape.lastgroup or 0]
     if kind in ("byte", "octal"):
         byte = int(digits, 16 if kind == "byte" else 8)

@@ -1,1 +1,1 @@
-"""managedFields: sets of owned fields, their wire form fieldsV1, and schemas as ownership sees them."""
+"""managedFields: sets of owned fields, their wire format fieldsV1, and schemas that tell which fields are owned."""

@@ -1,4 +1,4 @@
-"""The schema as managedFields sees it: OpenAPI definitions compiled to kinds of values."""
+"""The schema of managedFields for built-in kinds: OpenAPI definitions compiled to types of values."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from apiserver.api.managedfields.value_types import DEDUCED, LEAF, Field, Items,
 from apiserver.api.meta import Obj
 from apiserver.api.schema.go_types import GoTypes, go_field, json_type, reference
 
-# What nobody owns (apimachinery/pkg/util/managedfields/internal/stripmeta.go).
+# Fields that have no owner (apimachinery/pkg/util/managedfields/internal/stripmeta.go).
 _STRIPPED = ("apiVersion", "kind")
 _STRIPPED_METADATA = (
     "name",
@@ -22,13 +22,13 @@ _STRIPPED_METADATA = (
 )
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _GO_DEFINITIONS = "io.k8s."
-"""How the definitions of Go types begin; custom resources have none, and their empty object is really empty."""
+"""The prefix of the definitions of Go types; custom resources have none, so their empty object has no fields."""
 
-_NOBODYS = Field("")
+_UNOWNED = Field("")
 
 
 class _Fields(dict[str, Field]):
-    """The fields of a definition by key, each compiled when it is first asked for."""
+    """The fields of a definition by key, each compiled on first use."""
 
     def __init__(self, schema: "FieldSchema", definition: Obj, facts: Mapping[str, str] | None) -> None:
         super().__init__()
@@ -53,11 +53,11 @@ class _Fields(dict[str, Field]):
 
 
 class FieldSchema:
-    """The kinds of a set of OpenAPI definitions, compiled when they are first asked for.
+    """The types of a set of OpenAPI definitions, compiled on first use.
 
     Args:
         definitions: name → schema, with "$ref"s to each other.
-        go_types: what the Go types say beside OpenAPI: which parts an empty object already has.
+        go_types: facts of the Go types that OpenAPI lacks: which fields an empty object already has.
     """
 
     def __init__(self, definitions: Mapping[str, Obj], go_types: GoTypes) -> None:
@@ -67,14 +67,14 @@ class FieldSchema:
         self._roots: dict[str, Struct] = {}
 
     def root(self, definition: str) -> Struct:
-        """The kind of whole objects, in which some fields are never owned."""
+        """Return the type of whole objects; some of their fields never have an owner."""
         if definition not in self._roots:
             self._roots[definition] = self._root(definition)
         return self._roots[definition]
 
     def _root(self, definition: str) -> Struct:
         fields = self._fields(definition)
-        fields |= dict.fromkeys(_STRIPPED, _NOBODYS)
+        fields |= dict.fromkeys(_STRIPPED, _UNOWNED)
         meta = reference(self._definitions[definition].get("properties", {}).get("metadata", {}))
         if meta:
             fields["metadata"] = self._metadata(meta)
@@ -82,11 +82,11 @@ class FieldSchema:
 
     def _metadata(self, definition: str) -> Field:
         fields = self._fields(definition)
-        fields |= dict.fromkeys(_STRIPPED_METADATA, _NOBODYS)
+        fields |= dict.fromkeys(_STRIPPED_METADATA, _UNOWNED)
         return Field("f:metadata", Struct(fields), given=True)
 
     def custom(self, schema: Obj) -> Struct:
-        """The kind of whole objects of a custom kind, by the schema that its definition has for them."""
+        """Return the type of whole objects of a custom kind, given the schema in its definition."""
         return custom_fields(schema, self._metadata(OBJECT_META))
 
     def _fields(self, definition: str) -> _Fields:
@@ -94,7 +94,7 @@ class FieldSchema:
         return _Fields(self, self._definitions[definition], facts)
 
     def kind(self, schema: Obj) -> Leaf:
-        """The kind of the values that a schema describes."""
+        """Return the type of the values that a schema describes."""
         target = reference(schema)
         if schema.get("x-kubernetes-map-type") == "atomic":
             return LEAF

@@ -1,8 +1,8 @@
 """Sets of an object's fields, as managedFields has them (sigs.k8s.io/structured-merge-diff, fieldpath).
 
-A set is the trie that FieldsV1 is on the wire: "f:name" for a field, 'k:{"name":"x"}' for an item of a list that is a
-map, 'v:"x"' for an item of a list that is a set. An empty trie below a key makes the key a member; where a member has
-members below it, "." says so. Tries are never changed once they are made, so they may share parts.
+A set is a trie in the wire format of FieldsV1: "f:name" for a field, 'k:{"name":"x"}' for an item of a list of type
+map, 'v:"x"' for an item of a list of type set. A key with an empty trie below it is a member; a member that has
+members below it has "." among them. Tries are never changed, so they may share parts.
 """
 
 from collections.abc import Iterator
@@ -13,16 +13,16 @@ import orjson
 from apiserver.api.meta import Obj
 
 FieldSet = Obj
-"""A trie as FieldsV1 has it."""
+"""A trie in the format of FieldsV1."""
 
 MEMBER: FieldSet = {}
-"""What stands below a member that has no members below it. One object for all: never change it."""
+"""The trie below a member that has no members below it. It is shared: never change it."""
 
 SELF = "."
 
 
 def union(left: FieldSet, right: FieldSet) -> FieldSet:
-    """The members of both sets, in order where both are."""
+    """Return the members of both sets, in order if both sets are."""
     if not left or not right:
         return left or right
     merged = left | right
@@ -38,7 +38,7 @@ def _union_below(left: FieldSet, right: FieldSet) -> FieldSet:
 
 
 def difference(left: FieldSet, right: FieldSet) -> FieldSet:
-    """The members of the first set that are not in the second."""
+    """Return the members of the first set that are not in the second."""
     if left.keys().isdisjoint(right):
         return left
     kept = left.copy()
@@ -52,18 +52,18 @@ def difference(left: FieldSet, right: FieldSet) -> FieldSet:
 
 
 def _difference_below(left: FieldSet, right: FieldSet) -> FieldSet | None:
-    """The rest of a member and what is below it, None where nothing is left."""
-    member = (not left or SELF in left) and not (not right or SELF in right)
+    """Return the trie that remains below a key, or None if the key is no longer in the set."""
+    is_member = (not left or SELF in left) and not (not right or SELF in right)
     rest = difference(left, right)
     if SELF in rest:
-        rest = {key: below for key, below in rest.items() if key != SELF}
+        rest = {key: trie for key, trie in rest.items() if key != SELF}
     if not rest:
-        return MEMBER if member else None
-    return {SELF: MEMBER, **rest} if member else rest
+        return MEMBER if is_member else None
+    return {SELF: MEMBER, **rest} if is_member else rest
 
 
 def without(fields: FieldSet, excluded: FieldSet) -> FieldSet:
-    """The set without the leaves of another trie and everything below them."""
+    """Return the set without the leaves of another trie and everything below them."""
     if excluded.keys().isdisjoint(fields):
         return fields
     kept = {}
@@ -76,15 +76,15 @@ def without(fields: FieldSet, excluded: FieldSet) -> FieldSet:
 
 
 def in_order(fields: FieldSet) -> FieldSet:
-    """The set in the order in which upstream writes it, if what is below each of its keys is so already."""
+    """Return the set in upstream's order, if the tries below its keys are in order already."""
     return dict(sorted(fields.items())) if len(fields) > 1 else fields
 
 
 def parse(fields: Any) -> FieldSet:
-    """The set that a client sent as FieldsV1; path elements of unknown types are left out, as upstream does.
+    """Return the set that a client sent as FieldsV1; like upstream, path elements of unknown types are left out.
 
     Raises:
-        ValueError: it is no trie, or a path element cannot be read.
+        ValueError: the value is not a trie, or a path element is malformed.
     """
     if not isinstance(fields, dict):
         raise ValueError("fieldsV1 is no object")  # noqa: TRY004 - a value from the wire, not a wrong argument

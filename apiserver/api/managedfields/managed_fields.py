@@ -1,7 +1,7 @@
-"""managedFields: who set which field of an object last (apimachinery/pkg/util/managedfields).
+"""managedFields: who last set each field of an object (apimachinery/pkg/util/managedfields).
 
-An entry belongs to a manager, an operation, an apiVersion and a subresource. A write takes what it changes away from
-all others and gives it to its manager; what it removes nobody owns any longer.
+An entry belongs to a manager, an operation, an apiVersion and a subresource. A write moves the fields that it changes
+from all other owners to its manager; fields that it removes have no owner any more.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,13 +15,13 @@ from apiserver.api.managedfields.value_types import Changes, Struct
 from apiserver.api.meta import Obj, metadata
 
 MAX_UPDATE_MANAGERS = 10
-"""Of Update entries so many are kept apart; the oldest are merged (DefaultMaxUpdateManagers)."""
+"""The most Update entries of an object; beyond that the oldest are merged (DefaultMaxUpdateManagers)."""
 
 ANCIENT = "ancient-changes"
-"""The manager of entries that were merged."""
+"""The manager of merged entries."""
 
 STATUS: FieldSet = {"f:status": MEMBER}
-"""What writes to the main resource cannot change, for kinds that have a status."""
+"""The fields that writes to the main resource cannot change, for kinds with a status subresource."""
 
 _MAX_MANAGER_BYTES = 128
 _OPERATIONS = ("Apply", "Update")
@@ -29,12 +29,12 @@ _OPERATIONS = ("Apply", "Update")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Owner:
-    """Whose an entry is: two entries of the same owner are one (BuildManagerIdentifier).
+    """The owner of an entry; entries of the same owner are merged (BuildManagerIdentifier).
 
     Attributes:
-        manager: the name.
+        manager: the manager's name.
         operation: Update or Apply.
-        api_version: the version in which the fields are named; of Apply entries it does not tell owners apart.
+        api_version: the version that the fields are named in; "" for Apply entries, which it does not distinguish.
         subresource: the subresource that was written, "" for the main resource.
     """
 
@@ -45,16 +45,16 @@ class Owner:
 
 
 known_owner = lru_cache(maxsize=1024)(Owner)
-"""The same as Owner, made once: few write, and often."""
+"""A cached Owner: few owners write often."""
 
 
 class Owned(NamedTuple):
-    """What an owner owns.
+    """The fields of an owner.
 
     Attributes:
-        fields: the fields.
-        time: when the owner last changed one, RFC 3339 in UTC; "" where a client left it out.
-        api_version: the version in which the fields are named.
+        fields: the set of fields.
+        time: the time of the owner's last change, RFC 3339 in UTC; "" if a client left it out.
+        api_version: the version that the fields are named in.
     """
 
     fields: FieldSet
@@ -67,9 +67,9 @@ Managed = dict[Owner, Owned]
 
 @lru_cache(maxsize=1024)
 def manager_name(field_manager: str, user_agent: str) -> str:
-    """The manager of a write: the `fieldManager` parameter, else what stands in the User-Agent before the first "/".
+    """Return the manager of a write: the `fieldManager` parameter, or the part of the User-Agent before the first "/".
 
-    Characters that cannot be printed are left out, and no more than 128 bytes are taken (prefixFromUserAgent).
+    Unprintable characters are dropped, and the name is cut to 128 bytes (prefixFromUserAgent).
     """
     if field_manager:
         return field_manager
@@ -83,7 +83,7 @@ def manager_name(field_manager: str, user_agent: str) -> str:
 
 
 def field_manager_errors(name: str, path: str = "fieldManager") -> list[FieldError]:
-    """What is wrong with a manager's name (ValidateFieldManager)."""
+    """Return the errors of a manager's name (ValidateFieldManager)."""
     errors = [too_long(path, _MAX_MANAGER_BYTES)] if len(name.encode(errors="replace")) > _MAX_MANAGER_BYTES else []
     if name.isprintable():
         return errors
@@ -95,7 +95,7 @@ def field_manager_errors(name: str, path: str = "fieldManager") -> list[FieldErr
 
 
 def _positions(text: str) -> Iterable[tuple[int, str]]:
-    """The characters with the positions of their first bytes."""
+    """Yield the characters with the positions of their first bytes."""
     position = 0
     for character in text:
         yield position, character
@@ -103,10 +103,10 @@ def _positions(text: str) -> Iterable[tuple[int, str]]:
 
 
 def decode(entries: Iterable[Obj]) -> Managed:
-    """The entries by owner (DecodeManagedFields).
+    """Return the entries by owner (DecodeManagedFields).
 
     Raises:
-        ValueError: an entry is malformed; writes then go on as if there were none.
+        ValueError: an entry is malformed; writes then continue as if there were no entries.
     """
     managed: Managed = {}
     for i, entry in enumerate(entries):
@@ -124,7 +124,7 @@ def decode(entries: Iterable[Obj]) -> Managed:
 
 
 def encode(managed: Managed) -> list[Obj]:
-    """The entries as they stand in an object: Apply before Update, then by time (encodeManagedFields)."""
+    """Return the entries in their wire format and order: Apply before Update, then by time (encodeManagedFields)."""
     ranked = sorted(managed.items(), key=lambda entry: _rank(*entry))
     return [_entry(owner, owned.fields, owned.time, owned.api_version) for owner, owned in ranked]
 
@@ -145,14 +145,14 @@ def _entry(owner: Owner, fields: FieldSet, time: str, api_version: str) -> Obj:
 
 
 def created(obj: Obj, kind: Struct, *, owner: Owner, time: str, known: FieldSet = MEMBER) -> list[Obj]:
-    """The managedFields of an object that is being created (FieldManager.Update against an empty object).
+    """Return the managedFields of an object that is being created (FieldManager.Update against an empty object).
 
     Args:
-        obj: the object with its defaults, before the server fills in what is its own.
-        kind: the object's kind.
-        owner: who writes.
+        obj: the object with its defaults, before the server sets its own fields.
+        kind: the type of the object.
+        owner: the owner of the write.
         time: now, RFC 3339 in UTC, whole seconds.
-        known: sets of top-level fields that the object is given without, by label.
+        known: sets, by label, of top-level fields that `obj` is passed without.
     """
     fields = kind.created(obj)
     if known:
@@ -163,37 +163,37 @@ def created(obj: Obj, kind: Struct, *, owner: Owner, time: str, known: FieldSet 
         return [_entry(owner, fields, time, owner.api_version)] if fields else []
     changes = Changes()
     changes.changed = fields
-    return encode(_taken(managed, changes, owner=owner, time=time))
+    return encode(_after_write(managed, changes, owner=owner, time=time))
 
 
 def updated(old: Obj, new: Obj, kind: Struct, *, owner: Owner, time: str, ignored: FieldSet = MEMBER) -> list[Obj]:
-    """The managedFields of an object after an update or a patch (FieldManager.Update).
+    """Return the managedFields of an object after an update or a patch (FieldManager.Update).
 
     Args:
-        old: the object as it is stored.
-        new: the object as it is to be, with its defaults. Its managedFields are what the client sent: an empty list or
+        old: the stored object.
+        new: the new object with its defaults. Its managedFields are those that the client sent: an empty list or
             a list of one empty entry stops the tracking, others replace those of the old object if they are well-formed
             and the write is to the main resource.
         kind: the object's kind.
         owner: who writes.
         time: now, RFC 3339 in UTC, whole seconds.
-        ignored: what this write cannot change, such as STATUS.
+        ignored: the fields that this write cannot change, such as STATUS.
 
     Returns:
-        The entries; the old object's own list where the write changed nobody's fields.
+        The entries; the old object's own list if no owner's fields changed.
     """
     stored: list[Obj] = metadata(old).get("managedFields") or []
     sent = stored if owner.subresource else metadata(new).get("managedFields")
     if sent in ([], [{}]):
-        return []  # without entries nothing is tracked until somebody applies
-    theirs = _decoded(sent) if sent and sent != stored else {}
-    if not (theirs or stored):
+        return []  # without entries nothing is tracked until the next apply
+    sent_entries = _decoded(sent) if sent and sent != stored else {}
+    if not (sent_entries or stored):
         return []
     changes = kind.changes(old, new)
-    if not (theirs or changes.changed or changes.removed):
+    if not (sent_entries or changes.changed or changes.removed):
         return stored
     changes.changed, changes.removed = without(changes.changed, ignored), without(changes.removed, ignored)
-    return encode(_taken(theirs or _stored(stored), changes, owner=owner, time=time))
+    return encode(_after_write(sent_entries or _stored(stored), changes, owner=owner, time=time))
 
 
 def scaled(stored: list[Obj], replicas: FieldSet, *, gone: bool, owner: Owner, time: str) -> list[Obj]:
@@ -202,8 +202,8 @@ def scaled(stored: list[Obj], replicas: FieldSet, *, gone: bool, owner: Owner, t
     Args:
         stored: its managedFields before.
         replicas: the set of the one field that was written.
-        gone: whether that is 0 now, which a Scale leaves out, so that nobody owns it.
-        owner: who writes.
+        gone: whether the field is now 0, which a Scale omits, so that it has no owner.
+        owner: the owner of the write.
         time: now, RFC 3339 in UTC, whole seconds.
     """
     if not stored:
@@ -213,29 +213,29 @@ def scaled(stored: list[Obj], replicas: FieldSet, *, gone: bool, owner: Owner, t
         changes.removed = replicas
     else:
         changes.changed = replicas
-    return encode(_taken(_stored(stored), changes, owner=owner, time=time))
+    return encode(_after_write(_stored(stored), changes, owner=owner, time=time))
 
 
 def disowned(stored: list[Obj], replicas: Mapping[str, FieldSet | None]) -> list[Obj]:
-    """Return the managedFields of a custom object after its scale was written: nobody owns the replicas any longer.
+    """Return the managedFields of a custom object after a write of its scale: the replicas lose their owner.
 
-    The manager of custom objects cannot convert a Scale, so that upstream gives it no owner (UpdateNoErrors).
+    Upstream cannot convert a Scale to a custom object, so it records no owner (UpdateNoErrors).
 
     Args:
         stored: its managedFields before.
-        replicas: of each apiVersion of its kind, the set of the field that a Scale tells of, None if there is none.
+        replicas: apiVersion of its kind → the set of the field that its Scale has as replicas, None if it has no Scale.
     """
     kept: list[Obj] = []
     for entry in stored:
         if entry["apiVersion"] in replicas:
-            taken = replicas[entry["apiVersion"]]
-            fields = difference(entry["fieldsV1"], taken) if taken else entry["fieldsV1"]
+            replicas_set = replicas[entry["apiVersion"]]
+            fields = difference(entry["fieldsV1"], replicas_set) if replicas_set else entry["fieldsV1"]
             kept += [entry | {"fieldsV1": fields}] if fields else []
     return kept
 
 
 def _stored(entries: Iterable[Obj]) -> Managed:
-    """The entries by owner, without the doubts that one must have of a client's."""
+    """Return the entries of a stored object by owner; unlike those of a client they are known to be well-formed."""
     return {
         known_owner(
             entry["manager"],
@@ -254,22 +254,22 @@ def _decoded(entries: Any) -> Managed:
         return {}
 
 
-def _taken(managed: Managed, changes: Changes, *, owner: Owner, time: str) -> Managed:
-    """The entries after a write: what it changed is the owner's, what it removed is nobody's."""
-    gone = union(changes.changed, changes.removed)
-    left: Managed = {}
+def _after_write(managed: Managed, changes: Changes, *, owner: Owner, time: str) -> Managed:
+    """Return the entries after a write: changed fields belong to the owner, removed ones to nobody."""
+    affected = union(changes.changed, changes.removed)
+    remaining: Managed = {}
     for other, owned in managed.items():
-        if fields := difference(owned.fields, gone):
-            left[other] = Owned(fields, owned.time, owned.api_version)
+        if fields := difference(owned.fields, affected):
+            remaining[other] = Owned(fields, owned.time, owned.api_version)
     if changes.changed:
-        before, mine = left.get(owner), in_order(changes.changed)
-        fields = union(before.fields, mine) if before else mine
-        left[owner] = Owned(fields, time, owner.api_version)
-    return _capped(left)
+        before, written_fields = remaining.get(owner), in_order(changes.changed)
+        fields = union(before.fields, written_fields) if before else written_fields
+        remaining[owner] = Owned(fields, time, owner.api_version)
+    return _capped(remaining)
 
 
 def _capped(managed: Managed) -> Managed:
-    """At most ten Update entries: of each apiVersion the oldest are merged (capmanagers.go)."""
+    """Return at most ten Update entries: the oldest are merged, per apiVersion (capmanagers.go)."""
     surplus = sum(owner.operation == "Update" for owner in managed) - MAX_UPDATE_MANAGERS
     if surplus <= 0:
         return managed
@@ -283,7 +283,7 @@ def _capped(managed: Managed) -> Managed:
             continue
         bucket = Owner(ANCIENT, "Update", owner.api_version)
         merged = managed[bucket] if bucket in managed else managed.pop(first)
-        late = managed.pop(owner)
-        managed[bucket] = Owned(union(late.fields, merged.fields), late.time, owner.api_version)
+        newer = managed.pop(owner)
+        managed[bucket] = Owned(union(newer.fields, merged.fields), newer.time, owner.api_version)
         surplus -= 1
     return managed

@@ -1,6 +1,6 @@
-"""The kinds of values that managedFields tells apart, and how each is compared (structured-merge-diff, typed).
+"""The types of values that managedFields distinguishes, and how each is compared (structured-merge-diff, typed).
 
-Every kind can say the fields of a value that was not there before, and what differs between two unequal values.
+Each type can return the fields of a new value, and the differences between two unequal values.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,20 +15,20 @@ from apiserver.api.meta import Obj
 T = TypeVar("T")
 _Added = Callable[[Any], FieldSet | None]
 _Part = tuple[str, _Added | None, FieldSet | None]
-"""The label of a field, what says the set of its value (None: every value is a leaf), and the set of a null."""
+"""The label of a field, the function that returns its value's set (None: always a leaf), and the set of a null."""
 
 _ZEROES = ("", 0, False)
-_KNOWN, _KNOWN_ENTRIES = 256, 16
+_MAX_CACHED, _MAX_CACHED_ENTRIES = 256, 16
 _KEY_DEFAULTS = {"protocol": "TCP"}
-"""Keys of list items that count as given where they are absent."""
+"""Keys of list items → the value that an absent one counts as."""
 
 
 class Changes:
-    """What a write did below one point of an object.
+    """The changes of a write below one point of an object.
 
     Attributes:
-        changed: the fields that were added or have another value; what is below each is in order.
-        removed: the fields that are gone.
+        changed: the fields that were added or have another value; the tries below them are in order.
+        removed: the removed fields.
     """
 
     __slots__ = ("changed", "removed")
@@ -38,7 +38,7 @@ class Changes:
         self.removed: FieldSet = {}
 
     def under(self, label: str, below: "Changes") -> None:
-        """Take in what was found below a label."""
+        """Add the changes found below a label."""
         if below.changed:
             self.changed[label] = in_order(below.changed)
         if below.removed:
@@ -49,11 +49,11 @@ class Leaf:
     """A value that is owned as a whole: a scalar, an atomic list, an atomic map."""
 
     def added(self, _value: Any) -> FieldSet:
-        """The set of a value that was not there before."""
+        """Return the set of a new value."""
         return MEMBER
 
     def compare(self, label: str, _old: Any, _new: Any, changes: Changes) -> None:
-        """Note what differs between two unequal values below `label`."""
+        """Add the differences between two unequal values at `label` to the changes."""
         changes.changed[label] = MEMBER
 
 
@@ -65,9 +65,9 @@ class Field:
     """A field of a struct.
 
     Attributes:
-        label: its path element, "" for what nobody owns.
-        kind: what its values are.
-        given: whether the empty object that its Go type is has it already.
+        label: its path element, "" for fields without owner.
+        kind: the type of its values.
+        given: whether the empty value of its Go type already has it.
     """
 
     label: str
@@ -75,16 +75,16 @@ class Field:
     given: bool = False
 
     def created(self, value: Any) -> FieldSet | None:
-        """The set of a value that is compared with the empty object; None where that has the same."""
+        """Return the set of a value in comparison with the empty object, or None if that has the same value."""
         if isinstance(self.kind, Struct):
             return self.kind.created(value) or None
         if self.kind is LEAF:
             return None if value in _ZEROES else MEMBER
-        return {label: below for label, below in self.kind.added(value).items() if label != SELF}
+        return {label: trie for label, trie in self.kind.added(value).items() if label != SELF}
 
 
 class _Plan:
-    """The set of all structs that have the same keys: a template, and the parts that depend on values."""
+    """The set of all structs with the same keys: a template, and the parts that depend on values."""
 
     def __init__(self, own: FieldSet, parts: Mapping[str, _Part]) -> None:
         labels = sorted(label for label, _, _ in parts.values())
@@ -92,22 +92,22 @@ class _Plan:
         self._parts = [(key, label, added, null) for key, (label, added, null) in parts.items() if added]
 
     def fill(self, value: Obj) -> FieldSet:
-        """The set of one of the structs."""
+        """Return the set of one of the structs."""
         if not self._parts:
             return self._template
-        found = self._template.copy()
+        fields = self._template.copy()
         for key, label, added, null in self._parts:
-            inner = value[key]
-            below = null if inner is None else added(inner)
+            item = value[key]
+            below = null if item is None else added(item)
             if below is None:
-                del found[label]
+                del fields[label]
             else:
-                found[label] = below
-        return found
+                fields[label] = below
+        return fields
 
 
 class Struct(Leaf):
-    """An object with known fields, each compiled when it is first met."""
+    """An object with known fields, each compiled on first use."""
 
     def __init__(self, fields: Mapping[str, Field]) -> None:
         self._fields = fields
@@ -115,7 +115,7 @@ class Struct(Leaf):
         self._created: dict[tuple[Any, ...], _Plan] = {}
 
     def added(self, value: Obj) -> FieldSet:
-        """The struct itself and the fields that it has."""
+        """Return the set of a new struct: the struct itself and its fields."""
         keys = tuple(value)
         plan = self._added.get(keys)
         if plan is None:
@@ -124,9 +124,9 @@ class Struct(Leaf):
         return plan.fill(value)
 
     def created(self, value: Obj) -> FieldSet:
-        """The set of an object that is compared with the empty one that its Go type is.
+        """Return the set of an object in comparison with the empty one of its Go type.
 
-        Structs that are no pointers are there in the empty object, so their fields are owned and they are not.
+        The empty object already has all structs that are not pointers, so only their fields are owned, not themselves.
         """
         keys = tuple(value)
         plan = self._created.get(keys)
@@ -137,12 +137,12 @@ class Struct(Leaf):
         return plan.fill(value)
 
     def compare(self, label: str, old: Any, new: Any, changes: Changes) -> None:
-        """Field by field."""
+        """Add the differences, field by field."""
         changes.under(label, self.changes(old, new))
 
     def changes(self, old: Obj, new: Obj) -> Changes:
-        """What differs between two objects."""
-        found = Changes()
+        """Return the differences between two objects."""
+        changes = Changes()
         for key, value in new.items():
             before = old.get(key)
             if before == value:
@@ -151,42 +151,42 @@ class Struct(Leaf):
             if not field.label:
                 continue
             if value is None:
-                if field.given and field.kind is LEAF:  # null is what it is now, not that it is gone
-                    found.changed[field.label] = MEMBER
+                if field.given and field.kind is LEAF:  # here null is a value, and no removal
+                    changes.changed[field.label] = MEMBER
             elif before is not None:
-                field.kind.compare(field.label, before, value, found)
+                field.kind.compare(field.label, before, value, changes)
             elif (added := field.created(value) if field.given else field.kind.added(value)) is not None:
-                found.changed[field.label] = added
-        kept = {"", *found.changed}
+                changes.changed[field.label] = added
+        changed_labels = {"", *changes.changed}
         for key, value in old.items():
-            if value is not None and new.get(key) is None and (field := self._fields[key]).label not in kept:
+            if value is not None and new.get(key) is None and (field := self._fields[key]).label not in changed_labels:
                 removed = field.created(value) if field.given else field.kind.added(value)
                 if removed is not None:
-                    found.removed[field.label] = removed
-        return found
+                    changes.removed[field.label] = removed
+        return changes
 
 
 def _part(field: Field) -> _Part:
     return field.label, None if field.kind is LEAF else field.kind.added, MEMBER
 
 
-def _remember(known: dict[tuple[Any, ...], T], keys: tuple[Any, ...], made: T) -> T:
-    """Keep what was made for these keys; objects come in few forms, and who sends many gets no memory for them."""
-    if len(known) >= _KNOWN:
-        known.clear()
-    known[keys] = made
-    return made
+def _remember(cache: dict[tuple[Any, ...], T], keys: tuple[Any, ...], value: T) -> T:
+    """Cache a value by keys; objects have few sets of keys, and a client that sends very many empties the cache."""
+    if len(cache) >= _MAX_CACHED:
+        cache.clear()
+    cache[keys] = value
+    return value
 
 
 class Mapped(Leaf):
-    """A map whose entries are owned one by one."""
+    """A map whose entries are owned separately."""
 
     def __init__(self, items: Leaf) -> None:
         self._items = items
         self._known: dict[tuple[Any, ...], FieldSet] = {}
 
     def added(self, value: Obj) -> FieldSet:
-        """The map itself and its entries."""
+        """Return the set of a new map: the map itself and its entries."""
         if not value:
             return MEMBER
         if self._items is not LEAF:
@@ -194,23 +194,23 @@ class Mapped(Leaf):
         keys = tuple(value)
         if (known := self._known.get(keys)) is not None:
             return known
-        found = {SELF: MEMBER} | {f"f:{key}": MEMBER for key in sorted(value)}
-        return _remember(self._known, keys, found) if len(keys) <= _KNOWN_ENTRIES else found
+        fields = {SELF: MEMBER} | {f"f:{key}": MEMBER for key in sorted(value)}
+        return _remember(self._known, keys, fields) if len(keys) <= _MAX_CACHED_ENTRIES else fields
 
     def compare(self, label: str, old: Any, new: Any, changes: Changes) -> None:
-        """Entry by entry."""
-        found = Changes()
+        """Add the differences, entry by entry."""
+        entry_changes = Changes()
         for key, value in new.items():
             if key not in old:
-                found.changed[f"f:{key}"] = self._items.added(value)
+                entry_changes.changed[f"f:{key}"] = self._items.added(value)
             elif old[key] != value:
-                self._items.compare(f"f:{key}", old[key], value, found)
-        found.removed = {f"f:{key}": self._items.added(value) for key, value in old.items() if key not in new}
-        changes.under(label, found)
+                self._items.compare(f"f:{key}", old[key], value, entry_changes)
+        entry_changes.removed = {f"f:{key}": self._items.added(value) for key, value in old.items() if key not in new}
+        changes.under(label, entry_changes)
 
 
 class Items(Leaf):
-    """A list whose items are owned one by one: a set of scalars, or a map by some keys of its items."""
+    """A list whose items are owned separately: a set of scalars, or a map by some keys of its items."""
 
     def __init__(self, items: Leaf, keys: Iterable[str]) -> None:
         self._items = items
@@ -219,73 +219,73 @@ class Items(Leaf):
         self._labels: dict[tuple[Any, ...], str] = {}
 
     def _labelled(self, values: Iterable[Any]) -> dict[str, list[Any]]:
-        """The items by label, where one label may have more than one item."""
-        found: dict[str, list[Any]] = {}
+        """Return the items by label; several items may have the same label."""
+        items: dict[str, list[Any]] = {}
         for value in values:
-            found.setdefault(self._label(value), []).append(value)
-        return found
+            items.setdefault(self._label(value), []).append(value)
+        return items
 
     def _label(self, value: Any) -> str:
         if not (self._keys and isinstance(value, dict)):
             return f"v:{orjson.dumps(value).decode()}"
         key = self._key
-        given = (value.get(key),) if key else tuple([value.get(key) for key in self._keys])
+        key_values = (value.get(key),) if key else tuple([value.get(key) for key in self._keys])
         try:
-            return self._labels[given]
+            return self._labels[key_values]
         except (KeyError, TypeError):  # TypeError: a custom resource's key that is a list or an object
-            return self._new_label(given)
+            return self._new_label(key_values)
 
-    def _new_label(self, given: tuple[Any, ...]) -> str:
-        known, plain = {}, True
-        for key, value in zip(self._keys, given, strict=True):
-            inner = _KEY_DEFAULTS.get(key) if value is None else value
-            if inner is not None:
-                known[key] = inner
-                plain = plain and isinstance(inner, str | int)
-        label = f"k:{orjson.dumps(known).decode()}"
-        return _remember(self._labels, given, label) if plain else label
+    def _new_label(self, key_values: tuple[Any, ...]) -> str:
+        present, cacheable = {}, True
+        for key, value in zip(self._keys, key_values, strict=True):
+            key_value = _KEY_DEFAULTS.get(key) if value is None else value
+            if key_value is not None:
+                present[key] = key_value
+                cacheable = cacheable and isinstance(key_value, str | int)
+        label = f"k:{orjson.dumps(present).decode()}"
+        return _remember(self._labels, key_values, label) if cacheable else label
 
     def _added(self, values: list[Any]) -> FieldSet:
-        return self._items.added(values[0]) if len(values) == 1 else MEMBER  # doubles are owned as one
+        return self._items.added(values[0]) if len(values) == 1 else MEMBER  # equal labels are owned as one
 
     def added(self, value: Any) -> FieldSet:
-        """The list itself and its items."""
+        """Return the set of a new list: the list itself and its items."""
         if not value:
             return MEMBER
-        found: FieldSet = {SELF: MEMBER}
+        fields: FieldSet = {SELF: MEMBER}
         for item in value:
-            found[self._label(item)] = self._items.added(item)
-        if len(found) <= len(value):
-            found |= {label: self._added(items) for label, items in self._labelled(value).items()}
-        return found if len(value) == 1 else dict(sorted(found.items()))
+            fields[self._label(item)] = self._items.added(item)
+        if len(fields) <= len(value):
+            fields |= {label: self._added(items) for label, items in self._labelled(value).items()}
+        return fields if len(value) == 1 else dict(sorted(fields.items()))
 
     def compare(self, label: str, old: Any, new: Any, changes: Changes) -> None:
-        """Item by item, whatever their order; doubles count as one item."""
+        """Add the differences, item by item in any order; items with the same label count as one."""
         before = {self._label(value): value for value in old}
         after = {self._label(value): value for value in new}
-        if len(before) < len(old) or len(after) < len(new):  # no well-formed list is so
+        if len(before) < len(old) or len(after) < len(new):  # never so in a valid list
             self._compare_doubles(label, old, new, changes)
             return
-        found, items = Changes(), self._items
+        item_changes, items = Changes(), self._items
         for item, value in after.items():
             if item not in before:
-                found.changed[item] = items.added(value)
+                item_changes.changed[item] = items.added(value)
             elif before[item] != value:
-                items.compare(item, before[item], value, found)
-        found.removed |= {item: items.added(value) for item, value in before.items() if item not in after}
-        changes.under(label, found)
+                items.compare(item, before[item], value, item_changes)
+        item_changes.removed |= {item: items.added(value) for item, value in before.items() if item not in after}
+        changes.under(label, item_changes)
 
     def _compare_doubles(self, label: str, old: Any, new: Any, changes: Changes) -> None:
-        before, after, found = self._labelled(old), self._labelled(new), Changes()
+        before, after, item_changes = self._labelled(old), self._labelled(new), Changes()
         for item, values in after.items():
             if item not in before:
-                found.changed[item] = self._added(values)
+                item_changes.changed[item] = self._added(values)
             elif before[item] != values:
-                self._compare_item(item, before[item], values, found)
-        found.removed = found.removed | {
+                self._compare_item(item, before[item], values, item_changes)
+        item_changes.removed = item_changes.removed | {
             item: self._added(values) for item, values in before.items() if item not in after
         }
-        changes.under(label, found)
+        changes.under(label, item_changes)
 
     def _compare_item(self, item: str, old: list[Any], new: list[Any], changes: Changes) -> None:
         if len(old) == len(new) == 1:
@@ -297,14 +297,14 @@ class Items(Leaf):
 
 
 class Deduced(Leaf):
-    """A value without a schema: objects are owned field by field, all else as a whole."""
+    """A value without a schema: objects are owned field by field, other values as a whole."""
 
     def added(self, value: Any) -> FieldSet:
-        """An object as a map, anything else as a leaf."""
+        """Return the set of an object like that of a map, and of anything else like that of a leaf."""
         return _DEDUCED_MAP.added(value) if isinstance(value, dict) else MEMBER
 
     def compare(self, label: str, old: Any, new: Any, changes: Changes) -> None:
-        """Entry by entry where both are objects."""
+        """Add the differences, entry by entry if both values are objects."""
         kind = _DEDUCED_MAP if isinstance(old, dict) and isinstance(new, dict) else LEAF
         kind.compare(label, old, new, changes)
 

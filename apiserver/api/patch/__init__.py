@@ -1,5 +1,5 @@
-"""Patches: one pure function per type of patch.
+"""Patches: one pure function per patch type.
 
-JSON patch and JSON merge patch know nothing of the object; a strategic merge reads from the schema by which key the
-items of a list are told apart. What a body must look like, and which content type means which, is the registry's.
+JSON patch and JSON merge patch do not depend on the object's kind; a strategic merge reads from the schema which key
+identifies the items of a list. Content types and the checks of bodies belong to the registry.
 """

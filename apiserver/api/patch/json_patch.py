@@ -10,34 +10,34 @@ from apiserver.api.meta import Obj
 
 MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024
-"""What all copy operations of a patch may add (JSONPatchMaxCopyBytes of the server's options)."""
+"""The most bytes that all copy operations of a patch may add (JSONPatchMaxCopyBytes of the server's options)."""
 
 _GO_NAMES = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 
 
-class _DoesNotApply(Exception):  # noqa: N818 - says that an operation finds no place; clients are told only that it failed
+class _DoesNotApply(Exception):  # noqa: N818 - an operation has no place to apply to; clients only see a failure
     pass
 
 
 def rejected() -> ApiError:
-    """422: an operation does not apply, or a test fails; upstream hides which (NewGenericServerResponse)."""
+    """Return 422: an operation does not apply, or a test fails; upstream hides which (NewGenericServerResponse)."""
     message = "the server rejected our request due to an error in our request"
     return ApiError(422, "Invalid", message, details={})
 
 
 def apply(doc: Obj, patch: Any, *, raw: bytes = b"") -> Any:
-    """The document with all operations applied, in order; the document itself stays as it is.
+    """Return the document with all operations applied in order; the document itself stays as it is.
 
     Args:
-        doc: the object as clients see it in this version.
+        doc: the object in the version of the request.
         patch: the decoded body: a list of operations.
-        raw: the body, as far as it matters how its texts are written.
+        raw: the body as bytes, for tests that depend on how its texts are written.
 
     Returns:
-        The new document; it is a list where the whole document is replaced by one.
+        The new document; it is a list if the patch replaces the whole document by one.
 
     Raises:
-        ApiError: 400 where the body is no patch, 413 where it has too many operations, 422 where one does not apply.
+        ApiError: 400 if the body is no patch, 413 if it has too many operations, 422 if one does not apply.
     """
     operations = _operations(patch)
     if len(operations) > MAX_OPERATIONS:
@@ -72,14 +72,14 @@ def keys_of(pointer: str) -> list[str]:
 
 
 class _Document:
-    """A document that copies a container before it first changes it, so that the original stays as it was."""
+    """A document that copies a container before it first changes it, so that the original stays as it is."""
 
     def __init__(self, root: Any, raw: bytes) -> None:
         """Take a document, and the text of the patch."""
         self.root = root
         self.raw = raw
         self.copied_bytes = 0
-        self._own: dict[int, Any] = {}  # containers that are ours to change; the values keep their ids taken
+        self._own: dict[int, Any] = {}  # id → a container that was copied; the references keep the ids in use
 
     def _owned(self, container: Any) -> Any:
         if id(container) in self._own:
@@ -89,25 +89,25 @@ class _Document:
         return copy
 
     def container(self, pointer: str, *, change: bool) -> tuple[Any, str]:
-        """The container that the pointer's last part lies in, and that part; made changeable on request."""
+        """Return the container that the pointer's last part lies in, copied if it is to change, and that part."""
         parts = keys_of(pointer)
         if not parts or not isinstance(self.root, dict | list):
             raise _DoesNotApply
         if change:
             self.root = self._owned(self.root)
-        here = self.root
+        container = self.root
         for part in parts[:-1]:
-            child = get(here, part)
+            child = get(container, part)
             if not isinstance(child, dict | list):
                 raise _DoesNotApply
             if change:
-                child = here[_index(here, part)] = self._owned(child)
-            here = child
-        return here, parts[-1]
+                child = container[_index(container, part)] = self._owned(child)
+            container = child
+        return container, parts[-1]
 
 
 def _index(container: Any, part: str) -> Any:
-    """The part as a key or an index of the container; an index may count from the end."""
+    """Return the part as a key or an index of the container; an index may count from the end."""
     if isinstance(container, dict):
         if part not in container:
             raise _DoesNotApply
@@ -147,7 +147,7 @@ def _insert(document: _Document, pointer: str, value: Any) -> None:
         container.insert(_number(part, len(container) + 1), value)
 
 
-def _take(document: _Document, pointer: str) -> Any:
+def _pop(document: _Document, pointer: str) -> Any:
     container, part = document.container(pointer, change=True)
     return container.pop(_index(container, part))
 
@@ -157,7 +157,7 @@ def _add(document: _Document, operation: Obj) -> None:
 
 
 def _remove(document: _Document, operation: Obj) -> None:
-    _take(document, _pointer(operation, "path"))
+    _pop(document, _pointer(operation, "path"))
 
 
 def _replace(document: _Document, operation: Obj) -> None:
@@ -175,14 +175,14 @@ def _replace(document: _Document, operation: Obj) -> None:
 
 
 def _move(document: _Document, operation: Obj) -> None:
-    value = _take(document, _pointer(operation, "from"))
+    value = _pop(document, _pointer(operation, "from"))
     _insert(document, _pointer(operation, "path"), value)
 
 
 def _copy(document: _Document, operation: Obj) -> None:
     container, part = document.container(_pointer(operation, "from"), change=False)
     value = get(container, part)
-    frozen = orjson.dumps(value)  # both places may be changed later on, each by itself
+    frozen = orjson.dumps(value)  # each of the two values may be changed later on
     document.copied_bytes += 0 if value is None else len(frozen)
     if document.copied_bytes > MAX_COPIED_BYTES:
         raise _DoesNotApply
@@ -209,7 +209,7 @@ _MARKUP = (b"<", b">", b"&", "\u2028".encode(), "\u2029".encode())
 
 
 def _equal(left: Any, right: Any) -> bool:
-    """Whether both are the same JSON; Python alone takes True for 1."""
+    """Return whether both are the same JSON; in Python alone True equals 1."""
     return left == right and orjson.dumps(left, option=_SORTED) == orjson.dumps(right, option=_SORTED)
 
 

@@ -9,14 +9,14 @@ TOO_DEEP = "error decoding patch: exceeded max depth"
 
 
 def apply(doc: Obj, patch: Any) -> Obj:
-    """The document merged with the patch: null removes, objects merge, everything else replaces.
+    """Return the document merged with the patch: null removes, objects merge, everything else replaces.
 
     Args:
-        doc: the object as clients see it in this version; it stays as it is.
+        doc: the object in the version of the request; it stays as it is.
         patch: the decoded body.
 
     Raises:
-        ApiError: 400 where the body is no object, or is nested too deep.
+        ApiError: 400 if the body is no object, or is nested too deep.
     """
     if patch is None:
         raise bad_request("Invalid JSON Patch")
@@ -45,7 +45,7 @@ def _merged(doc: Obj, patch: Obj) -> Obj:
 
 
 def _pruned(value: Any) -> Any:
-    """The value without the nulls of its objects; those of its lists stay."""
+    """Return the value without the nulls in its objects; nulls in its lists stay."""
     if isinstance(value, dict):
         return {key: _pruned(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):

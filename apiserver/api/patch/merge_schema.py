@@ -1,4 +1,4 @@
-"""What a strategic merge must know of a kind: each field's patch strategy, and the key that its items are merged by."""
+"""The facts of a kind that a strategic merge needs: each field's patch strategy and merge key."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ _STRATEGY, _MERGE_KEY = "x-kubernetes-patch-strategy", "x-kubernetes-patch-merge
 
 
 def failed(message: str) -> ApiError:
-    """500: the patch cannot be merged; upstream gives these errors no reason, so they are no 400."""
+    """Return 500: the patch cannot be merged; upstream gives these errors no reason, so they are no 400."""
     return ApiError(500, "", message)
 
 
 @dataclass(frozen=True, slots=True)
 class MergeField:
-    """How a field is merged.
+    """The way a field is merged.
 
     Attributes:
-        kind: what the field holds; of a list, what its items are.
-        strategy: "merge", "replace", or "" where nothing is said: objects merge, lists are replaced.
-        merge_key: the field by which items are the same, "" for lists of scalars.
+        kind: the type of the field's value, or of a list's items.
+        strategy: "merge", "replace", or "" if unspecified: objects merge, lists are replaced.
+        merge_key: the field that identifies an item, "" for lists of scalars.
     """
 
     kind: "MergeKind"
@@ -31,7 +31,7 @@ class MergeField:
 
 
 class MergeKind:
-    """A struct, a map or a scalar; its fields are looked at when they are first asked for."""
+    """A struct, a map or a scalar; its fields are compiled on first use."""
 
     def __init__(self, schema: "MergeSchema", definition: Obj, name: str) -> None:
         self._schema = schema
@@ -40,10 +40,10 @@ class MergeKind:
         self._fields: dict[str, MergeField] = {}
 
     def field(self, key: str) -> MergeField:
-        """How a field is merged.
+        """Return the way a field is merged.
 
         Raises:
-            ApiError: 500 where there is no such field.
+            ApiError: 500 if there is no such field.
         """
         if key not in self._fields:
             if self._properties is None:
@@ -55,7 +55,7 @@ class MergeKind:
 
 
 class MergeSchema:
-    """The kinds of a set of OpenAPI definitions, looked at when they are first asked for.
+    """The kinds of a set of OpenAPI definitions, compiled on first use.
 
     Args:
         definitions: name → schema, with "$ref"s to each other.
@@ -66,18 +66,18 @@ class MergeSchema:
         self._kinds: dict[str, MergeKind] = {}
 
     def kind(self, definition: str) -> MergeKind:
-        """The kind that a definition describes."""
+        """Return the kind that a definition describes."""
         if definition not in self._kinds:
             name = definition.rpartition(".")[2]
             self._kinds[definition] = MergeKind(self, self._definitions[definition], name)
         return self._kinds[definition]
 
     def field(self, schema: Obj) -> MergeField:
-        """How a field with this schema is merged."""
+        """Return the way a field with this schema is merged."""
         strategies = [
             s for s in schema.get(_STRATEGY, "").split(",") if s != "retainKeys"
-        ]  # which clients obey, not we
-        held = schema["items"] if json_type(schema) == "array" else schema
-        target = reference(held)
-        kind = self.kind(target) if target else MergeKind(self, held, "")
+        ]  # a directive for clients, not for servers
+        value_schema = schema["items"] if json_type(schema) == "array" else schema
+        target = reference(value_schema)
+        kind = self.kind(target) if target else MergeKind(self, value_schema, "")
         return MergeField(kind, "".join(strategies), schema.get(_MERGE_KEY, ""))

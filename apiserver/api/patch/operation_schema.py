@@ -1,4 +1,4 @@
-"""The Go type of a JSON patch's operations, which tells unknown and repeated fields (jsonPatchOp of patch.go)."""
+"""The Go type of a JSON patch's operations, which detects unknown and repeated fields (jsonPatchOp of patch.go)."""
 
 from typing import Any
 
@@ -16,10 +16,10 @@ def decoding_errors(raw: bytes, body: Any) -> list[str]:
 
     Args:
         raw: the body.
-        body: what it was parsed to.
+        body: the parsed body.
 
     Raises:
-        DecodeError: the body is no list of operations.
+        DecodeError: the body is not a list of operations.
     """
     if _is_plain(body) and not may_repeat_fields(raw, body):
         return []
@@ -29,7 +29,7 @@ def decoding_errors(raw: bytes, body: Any) -> list[str]:
 
 
 def _is_plain(body: Any) -> bool:
-    """Return whether each operation has known fields of the right types alone."""
+    """Return whether all operations have only known fields, of the right types."""
     return isinstance(body, list) and all(
         isinstance(operation, dict)
         and operation.keys() <= _FIELDS

@@ -1,8 +1,8 @@
 """Strategic merge patch: objects merge, lists merge by key where the type says so (strategicpatch/patch.go).
 
-Directives stand among the fields of a patch: `$patch` replaces or deletes what it stands in, `$retainKeys` names the
-fields of an object that stay, `$deleteFromPrimitiveList/f` takes scalars out of the list f, `$setElementOrder/f` gives
-the order of its items. Nothing given is changed; what does not change is shared.
+Directives are fields of a patch: `$patch` replaces or deletes the object or list that it is in, `$retainKeys` lists the
+fields of an object that stay, `$deleteFromPrimitiveList/f` removes scalars from the list f, `$setElementOrder/f` gives
+the order of its items. The arguments are not changed, and the result shares their unchanged parts.
 
 For example, containers merge by their key `name`:
 
@@ -38,22 +38,22 @@ _GO_TYPES = {
 
 
 def apply(doc: Obj, patch: Any, kind: MergeKind) -> Obj:
-    """The document merged with the patch.
+    """Return the document merged with the patch.
 
     Args:
-        doc: the object as clients see it in this version; it stays as it is.
+        doc: the object in the version of the request; it stays as it is.
         patch: the decoded body.
         kind: the object's kind.
 
     Raises:
-        ApiError: 400 or 422 where the patch is malformed, 500 where it does not fit the type, as upstream answers.
+        ApiError: 400 or 422 if the patch is malformed, 500 if it does not fit the type, as upstream responds.
     """
     if patch is None:
         return doc
     if not isinstance(patch, dict):
         kinds = {list: "array", str: "string", bool: "bool"}
-        told = kinds.get(type(patch), "number")
-        raise bad_request(f"json: cannot unmarshal {told} into Go value of type map[string]interface {{}}")
+        json_type = kinds.get(type(patch), "number")
+        raise bad_request(f"json: cannot unmarshal {json_type} into Go value of type map[string]interface {{}}")
     try:
         return _merged_map(doc, patch, kind)
     except RecursionError:
@@ -106,23 +106,23 @@ def _retained(original: Obj, patch: Obj) -> Obj:
 
 
 def _target(directive: str, words: str) -> str:
-    """The field that a directive is for: "x" of "$setElementOrder/x"."""
+    """Return the field that a directive is for: "x" for "$setElementOrder/x"."""
     head, slash, field = directive.partition("/")
     if not slash or head not in {_DELETE_FROM, _ORDER}:
         raise bad_request(words)
     return field
 
 
-def _delete_from(merged: Obj, key: str, doomed: Any, kind: MergeKind) -> None:
-    if doomed is None:
+def _delete_from(merged: Obj, key: str, values: Any, kind: MergeKind) -> None:
+    if values is None:
         merged.pop(key, None)
-    elif isinstance(doomed, list) and isinstance(current := merged.get(key), list) and (doomed or current):
+    elif isinstance(values, list) and isinstance(current := merged.get(key), list) and (values or current):
         field = kind.field(key)
-        if _check_types(current, doomed) is dict:
-            merged[key] = _merged_list(current, doomed, field)  # a deletion in name only
+        if _check_types(current, values) is dict:
+            merged[key] = _merged_list(current, values, field)  # like upstream, objects are merged, not deleted
         else:
-            gone = set(doomed)
-            merged[key] = [item for item in current if item not in gone]
+            removed = set(values)
+            merged[key] = [item for item in current if item not in removed]
 
 
 def _merge_field(merged: Obj, key: str, value: Any, kind: MergeKind) -> None:
@@ -143,10 +143,10 @@ def _merge_field(merged: Obj, key: str, value: Any, kind: MergeKind) -> None:
 
 
 def _cleaned(value: Any) -> tuple[bool, Any]:
-    """Whether a value that replaces all there is stays, and it without nulls and without what is only a directive."""
+    """Return whether a value that replaces all of the field stays, and the value without nulls and directives."""
     if isinstance(value, dict):
-        found = {key: _cleaned(inner) for key, inner in value.items() if inner is not None}
-        return _PATCH not in value, {key: inner for key, (kept, inner) in found.items() if kept}
+        cleaned = {key: _cleaned(inner) for key, inner in value.items() if inner is not None}
+        return _PATCH not in value, {key: inner for key, (kept, inner) in cleaned.items() if kept}
     if isinstance(value, list):
         return True, [inner for kept, inner in map(_cleaned, value) if kept]
     return True, value
@@ -170,7 +170,7 @@ def _merged_list(original: list[Any], patch: list[Any], field: MergeField) -> li
 
 
 def _check_types(*lists: list[Any]) -> type:
-    """The type of the items of all lists, which must be one."""
+    """Return the type of the items of all lists, which must be the same."""
     types = {type(item) for items in lists for item in items}
     if not types:
         raise failed("no elements in any of the given slices")
@@ -182,16 +182,16 @@ def _check_types(*lists: list[Any]) -> type:
 
 
 def _without_directives(original: list[Obj], patch: list[Obj], key: str) -> tuple[list[Obj], list[Obj]]:
-    """The lists after the items that are directives: some delete an item, one replaces the whole list."""
+    """Return both lists after the directives, which delete single items or replace the whole list."""
     plain: list[Obj] = []
-    doomed: set[Any] = set()
+    deleted: set[Any] = set()
     replace = False
     for item in patch:
         match item.get(_PATCH):
             case None if _PATCH not in item:
                 plain.append(item)
             case "delete":
-                doomed.add(_key_of(item, key))
+                deleted.add(_key_of(item, key))
             case "replace":
                 replace = True
             case "merge":
@@ -200,26 +200,26 @@ def _without_directives(original: list[Obj], patch: list[Obj], key: str) -> tupl
                 raise failed(f"unknown patch type: {go_text(unknown)} in map: {go_text(item)}")
     if replace:
         return [], plain
-    return [kept for kept in original if _hashable(kept.get(key)) not in doomed] if doomed else original, plain
+    return [item for item in original if _hashable(item.get(key)) not in deleted] if deleted else original, plain
 
 
 def _merged_items(original: list[Obj], patch: list[Obj], field: MergeField) -> list[Obj]:
     merged = original.copy()
-    places: dict[Any, int] = {}
-    for place, item in enumerate(merged):
-        places.setdefault(_hashable(item.get(field.merge_key)), place)
+    positions: dict[Any, int] = {}
+    for position, item in enumerate(merged):
+        positions.setdefault(_hashable(item.get(field.merge_key)), position)
     for item in patch:
         key = _key_of(item, field.merge_key)
-        if key in places:
-            merged[places[key]] = _merged_map(merged[places[key]], item, field.kind)
+        if key in positions:
+            merged[positions[key]] = _merged_map(merged[positions[key]], item, field.kind)
         else:
-            places[key] = len(merged)
+            positions[key] = len(merged)
             merged.append(item)
     return merged
 
 
 def _key_of(item: Any, key: str) -> Any:
-    """What an item is known by: itself, or the value of its merge key."""
+    """Return the key that identifies an item: itself, or the value of its merge key."""
     if not key:
         return _hashable(item)
     if not isinstance(item, dict):
@@ -236,21 +236,21 @@ def _hashable(value: Any) -> Any:
 
 
 def _ordered(items: list[Any], patch: Iterable[Any], *, server: Iterable[Any], key: str) -> list[Any]:
-    """The items: those of the patch in its order, the others in theirs, woven as the server had them.
+    """Return the items of the patch in its order and the others in theirs, interleaved like on the server.
 
-    Where the server knows an item of both, they keep its order, else that of the patch goes first.
+    Two items that the server has keep its order; otherwise the patch's item comes first.
     """
-    wanted, had = _ranks(patch, key), _ranks(server, key)
+    wanted_ranks, ranks = _ranks(patch, key), _ranks(server, key)
     keyed = [(_key_of(item, key), item) for item in items]
-    named = sorted((pair for pair in keyed if pair[0] in wanted), key=lambda pair: wanted[pair[0]])
-    others = sorted((pair for pair in keyed if pair[0] not in wanted), key=lambda pair: had.get(pair[0], -1))
-    woven: list[Any] = []
-    for name, item in named:
-        place = had.get(name, -1)
-        while others and 0 <= had.get(others[0][0], -1) < place:
-            woven.append(others.pop(0)[1])
-        woven.append(item)
-    return woven + [item for _, item in others]
+    patched = sorted((pair for pair in keyed if pair[0] in wanted_ranks), key=lambda pair: wanted_ranks[pair[0]])
+    others = sorted((pair for pair in keyed if pair[0] not in wanted_ranks), key=lambda pair: ranks.get(pair[0], -1))
+    result: list[Any] = []
+    for name, item in patched:
+        server_rank = ranks.get(name, -1)
+        while others and 0 <= ranks.get(others[0][0], -1) < server_rank:
+            result.append(others.pop(0)[1])
+        result.append(item)
+    return result + [item for _, item in others]
 
 
 def _ranks(items: Iterable[Any], key: str) -> dict[Any, int]:
@@ -261,7 +261,7 @@ def _ranks(items: Iterable[Any], key: str) -> dict[Any, int]:
 
 
 def _order_lists(merged: Obj, patch: Obj, kind: MergeKind) -> set[str]:
-    """Merge and order the lists for which the patch has an order; returns the patch's keys that this was for."""
+    """Merge and order the lists that the patch has an order for; return the patch's keys that are done by this."""
     done: set[str] = set()
     for directive, order in patch.items():
         if not directive.startswith(_ORDER):
@@ -270,12 +270,12 @@ def _order_lists(merged: Obj, patch: Obj, kind: MergeKind) -> set[str]:
             raise _bad_type(list, order)
         key = _target(directive, _BAD_ORDER)
         field = kind.field(key)
-        given = [found[key] for found in (merged, patch) if key in found]
-        for items in given:
+        lists = [parent[key] for parent in (merged, patch) if key in parent]
+        for items in lists:
             if not isinstance(items, list):
                 raise _bad_type(list, items)
         _check_order(patch.get(key, []), order, field.merge_key)
-        if given:
+        if lists:
             merged[key] = _in_order(merged.get(key), patch.get(key), order=order, field=field)
         done |= {directive, key}
     return done
@@ -293,15 +293,15 @@ def _in_order(current: list[Any] | None, patch: list[Any] | None, *, order: list
 
 
 def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
-    """The items of the patch must stand among those of the order, in the same order; deleted ones do not count."""
+    """Check that the patch's items are in the order's relative order; deleted items do not count."""
     if not patch or not order:
         return
-    places = iter(order)
+    ordered_items = iter(order)
     for item in patch:
         if isinstance(item, dict) and _PATCH in item:
             continue
         name = _key_of(item, key)
-        if not any(_key_of(place, key) == name for place in places):
+        if not any(_key_of(ordered_item, key) == name for ordered_item in ordered_items):
             raise failed(
                 f"The order in patch list:\n{go_text(patch)}\n doesn't match {_ORDER} list:\n{go_text(order)}\n"
             )

@@ -1,8 +1,8 @@
-"""Protobuf bodies: what Go clients send (client-go since 0.32, so kubectl since 1.32), read into plain objects.
+"""Protobuf bodies of Go clients (client-go since 0.32, so kubectl since 1.32), decoded to plain objects.
 
-A message is a row of messages.json: field number → JSON name and kind, as k8s.io/api of Kubernetes 1.37 numbers them.
-Numbers never change, so one table serves every version. Answers stay JSON, which those clients take too; only a
-Status, which is what errors are, is written in protobuf as well.
+A message is a row of messages.json: field number → JSON name and kind, with the numbers of k8s.io/api of Kubernetes
+1.37. Numbers never change, so one table serves every version. Responses stay JSON, which those clients accept too;
+only errors (Status objects) are encoded in protobuf as well.
 """
 
 from apiserver.api.protobuf.envelope import read_object

@@ -19,14 +19,14 @@ _UNKNOWN = {
 
 
 def read_object(body: bytes, kind: str) -> Obj:
-    """The object of a protobuf body, as the same client would have sent it in JSON.
+    """Return the object in a protobuf body, as the same client would have sent it in JSON.
 
     Args:
         body: the bytes.
-        kind: what the path expects, where the envelope names none.
+        kind: the kind that the path expects, used if the envelope names none.
 
     Raises:
-        MalformedError: they are no such object.
+        MalformedError: the bytes are no such object.
     """
     if not body.startswith(MAGIC):
         raise MalformedError(
@@ -36,8 +36,8 @@ def read_object(body: bytes, kind: str) -> Obj:
         unknown = read(_UNKNOWN, body[len(MAGIC) :])
     except UnicodeDecodeError as error:
         raise MalformedError("the kind is no text") from error
-    named: Obj = unknown.get("type", {})
-    api_version, kind = named.get("apiVersion", ""), named.get("kind") or kind
+    type_meta: Obj = unknown.get("type", {})
+    api_version, kind = type_meta.get("apiVersion", ""), type_meta.get("kind") or kind
     reader = load_messages().reader(api_version, kind)
     if reader is None:
         raise MalformedError(f'no kind "{kind}" is registered for version "{api_version}"')

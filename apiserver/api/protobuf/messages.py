@@ -1,4 +1,4 @@
-"""Messages: rows of the table compiled to readers, each when it is first met."""
+"""The messages of the table, each compiled to a reader on first use."""
 
 import base64
 import struct
@@ -15,11 +15,11 @@ from apiserver.api.meta import Obj
 from apiserver.api.protobuf.wire import FIXED64, LENGTH, VARINT, MalformedError, chunk, signed, varint
 
 Read = Callable[[Any], Any]
-"""From what the wire holds, a number or bytes, to the value in JSON; None is nothing."""
+"""A function from the wire's number or bytes to the value in JSON; None is no value."""
 Put = Callable[[Obj, str, Any], None]
 
 WHOLE = "="
-"""The name of a message's only field where JSON has no object around it."""
+"""The name of a message's only field if JSON has no object around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class Field:
     """A numbered field of a message.
 
     Attributes:
-        name: in JSON; "" where its fields are those of the message around it, WHOLE where it is the whole message.
+        name: the name in JSON; "" if its fields belong to the message around it, WHOLE if it is the whole message.
         wire: the wire type.
-        read: from the wire to JSON.
-        put: how its values come into the object.
+        read: converts a value from the wire to JSON.
+        put: adds a value to the object.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Messages:
     Args:
         versions: apiVersion → the package of its messages.
         table: message → field number → JSON name and kind. A kind is a scalar or a message; "[]" makes it repeated,
-            "map " its map by strings, and "*" says that its zero is told: a pointer, or a field without omitempty.
+            "map " a map with string keys, and "*" writes its zero value: for a pointer, or a field without omitempty.
     """
 
     def __init__(self, versions: dict[str, str], table: dict[str, dict[str, str]]) -> None:
@@ -57,21 +57,21 @@ class Messages:
         self._compiled: dict[str, Read] = {}
 
     def reader(self, api_version: str, kind: str) -> Read | None:
-        """The reader of a kind's message, None where the kind has none."""
+        """Return the reader of a kind's message, or None if the kind has none."""
         package = "meta.v1" if kind == "DeleteOptions" else self._versions.get(api_version)
         message = f"{package}.{kind}"
         return self.message(message) if message in self._table else None
 
     def message(self, name: str) -> Read:
-        """The reader of a message."""
-        found = self._compiled.get(name)
-        if found is None:
+        """Return the reader of a message."""
+        reader = self._compiled.get(name)
+        if reader is None:
             fields: Fields = {}
             whole = any(row.startswith(WHOLE) for row in self._table[name].values())
-            found = (lambda data: read(fields, data).get(WHOLE, [])) if whole else (lambda data: read(fields, data))
-            self._compiled[name] = found
+            reader = (lambda data: read(fields, data).get(WHOLE, [])) if whole else (lambda data: read(fields, data))
+            self._compiled[name] = reader
             fields.update((int(number), self._field(row)) for number, row in self._table[name].items())
-        return found
+        return reader
 
     def _field(self, row: str) -> Field:
         name, _, kind = row.partition(" ")
@@ -91,17 +91,17 @@ class Messages:
 
 
 def read(fields: Fields, data: bytes) -> Obj:
-    """The object of a message's bytes.
+    """Return the object of a message's bytes.
 
     Raises:
-        MalformedError: they are no such message.
+        MalformedError: the bytes are no such message.
     """
     obj: Obj = {}
-    at, end = 0, len(data)
-    while at < end:
-        tag, at = varint(data, at)
+    position, end = 0, len(data)
+    while position < end:
+        tag, position = varint(data, position)
         wire = tag & 7
-        value, at = varint(data, at) if wire == VARINT else chunk(data, at, wire)
+        value, position = varint(data, position) if wire == VARINT else chunk(data, position, wire)
         field = fields.get(tag >> 3)
         if field is None:
             continue
@@ -156,13 +156,13 @@ _SCALARS: dict[str, tuple[int, Read]] = {
 
 
 def _moment(data: bytes) -> datetime | None:
-    """The time that a message holds (seconds and nanoseconds of the Unix epoch); without a field it is none."""
-    found = read({1: Field("seconds", VARINT, signed, _keep), 2: Field("nanos", VARINT, signed, _keep)}, data)
-    if not found:
+    """Return the time in a message (seconds and nanoseconds of the Unix epoch), or None if it has no field."""
+    fields = read({1: Field("seconds", VARINT, signed, _keep), 2: Field("nanos", VARINT, signed, _keep)}, data)
+    if not fields:
         return None
     try:
-        moment = datetime.fromtimestamp(found.get("seconds", 0), UTC)
-        return moment.replace(microsecond=found.get("nanos", 0) // 1000)
+        moment = datetime.fromtimestamp(fields.get("seconds", 0), UTC)
+        return moment.replace(microsecond=fields.get("nanos", 0) // 1000)
     except (OverflowError, OSError, ValueError) as error:
         raise MalformedError(f"proto: illegal time: {error}") from error
 
@@ -178,24 +178,24 @@ def _micro_time(data: bytes) -> str | None:
 
 
 def _number_or_text(data: bytes) -> int | str:
-    """An IntOrString: its type (0 for a number), the number, the text."""
+    """Return an IntOrString, whose fields are its type (0 for a number), the number and the text."""
     rows = {
         1: Field("type", VARINT, signed, _keep),
         2: Field("number", VARINT, signed, _keep),
         3: Field("text", LENGTH, _text, _keep),
     }
-    found = read(rows, data)
-    value: int | str = found.get("text", "") if found.get("type") else found.get("number", 0)
+    fields = read(rows, data)
+    value: int | str = fields.get("text", "") if fields.get("type") else fields.get("number", 0)
     return value
 
 
 def _quantity(data: bytes) -> str:
-    found: str = read({1: Field("string", LENGTH, _text, _keep)}, data).get("string", "0")
-    return found or "0"
+    text: str = read({1: Field("string", LENGTH, _text, _keep)}, data).get("string", "0")
+    return text or "0"
 
 
 def _raw(data: bytes) -> Any:
-    """JSON within the message (RawExtension, FieldsV1)."""
+    """Return the JSON in a message (RawExtension, FieldsV1)."""
     inner = read({1: Field("raw", LENGTH, bytes, _keep)}, data).get("raw")
     try:
         return orjson.loads(inner) if inner else None
@@ -210,11 +210,11 @@ _SPECIAL: dict[str, tuple[int, Read]] = {
     "quantity": (LENGTH, _quantity),
     "raw": (LENGTH, _raw),
 }
-"""Messages that JSON has other values for."""
+"""Messages that are not objects in JSON."""
 
 
 @lru_cache(maxsize=1)
 def load_messages() -> Messages:
-    """The messages of the built-in kinds, read from the table beside this module when first needed."""
-    found = orjson.loads(Path(__file__).with_name("messages.json").read_bytes())
-    return Messages(found["versions"], found["messages"])
+    """Return the messages of the built-in kinds, read from the table beside this module on first use."""
+    table = orjson.loads(Path(__file__).with_name("messages.json").read_bytes())
+    return Messages(table["versions"], table["messages"])

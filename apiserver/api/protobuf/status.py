@@ -1,4 +1,4 @@
-"""A Status in protobuf: the one object that is answered so, to clients that would rather have that than JSON."""
+"""A Status in protobuf: the only object in protobuf responses, for clients that prefer protobuf to JSON."""
 
 from apiserver.api.meta import Obj
 from apiserver.api.protobuf.envelope import MAGIC

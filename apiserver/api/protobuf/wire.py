@@ -1,61 +1,61 @@
-"""The protobuf encoding: varints, lengths and what is to be passed over."""
+"""The protobuf encoding: varints, and values with a length or a fixed width."""
 
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 _WIDTHS = {FIXED64: 8, FIXED32: 4}
-_LONGEST = 70
-"""The bits from which on a varint is longer than any number."""
+_MAX_BITS = 70
+"""A varint with more bits than this is longer than any number."""
 
 
 class MalformedError(ValueError):
-    """Bytes that are no such message; the text says why."""
+    """The bytes are not such a message; the text says why."""
 
 
-def varint(data: bytes, at: int) -> tuple[int, int]:
-    """The unsigned number at a place, and the place behind it.
+def varint(data: bytes, position: int) -> tuple[int, int]:
+    """Return the unsigned number at a position, and the position after it.
 
     Raises:
-        MalformedError: the data ends within it, or it never ends.
+        MalformedError: the data ends within the number, or the number never ends.
     """
     try:
-        value = data[at]
+        value = data[position]
         if value < 0x80:
-            return value, at + 1
+            return value, position + 1
         value &= 0x7F
         shift = 7
         while True:
-            at += 1
-            byte = data[at]
+            position += 1
+            byte = data[position]
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
-                return value & 0xFFFF_FFFF_FFFF_FFFF, at + 1
+                return value & 0xFFFF_FFFF_FFFF_FFFF, position + 1
             shift += 7
-            if shift >= _LONGEST:
+            if shift >= _MAX_BITS:
                 raise MalformedError("proto: integer overflow")
     except IndexError:
         raise MalformedError("unexpected EOF") from None
 
 
 def signed(value: int) -> int:
-    """A varint as int32 and int64 mean it: negative numbers are sent in 64 bits of two's complement."""
+    """Return a varint as int32 and int64: negative numbers are sent in 64 bits of two's complement."""
     return value - (1 << 64) if value >> 63 else value
 
 
-def chunk(data: bytes, at: int, wire: int) -> tuple[bytes, int]:
-    """The bytes of a value that is no varint, and the place behind it.
+def chunk(data: bytes, position: int, wire: int) -> tuple[bytes, int]:
+    """Return the bytes of a value that is not a varint, and the position after it.
 
     Raises:
-        MalformedError: the data ends within it, or there is no such wire type.
+        MalformedError: the data ends within the value, or there is no such wire type.
     """
     if wire == LENGTH:
-        length, at = varint(data, at)
+        length, position = varint(data, position)
     else:
         length = _WIDTHS.get(wire, 0)
         if not length:
             raise MalformedError(f"proto: illegal wireType {wire}")
-    end = at + length
+    end = position + length
     if end > len(data):
         raise MalformedError("unexpected EOF")
-    return data[at:end], end
+    return data[position:end], end
 
 
 def encode_varint(number: int) -> bytes:

@@ -1,7 +1,7 @@
-"""The API's types: what a body of a built-in kind means, as a server with typed objects would read it.
+"""The API's types: bodies of built-in kinds, decoded as a server with typed objects decodes them.
 
-`definitions` finds the OpenAPI definitions, `go_types` adds what they do not say, `shapes` compiles both to decoders,
-`strict` tells what is wrong with a body that does not decode.
+`definitions` finds the OpenAPI definitions, `go_types` adds facts that they lack, `type_decoders` compiles both to
+decoders, `strict` finds the errors of a body that does not decode.
 No defaults, no validation, no conversion: those are the registry's.
 """
 

@@ -1,4 +1,4 @@
-"""The OpenAPI definitions of each Kubernetes release, out of the package kubernetes-validate."""
+"""The OpenAPI definitions of each Kubernetes release, read from the package kubernetes-validate."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -13,7 +13,7 @@ _FOLDER = "kubernetes-json-schema"
 _SUFFIX = ".0-local"
 
 
-@cache  # a package stays where it is
+@cache  # an installed package does not move
 def _folder() -> Path:
     # Found, not imported: the package's import takes longer than reading the definitions.
     spec = find_spec("kubernetes_validate")
@@ -23,24 +23,24 @@ def _folder() -> Path:
 
 
 def available_versions() -> list[str]:
-    """The releases whose definitions are at hand, oldest first: ["1.25", ..., "1.37"].
+    """Return the releases that have definitions, oldest first: ["1.25", ..., "1.37"].
 
     Raises:
-        ValueError: the package that carries them is not installed.
+        ValueError: the package is not installed.
     """
     names = (path.name for path in _folder().glob(f"v1.*{_SUFFIX}"))
     return sorted((name[1 : -len(_SUFFIX)] for name in names), key=lambda version: int(version.partition(".")[2]))
 
 
 def load_definitions(version: str) -> Mapping[str, Obj]:
-    """Definition name → JSON schema, of a release such as "1.34"; read-only.
+    """Return the JSON schemas of a release such as "1.34" by definition name; read-only.
 
     Raises:
-        ValueError: there are no definitions of that release; the message names those there are.
+        ValueError: there are no definitions of that release; the message lists the available ones.
     """
-    known = available_versions()
-    if version not in known:
-        raise ValueError(f'no definitions of Kubernetes "{version}": there are {", ".join(known)}')
+    available = available_versions()
+    if version not in available:
+        raise ValueError(f'no definitions of Kubernetes "{version}": there are {", ".join(available)}')
     document = orjson.loads((_folder() / f"v{version}{_SUFFIX}" / "_definitions.json").read_bytes())
     definitions: dict[str, Obj] = document["$defs"]
     return definitions

@@ -1,4 +1,4 @@
-"""What the Go types say beside OpenAPI: which fields are pointers or told when empty, and how their types are named."""
+"""Facts of the Go types that OpenAPI lacks: pointers, fields that are written when empty, and the names of types."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +10,10 @@ from apiserver.api.meta import Obj
 GoTypes = dict[str, dict[str, str]]
 """Definition → field → facts, for the fields that differ from the rule of `go_field`.
 
-The facts are "*" for a pointer, the type's name where OpenAPI does not tell it, and "!" for a field without omitempty
-or "~" for one with omitzero; "^!" is a list without omitempty that the store keeps as JSON, where an empty one does not
+The facts are "*" for a pointer, the type's name if OpenAPI does not show it, and "!" for a field without omitempty or
+"~" for one with omitzero; "^!" is a list without omitempty that the store keeps as JSON, so that an empty one does not
 become null. They are those of k8s.io/api, apimachinery, apiextensions-apiserver and kube-aggregator of
-Kubernetes 1.37; versions that were retired before have those of the nearest version that is left.
+Kubernetes 1.37; versions that were removed before have those of the nearest remaining version.
 """
 
 GROUP_VERSION_KIND = "x-kubernetes-group-version-kind"
@@ -24,10 +24,10 @@ class GoField:
     """A field of a Go struct.
 
     Attributes:
-        type: as reflect prints it, without the pointer: "[]v1.Container", "int32".
-        pointer: a zero value is told; only null and absence are nothing.
-        always: no omitempty: the field is told even when it is empty.
-        omitzero: left out when zero, though it is a struct.
+        type: the type as reflect prints it, without the pointer: "[]v1.Container", "int32".
+        pointer: a zero value is written; only null and absence are no value.
+        always: no omitempty: the field is written even when it is empty.
+        omitzero: left out when zero, although it is a struct.
         keeps_empty: an empty list stays an empty list.
     """
 
@@ -39,16 +39,16 @@ class GoField:
 
 
 def load_go_types() -> GoTypes:
-    """The facts, read from the table beside this module."""
+    """Return the facts, read from the table beside this module."""
     facts: GoTypes = orjson.loads(Path(__file__).with_name("go_types.json").read_bytes())
     return facts
 
 
 def go_field(definition: Obj, name: str, facts: dict[str, str]) -> GoField:
-    """The field `name` of a definition.
+    """Return the field `name` of a definition.
 
-    Where nothing else is known, a required field has no omitempty, and an optional struct is a pointer unless it is one
-    of the parts that every API object has.
+    Without facts about it, a required field has no omitempty, and an optional struct is a pointer unless it is one of
+    the parts that every API object has.
     """
     schema = definition["properties"][name]
     derived = go_type(schema)
@@ -71,19 +71,19 @@ def _is_pointer(definition: Obj, name: str) -> bool:
 
 
 def reference(schema: Obj) -> str:
-    """The definition that a schema refers to, "" where it says itself what it is."""
+    """Return the definition that a schema refers to, or "" if it is no reference."""
     target: str = schema.get("$ref", "")
     return target.rpartition("/")[2]
 
 
 def json_type(schema: Obj) -> str:
-    """The schema's type beside null, "" where it names none."""
-    given = schema.get("type") or ""
-    return given if isinstance(given, str) else str(given[0])
+    """Return the schema's type beside null, or "" if it has none."""
+    types = schema.get("type") or ""
+    return types if isinstance(types, str) else str(types[0])
 
 
 def type_name(definition: str) -> str:
-    """The Go type of a definition: "v1.Container" of "io.k8s.api.core.v1.Container"."""
+    """Return the Go type of a definition: "v1.Container" for "io.k8s.api.core.v1.Container"."""
     return ".".join(definition.rsplit(".", 2)[-2:])
 
 
@@ -91,7 +91,7 @@ _SCALARS = {"string": "string", "boolean": "bool", "number": "float64", "integer
 
 
 def go_type(schema: Obj) -> str:
-    """The Go type that a schema stands for, as far as it can be told from it."""
+    """Return the Go type that a schema stands for, as far as it shows."""
     if target := reference(schema):
         return type_name(target)
     kind = json_type(schema)
@@ -105,7 +105,7 @@ def go_type(schema: Obj) -> str:
 
 
 def item_type(container: str, item: Obj) -> str:
-    """The Go type of a container's items: "v1.Container" of "[]v1.Container"."""
+    """Return the Go type of a container's items: "v1.Container" for "[]v1.Container"."""
     for prefix in ("[]", "map[string]"):
         if container.startswith(prefix):
             return container.removeprefix(prefix).removeprefix("*")

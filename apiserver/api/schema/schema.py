@@ -1,4 +1,4 @@
-"""The schema of one server: decodes bodies of the kinds that its Kubernetes release has."""
+"""The schema of one server, which decodes bodies of the kinds in its Kubernetes release."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,8 +20,8 @@ class Decoded(NamedTuple):
     """A decoded body.
 
     Attributes:
-        obj: the object as a server with typed objects would write it, without defaults, in the order of the body.
-        errors: unknown and repeated fields, as a strict decoder names them: 'unknown field "spec.foo"'.
+        obj: the object as a server with typed objects writes it, without defaults, in the order of the body.
+        errors: unknown and repeated fields, as a strict decoder reports them: 'unknown field "spec.foo"'.
     """
 
     obj: Obj
@@ -30,7 +30,7 @@ class Decoded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind that the definitions have.
+    """A kind in the definitions.
 
     Attributes:
         definition: the name of its definition.
@@ -43,12 +43,12 @@ class Kind:
 
 
 def strict_message(errors: Iterable[str]) -> str:
-    """What a server says that was asked for strict validation and found these (runtime.NewStrictDecodingError)."""
+    """Return the message of a strict decoder that found these errors (runtime.NewStrictDecodingError)."""
     return f"strict decoding error: {', '.join(errors)}"
 
 
 class Schema:
-    """The types of a Kubernetes release, compiled as they are used.
+    """The types of a Kubernetes release, compiled on first use.
 
     Attributes:
         definitions: definition name → JSON schema; read-only.
@@ -59,10 +59,10 @@ class Schema:
         self.definitions = definitions
         self.version = version
         self._shapes = Shapes(definitions, load_go_types())
-        self._by_kind = {(each.group, each.version, each.kind): each.definition for each in self._kinds()}
+        self._by_kind = {(kind.group, kind.version, kind.kind): kind.definition for kind in self._kinds()}
 
     def decoder(self, definition: str) -> Convert:
-        """The compiled decoder of a definition; use `decode` where errors are to be told.
+        """Return the compiled decoder of a definition; use `decode` to get errors reported.
 
         Raises:
             KeyError: there is no such definition.
@@ -70,14 +70,14 @@ class Schema:
         return self._shapes[definition].decode
 
     def decode(self, definition: str, obj: Obj, *, body: bytes = b"", strict: bool = True) -> Decoded:
-        """A parsed document as an object of a definition.
+        """Return a parsed document as an object of a definition.
 
         Args:
-            definition: its name.
+            definition: the definition's name.
             obj: the document; not changed, but the result shares raw values (managed fields, extensions) with it.
-            body: the JSON text of the document, for repeated fields and the exact wording of errors; b"" where it did
-                not come as JSON.
-            strict: look for repeated fields, and name unknown ones.
+            body: the JSON text of the document, for repeated fields and the exact wording of errors; b"" if it did not
+                come as JSON.
+            strict: look for repeated fields, and report unknown ones.
 
         Raises:
             DecodeError: a value does not fit its type.
@@ -93,16 +93,16 @@ class Schema:
         return decoded if strict else Decoded(decoded.obj)
 
     def definition_of(self, group: str, version: str, kind: str) -> str | None:
-        """The definition of a kind, None where the release has no such kind."""
+        """Return the definition of a kind, or None if the release has no such kind."""
         return self._by_kind.get((group, version, kind))
 
     def kinds(self) -> list[Kind]:
-        """The kinds that are API objects: they have an ObjectMeta, which lists and options have not."""
+        """Return the kinds that are API objects: those with an ObjectMeta, unlike lists and options."""
         metas = (
-            (each, self.definitions[each.definition].get("properties", {}).get("metadata", {}))
-            for each in self._kinds()
+            (kind, self.definitions[kind.definition].get("properties", {}).get("metadata", {}))
+            for kind in self._kinds()
         )
-        return [each for each, metadata in metas if reference(metadata) == _OBJECT_META]
+        return [kind for kind, metadata in metas if reference(metadata) == _OBJECT_META]
 
     def _kinds(self) -> Iterator[Kind]:
         for name, definition in self.definitions.items():
@@ -119,20 +119,20 @@ def _decode_slowly(shape: Shape, obj: Obj, body: bytes) -> Decoded:
 
 
 def may_repeat_fields(body: bytes, obj: Obj, *, left_out: int = 0) -> bool:
-    """Whether the text has a field twice that the parsed document has once; never False where it has.
+    """Return whether the text may have a field twice that the parsed document has once; False is certain.
 
-    Each field brings one colon, and so does each colon in a string, unless it is written as an escape: a text without
-    that escape and with as many colons as its document written anew repeats nothing.
+    Each field has one colon, and strings have theirs unless they are escaped: a text without escaped colons that has as
+    many colons as its document when encoded again repeats no field.
 
     Args:
         body: the text.
         obj: the document, perhaps without some of its parts.
-        left_out: the colons of those parts and of their names.
+        left_out: the number of colons in those parts and after their names.
     """
     if b"\\" in body and b"\\u003" in body:
         return True
     try:
-        written = orjson.dumps(obj)
-        return body != written and body.count(b":") != written.count(b":") + left_out
+        encoded = orjson.dumps(obj)
+        return body != encoded and body.count(b":") != encoded.count(b":") + left_out
     except orjson.JSONEncodeError:  # nested too deeply to be written
         return True

@@ -1,4 +1,4 @@
-"""Points in time as Go's time.Parse reads RFC 3339, with the same words where it cannot."""
+"""Times as Go's time.Parse reads RFC 3339, with Go's error messages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _ZERO = datetime(1, 1, 1, tzinfo=UTC)
 
 
 class _BadError(Exception):
-    """A part of the text is not what the layout wants there."""
+    """A part of the text does not have the form that the layout demands."""
 
 
 class _RangeError(Exception):
@@ -23,10 +23,10 @@ class _RangeError(Exception):
 
 
 def canonical_time(text: str) -> str | None:
-    """A metav1.Time as the API writes it: whole seconds in UTC, None for the zero time.
+    """Return a metav1.Time as the API writes it: whole seconds in UTC, or None for the zero time.
 
     Raises:
-        ValueError: with Go's message, the text is no RFC 3339 time.
+        ValueError: the text is not an RFC 3339 time; the message is Go's.
     """
     if is_canonical(text):
         return text
@@ -35,21 +35,21 @@ def canonical_time(text: str) -> str | None:
 
 
 def canonical_micro_time(text: str) -> str | None:
-    """A metav1.MicroTime as the API writes it: six digits after the second, in UTC, None for the zero time.
+    """Return a metav1.MicroTime as the API writes it: six digits after the second, in UTC, or None for the zero time.
 
     Raises:
-        ValueError: with Go's message, the text is no RFC 3339 time with six digits.
+        ValueError: the text is not an RFC 3339 time with six digits; the message is Go's.
     """
     moment = _parse(text, MICROSECONDS)
     return None if moment == _ZERO else moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
 
 
 def is_canonical(text: str) -> bool:
-    """Whether a time is written as the API writes a metav1.Time."""
+    """Return whether a time is written as the API writes a metav1.Time."""
     return len(text) == 20 and _is_plain(text)
 
 
-@lru_cache(maxsize=1024)  # a status has the same second many times, and so have all that change in that second
+@lru_cache(maxsize=1024)  # one second recurs within a status, and in all objects that change in that second
 def _is_plain(text: str) -> bool:
     if text == "0001-01-01T00:00:00Z":
         return False
@@ -64,11 +64,11 @@ class _Part:
     """A number of the layout.
 
     Attributes:
-        before: what stands before it.
-        layout: how Go writes it in a layout.
-        name: what a range error calls it; "" where the range is checked later.
-        low, high: the range, both ends in it.
-        width: how many digits it has; the hour alone may have one.
+        before: the text before it.
+        layout: the number in a layout of Go's.
+        name: its name in range errors; "" if the range is checked later.
+        low, high: the range, inclusive.
+        width: the number of digits; only the hour may also have one.
     """
 
     before: str
@@ -79,7 +79,7 @@ class _Part:
     width: int = 2
 
     def read(self, text: str) -> tuple[int, str]:
-        """The number at the text's beginning, and the rest."""
+        """Return the number at the text's beginning, and the rest."""
         width = self.width
         if self.name == "hour" and _digits(text, 1) and not _digits(text, width):
             width = 1
@@ -106,16 +106,16 @@ def _parse(text: str, layout: str) -> datetime:
     rest = text
     for part in _PARTS:
         if not rest.startswith(part.before):
-            raise _cannot_parse(text, layout, rest=rest, wanted=part.before)
+            raise _cannot_parse(text, layout, rest=rest, expected=part.before)
         rest = rest[len(part.before) :]
-        number, rest = _read(text, layout, rest=rest, wanted=part.layout, reader=part.read)
+        number, rest = _read(text, layout, rest=rest, expected=part.layout, reader=part.read)
         numbers.append(number)
     micros = 0
     if layout == MICROSECONDS:
-        micros, rest = _read(text, layout, rest=rest, wanted=_FRACTION, reader=_six_digits)
+        micros, rest = _read(text, layout, rest=rest, expected=_FRACTION, reader=_six_digits)
     elif rest[:1] in (".", ",") and rest[1:2].isdecimal():
         rest = rest[1:].lstrip("0123456789")
-    offset, rest = _read(text, layout, rest=rest, wanted=_ZONE, reader=_zone)
+    offset, rest = _read(text, layout, rest=rest, expected=_ZONE, reader=_zone)
     if rest:
         raise ValueError(f"parsing time {_quoted(text)}: extra text: {_quoted(rest)}")
     return _moment(text, numbers, micros=micros, offset=offset)
@@ -131,12 +131,12 @@ def _moment(text: str, numbers: list[int], *, micros: int, offset: int) -> datet
 
 
 def _read(
-    text: str, layout: str, *, rest: str, wanted: str, reader: Callable[[str], tuple[int, str]]
+    text: str, layout: str, *, rest: str, expected: str, reader: Callable[[str], tuple[int, str]]
 ) -> tuple[int, str]:
     try:
         return reader(rest)
     except _BadError as error:
-        raise _cannot_parse(text, layout, rest=rest, wanted=wanted) from error
+        raise _cannot_parse(text, layout, rest=rest, expected=expected) from error
     except _RangeError as error:
         raise ValueError(f"parsing time {_quoted(text)}: {error} out of range") from error
 
@@ -167,9 +167,9 @@ def _zone(text: str) -> tuple[int, str]:
     return (hours * 60 + minutes) * (-1 if text[0] == "-" else 1), text[6:]
 
 
-def _cannot_parse(text: str, layout: str, *, rest: str, wanted: str) -> ValueError:
+def _cannot_parse(text: str, layout: str, *, rest: str, expected: str) -> ValueError:
     return ValueError(
-        f"parsing time {_quoted(text)} as {_quoted(layout)}: cannot parse {_quoted(rest)} as {_quoted(wanted)}"
+        f"parsing time {_quoted(text)} as {_quoted(layout)}: cannot parse {_quoted(rest)} as {_quoted(expected)}"
     )
 
 

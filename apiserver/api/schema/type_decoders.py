@@ -1,4 +1,4 @@
-"""Shapes: the definitions compiled, once each, to closures that decode and can be walked to find what is wrong."""
+"""Shapes: definitions compiled, once each, to decoders that can also be walked to find the errors of a body."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,10 +17,10 @@ class Scalar:
 
     Attributes:
         type: its Go type, as error messages name it.
-        decode: makes the canonical form.
-        zero: what Go writes for its zero value.
+        decode: returns the canonical form.
+        zero: its zero value as Go writes it.
         numeric: errors quote a number that does not fit.
-        omissible: omitempty leaves out its zero; not so for types that read and write themselves.
+        omissible: omitempty leaves out its zero value; false for types with their own decoder.
     """
 
     type: str
@@ -30,7 +30,7 @@ class Scalar:
     omissible: bool = True
 
     def empty(self) -> Any:
-        """The zero value on the wire."""
+        """Return the zero value on the wire."""
         return self.zero
 
 
@@ -44,7 +44,7 @@ class List:
     omissible: bool = True
 
     def empty(self) -> None:
-        """A nil slice, which is what becomes of an empty one in the store."""
+        """Return a nil slice, which an empty one becomes in the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,12 @@ class Map:
     omissible: bool = True
 
     def empty(self) -> None:
-        """A nil map."""
+        """Return a nil map."""
 
 
 @dataclass(slots=True)
 class Struct:
-    """A struct. Its fields and its decoder are set after it was made, since structs may contain themselves."""
+    """A struct. Its fields and its decoder are set after its creation, since structs may contain themselves."""
 
     type: str
     fields: dict[str, "Shape"] = field(default_factory=dict)
@@ -72,22 +72,22 @@ class Struct:
 
     @property
     def name(self) -> str:
-        """The struct's name in error messages, without its package."""
+        """Return the struct's name in error messages, without its package."""
         return self.type.rpartition(".")[2]
 
     def empty(self) -> Obj:
-        """The zero struct on the wire."""
+        """Return the zero struct on the wire."""
         return {name: zero() for name, zero in self.always}
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of apiextensions' types that are a JSON schema or something simpler, and read themselves.
+    """One of apiextensions' types that are a JSON schema or something simpler, and have their own decoder.
 
     Attributes:
-        struct: what an object is.
-        items: what an array is, None where it is nothing.
-        booleans: a bool is one; anything else is then an error.
+        struct: the type of an object.
+        items: the type of an array, None if an array is no value.
+        booleans: a bool is a value; anything but an object is then an error.
     """
 
     type: str
@@ -97,7 +97,7 @@ class Choice:
     omissible: bool = False
 
     def decode(self, value: Any) -> Any:
-        """The value in the form it chose; what is none of the forms is nothing, or an error where bools are meant."""
+        """Return the decoded value; another type of value is None, or an error if bools are expected."""
         if type(value) is dict:
             return self.struct.decode(value)
         if self.items is not None and type(value) is list:
@@ -109,7 +109,7 @@ class Choice:
         return value
 
     def empty(self) -> bool | None:
-        """The zero value on the wire."""
+        """Return the zero value on the wire."""
         return False if self.booleans else None
 
 
@@ -131,7 +131,7 @@ _SELF_READING = {
         "int32", values.read_int_or_string, 0, numeric=True, omissible=False
     ),
 }
-"""Types with an UnmarshalJSON of their own, under the type that their errors name."""
+"""Types with their own UnmarshalJSON, under the type that their errors name."""
 
 _SCALARS: dict[tuple[str, str], tuple[Convert, Any, bool]] = {  # (JSON type, format) → decode, zero, numeric
     ("string", ""): (values.read_string, "", False),
@@ -144,9 +144,9 @@ _SCALARS: dict[tuple[str, str], tuple[Convert, Any, bool]] = {  # (JSON type, fo
 
 
 class Shapes(dict[str, Shape]):
-    """Definition name → its shape, compiled when it is first asked for; threads may share it.
+    """Definition name → its shape, compiled on first use; threads may share it.
 
-    Shapes that refer to each other are compiled together and are not to be found before all of them are finished.
+    Shapes that refer to each other are compiled together, and become visible only when all of them are finished.
     """
 
     def __init__(self, definitions: Mapping[str, Obj], go_types: GoTypes) -> None:
@@ -227,7 +227,7 @@ _IN_PLACE: dict[Convert, Convert] = {values.read_string: str, values.read_bool: 
 
 
 def _reader(shape: Shape) -> Convert:
-    if isinstance(shape, Struct) and shape.decode is values.read_anything:  # being compiled further up: look later
+    if isinstance(shape, Struct) and shape.decode is values.read_anything:  # still being compiled: look it up later
         return lambda value: shape.decode(value)  # noqa: PLW0108 - the attribute is set later
     return shape.decode
 
@@ -251,12 +251,13 @@ def _is_kept(shape: Shape, go: GoField) -> bool:
 def _struct_decoder(
     handlers: Mapping[str, Convert], *, kept: frozenset[str], always: tuple[tuple[str, Callable[[], Any]], ...]
 ) -> Convert:
-    """The decoder of a struct.
+    """Return the decoder of a struct.
 
     Args:
-        handlers: field → its decoder. Strings and bools, which are most, are read in place and have their type here.
-        kept: the fields that are told though they are empty.
-        always: the fields that are told though they are absent, with what makes their zero.
+        handlers: field → its decoder. Strings and bools, which are most fields, are decoded in place: for them it is
+            `str` or `bool`.
+        kept: the fields that are written even if they are empty.
+        always: the fields that are written even if they are absent, with the functions that return their zero values.
     """
     scalars = {key: zero() for key, zero in always if not isinstance(zero(), dict)}
     structs = tuple((key, zero) for key, zero in always if key not in scalars)
@@ -289,15 +290,15 @@ def _list_decoder(item: Shape) -> Convert:
         if type(value) is not list:
             raise UnfitError
         decoded = []
-        for each in value:  # faster than a comprehension for lists as short as they are
-            decoded.append(empty() if each is None else read(each))  # noqa: PERF401
+        for element in value:  # faster than a comprehension for lists as short as they are
+            decoded.append(empty() if element is None else read(element))  # noqa: PERF401
         return decoded
 
     def decode_strings(value: Any) -> list[str]:
         if type(value) is not list:
             raise UnfitError
-        for each in value:
-            if type(each) is not str:
+        for element in value:
+            if type(element) is not str:
                 return decode(value)
         return value.copy()
 
@@ -311,15 +312,15 @@ def _map_decoder(item: Shape) -> Convert:
         if type(value) is not dict:
             raise UnfitError
         decoded = {}
-        for key, each in value.items():
-            decoded[key] = empty() if each is None else read(each)
+        for key, element in value.items():
+            decoded[key] = empty() if element is None else read(element)
         return decoded
 
     def decode_strings(value: Any) -> dict[str, str]:
         if type(value) is not dict:
             raise UnfitError
-        for each in value.values():
-            if type(each) is not str:
+        for element in value.values():
+            if type(element) is not str:
                 return decode(value)
         return value.copy()
 

@@ -1,1 +1,1 @@
-"""What the validation of all kinds is written with: rules, names, metadata, quantities, paths."""
+"""Building blocks for the validation of all kinds: rules, names, metadata, quantities, paths."""

@@ -1,7 +1,7 @@
-"""Checks that the rules of many kinds are made of, each telling what is wrong as field errors.
+"""Checks that the rules of many kinds consist of; each returns field errors.
 
-A check of a part gives paths relative to that part; `within` and `each` put the way to it in front, and only when
-something is wrong. A check that finds nothing gives an empty tuple, so a good object costs no generator and no path.
+A check of a part returns paths relative to that part; `within` and `each` put the part's path in front, only if there
+are errors. A check without errors returns an empty tuple, so a valid object costs no generator and no path.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -19,116 +19,116 @@ IMMUTABLE = "field is immutable"
 NEGATIVE = "must be greater than or equal to 0"
 
 
-def _moved(path: str, error: FieldError) -> FieldError:
+def _prefixed(path: str, error: FieldError) -> FieldError:
     dot = "." if path and error.path and error.path[0] != "[" else ""
     return FieldError(error.reason, f"{path}{dot}{error.path}", error.message)
 
 
 def within(path: str, errors: Errors) -> Iterator[FieldError]:
-    """The errors of a part, told from the whole: "name" within "spec" is "spec.name"."""
+    """Yield the errors of a part with paths from the whole: "name" within "spec" is "spec.name"."""
     for error in errors:
-        yield _moved(path, error)
+        yield _prefixed(path, error)
 
 
 def each(path: str, items: Iterable[Any] | None, check: Callable[[Any], Errors]) -> Iterator[FieldError]:
-    """The errors of all items of a list, which may be absent."""
+    """Yield the errors of all items of a list, which may be absent."""
     for index, item in enumerate(items or ()):
         for error in check(item):
-            yield _moved(f"{path}[{index}]", error)
+            yield _prefixed(f"{path}[{index}]", error)
 
 
 def wrong(path: str, value: Any, messages: names.Messages) -> Found:
-    """One "Invalid value" for each message about the value."""
+    """Return one "Invalid value" error for each message about the value."""
     return tuple(field.invalid(path, value, message) for message in messages) if messages else ()
 
 
 def each_wrong(path: str, values: Iterable[str] | None, check: names.Check) -> Iterator[FieldError]:
-    """The same for all texts of a list, which may be absent."""
+    """Yield the same for all texts of a list, which may be absent."""
     for index, value in enumerate(values or ()):
         for message in check(value):
             yield field.invalid(f"{path}[{index}]", value, message)
 
 
 def needed(path: str, value: Any, detail: str = "") -> Found:
-    """The value must be there, and not be empty."""
+    """Return an error if the value is absent or empty."""
     return () if value else (field.required(path, detail),)
 
 
 def needed_name(path: str, value: str | None, check: names.Check) -> Found:
-    """The name must be there, and well-formed."""
+    """Return the errors of a name that must be set and well-formed."""
     return wrong(path, value, check(value)) if value else (field.required(path),)
 
 
 def optional_name(path: str, value: str | None, check: names.Check) -> Found:
-    """The name must be well-formed where there is one."""
+    """Return the errors of a name that must be well-formed if it is set."""
     return wrong(path, value, check(value)) if value else ()
 
 
 def one_of(path: str, value: Any, supported: Collection[str]) -> Found:
-    """The value must be one of a closed set."""
+    """Return an error if the value is not one of a closed set."""
     return () if value in supported else (field.not_supported(path, value, supported),)
 
 
 def needed_one_of(path: str, value: str | None, supported: Collection[str]) -> Found:
-    """The value must be there, and one of a closed set."""
+    """Return an error if the value is not set, or not one of a closed set."""
     return one_of(path, value, supported) if value else (field.required(path),)
 
 
 def optional_one_of(path: str, value: str | None, supported: Collection[str]) -> Found:
-    """The value must be one of a closed set where it is set."""
+    """Return an error if the value is set, but not one of a closed set."""
     return () if value is None else one_of(path, value, supported)
 
 
 def same(new: Any, old: Any) -> bool:
-    """Equal, where absent and empty are the same (apiequality.Semantic.DeepEqual)."""
+    """Return whether values are equal; absent and empty are the same (apiequality.Semantic.DeepEqual)."""
     return bool(new == old or not (new or old))
 
 
 def immutable(path: str, new: Any, old: Any) -> Found:
-    """The value may not change (validation.ValidateImmutableField)."""
+    """Return an error if the value has changed (validation.ValidateImmutableField)."""
     return () if same(new, old) else (field.invalid(path, new, IMMUTABLE),)
 
 
 def not_negative(path: str, value: int | None) -> Found:
-    """The number may be absent, but not under zero."""
+    """Return an error if the number is set and below zero."""
     return () if value is None or value >= 0 else (field.invalid(path, value, NEGATIVE),)
 
 
 def port(path: str, value: int) -> Found:
-    """The number must be a port's."""
+    """Return an error if the number is not a port number."""
     return () if 1 <= value <= 65535 else wrong(path, value, names.port_number(value))
 
 
 def port_or_name(path: str, value: int | str) -> Found:
-    """A port by its number or its name (validation.ValidatePortNumOrName)."""
+    """Return the errors of a port, given by its number or its name (validation.ValidatePortNumOrName)."""
     return wrong(path, value, names.port_name(value)) if isinstance(value, str) else port(path, value)
 
 
 def address(path: str, value: str, known: Collection[str] = ()) -> Found:
-    """An IP address in a field older than strict checks; what the old object had may stay (IsValidIPForLegacyField)."""
+    """Return the errors of an IP address that is not known, in an older field (IsValidIPForLegacyField)."""
     return () if value in known else wrong(path, value, names.ip(value))
 
 
 def is_address(text: str) -> bool:
-    """Can the text be read as an IP address, strictly or not (netutils.ParseIPSloppy)?"""
+    """Return whether a text can be read as an IP address, strictly or not (netutils.ParseIPSloppy)."""
     messages = names.ip(text)
     return not messages or not messages[0].startswith("must be a valid IP address")
 
 
 def cidr(path: str, value: str, known: Collection[str] = ()) -> Found:
-    """An address range in a field older than strict checks (IsValidCIDRForLegacyField)."""
+    """Return the errors of an address range in a field older than strict checks (IsValidCIDRForLegacyField)."""
     return () if value in known else wrong(path, value, names.cidr(value))
 
 
 def labels(path: str, pairs: Mapping[str, str] | None) -> Iterator[FieldError]:
-    """Keys and values as labels have them; all errors stand at the map itself (metav1/validation.ValidateLabels)."""
+    """Yield the errors of labels, all at the path of the map itself (metav1/validation.ValidateLabels)."""
     for key, value in (pairs or {}).items():
         yield from wrong(path, key, names.qualified_name(key))
         yield from wrong(path, value, names.label_value(value))
 
 
 def label_selector(path: str, selector: Obj | None) -> Iterator[FieldError]:
-    """A metav1.LabelSelector, which may be absent (metav1/validation.ValidateLabelSelector)."""
+    """Yield the errors of a metav1.LabelSelector, which may be absent (metav1/validation.ValidateLabelSelector)."""
     if selector:
         yield from within(path, _label_requirements(selector))
 

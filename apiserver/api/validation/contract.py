@@ -1,4 +1,4 @@
-"""The shape of a kind's validator: what a registry row offers to the verbs that write."""
+"""The interface of a kind's validator, which the registry calls for verbs that write."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ def _nothing(_new: Obj, _old: Obj) -> Errors:
 
 @dataclass(frozen=True, slots=True)
 class Validator:
-    """What is wrong with the objects of one kind, beside their metadata, in the order upstream finds it.
+    """The checks of the objects of one kind, except their metadata; errors are in upstream's order.
 
     Attributes:
-        create: of a new object, decoded and defaulted.
-        update: of (new, old); tells everything that create tells where upstream validates the whole object again.
-        status_update: of (new, old) at the status subresource.
+        create: checks a new object, decoded and defaulted.
+        update: checks (new, old); includes the checks of create if upstream validates the whole object again.
+        status_update: checks (new, old) at the status subresource.
     """
 
     create: Callable[[Obj], Errors]
@@ -29,5 +29,5 @@ class Validator:
 
 
 def same_on_update(create: Callable[[Obj], Errors]) -> Validator:
-    """A validator of a kind whose objects are checked alike when they are made and when they change."""
+    """Return the validator of a kind whose objects are checked alike on creation and on updates."""
     return Validator(create, lambda new, _old: create(new))

@@ -1,4 +1,4 @@
-"""What is wrong with objects within objects (apiextensions-apiserver/pkg/apiserver/schema/objectmeta/validation.go)."""
+"""Validation of embedded objects (apiextensions-apiserver/pkg/apiserver/schema/objectmeta/validation.go)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,11 +15,11 @@ _MIXED_CASE = "may have mixed case, but should otherwise match: "
 
 
 def validate_embedded(path: str, resource: Obj) -> list[FieldError]:
-    """What is wrong with the version, the kind and the metadata of an embedded resource.
+    """Return the errors in the version, the kind and the metadata of an embedded resource.
 
     Args:
-        path: where it stands, "" for nowhere.
-        resource: the object; its metadata is decoded as what it is.
+        path: the path of the object, "" for none.
+        resource: the object; its metadata is decoded as an ObjectMeta.
     """
     return [*checks.within(path, _errors(resource))]
 
@@ -36,19 +36,19 @@ def _errors(resource: Obj) -> Iterator[FieldError]:
         yield from validate_metadata_of_any_kind(resource["metadata"])
 
 
-def _api_version(given: Any) -> Iterator[FieldError]:
-    if not isinstance(given, str):
-        yield field.invalid("apiVersion", given, _NO_TEXT)
-    elif not given:
-        yield field.invalid("apiVersion", given, _EMPTY)
-    elif given.count("/") > 1:
-        yield field.invalid("apiVersion", given, f"unexpected GroupVersion string: {given}")
+def _api_version(value: Any) -> Iterator[FieldError]:
+    if not isinstance(value, str):
+        yield field.invalid("apiVersion", value, _NO_TEXT)
+    elif not value:
+        yield field.invalid("apiVersion", value, _EMPTY)
+    elif value.count("/") > 1:
+        yield field.invalid("apiVersion", value, f"unexpected GroupVersion string: {value}")
 
 
-def _kind(given: Any) -> Iterator[FieldError]:
-    if not isinstance(given, str):
-        yield field.invalid("kind", given, _NO_TEXT)
-    elif not given:
-        yield field.invalid("kind", given, _EMPTY)
-    elif wrong := names.dns1035_label(given.lower()):
-        yield field.invalid("kind", given, _MIXED_CASE + ",".join(wrong))
+def _kind(value: Any) -> Iterator[FieldError]:
+    if not isinstance(value, str):
+        yield field.invalid("kind", value, _NO_TEXT)
+    elif not value:
+        yield field.invalid("kind", value, _EMPTY)
+    elif wrong := names.dns1035_label(value.lower()):
+        yield field.invalid("kind", value, _MIXED_CASE + ",".join(wrong))

@@ -1,4 +1,4 @@
-"""What metadata must be, for all kinds (k8s.io/apimachinery/pkg/api/validation/objectmeta.go)."""
+"""Validation of metadata, for all kinds (k8s.io/apimachinery/pkg/api/validation/objectmeta.go)."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,7 +11,7 @@ from apiserver.api.validation.combinators import labels
 from apiserver.api.validation.names import Check, Messages
 
 ANNOTATIONS_LIMIT = 256 * 1024
-"""The bytes that all keys and values of an object's annotations may have together."""
+"""The most bytes of all keys and values of an object's annotations together."""
 
 NAME_RULES: Mapping[tuple[str, str], Check] = {
     ("", "Namespace"): names.dns1123_label,
@@ -26,7 +26,7 @@ NAME_RULES: Mapping[tuple[str, str], Check] = {
     ("rbac.authorization.k8s.io", "Role"): names.path_segment,
     ("rbac.authorization.k8s.io", "RoleBinding"): names.path_segment,
 }
-"""(group, kind) → the rule of its names, where it is not a DNS subdomain."""
+"""(group, kind) → the rule of its names, if that is not a DNS subdomain."""
 
 _OWNERS = "metadata.ownerReferences"
 _PLAIN = frozenset({"apps/v1", "batch/v1", "v1"})
@@ -36,7 +36,7 @@ _OPERATIONS = ("Apply", "Update")
 
 
 def validate_metadata(resource: Resource, obj: Obj) -> list[FieldError]:
-    """What is wrong with a new object's metadata: ValidateObjectMeta with the name rule of its kind."""
+    """Return the errors of a new object's metadata: ValidateObjectMeta with the name rule of its kind."""
     rule = NAME_RULES.get((resource.group, resource.kind), names.dns1123_subdomain)
     meta = metadata(obj)
     errors = _names(meta, rule) + _common(meta, namespaced=resource.namespaced)
@@ -44,10 +44,10 @@ def validate_metadata(resource: Resource, obj: Obj) -> list[FieldError]:
 
 
 def validate_metadata_update(resource: Resource, new: Obj, old: Obj) -> list[FieldError]:
-    """What is wrong with new metadata in place of the old.
+    """Return the errors of changed metadata.
 
-    Upstream's generic registry checks it before the kind does so again (rest.validateCommonFields and ValidateXUpdate);
-    the errors of both stand among the causes, so they are told twice here too.
+    Upstream checks it in the generic registry and again for the kind (rest.validateCommonFields and ValidateXUpdate);
+    both errors are among the causes, so each error occurs twice here, too.
     """
     meta, before = metadata(new), metadata(old)
     errors = _names(meta, names.path_segment) + _common(meta, namespaced=resource.namespaced)
@@ -56,7 +56,7 @@ def validate_metadata_update(resource: Resource, new: Obj, old: Obj) -> list[Fie
 
 
 def validate_metadata_of_any_kind(meta: Obj) -> list[FieldError]:
-    """What is wrong with the metadata of an embedded resource, of whose kind nothing is known; it needs no name."""
+    """Return the errors of the metadata of an embedded resource of unknown kind, which needs no name."""
     named = meta if meta.get("name") else meta | {"name": "unnamed"}
     return _names(named, names.path_segment) + _common(meta, namespaced=bool(meta.get("namespace")))
 
@@ -74,7 +74,7 @@ def _names(meta: Obj, rule: Check) -> list[FieldError]:
 
 
 def _with_letter(prefix: str) -> str:
-    """The prefix with its last dash made a letter, since something will follow it (maskTrailingDash)."""
+    """Return the prefix with its last dash replaced by a letter, since more will follow it (maskTrailingDash)."""
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix[-1] == "-" else prefix
 
 
@@ -96,27 +96,27 @@ def _common(meta: Obj, *, namespaced: bool) -> list[FieldError]:
 
 
 def _contents(meta: Obj, *, finalizers: bool = False) -> list[FieldError]:
-    """Labels, annotations, owners, finalizers where asked, and managed fields."""
+    """Return the errors of labels, annotations, owners, finalizers if requested, and managed fields."""
     errors: list[FieldError] = []
-    if (pairs := meta.get("labels")) and (wrong := labels(pairs)):
-        errors += checks.within("metadata.labels", wrong)
+    if (pairs := meta.get("labels")) and (label_errors := labels(pairs)):
+        errors += checks.within("metadata.labels", label_errors)
     if pairs := meta.get("annotations"):
         errors += validate_annotations("metadata.annotations", pairs)
     if (owners := meta.get("ownerReferences")) and not (len(owners) == 1 and _is_plain(owners[0])):
         errors += _owners(owners)
-    if finalizers and (listed := meta.get("finalizers")):
-        errors += _finalizers(listed)
+    if finalizers and (finalizer_names := meta.get("finalizers")):
+        errors += _finalizers(finalizer_names)
     if managed := meta.get("managedFields"):
         errors += _managed_fields(managed)
     return errors
 
 
 def validate_annotations(path: str, pairs: Mapping[str, str]) -> list[FieldError]:
-    """What is wrong with annotations at a path: keys in any case, and their size in all."""
+    """Return the errors of annotations at a path: malformed keys, in any case, and their total size."""
     errors: list[FieldError] = []
     for key in pairs:
-        if wrong := names.qualified_name(key.lower()):
-            errors += checks.wrong(path, key, wrong)
+        if messages := names.qualified_name(key.lower()):
+            errors += checks.wrong(path, key, messages)
     if (
         sum(map(len, pairs)) + sum(map(len, pairs.values())) > ANNOTATIONS_LIMIT // 4
         and _bytes(pairs) > ANNOTATIONS_LIMIT
@@ -130,7 +130,7 @@ def _bytes(pairs: Mapping[str, str]) -> int:
 
 
 def _is_plain(owner: Obj) -> bool:
-    """Is it as controllers write it? Then there is nothing to look into."""
+    """Return whether an owner reference is as controllers write it, so that it needs no checks."""
     return bool(
         owner.get("kind", "Event") != "Event"
         and owner.get("name")
@@ -140,7 +140,7 @@ def _is_plain(owner: Obj) -> bool:
 
 
 def _owners(owners: list[Obj]) -> Iterator[FieldError]:
-    """Yield what is wrong with owner references; the field that is named has no index (ValidateOwnerReferences)."""
+    """Yield the errors of owner references; their paths have no index (ValidateOwnerReferences)."""
     controller = ""
     for owner in owners:
         yield from checks.within(_OWNERS, _owner(owner))
@@ -167,16 +167,19 @@ def _owner(owner: Obj) -> Iterator[FieldError]:
         yield field.invalid("", owner, "/v1, Kind=Event is disallowed from being an owner")
 
 
-def _finalizers(listed: list[str]) -> Iterator[FieldError]:
-    for name in listed:
+def _finalizers(finalizers: list[str]) -> Iterator[FieldError]:
+    for name in finalizers:
         yield from checks.wrong("metadata.finalizers", name, names.qualified_name(name))
-    if "orphan" in listed and "foregroundDeletion" in listed:
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         message = "finalizer orphan and foregroundDeletion cannot be both set"
-        yield field.invalid("metadata.finalizers", listed, message)
+        yield field.invalid("metadata.finalizers", finalizers, message)
 
 
 def _finalizer_standards(resource: Resource, meta: Obj) -> list[FieldError]:
-    """Names without a slash must be Kubernetes' own (validateKubeFinalizerName), but for custom resources."""
+    """Return the errors of finalizers without a slash, which must be Kubernetes' own; custom resources are exempt.
+
+    Source: validateKubeFinalizerName.
+    """
     if not resource.definition.startswith("io.k8s.api."):
         return []
     message = "name is neither a standard finalizer name nor is it fully qualified"
@@ -218,6 +221,6 @@ def _changes(new: Obj, old: Obj) -> Iterator[FieldError]:
 
 def _added_finalizers(new: list[str], old: list[str]) -> Iterator[FieldError]:
     if added := sorted({*new} - {*old}):
-        told = ", ".join(map(field.show, added))
+        names_text = ", ".join(map(field.show, added))
         message = "no new finalizers can be added if the object is being deleted, found new finalizers []string{%s}"
-        yield field.forbidden("metadata.finalizers", message % told)
+        yield field.forbidden("metadata.finalizers", message % names_text)

@@ -1,7 +1,7 @@
-"""What a string or a number must be: each function tells what is wrong with a value, in upstream's words.
+"""Rules of names and numbers: each function returns what is wrong with a value, in upstream's words.
 
 The rules are those of k8s.io/apimachinery/pkg/util/validation and pkg/api/validate/content. Every function returns
-the messages as a tuple that is empty for a good value; answers are remembered, since the same names come again.
+the messages as a tuple that is empty for a valid value; results are cached, since the same names recur.
 """
 
 import ipaddress
@@ -14,7 +14,7 @@ from apiserver.api.labels import key_errors, value_errors
 Messages = tuple[str, ...]
 Check = Callable[[str], Messages]
 
-_REMEMBERED_LENGTH = 320  # a longer text is no valid name of any kind, and is not worth keeping
+_MAX_CACHED_LENGTH = 320  # a longer text is not a valid name of any kind, and is not worth caching
 _LABEL_1123 = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN_1123 = rf"{_LABEL_1123}(\.{_LABEL_1123})*"
 _LABEL_1123_UNDERSCORE = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
@@ -30,32 +30,32 @@ _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _ALNUM_ENDS = "and must start and end with an alphanumeric character"
 
 
-def _remembered(check: Check) -> Check:
-    """The check with its latest answers kept, but for texts so long that keeping them would cost memory."""
-    known = lru_cache(maxsize=4096)(check)
+def _cached(check: Check) -> Check:
+    """Return the check with a cache of its latest results, except for texts that would take too much memory."""
+    cached = lru_cache(maxsize=4096)(check)
 
     @wraps(check)
-    def remembering(value: str) -> Messages:
-        return known(value) if len(value) < _REMEMBERED_LENGTH else check(value)
+    def check_cached(value: str) -> Messages:
+        return cached(value) if len(value) < _MAX_CACHED_LENGTH else check(value)
 
-    return remembering
+    return check_cached
 
 
-def regex_error(words: str, pattern: str, *examples: str) -> str:
-    """The message of a value that does not match a pattern (content.RegexError)."""
+def regex_error(description: str, pattern: str, *examples: str) -> str:
+    """Return the message for a value that does not match a pattern (content.RegexError)."""
     if not examples:
-        return f"{words} (regex used for validation is '{pattern}')"
-    shown = " or ".join(f"'{example}', " for example in examples)
-    return f"{words} (e.g. {shown}regex used for validation is '{pattern}')"
+        return f"{description} (regex used for validation is '{pattern}')"
+    examples_text = " or ".join(f"'{example}', " for example in examples)
+    return f"{description} (e.g. {examples_text}regex used for validation is '{pattern}')"
 
 
 def max_length_error(limit: int) -> str:
-    """The message of a text of more than `limit` bytes (validation.MaxLenError)."""
+    """Return the message for a text of more than `limit` bytes (validation.MaxLenError)."""
     return f"must be no more than {limit} characters"
 
 
 def range_error(low: int, high: int) -> str:
-    """The message of a number that is not between both (validation.InclusiveRangeError)."""
+    """Return the message for a number that is not between both (validation.InclusiveRangeError)."""
     return f"must be between {low} and {high}, inclusive"
 
 
@@ -63,16 +63,16 @@ def _too_long(value: str, limit: int) -> Messages:
     return () if len(value.encode(errors="replace")) <= limit else (max_length_error(limit),)
 
 
-def _pattern(pattern: str, words: str, *examples: str, limit: int | None = None) -> Check:
+def _pattern(pattern: str, description: str, *examples: str, limit: int | None = None) -> Check:
     matches = re.compile(pattern).fullmatch
-    wrong = (regex_error(words, pattern, *examples),)
+    messages = (regex_error(description, pattern, *examples),)
 
     def check(value: str) -> Messages:
         fits = matches(value)
-        if fits and (limit is None or len(value) <= limit):  # what fits is ASCII, so a character is a byte
+        if fits and (limit is None or len(value) <= limit):  # a matching text is ASCII, so a character is a byte
             return ()
-        long = _too_long(value, limit) if limit else ()
-        return long if fits else long + wrong
+        length_messages = _too_long(value, limit) if limit else ()
+        return length_messages if fits else length_messages + messages
 
     return check
 
@@ -96,7 +96,7 @@ _is_subdomain = re.compile(_SUBDOMAIN_1123).fullmatch
 
 
 def dns1123_label(value: str) -> Messages:
-    """IsDNS1123Label: names of namespaces, containers and volumes."""
+    """Check IsDNS1123Label: names of namespaces, containers and volumes."""
     wrong = _dns1123_label(value)
     if wrong and "." in value and _is_subdomain(value):
         return (*wrong[:-1], "must not contain dots")
@@ -150,7 +150,7 @@ http_header_name = _pattern(
 """IsHTTPHeaderName."""
 
 http_path = _pattern(_HTTP_PATH, "Invalid path")
-"""The part of a domain-prefixed path behind its first slash (httpPathFmt)."""
+"""The part of a domain-prefixed path after its first slash (httpPathFmt)."""
 
 _config_key = _pattern(
     _CONFIG_KEY,
@@ -168,9 +168,9 @@ def _no_parent(value: str) -> Messages:
     return ("must not start with '..'",) if value.startswith("..") else ()
 
 
-@_remembered
+@_cached
 def config_map_key(value: str) -> Messages:
-    """IsConfigMapKey: keys of a ConfigMap's or Secret's data."""
+    """Check IsConfigMapKey: keys of a ConfigMap's or Secret's data."""
     return _config_key(value) + _no_parent(value)
 
 
@@ -181,9 +181,9 @@ label_value = value_errors
 """IsValidLabelValue."""
 
 
-@_remembered
+@_cached
 def env_var_name(value: str) -> Messages:
-    """IsRelaxedEnvVarName, the rule since RelaxedEnvironmentVariableValidation: printable ASCII but "="."""
+    """Check IsRelaxedEnvVarName, the rule since RelaxedEnvironmentVariableValidation: printable ASCII but "="."""
     if not value:
         return ("environment variable name must be non-empty",)
     if value.isascii() and value.isprintable() and "=" not in value:
@@ -195,9 +195,9 @@ _PORT_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 
 
-@_remembered
+@_cached
 def port_name(value: str) -> Messages:
-    """IsValidPortName: an IANA service name."""
+    """Check IsValidPortName: an IANA service name."""
     letters = set(value)
     rules = (
         (len(value.encode(errors="replace")) > 15, "must be no more than 15 characters"),
@@ -213,30 +213,30 @@ def port_name(value: str) -> Messages:
 
 
 def in_range(value: int, low: int, high: int) -> Messages:
-    """IsInRange: the number is between both, inclusive."""
+    """Check IsInRange: the number is between both, inclusive."""
     return () if low <= value <= high else (range_error(low, high),)
 
 
 def port_number(value: int) -> Messages:
-    """IsValidPortNum."""
+    """Check IsValidPortNum."""
     return in_range(value, 1, 65535)
 
 
 def user_id(value: int) -> Messages:
-    """IsValidUserID and IsValidGroupID."""
+    """Check IsValidUserID and IsValidGroupID."""
     return in_range(value, 0, 2**31 - 1)
 
 
-@_remembered
+@_cached
 def path_segment(value: str) -> Messages:
-    """IsPathSegmentName: names that only need to fit into a URL, such as those of RBAC."""
+    """Check IsPathSegmentName: names that only need to fit into a URL, such as those of RBAC."""
     if value in {".", ".."}:
         return (f"may not be '{value}'",)
     return path_segment_prefix(value)
 
 
 def path_segment_prefix(value: str) -> Messages:
-    """IsPathSegmentPrefix: the same for a name to which something will be appended."""
+    """Check IsPathSegmentPrefix: the same for a name that something will be appended to."""
     return tuple(f"may not contain '{part}'" for part in "/%" if part in value)
 
 
@@ -245,11 +245,11 @@ _is_plain_ipv4 = re.compile(rf"{_BYTE}(\.{_BYTE}){{3}}").fullmatch
 
 
 def ip(value: str) -> Messages:
-    """IsValidIPForLegacyField with strict validation (StrictIPCIDRValidation)."""
-    return () if _is_plain_ipv4(value) else _ip(value)  # those of pods are each another, so nothing is remembered
+    """Check IsValidIPForLegacyField with strict validation (StrictIPCIDRValidation)."""
+    return () if _is_plain_ipv4(value) else _ip(value)  # addresses of pods do not recur, so they are not cached
 
 
-@_remembered
+@_cached
 def _ip(value: str) -> Messages:
     wrong, address = _parsed_ip(value)
     if address is None or wrong:
@@ -258,18 +258,18 @@ def _ip(value: str) -> Messages:
     return ("must not be an IPv4-mapped IPv6 address",) if mapped else ()
 
 
-@_remembered
+@_cached
 def canonical_ip(value: str) -> Messages:
-    """IsValidIP: an address in the form that RFC 5952 gives it."""
-    wrong = ip(value)
-    if wrong or value == (best := str(ipaddress.ip_address(value))):
-        return wrong
-    return (f'must be in canonical form ("{best}")',)
+    """Check IsValidIP: an address in the form of RFC 5952."""
+    messages = ip(value)
+    if messages or value == (canonical := str(ipaddress.ip_address(value))):
+        return messages
+    return (f'must be in canonical form ("{canonical}")',)
 
 
-@_remembered
+@_cached
 def cidr(value: str) -> Messages:
-    """IsValidCIDRForLegacyField with strict validation."""
+    """Check IsValidCIDRForLegacyField with strict validation."""
     address, slash, length = value.partition("/")
     wrong, parsed = _parsed_ip(address)
     limit = 32 if parsed and parsed.version == 4 else 128

@@ -1,4 +1,4 @@
-"""Amounts of resources: what containers and pods may ask for, and limits that requests must stay within."""
+"""Validation of amounts of resources: requests and limits of containers and pods."""
 
 from collections.abc import Mapping
 
@@ -36,19 +36,19 @@ _STANDARD = (
 
 
 def amount(quantity: str) -> int:
-    """The number that a quantity stands for, in billionths."""
+    """Return the number that a quantity stands for, in billionths."""
     return parse(quantity).nanos
 
 
 def is_extended(name: str) -> bool:
-    """A device of some vendor, counted in whole numbers (helper.IsExtendedResourceName)."""
+    """Return whether a resource is a vendor's device, counted in whole numbers (helper.IsExtendedResourceName)."""
     if is_native(name) or name.startswith("requests."):
         return False
     return not names.qualified_name(f"requests.{name}")
 
 
 def is_native(name: str) -> bool:
-    """One of Kubernetes' own resources (helper.IsNativeResource)."""
+    """Return whether a resource is one of Kubernetes' own (helper.IsNativeResource)."""
     return "/" not in name or "kubernetes.io/" in name
 
 
@@ -57,7 +57,7 @@ def _may_overcommit(name: str) -> bool:
 
 
 def resource_name(name: str) -> Found:
-    """A check of any resource's name (validateResourceName)."""
+    """Return the errors of any resource's name (validateResourceName)."""
     if wrong := names.qualified_name(name):
         return checks.wrong("", name, wrong)
     known = "/" in name or name in _STANDARD or name.startswith((_HUGE_PAGES, f"requests.{_HUGE_PAGES}"))
@@ -65,7 +65,7 @@ def resource_name(name: str) -> Found:
 
 
 def container_resource_name(name: str) -> Found:
-    """A check of the name of what a container may ask for (validateContainerResourceName)."""
+    """Return the errors of the name of a resource that a container requests (validateContainerResourceName)."""
     if name in _CONTAINER:
         return ()
     errors = list(resource_name(name))
@@ -86,7 +86,7 @@ def _pod_resource_name(name: str) -> Found:
 
 
 def resource_amount(name: str, quantity: str) -> Found:
-    """A check of the amount of a resource (ValidateResourceQuantityValue)."""
+    """Return the errors of the amount of a resource (ValidateResourceQuantityValue)."""
     value = amount(quantity)
     if value >= 0 and (name in _CONTAINER or not _is_counted(name) or value % _ONE == 0):
         return ()
@@ -100,11 +100,11 @@ def _is_counted(name: str) -> bool:
     return name in _COUNTED or is_extended(name)
 
 
-def _listed(path: str, amounts: Mapping[str, str], named: Check) -> list[FieldError]:
+def _listed(path: str, amounts: Mapping[str, str], check_name: Check) -> list[FieldError]:
     errors: list[FieldError] = []
     for name, quantity in amounts.items():
-        if wrong := [*named(name), *resource_amount(name, quantity), *_huge_pages(name, quantity)]:
-            errors += checks.within(key(path, name), wrong)
+        if amount_errors := [*check_name(name), *resource_amount(name, quantity), *_huge_pages(name, quantity)]:
+            errors += checks.within(key(path, name), amount_errors)
     return errors
 
 
@@ -124,30 +124,30 @@ def _within_limits(requests: Mapping[str, str], limits: Mapping[str, str]) -> li
         if limit is None:
             if not _may_overcommit(name):
                 errors.append(field.required("limits", "Limit must be set for non overcommitable resources"))
-        elif limit != quantity and (told := _against_limit(name, quantity, limit)):
-            errors.append(field.invalid("requests", quantity, told))
+        elif limit != quantity and (detail := _against_limit(name, quantity, limit)):
+            errors.append(field.invalid("requests", quantity, detail))
     return errors
 
 
 def _against_limit(name: str, quantity: str, limit: str) -> str:
-    asked, allowed = amount(quantity), amount(limit)
-    if asked != allowed and not _may_overcommit(name):
+    requested, allowed = amount(quantity), amount(limit)
+    if requested != allowed and not _may_overcommit(name):
         return f"must be equal to {name} limit of {limit}"
-    return f"must be less than or equal to {name} limit of {limit}" if asked > allowed else ""
+    return f"must be less than or equal to {name} limit of {limit}" if requested > allowed else ""
 
 
 def _without_compute(resources: Obj) -> list[FieldError]:
-    asked = {*resources.get("limits", ()), *resources.get("requests", ())}
-    if asked & _COMPUTE or not any(name.startswith(_HUGE_PAGES) for name in asked):
+    requested = {*resources.get("limits", ()), *resources.get("requests", ())}
+    if requested & _COMPUTE or not any(name.startswith(_HUGE_PAGES) for name in requested):
         return []
     return [field.forbidden("", "HugePages require cpu or memory")]
 
 
-def _requirements(resources: Obj, named: Check) -> list[FieldError]:
+def _requirements(resources: Obj, check_name: Check) -> list[FieldError]:
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
-    errors = _listed("limits", limits, named)
+    errors = _listed("limits", limits, check_name)
     for name, quantity in requests.items():
-        errors += _listed("requests", {name: quantity}, named) + _within_limits({name: quantity}, limits)
+        errors += _listed("requests", {name: quantity}, check_name) + _within_limits({name: quantity}, limits)
     return errors + _without_compute(resources) if errors or len(limits) + len(requests) else errors
 
 
@@ -156,6 +156,6 @@ container_resources: Check = remembered(lambda resources: _requirements(resource
 
 
 def pod_resources(resources: Obj) -> Found:
-    """A check of what a pod asks for as a whole (validatePodResourceRequirements)."""
+    """Return the errors of a pod's own requests and limits (validatePodResourceRequirements)."""
     claims = [field.forbidden("claims", "claims cannot be set for Resources at pod-level")]
     return (claims if resources.get("claims") else []) + _requirements(resources, _pod_resource_name)

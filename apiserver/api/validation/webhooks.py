@@ -1,4 +1,4 @@
-"""How a webhook is reached: its URL or its Service (k8s.io/apiserver/pkg/util/webhook/validation.go)."""
+"""Validation of a webhook's URL or Service (k8s.io/apiserver/pkg/util/webhook/validation.go)."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ _URL_FORM = "; desired format: https://host[/path]"
 
 
 def webhook_url(url: str) -> Iterator[FieldError]:
-    """The URL that a webhook is called at (pkg/util/webhook.ValidateWebhookURL)."""
+    """Yield the errors of the URL of a webhook (pkg/util/webhook.ValidateWebhookURL)."""
     try:
         parsed = parse_url(url)
     except UrlError as error:
@@ -31,7 +31,7 @@ def webhook_url(url: str) -> Iterator[FieldError]:
 
 
 def webhook_service(service: Obj) -> Iterator[FieldError]:
-    """The Service that a webhook is called at (pkg/util/webhook.ValidateWebhookService)."""
+    """Yield the errors of the Service of a webhook (pkg/util/webhook.ValidateWebhookService)."""
     port, path = service.get("port", 443), service.get("path")
     yield from checks.needed("name", service.get("name"))
     yield from checks.needed("namespace", service.get("namespace"))

@@ -158,17 +158,6 @@ def _update(new: Obj, old: Obj) -> Found:
     return [*_create(new), *at("spec", changes)]
 
 
-def _stateful_set_fields(_stateful_set: Obj) -> Fields:
-    """Return the field label that selectors may name but that has no value for any StatefulSet."""
-    return {"status.successful": ""}
-
-
-def _stateful_set_cells(obj: Obj) -> Cells:
-    spec = mapping(obj, "spec")
-    ready = f"{number_of(mapping(obj, 'status'), 'readyReplicas')}/{number_of(spec, 'replicas')}"
-    return [name_of(obj), ready, age(obj), *container_cells(pod_spec_of(spec))]
-
-
 STATEFUL_SET_VALIDATOR = Validator(
     create=_create,
     update=_update,
@@ -184,6 +173,18 @@ STATEFUL_SET_VALIDATOR = Validator(
         unready="cannot be greater than status.readyReplicas",
     ),
 )
+
+
+def _stateful_set_fields(_stateful_set: Obj) -> Fields:
+    """Return the field label that selectors may name but that has no value for any StatefulSet."""
+    return {"status.successful": ""}
+
+
+def _stateful_set_cells(obj: Obj) -> Cells:
+    spec = mapping(obj, "spec")
+    ready = f"{number_of(mapping(obj, 'status'), 'readyReplicas')}/{number_of(spec, 'replicas')}"
+    return [name_of(obj), ready, age(obj), *container_cells(pod_spec_of(spec))]
+
 STATEFUL_SET = BuiltinKind(
     "apps",
     "StatefulSet",

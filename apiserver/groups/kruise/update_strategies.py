@@ -41,7 +41,7 @@ def scaled(value: int | str | None, total: int) -> int:
 
 
 def share(name: str, value: int | str | None, total: int, *, errors: list[FieldError]) -> int:
-    """Return the number of pods of a field; if the value is neither number nor percentage, append an error and return 0."""
+    """Return a field's number of pods; if the value is no number or percentage, append an error and return 0."""
     try:
         return scaled(value, total)
     except ValueError as error:
