@@ -34,7 +34,7 @@ class Resource:
         definition: the key of its schema among the OpenAPI definitions.
         storage_group, storage_version: the storage version; others are converted on the way in and out.
         storage_prefix: the prefix of its keys: "/registry/<storage_prefix>/<namespace>/<name>"; shared by all versions.
-        fields: the fields that selectors may name beside metadata.name and metadata.namespace.
+        fields: the fields that selectors may name besides metadata.name and metadata.namespace.
         kept_fields: the fields of all its versions that are indexed for selectors, if these are more than `fields`.
         create_on_update: PUT of an absent name creates it.
         deprecation: the warning to its users, "" for none.

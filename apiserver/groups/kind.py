@@ -31,7 +31,7 @@ class BuiltinKind:
         short: short names.
         subresources: its subresources, keys of rows.SUBRESOURCES. "status" is not among them: a kind has it when its
             definition has that property, so that it comes and goes with the release.
-        fields: the fields that selectors may name beside metadata.name and metadata.namespace.
+        fields: the fields that selectors may name besides metadata.name and metadata.namespace.
         creates_on_update: PUT of an absent name creates it (AllowCreateOnUpdate of upstream's strategies).
         prefix: the key prefix that it is stored under, if that is not its plural.
         default: sets its defaults, in every version.

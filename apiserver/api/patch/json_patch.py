@@ -200,7 +200,7 @@ def _test(document: _Document, operation: Obj) -> None:
 def _has_markup(text: bytes) -> bool:
     """Return whether a JSON text has one of the characters that encoding/json writes as escapes.
 
-    Upstream compares texts as they are written, where those of the object are Go's: such a test always fails.
+    Upstream compares the encoded texts, and those of the object are encoded by Go: such a test always fails.
     """
     return any(character in text for character in _MARKUP)
 

@@ -77,7 +77,7 @@ def reference(schema: Obj) -> str:
 
 
 def json_type(schema: Obj) -> str:
-    """Return the schema's type beside null, or "" if it has none."""
+    """Return the schema's type other than null, or "" if it has none."""
     types = schema.get("type") or ""
     return types if isinstance(types, str) else str(types[0])
 

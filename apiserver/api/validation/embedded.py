@@ -50,5 +50,5 @@ def _kind(value: Any) -> Iterator[FieldError]:
         yield field.invalid("kind", value, _NO_TEXT)
     elif not value:
         yield field.invalid("kind", value, _EMPTY)
-    elif wrong := names.dns1035_label(value.lower()):
-        yield field.invalid("kind", value, _MIXED_CASE + ",".join(wrong))
+    elif messages := names.dns1035_label(value.lower()):
+        yield field.invalid("kind", value, _MIXED_CASE + ",".join(messages))

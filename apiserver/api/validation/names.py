@@ -97,10 +97,10 @@ _is_subdomain = re.compile(_SUBDOMAIN_1123).fullmatch
 
 def dns1123_label(value: str) -> Messages:
     """Check IsDNS1123Label: names of namespaces, containers and volumes."""
-    wrong = _dns1123_label(value)
-    if wrong and "." in value and _is_subdomain(value):
-        return (*wrong[:-1], "must not contain dots")
-    return wrong
+    messages = _dns1123_label(value)
+    if messages and "." in value and _is_subdomain(value):
+        return (*messages[:-1], "must not contain dots")
+    return messages
 
 
 dns1123_subdomain_with_underscore = _pattern(
@@ -251,9 +251,9 @@ def ip(value: str) -> Messages:
 
 @_cached
 def _ip(value: str) -> Messages:
-    wrong, address = _parsed_ip(value)
-    if address is None or wrong:
-        return wrong
+    messages, address = _parsed_ip(value)
+    if address is None or messages:
+        return messages
     mapped = address.version == 6 and address.ipv4_mapped is not None
     return ("must not be an IPv4-mapped IPv6 address",) if mapped else ()
 
@@ -271,11 +271,11 @@ def canonical_ip(value: str) -> Messages:
 def cidr(value: str) -> Messages:
     """Check IsValidCIDRForLegacyField with strict validation."""
     address, slash, length = value.partition("/")
-    wrong, parsed = _parsed_ip(address)
+    messages, parsed = _parsed_ip(address)
     limit = 32 if parsed and parsed.version == 4 else 128
     if parsed is None or not slash or not (length.isascii() and length.isdigit()) or int(length) > limit:
         return ("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)",)
-    if wrong or (length[0] == "0" and length != "0"):
+    if messages or (length[0] == "0" and length != "0"):
         return ("must not have leading 0s in IP or prefix length",)
     if parsed.version == 6 and parsed.ipv4_mapped is not None:
         return ("must not have an IPv4-mapped IPv6 address",)

@@ -58,8 +58,8 @@ def _may_overcommit(name: str) -> bool:
 
 def resource_name(name: str) -> Found:
     """Return the errors of any resource's name (validateResourceName)."""
-    if wrong := names.qualified_name(name):
-        return checks.wrong("", name, wrong)
+    if messages := names.qualified_name(name):
+        return checks.wrong("", name, messages)
     known = "/" in name or name in _STANDARD or name.startswith((_HUGE_PAGES, f"requests.{_HUGE_PAGES}"))
     return () if known else (field.invalid("", name, "must be a standard resource type or fully qualified"),)
 

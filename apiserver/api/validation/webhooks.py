@@ -35,8 +35,8 @@ def webhook_service(service: Obj) -> Iterator[FieldError]:
     port, path = service.get("port", 443), service.get("path")
     yield from checks.needed("name", service.get("name"))
     yield from checks.needed("namespace", service.get("namespace"))
-    if wrong := names.port_number(port):
-        yield field.invalid("port", port, f"port is not valid: {', '.join(wrong)}")
+    if messages := names.port_number(port):
+        yield field.invalid("port", port, f"port is not valid: {', '.join(messages)}")
     if path in {None, "", "/"}:
         return
     if path == "//":

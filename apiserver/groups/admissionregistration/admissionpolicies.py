@@ -66,17 +66,17 @@ def _param_kind(kind: Obj) -> Iterator[FieldError]:
         yield field.invalid("apiVersion", version, f"unexpected GroupVersion string: {version}")
     elif version:
         group, _, short = version.rpartition("/")
-        if group and (wrong := names.dns1123_subdomain(group)):
-            yield field.invalid("apiVersion", group, ",".join(wrong))
+        if group and (messages := names.dns1123_subdomain(group)):
+            yield field.invalid("apiVersion", group, ",".join(messages))
         if not short:
             yield field.invalid("apiVersion", version, "version must be specified")
-        elif wrong := names.dns1035_label(short):
-            yield field.invalid("apiVersion", short, ",".join(wrong))
+        elif messages := names.dns1035_label(short):
+            yield field.invalid("apiVersion", short, ",".join(messages))
     if not name:
         yield field.required("kind")
-    elif wrong := names.dns1035_label(name.lower()):
-        words = "may have mixed case, but should otherwise match: "
-        yield field.invalid("kind", name, words + ",".join(wrong))
+    elif messages := names.dns1035_label(name.lower()):
+        hint = "may have mixed case, but should otherwise match: "
+        yield field.invalid("kind", name, hint + ",".join(messages))
 
 
 def _variable(variable: Obj) -> Iterator[FieldError]:

@@ -102,8 +102,8 @@ def _webhook(hook: Obj, name: str) -> Iterator[FieldError]:
 def _hook_name(name: str) -> checks.Found:
     if not name:
         return (field.required("name"),)
-    if wrong := names.dns1123_subdomain(name):
-        return (field.invalid("name", name, ",".join(wrong)),)
+    if messages := names.dns1123_subdomain(name):
+        return (field.invalid("name", name, ",".join(messages)),)
     if name.count(".") < 2:
         detail = "should be a domain with at least three segments separated by dots"
         return (field.invalid("name", name, detail),)

@@ -81,8 +81,8 @@ def _remote(spec: Obj, backend: Obj) -> Iterator[FieldError]:
     yield from checks.needed("service.namespace", backend.get("namespace"))
     yield from checks.needed("service.name", backend.get("name"))
     port = backend.get("port", 443)
-    if wrong := names.port_number(port):
-        yield field.invalid("service.port", port, f"port is not valid: {', '.join(wrong)}")
+    if messages := names.port_number(port):
+        yield field.invalid("service.port", port, f"port is not valid: {', '.join(messages)}")
     if spec.get("insecureSkipTLSVerify") and spec.get("caBundle"):
         detail = "may not be true if caBundle is present"
         yield field.invalid("insecureSkipTLSVerify", value=True, detail=detail)

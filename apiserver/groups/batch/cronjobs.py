@@ -52,8 +52,8 @@ def _schedule(spec: Obj, old: Obj | None) -> Iterator[FieldError]:
     schedule, zone = spec.get("schedule"), spec.get("timeZone")
     if not schedule:
         yield field.required("schedule")
-    elif wrong := schedule_error(schedule):
-        yield field.invalid("schedule", schedule, wrong)
+    elif error := schedule_error(schedule):
+        yield field.invalid("schedule", schedule, error)
     kept = old is not None and "TZ" in (old.get("schedule") or "")
     conflict = (
         "both timeZone field and TZ or CRON_TZ in schedule"
@@ -63,8 +63,8 @@ def _schedule(spec: Obj, old: Obj | None) -> Iterator[FieldError]:
     if "TZ" in (schedule or "") and (not kept or zone is not None):
         yield field.invalid("schedule", schedule, f"cannot use {conflict}")
     yield from _starting(spec)
-    if zone is not None and (old is None or zone != old.get("timeZone")) and (wrong := _time_zone(zone)):
-        yield field.invalid("timeZone", zone, wrong)
+    if zone is not None and (old is None or zone != old.get("timeZone")) and (error := _time_zone(zone)):
+        yield field.invalid("timeZone", zone, error)
 
 
 def _time_zone(zone: str) -> str:

@@ -93,9 +93,9 @@ def _by_resource(limit: Obj, kinds: tuple[str, ...]) -> dict[str, dict[str, str]
 
 
 def _limit_type(kind: str) -> names.Messages:
-    wrong = names.qualified_name(kind)
-    if wrong or "/" in kind or kind in _LIMIT_TYPES:
-        return wrong
+    messages = names.qualified_name(kind)
+    if messages or "/" in kind or kind in _LIMIT_TYPES:
+        return messages
     return ("must be a standard limit type or fully qualified",)
 
 

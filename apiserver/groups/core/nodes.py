@@ -73,8 +73,8 @@ def _taints(taints: list[Obj] | tuple[()]) -> Iterator[FieldError]:
 def _taint(taint: Obj) -> Iterator[FieldError]:
     key, value = taint.get("key") or "", taint.get("value") or ""
     yield from checks.wrong("key", key, names.qualified_name(key))
-    if wrong := names.label_value(value):
-        yield field.invalid("value", value, ";".join(wrong))
+    if messages := names.label_value(value):
+        yield field.invalid("value", value, ";".join(messages))
     yield from checks.needed_one_of("effect", taint.get("effect"), _EFFECTS)
 
 

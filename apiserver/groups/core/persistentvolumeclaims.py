@@ -83,7 +83,7 @@ _RESIZE_STATES = frozenset(
 
 
 def access_modes(modes: list[str]) -> Iterator[FieldError]:
-    """Yield the errors of a claim's or volume's access modes: unknown ones, or ReadWriteOncePod beside others."""
+    """Yield the errors of a claim's or volume's access modes: unknown ones, or ReadWriteOncePod with others."""
     for mode in modes:
         yield from checks.one_of("accessModes", mode, ACCESS_MODES)
     if "ReadWriteOncePod" in modes and ACCESS_MODES.intersection(modes) != {"ReadWriteOncePod"}:
@@ -222,8 +222,8 @@ def _status_update(new: Obj, _old: Obj) -> Iterator[FieldError]:
         if state not in _RESIZE_STATES:
             yield field.not_supported(path, name, _RESIZE_STATES)
     for name, text in (status.get("allocatedResources") or {}).items():
-        wrong = _resource_key("status.allocatedResources", name)
-        yield from wrong or whole_amount(f"status.allocatedResources[{name}]", text)
+        errors = _resource_key("status.allocatedResources", name)
+        yield from errors or whole_amount(f"status.allocatedResources[{name}]", text)
 
 
 def whole_amount(path: str, text: str) -> checks.Found:
@@ -233,9 +233,9 @@ def whole_amount(path: str, text: str) -> checks.Found:
 
 
 def _resource_key(path: str, name: str) -> checks.Found:
-    wrong = checks.wrong(path, name, names.qualified_name(name))
-    if wrong or not is_native(name) or name == "storage":
-        return wrong
+    errors = checks.wrong(path, name, names.qualified_name(name))
+    if errors or not is_native(name) or name == "storage":
+        return errors
     return (field.not_supported(path, name, ("storage",)),)
 
 

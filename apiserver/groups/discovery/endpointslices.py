@@ -118,14 +118,14 @@ def _domain(address: str) -> Iterator[FieldError]:
     name = address.removesuffix(".")
     if not address:
         yield field.required("")
-    elif wrong := names.dns1123_subdomain(name):
-        yield field.invalid("", name, ",".join(wrong))
+    elif messages := names.dns1123_subdomain(name):
+        yield field.invalid("", name, ",".join(messages))
     elif "." not in name:
         yield field.invalid("", name, "should be a domain with at least two segments separated by dots")
     else:
         for label in name.split("."):
-            if wrong := names.dns1123_label(label):
-                yield field.invalid("", label, ",".join(wrong))
+            if messages := names.dns1123_label(label):
+                yield field.invalid("", label, ",".join(messages))
                 return
 
 

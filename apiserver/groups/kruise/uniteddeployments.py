@@ -243,7 +243,7 @@ _MAY_CHANGE: Mapping[str, tuple[frozenset[str], str]] = {
 
 
 def united_deployment_update(new: Obj, old: Obj, *, workload: Any, former: Any) -> list[FieldError]:
-    """Return the errors of replacing a spec, beside those of the new spec itself.
+    """Return the errors of replacing a spec, without those of the new spec itself.
 
     Args:
         new: the new spec.

@@ -39,10 +39,10 @@ def _spec(spec: Obj) -> Iterator[FieldError]:
 def _share(path: str, value: int | str | None) -> checks.Found:
     if not isinstance(value, str):
         return checks.not_negative(path, value)
-    wrong = names.percent(value)
-    if not wrong and int(value[:-1]) > 100:
+    messages = names.percent(value)
+    if not messages and int(value[:-1]) > 100:
         return (field.invalid(path, value, "must not be greater than 100%"),)
-    return checks.wrong(path, value, wrong)
+    return checks.wrong(path, value, messages)
 
 
 def _status_update(new: Obj, _old: Obj) -> Iterator[FieldError]:

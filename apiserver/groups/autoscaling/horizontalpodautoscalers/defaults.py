@@ -17,7 +17,7 @@ def default_autoscaler_v1(autoscaler: Obj) -> None:
 
 
 def default_autoscaler_v2(autoscaler: Obj) -> None:
-    """Set the defaults in autoscaling/v2: at least one pod, 80 % of CPU, complete rules where there is a behavior."""
+    """Set the defaults in autoscaling/v2: at least one pod, 80 % of CPU, complete rules if there is a behavior."""
     spec = autoscaler.setdefault("spec", {})
     spec.setdefault("minReplicas", 1)
     if not spec.get("metrics"):

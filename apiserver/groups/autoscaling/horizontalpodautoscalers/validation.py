@@ -36,7 +36,7 @@ def create(scaler: Obj) -> Errors:
 
 
 def update(new: Obj, old: Obj) -> Errors:
-    """Return the errors of an update; minReplicas 0 stays allowed where it was 0."""
+    """Return the errors of an update; minReplicas may stay 0 if it was 0."""
     min_replicas = 0 if (old.get("spec") or {}).get("minReplicas") == 0 else 1
     return checks.within("spec", _spec(new.get("spec") or {}, min_replicas=min_replicas))
 

@@ -124,14 +124,14 @@ def _success_rule(rule: Obj, completions: int) -> Iterator[FieldError]:
     if count is None and indexes is None:
         detail = "at least one of succeededCount or succeededIndexes must be specified"
         yield field.required("", detail)
-    wrong = indexes_error(indexes or "", completions)
+    error = indexes_error(indexes or "", completions)
     if indexes is not None and len(indexes) > _MAX_INDEXES_BYTES:
         yield field.too_long("succeededIndexes", _MAX_INDEXES_BYTES)
-    if wrong:
-        yield field.invalid("succeededIndexes", indexes, f"error parsing succeededIndexes: {wrong}")
+    if error:
+        yield field.invalid("succeededIndexes", indexes, f"error parsing succeededIndexes: {error}")
     if count is not None:
         yield from at("succeededCount", nonnegative(count))
-        index_count = None if indexes is None else 0 if wrong else count_indexes(indexes, completions)
+        index_count = None if indexes is None else 0 if error else count_indexes(indexes, completions)
         yield from _at_most(count, completions, "the number of specified completions")
         yield from _at_most(count, index_count, "the number of indexes in the specified succeededIndexes field")
 

@@ -55,7 +55,7 @@ def _has_both(one: str, other: str) -> Callable[[_Status], bool]:
     return lambda job: one in job.true and other in job.true
 
 
-def _has_only(one: str, other: str) -> Callable[[_Status], bool]:
+def _has_without(one: str, other: str) -> Callable[[_Status], bool]:
     return lambda job: one in job.true and other not in job.true
 
 
@@ -102,13 +102,13 @@ _RULES = (
     ),
     _Rule(
         _CONDITIONS,
-        _has_only("Failed", "FailureTarget"),
+        _has_without("Failed", "FailureTarget"),
         "conditions",
         "cannot set Failed=True condition without the FailureTarget=true condition",
     ),
     _Rule(
         _CONDITIONS,
-        _has_only("Complete", "SuccessCriteriaMet"),
+        _has_without("Complete", "SuccessCriteriaMet"),
         "conditions",
         "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
     ),
@@ -180,9 +180,9 @@ def _status(job: Obj) -> _Status:
 def _index_lists(job: _Status, changed: set[str]) -> Iterator[FieldError]:
     completions = job.spec.get("completions")
     for name in ("completedIndexes", "failedIndexes"):
-        listed = job.status.get(name) or ""
-        if name in changed and completions is not None and (wrong := indexes_error(listed, completions)):
-            yield field.invalid(name, listed, f"error parsing {name}: {wrong}")
+        indexes = job.status.get(name) or ""
+        if name in changed and completions is not None and (error := indexes_error(indexes, completions)):
+            yield field.invalid(name, indexes, f"error parsing {name}: {error}")
 
 
 def _changes(new: _Status, old: _Status) -> Iterator[FieldError]:

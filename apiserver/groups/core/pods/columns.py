@@ -74,7 +74,7 @@ def _init_reason(statuses: list[Obj], sidecars: set[str], *, total: int, tally: 
 
 
 def _running_reason(status: Obj, reason: str, tally: _Tally) -> str:
-    """Return the pod's reason once it is initialized: that of the first container that has one.
+    """Return the pod's reason once it is initialized: the reason of the first container that has one.
 
     A container that failed, or one that still runs, takes precedence over "Completed".
     """

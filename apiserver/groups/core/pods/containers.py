@@ -152,8 +152,8 @@ def _identity(container: Obj, taken: set[str]) -> list[FieldError]:
     name = container.get("name", "")
     if not name:
         errors.append(field.required("name"))
-    elif wrong := names.dns1123_label(name):
-        errors += checks.wrong("name", name, wrong)
+    elif messages := names.dns1123_label(name):
+        errors += checks.wrong("name", name, messages)
     if name in taken:
         errors.append(field.duplicate("name", name))
     taken.add(name)
@@ -176,8 +176,8 @@ def _ports(ports: list[Obj]) -> list[FieldError]:
 def _port_name(name: str | None, taken: set[str]) -> Found:
     if not name:
         return ()
-    if wrong := names.port_name(name):
-        return checks.wrong("name", name, wrong)
+    if messages := names.port_name(name):
+        return checks.wrong("name", name, messages)
     if name in taken:
         return (field.duplicate("name", name),)
     taken.add(name)

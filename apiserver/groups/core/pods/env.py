@@ -141,9 +141,9 @@ def env(variables: list[Obj]) -> Found:
     errors: list[FieldError] = []
     for index, variable in enumerate(variables):
         name = variable.get("name")
-        wrong = names.env_var_name(name) if name else ("",)
-        if wrong or "valueFrom" in variable:
-            name_errors = checks.wrong("name", name, wrong) if name else (field.required("name"),)
+        messages = names.env_var_name(name) if name else ("",)
+        if messages or "valueFrom" in variable:
+            name_errors = checks.wrong("name", name, messages) if name else (field.required("name"),)
             errors += at(f"[{index}]", [*name_errors, *_value_from(variable)])
     return errors
 

@@ -14,7 +14,7 @@ _MAX_SEARCH_CHARACTERS = 2048
 
 
 def dns(spec: Obj) -> Found:
-    """Return the errors of spec.dnsConfig beside spec.dnsPolicy (validatePodDNSConfig)."""
+    """Return the errors of spec.dnsConfig together with spec.dnsPolicy (validatePodDNSConfig)."""
     config, is_none = spec.get("dnsConfig"), spec.get("dnsPolicy") == "None"
     if config is None:
         detail = "must provide `dnsConfig` when `dnsPolicy` is None"

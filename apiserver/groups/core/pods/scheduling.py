@@ -152,8 +152,8 @@ affinity = remembered(
 def _toleration_value(toleration: Obj) -> Found:
     operator, value = toleration.get("operator") or "Equal", toleration.get("value") or ""
     if operator == "Equal":
-        wrong = names.label_value(value)
-        return (field.invalid("operator", value, ";".join(wrong)),) if wrong else ()
+        messages = names.label_value(value)
+        return (field.invalid("operator", value, ";".join(messages)),) if messages else ()
     if operator == "Exists":
         detail = "value must be empty when `operator` is 'Exists'"
         return (field.invalid("operator", value, detail),) if value else ()

@@ -104,7 +104,7 @@ _fs_group_policy = struct(("fsGroupChangePolicy", one_of("Always", "OnRootMismat
 
 
 def pod_security(spec: Obj) -> Found:
-    """Return the errors of a pod spec's securityContext and of the host's namespaces beside it."""
+    """Return the errors of a pod spec's securityContext and of its fields for host namespaces."""
     context = spec.get("securityContext")
     shared_errors = _shared_process_namespace(spec)
     if not context:

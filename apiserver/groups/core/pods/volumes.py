@@ -79,13 +79,13 @@ def _iscsi(source: Obj) -> Found:
     iqn, initiator = source.get("iqn") or "", source.get("initiatorName")
     if not iqn:
         errors.append(field.required("iqn"))
-    elif wrong := _iscsi_name(iqn):
-        errors.append(field.invalid("iqn", iqn, wrong))
+    elif error := _iscsi_name(iqn):
+        errors.append(field.invalid("iqn", iqn, error))
     errors += checks.wrong("lun", source.get("lun", 0), names.in_range(source.get("lun", 0), 0, 255))
     if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and source.get("secretRef") is None:
         errors.append(field.required("secretRef"))
-    if initiator is not None and (wrong := _iscsi_name(initiator)):
-        errors.append(field.invalid("initiatorname", initiator, wrong))
+    if initiator is not None and (error := _iscsi_name(initiator)):
+        errors.append(field.invalid("initiatorname", initiator, error))
     return errors
 
 
@@ -269,17 +269,17 @@ def _created_claim(volume: Obj, created: set[str]) -> Found:
 
 
 def _claim_name(volume: Obj, pod: str | None) -> Found:
-    """Return the errors of the name of the claim that an ephemeral volume creates, made of the pod's and its own."""
+    """Return the errors of the name of an ephemeral volume's claim, which consists of the pod's name and its own."""
     name = volume.get("name")
     if not pod or not name or volume.get("ephemeral") is None:
         return ()
-    wrong = names.dns1123_subdomain(f"{pod}-{name}")
-    return [field.invalid("name", name, f'PVC name "{pod}-{name}": {message}') for message in wrong]
+    messages = names.dns1123_subdomain(f"{pod}-{name}")
+    return [field.invalid("name", name, f'PVC name "{pod}-{name}": {message}') for message in messages]
 
 
 def _volume_name(volume: Obj, taken: Collection[str]) -> Found:
     name = volume.get("name")
     if not name:
         return (field.required("name"),)
-    wrong = checks.wrong("name", name, names.dns1123_label(name))
-    return (*wrong, field.duplicate("name", name)) if name in taken else wrong
+    errors = checks.wrong("name", name, names.dns1123_label(name))
+    return (*errors, field.duplicate("name", name)) if name in taken else errors
