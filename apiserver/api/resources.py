@@ -38,8 +38,8 @@ class Resource:
         kept_fields: the fields of all its versions that are indexed for selectors, if these are more than `fields`.
         create_on_update: PUT of an absent name creates it.
         deprecation: the warning to its users, "" for none.
-        notices: (new, old or None for a new object) → the warnings to a client that writes the object; None if there
-            are none.
+        notices: (new, old or None for a new object) → the warnings to a client that parts of the object are stored
+            without effect here; None if all objects take effect.
         custom: whether it comes from a CRD, not from the release.
         list_kind: the kind of its lists, such as "PodList"; derived from the kind if omitted.
     """

@@ -56,7 +56,7 @@ def _ipv4_error(text: str) -> str:
 
 
 def _ipv6_error(text: str) -> str:
-    """Return what is wrong with an IPv6 address, in which "::" may stand for some groups of zeros."""
+    """Return what is wrong with an IPv6 address, "" if it is well-formed; "::" stands for some groups of zeros."""
     rest, percent, zone = text.partition("%")
     if percent and not zone:
         return "zone must be a non-empty string"
@@ -97,7 +97,7 @@ def _group_error(digits: str, after: str) -> str:
 
 
 def _embedded_error(rest: str, groups: int, *, gap: bool) -> str:
-    """Return what is wrong with an IPv4 address at the end of an IPv6 address, after so many groups."""
+    """Return what is wrong with an IPv4 address at the end of an IPv6 address, after that many groups."""
     if not gap and groups != _GROUPS - 2:
         return _with_rest("embedded IPv4 address must replace the final 2 fields of the address", rest)
     if groups > _GROUPS - 2:

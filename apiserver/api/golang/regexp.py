@@ -76,7 +76,7 @@ class _Item:
 
     Attributes:
         text: the item in Python's syntax; an operator after it repeats all of it.
-        repeats: the product of its nested counts {n,m}, which Go limits.
+        repeats: the largest product of nested counts {n,m} in it, which Go limits.
     """
 
     text: str

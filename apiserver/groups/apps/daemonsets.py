@@ -42,7 +42,7 @@ def _create_daemon_set(daemon_set: Obj) -> None:
 
 
 def _update_daemon_set(new: Obj, old: Obj) -> None:
-    """Count the template's generation, which belongs to the server and moves with the template."""
+    """Keep the status, and move the template's generation, which clients cannot set, with the template."""
     keep(new, old, "status")
     moved = new["spec"].get("template") != old["spec"].get("template")
     _set_template_generation(new, _template_generation(old) + moved)

@@ -138,7 +138,7 @@ class _ScheduleError(ValueError):
 
 
 def schedule_error(schedule: str) -> str:
-    """Return the errors of the schedule, "" if it is valid (cron.ParseStandard)."""
+    """Return the first error of the schedule, or "" if it is valid (cron.ParseStandard)."""
     try:
         _parse(schedule)
     except _ScheduleError as error:

@@ -6,7 +6,7 @@ class _IndexesError(ValueError):
 
 
 def indexes_error(text: str, completions: int) -> str:
-    """Return the errors of a list of indexes below the number of completions, "" if it is valid."""
+    """Return the first error of a list of indexes below the number of completions, or "" if it is valid."""
     try:
         count_indexes(text, completions)
     except _IndexesError as error:

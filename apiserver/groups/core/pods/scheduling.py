@@ -189,7 +189,7 @@ tolerations = remembered(items(_toleration))
 
 
 def _repeated_constraints(constraints: list[Obj]) -> dict[int, str]:
-    """Return the "{topologyKey, whenUnsatisfiable}" of each constraint that is repeated later, by index."""
+    """Return the "{topologyKey, whenUnsatisfiable}" of each constraint whose pair recurs later, by index."""
     pairs = [f"{{{c.get('topologyKey', '')}, {c.get('whenUnsatisfiable', '')}}}" for c in constraints]
     last = {pair: i for i, pair in enumerate(pairs)}
     return {i: pair for i, pair in enumerate(pairs) if last[pair] > i}

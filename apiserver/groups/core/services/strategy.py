@@ -34,7 +34,7 @@ _DEPENDENT: tuple[tuple[Callable[[Obj], bool], tuple[str, ...]], ...] = (
     (_is_balancer, ("loadBalancerClass",)),
     (externally_accessible, ("externalTrafficPolicy",)),
 )
-"""(which Services have the fields, the fields); an update drops them once a Service is no longer such a one.
+"""(whether a Service has the fields, the fields); an update that makes it a Service without them drops them.
 
 Source: dropTypeDependentFields.
 """
