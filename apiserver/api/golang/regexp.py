@@ -169,19 +169,19 @@ class _Parser:
         rest = self._rest()
         if flags := _FLAGS.match(rest):
             return self._flagged(flags)
-        name = _NAMED.match(rest)
+        name_match = _NAMED.match(rest)
         if rest.startswith(("(?P<", "(?<")):
-            if name is None:
+            if name_match is None:
                 _refuse("invalid named capture", rest)
-            if not re.fullmatch(r"\w+", name[1], re.ASCII):
-                _refuse("invalid named capture", name[0])
+            if not re.fullmatch(r"\w+", name_match[1], re.ASCII):
+                _refuse("invalid named capture", name_match[0])
         elif rest.startswith("(?"):
             opening = re.match(r"\(\?[imsU]*-?[imsU]*", rest)
             end = opening.end() + 1 if opening else 3
             if end > len(rest):
                 _refuse("missing closing )", self._pattern)
             _refuse("invalid or unsupported Perl syntax", rest[:end])
-        self._at += name.end() if name else 1
+        self._at += name_match.end() if name_match else 1
         return self._grouped()
 
     def _flagged(self, match: re.Match[str]) -> _Item | None:

@@ -75,7 +75,7 @@ class _Document:
     """A document that copies a container before it first changes it, so that the original stays as it is."""
 
     def __init__(self, root: Any, raw: bytes) -> None:
-        """Take a document, and the text of the patch."""
+        """Hold a document, and the text of the patch."""
         self.root = root
         self.raw = raw
         self.copied_bytes = 0
