@@ -185,6 +185,7 @@ def _stateful_set_cells(obj: Obj) -> Cells:
     ready = f"{number_of(mapping(obj, 'status'), 'readyReplicas')}/{number_of(spec, 'replicas')}"
     return [name_of(obj), ready, age(obj), *container_cells(pod_spec_of(spec))]
 
+
 STATEFUL_SET = BuiltinKind(
     "apps",
     "StatefulSet",
