@@ -80,7 +80,7 @@ class Running:
 
 @asynccontextmanager
 async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None = None) -> AsyncIterator[Running]:
-    """A server for as long as the context lasts.
+    """Yield a server for as long as the context lasts.
 
     Args:
         config: its settings, checked.

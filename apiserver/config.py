@@ -105,7 +105,7 @@ DEFAULT = Config()
 
 
 def check(config: Config) -> Config:
-    """The same settings, if they can be used, with the release filled in.
+    """Return the same settings, if they can be used, with the release filled in.
 
     Raises:
         ConfigError: one cannot.
@@ -195,7 +195,7 @@ class _Help(argparse.ArgumentDefaultsHelpFormatter):
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line of `python -m apiserver`, with kube-apiserver's names."""
+    """Return the command line of `python -m apiserver`, with kube-apiserver's names."""
     flags = argparse.ArgumentParser(
         prog="python -m apiserver",
         description="mockube's API server: Kubernetes' REST and watch protocol over a versioned store.",
@@ -342,7 +342,7 @@ def _kubelet_flags(flags: argparse.ArgumentParser) -> None:
 
 
 def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]:
-    """The settings that a command line gives, and how much to log.
+    """Return the settings that a command line gives, and how much to log.
 
     Raises:
         ConfigError: a setting cannot be used.

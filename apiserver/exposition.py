@@ -16,7 +16,7 @@ _BOUNDS = (*(str(bound).removesuffix(".0") for bound in BUCKETS), "+Inf")
 
 
 def exposition(metrics: Metrics) -> bytes:
-    """The text of all families, the process's own among them."""
+    """Return the text of all families, the process's own among them."""
     registry = CollectorRegistry()
     registry.register(_Families(metrics))
     ProcessCollector(registry=registry)

@@ -91,7 +91,7 @@ def _why_not(config: Config, error: OSError) -> str:
 
 
 def reachable(bind: str) -> str:
-    """The address that a server has for others: its own, or that of the interface towards them; "" for none."""
+    """Return the address that a server has for others: its own, or that of the interface towards them; "" for none."""
     address = ipaddress.ip_address(bind) if bind[:1].isdigit() or ":" in bind else None
     if address and not (address.is_loopback or address.is_unspecified):
         return bind

@@ -63,5 +63,5 @@ class Metrics:
         return found
 
     def requests(self) -> list[tuple[Labels, Tally]]:
-        """All tallies by their labels."""
+        """Return all tallies by their labels."""
         return list(self._requests.items())

@@ -39,7 +39,7 @@ class Release:
 
 @cache  # nobody writes to it, and a second server in the process, such as a test's, starts in half the time
 def load_release(version: str) -> Release:
-    """A release by its version.
+    """Return a release by its version.
 
     Raises:
         ValueError: there are no definitions of it.

@@ -35,7 +35,7 @@ class Reader(Protocol):
     """What the plug-in needs of a store."""
 
     def get(self, key: str) -> KeyValue | None:
-        """The newest state of a key."""
+        """Return the newest state of a key."""
         ...
 
 
@@ -113,7 +113,7 @@ class KruiseSets:
             raise errors.invalid(GROUP, resource.kind, name=name, errors=[*at("spec", wrong)])
 
     def _typed(self, kind: str, spec: Obj) -> Obj:
-        """A spec whose templates are typed and have their defaults.
+        """Return a spec whose templates are typed and have their defaults.
 
         Raises:
             ApiError: 400, they are none.
@@ -203,7 +203,7 @@ _SPEC: Mapping[str, Any] = {
 
 
 def _is_whole(spec: Any) -> bool:
-    """Whether a spec is what the schema says, and has what that asks for; templates are open there."""
+    """Return whether a spec is what the schema says, and has what that asks for; templates are open there."""
     if not isinstance(spec, dict) or not fits(spec, _SPEC):
         return False
     claims = spec.get("volumeClaimTemplates")

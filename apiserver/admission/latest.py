@@ -13,11 +13,11 @@ class Follows(Protocol):
     """What that needs of a store."""
 
     def range(self, prefix: str) -> Page:
-        """The newest state of all keys under a prefix."""
+        """Return the newest state of all keys under a prefix."""
         ...
 
     def watch(self, prefix: str, *, after: int) -> Watcher:
-        """The events under a prefix strictly after a revision."""
+        """Return the events under a prefix strictly after a revision."""
         ...
 
 
@@ -25,7 +25,7 @@ class Reader(Protocol):
     """What reads single keys of a store."""
 
     def get(self, key: str) -> KeyValue | None:
-        """The newest state of a key that is known here."""
+        """Return the newest state of a key that is known here."""
         ...
 
     async def sync_read(self) -> None:
@@ -54,7 +54,7 @@ class Latest(Generic[T]):
         self._found: T
 
     def get(self) -> T:
-        """The outcome for what is stored now."""
+        """Return the outcome for what is stored now."""
         try:
             if self._changes is not None and not self._changes.take():
                 return self._found

@@ -73,7 +73,7 @@ class Priority:
 
 
 def _lowest_default(classes: Iterable[KeyValue]) -> Obj:
-    """The class that is the default: of several, which only a race can make, the lowest."""
+    """Return the class that is the default: of several, which only a race can make, the lowest."""
     # most are none, and need no parsing
     found = (orjson.loads(kv.value) for kv in classes if b'"globalDefault":true' in kv.value)
     return min(found, key=lambda each: int(each["value"]), default=DEFAULT)

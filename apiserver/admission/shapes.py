@@ -18,7 +18,7 @@ def ensure_spec(obj: Obj, old: Obj | None) -> None:
 
 
 def fits(value: Any, shape: Any) -> bool:
-    """Whether a value has a shape; what is absent or null fits any.
+    """Return whether a value has a shape; what is absent or null fits any.
 
     Args:
         value: some JSON.

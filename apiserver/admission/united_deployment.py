@@ -65,7 +65,7 @@ class UnitedDeployments:
             raise errors.invalid(GROUP, KIND, name=(obj.get("metadata") or {}).get("name") or "", errors=wrong)
 
     def _workload(self, spec: Obj) -> Obj:
-        """The workload's spec, typed and with defaults, as far as somebody looks into it.
+        """Return the workload's spec, typed and with defaults, as far as somebody looks into it.
 
         Raises:
             ApiError: 400, it is none.
@@ -106,7 +106,7 @@ def _template(obj: Obj) -> Any:
 
 
 def _lacks_a_spec(spec: Obj) -> bool:
-    """Whether one of its templates has none, which the schema asks for."""
+    """Return whether one of its templates has none, which the schema asks for."""
     found = (spec.get("template") or {}).items()
     return any(name in TEMPLATES and each is not None and each.get("spec") is None for name, each in found)
 

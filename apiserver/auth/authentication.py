@@ -25,7 +25,7 @@ class StaticTokens:
 
     @classmethod
     def load(cls, path: Path) -> "StaticTokens":
-        """The tokens of a file.
+        """Return the tokens of a file.
 
         Raises:
             ValueError: a line has too few columns; the message names file and line, and holds no token.

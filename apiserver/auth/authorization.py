@@ -49,10 +49,10 @@ MODES: dict[str, type[Authorizer]] = {"AlwaysAllow": AlwaysAllow, "AlwaysDeny": 
 
 
 def is_anonymous(user: User) -> bool:
-    """Whether nobody known asks."""
+    """Return whether nobody known asks."""
     return UNAUTHENTICATED in user.groups
 
 
 def is_public(path: str) -> bool:
-    """Whether anybody may read the path."""
+    """Return whether anybody may read the path."""
     return path in PUBLIC or path.startswith(("/healthz/", "/livez/", "/readyz/"))

@@ -31,7 +31,7 @@ class Guard:
         return self.tokens.audiences
 
     def issue(self, claims: Obj) -> str:
-        """A signed token of these claims."""
+        """Return a signed token of these claims."""
         return self.tokens.issue(claims)
 
     def known(self, token: str, audiences: Sequence[str]) -> Known | None:

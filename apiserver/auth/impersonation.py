@@ -16,7 +16,7 @@ EXTRA = "impersonate-extra-"
 
 
 def asks_to_impersonate(headers: CIMultiDictProxy[str]) -> bool:
-    """Whether any header may be one of those by which a request acts as somebody else."""
+    """Return whether any header may be one of those by which a request acts as somebody else."""
     return "impersonate-" in "\n".join(headers).lower()
 
 
@@ -94,7 +94,7 @@ def _go_map(values: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def _text(value: str) -> str:
-    """A header as JSON can hold it: bytes that are no UTF-8 are replaced, as Go does."""
+    """Return a header as JSON can hold it: bytes that are no UTF-8 are replaced, as Go does."""
     return value if value.isascii() else value.encode(errors="surrogateescape").decode(errors="replace")
 
 

@@ -34,7 +34,7 @@ class SigningKey:
 
     @classmethod
     def load(cls, file: Path | None) -> "SigningKey":
-        """The key in a file, which is made if it is absent; without a file a new key that dies with the server.
+        """Return the key in a file, which is made if it is absent; without a file a new key that dies with the server.
 
         Raises:
             OSError: the file cannot be read or written.
@@ -57,7 +57,7 @@ class SigningKey:
         raise ValueError(f"{file} holds neither a P-256 nor an RSA key")
 
     def sign(self, message: bytes) -> bytes:
-        """The signature of a message in the form of a JSON web token."""
+        """Return the signature of a message in the form of a JSON web token."""
         from cryptography.hazmat.primitives import hashes  # noqa: PLC0415 - imported already
         from cryptography.hazmat.primitives.asymmetric import ec, padding, utils  # noqa: PLC0415 - as above
 
@@ -68,7 +68,7 @@ class SigningKey:
         return b"".join(number.to_bytes(_COORDINATE, "big") for number in pair)
 
     def verifies(self, message: bytes, signature: bytes) -> bool:
-        """Whether the signature of a message is this key's."""
+        """Return whether the signature of a message is this key's."""
         from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - imported already
         from cryptography.hazmat.primitives import hashes  # noqa: PLC0415 - as above
         from cryptography.hazmat.primitives.asymmetric import ec, padding, utils  # noqa: PLC0415 - as above
@@ -86,7 +86,7 @@ class SigningKey:
         return len(signature) == 2 * _COORDINATE
 
     def public(self) -> Obj:
-        """The public half as a JSON web key (RFC 7517)."""
+        """Return the public half as a JSON web key (RFC 7517)."""
         about: Obj = {"use": "sig", "kid": self.id, "alg": self.algorithm}
         if self._rsa:
             rsa = self._rsa.public_key().public_numbers()
@@ -109,7 +109,7 @@ def text_of(raw: bytes) -> str:
 
 
 def bytes_of(text: str) -> bytes:
-    """The bytes of such a text.
+    """Return the bytes of such a text.
 
     Raises:
         ValueError: it is none.

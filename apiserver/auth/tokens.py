@@ -47,7 +47,7 @@ class ServiceAccountTokens:
         return SigningKey.load(self._key_file)
 
     def issue(self, claims: Obj) -> str:
-        """A signed token of these claims, to which the issuer is added."""
+        """Return a signed token of these claims, to which the issuer is added."""
         header = _encoded({"alg": self.key.algorithm, "kid": self.key.id})
         signed = f"{header}.{_encoded(claims | {'iss': self.issuer})}"
         return f"{signed}.{text_of(self.key.sign(signed.encode()))}"
@@ -67,7 +67,7 @@ class ServiceAccountTokens:
         return Known(_user(claims, about), meant) if meant and self._lives(about) else None
 
     def _verify(self, token: str) -> Mapping[str, Any] | None:
-        """The claims of a token whose signature is ours."""
+        """Return the claims of a token whose signature is ours."""
         signed, _, signature = token.rpartition(".")
         try:
             header, claims = (json.loads(bytes_of(part)) for part in signed.split("."))
@@ -92,7 +92,7 @@ class ServiceAccountTokens:
         return found is not None and found["metadata"]["uid"] == named["uid"]
 
     def configuration(self, address: str) -> Obj:
-        """The page /.well-known/openid-configuration of a server at an address."""
+        """Return the page /.well-known/openid-configuration of a server at an address."""
         return {
             "issuer": self.issuer,
             "jwks_uri": f"https://{address}/openid/v1/jwks",
@@ -102,7 +102,7 @@ class ServiceAccountTokens:
         }
 
     def key_set(self) -> Obj:
-        """The page /openid/v1/jwks."""
+        """Return the page /openid/v1/jwks."""
         return {"keys": [self.key.public()]}
 
 

@@ -174,7 +174,7 @@ class CRDController:
         self._known[name] = self._decoded(written.kv)
 
     def _judged(self, definition: Obj) -> Obj | None:
-        """The definition with its names and conditions, None where it has them."""
+        """Return the definition with its names and conditions, None where it has them."""
         now = self._registry.timestamps.now()
         steps: Iterable[Callable[[Obj], Obj | None]] = (
             lambda given: accept_names(given, self._known.values(), now),
@@ -240,7 +240,7 @@ class CRDController:
 
 
 def _name(kv: KeyValue) -> str:
-    """The name of a definition in the store."""
+    """Return the name of a definition in the store."""
     return kv.key.removeprefix(PREFIX)
 
 

@@ -77,7 +77,7 @@ class CRDFinalizer:
             await asyncio.sleep(termination.LOOK_AGAIN)
 
     async def _try(self, place: _Place) -> bool:
-        """Whether the definition could be let go."""
+        """Return whether the definition could be let go."""
         definition = await self._changed(place, termination.begun)
         if termination.is_emptied(definition):
             row = storage_row(definition)
@@ -92,7 +92,7 @@ class CRDFinalizer:
         return True
 
     async def _is_empty(self, row: Resource) -> bool:
-        """Whether everything goes within a minute."""
+        """Return whether everything goes within a minute."""
         store, prefix, wait, waited = self._registry.storage.store, prefix_of(row, ""), FIRST_LOOK, 0.0
         while store.count(prefix):
             if waited >= termination.LONGEST_WAIT:

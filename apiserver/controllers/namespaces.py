@@ -51,7 +51,7 @@ class NamespaceDeleter:
             waiting |= {event.key for event in events if event.kv and _terminates(event.kv)}
 
     async def _try(self, name: str) -> bool:
-        """Whether nothing is left to do for a namespace."""
+        """Return whether nothing is left to do for a namespace."""
         try:
             return await self._finish(name)
         except ApiError as error:
@@ -89,7 +89,7 @@ class NamespaceDeleter:
         return left
 
     def _contents(self) -> Iterator[Resource]:
-        """One row for each place where objects of namespaces lie."""
+        """Yield one row for each place where objects of namespaces lie."""
         seen = set()
         for row in self._registry.table:
             if row.namespaced and "delete" in row.verbs and row.storage_prefix not in seen:
@@ -97,21 +97,21 @@ class NamespaceDeleter:
                 yield row
 
     def _described(self, old: Obj, left: Remaining) -> Obj:
-        """The namespace with conditions that tell how far it is."""
+        """Return the namespace with conditions that tell how far it is."""
         status = old.get("status") or {}
         conditions = updated(status.get("conditions") or (), left, self._registry.timestamps.now())
         return old | {"metadata": dict(old["metadata"]), "status": status | {"conditions": conditions}}
 
 
 def _released(old: Obj) -> Obj:
-    """The namespace without the finalizer that stood for its content."""
+    """Return the namespace without the finalizer that stood for its content."""
     spec = old.get("spec") or {}
     finalizers = [name for name in spec.get("finalizers") or () if name != KUBERNETES_FINALIZER]
     return old | {"metadata": dict(old["metadata"]), "spec": spec | {"finalizers": finalizers}}
 
 
 def _terminates(kv: KeyValue) -> bool:
-    """Whether a namespace is being deleted and still waits for its content."""
+    """Return whether a namespace is being deleted and still waits for its content."""
     if kv.index_attrs.fields.get("status.phase") != "Terminating":
         return False
     finalizers = (orjson.loads(kv.value).get("spec") or {}).get("finalizers") or ()

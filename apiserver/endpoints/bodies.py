@@ -29,7 +29,7 @@ PATIENCE = 60.0
 
 
 async def read(request: web.BaseRequest) -> bytes:
-    """The body.
+    """Return the body.
 
     Raises:
         ApiError: 400, its chunks are none; 413, it is too large; 504, it does not come.
@@ -95,7 +95,7 @@ class UnreadableError(ValueError):
 
 
 def parse(raw: bytes, content_type: str, kind: str) -> Body:
-    """The object that a body holds.
+    """Return the object that a body holds.
 
     Args:
         raw: the bytes.

@@ -36,7 +36,7 @@ class _Described(Column):
     """A column that its author described: whatever the text holds, it points to no definition."""
 
     def definition(self, definitions: Mapping[str, Obj]) -> Obj:
-        """The column as it stands on the wire."""
+        """Return the column as it stands on the wire."""
         return Column.definition(self, definitions) | {"description": self.doc}
 
 

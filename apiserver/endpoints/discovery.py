@@ -197,13 +197,13 @@ def version_info(minor: int) -> Obj:
 
 
 def storage_version_hash(row: Resource) -> str:
-    """The hash by which clients see that a kind's stored version has changed; only stored kinds have one."""
+    """Return the hash by which clients see that a kind's stored version has changed; only stored kinds have one."""
     stored = f"{row.storage_group}/{row.storage_version}/{row.kind}"
     return base64.b64encode(hashlib.sha256(stored.encode()).digest()[:8]).decode()
 
 
 def _page(content: Obj) -> Document:
-    """A document that is no object of the API: upstream always writes those for human eyes (WriteRawJSON)."""
+    """Return a document that is no object of the API: upstream always writes those for human eyes (WriteRawJSON)."""
     return Document(orjson.dumps(content, option=orjson.OPT_INDENT_2))
 
 

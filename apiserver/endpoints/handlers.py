@@ -69,7 +69,7 @@ class RequestContext(NamedTuple):
         return self.request.headers.get("User-Agent", "")
 
     def shape(self) -> Shape:
-        """The shape of the answer.
+        """Return the shape of the answer.
 
         Raises:
             ApiError: 400, 406.
@@ -156,7 +156,7 @@ class Handlers:
         return self._listed(asked, shape, found, warnings=deletion.deletion_warnings(target, options))
 
     async def computed(self, asked: RequestContext, verb: str, part: Part) -> Reply:
-        """A subresource other than a plain part of its object, or a resource that is not stored."""
+        """Return a subresource other than a plain part of its object, or a resource that is not stored."""
         target, shape = asked.target, asked.shape()
         body = patch = None
         if verb == "patch":
@@ -195,7 +195,7 @@ class Handlers:
             raise errors.bad_request(str(error)) from error
 
     async def _patch(self, asked: RequestContext) -> Patch:
-        """The request's patch.
+        """Return the request's patch.
 
         Raises:
             ApiError: 400, it is malformed; 413; 415, its type is unknown, or not to be had here.
@@ -290,7 +290,7 @@ class Action(NamedTuple):
 
 
 def action_of(method: str, target: Target) -> Action:
-    """The verb and the handler of a request.
+    """Return the verb and the handler of a request.
 
     Raises:
         ApiError: 405.

@@ -110,5 +110,5 @@ def _date(second: int) -> str:
 
 
 def _one_line(text: str) -> str:
-    """The text without what would end a header early."""
+    """Return the text without what would end a header early."""
     return text if text.isprintable() else "".join(c for c in text if c.isprintable())

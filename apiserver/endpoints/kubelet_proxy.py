@@ -181,7 +181,7 @@ def _context(access: KubeletAccess, *, verified: bool) -> ssl.SSLContext:
 
 
 def _head(request: web.BaseRequest, location: Location) -> bytes:
-    """The request as the kubelet gets it."""
+    """Return the request as the kubelet gets it."""
     lines = [f"{request.method} {location.path} HTTP/1.1", f"Host: {location.authority}", "Content-Length: 0"]
     lines += [f"{name}: {value}" for name in PASSED_ON for value in request.headers.getall(name, ())]
     lines.append(f"X-Forwarded-For: {request.remote}")

@@ -171,5 +171,5 @@ def error_media(accept: str) -> str:
 
 @lru_cache(maxsize=256)
 def body_media(content_type: str) -> str:
-    """The media type of a body without its parameters; JSON where none is given."""
+    """Return the media type of a body without its parameters; JSON where none is given."""
     return content_type.partition(";")[0].strip().lower() or JSON

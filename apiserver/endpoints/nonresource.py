@@ -71,7 +71,7 @@ class Pages:
         }
 
     def page(self, path: str, query: Parameters, accept: str) -> Page:
-        """The page at a path.
+        """Return the page at a path.
 
         Raises:
             ApiError: 404.
@@ -164,7 +164,7 @@ def _negotiated(document: Document, routed: bool) -> Page:  # noqa: FBT001 - an 
 
 
 def _aggregated_version(accept: str) -> str:
-    """The version of aggregated discovery that the client would rather have, "" for the plain documents."""
+    """Return the version of aggregated discovery that the client would rather have, "" for the plain documents."""
     for clause in clauses(accept):
         wishes = dict(clause.params)
         if clause.media in (JSON, "*/*") and not wishes.get("as"):

@@ -25,7 +25,7 @@ NO_QUERY = Parameters()
 
 
 def parse_query(text: str) -> Parameters:
-    """The parameters of a raw query string."""
+    """Return the parameters of a raw query string."""
     return _remembered(text) if len(text) <= REMEMBERED else _parsed(text)
 
 
@@ -177,7 +177,7 @@ def write_options(query: Parameters, *, user: User, agent: str, kind: str) -> Wr
 
 
 def is_dry_run(given: Sequence[str]) -> bool:
-    """Whether dryRun, a list, has no other value than "All" (ValidateDryRun)."""
+    """Return whether dryRun, a list, has no other value than "All" (ValidateDryRun)."""
     return all(value == "All" for value in given)
 
 

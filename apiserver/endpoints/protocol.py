@@ -64,7 +64,7 @@ class Connection(RequestHandler):
 
     @staticmethod
     def _is_http(exc: BadHttpMethod) -> bool:
-        """Whether the line was a request with a method of letters, not TLS or noise."""
+        """Return whether the line was a request with a method of letters, not TLS or noise."""
         method = (exc.args[0] if exc.args else "") or str(exc)
         return "HTTP/1." in str(method)
 
@@ -77,5 +77,5 @@ class Listener(web.Server):
         super().__init__(cast("Any", handle), **settings)
 
     def __call__(self) -> RequestHandler:
-        """A connection's protocol."""
+        """Return a connection's protocol."""
         return Connection(self, loop=self._loop, **self._kwargs)

@@ -74,7 +74,7 @@ class Backend(asyncio.Protocol):
             self._transport.write(data)
 
     async def status(self) -> int:
-        """The status of the answer, once its head is there.
+        """Return the status of the answer, once its head is there.
 
         Raises:
             EOFError: none comes, or something else.
@@ -86,7 +86,7 @@ class Backend(asyncio.Protocol):
         return int(words[1])
 
     async def declined(self, limit: int) -> Declined:
-        """An answer that is read to its end, or as far as the limit.
+        """Return an answer that is read to its end, or as far as the limit.
 
         Raises:
             EOFError: it is none.
@@ -160,7 +160,7 @@ class _Received:
         self._data = data
 
     def makefile(self, _: str) -> BytesIO:
-        """The bytes as a file."""
+        """Return the bytes as a file."""
         return BytesIO(self._data)
 
 

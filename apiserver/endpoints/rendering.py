@@ -41,7 +41,7 @@ PLAIN = Shape(Form())
 
 
 def shape_of(form: Form, query: Parameters) -> Shape:
-    """The shape of an answer.
+    """Return the shape of an answer.
 
     Raises:
         ApiError: 400, includeObject is none of its values.
@@ -71,7 +71,7 @@ class Renderer:
         self._rows.clear()
 
     def one(self, kv: KeyValue, codec: Codec, shape: Shape) -> bytes:
-        """One object.
+        """Return one object.
 
         Raises:
             ApiError: 406, or 500 of a custom object: a list was asked for.
@@ -89,7 +89,7 @@ class Renderer:
                 raise _no_list(f"{_go_package(codec.resource)}.{codec.resource.kind}")
 
     def computed(self, resource: Resource, obj: Obj, shape: Shape) -> bytes:
-        """An object that is stored nowhere, such as the Scale of a resource; a Status stays as it is.
+        """Return an object that is stored nowhere, such as the Scale of a resource; a Status stays as it is.
 
         Raises:
             ApiError: 406, a list was requested.
@@ -117,7 +117,7 @@ class Renderer:
         return orjson.dumps(table)
 
     def many(self, selected: ListPage, codec: Codec, shape: Shape) -> bytes:
-        """A list.
+        """Return a list.
 
         Raises:
             ApiError: 406, a single object was asked for.
@@ -143,7 +143,7 @@ class Renderer:
                 raise errors.not_acceptable(f"you requested {transform}, but the requested object is a list (*{told})")
 
     def event(self, kv: KeyValue, codec: Codec, shape: Shape, *, first: bool) -> bytes:
-        """The object of a watch event; a watch of Tables names its columns in the first event only."""
+        """Return the object of a watch event; a watch of Tables names its columns in the first event only."""
         if shape.form.transform == "Table":
             metadata = {"resourceVersion": str(kv.mod_revision)}
             return self._table(codec, [kv], shape, metadata=metadata, with_columns=first)
@@ -152,7 +152,7 @@ class Renderer:
     def bookmark(
         self, revision: int, codec: Codec, shape: Shape, annotations: Obj | None = None, *, first: bool = False
     ) -> bytes:
-        """The object of a BOOKMARK: nothing but its kind and how far the watch has come."""
+        """Return the object of a BOOKMARK: nothing but its kind and how far the watch has come."""
         metadata: Obj = {"resourceVersion": str(revision)} | ({"annotations": annotations} if annotations else {})
         kind, version = codec.resource.kind, codec.resource.api_version
         partial = {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{shape.form.version}"}
@@ -200,7 +200,7 @@ class Renderer:
         return b'{"cells":%b,%b"object":%b}' % (orjson.dumps(row.at(now)), conditions, obj)
 
     def _in_row_order(self, codec: Codec, items: Sequence[KeyValue]) -> Sequence[KeyValue]:
-        """The objects in the order in which a Table shows them."""
+        """Return the objects in the order in which a Table shows them."""
         order = self._tables.printer(codec.resource).order
         return items if order is None else sorted(items, key=lambda kv: order(codec.decode(kv)))
 
@@ -250,5 +250,5 @@ def _no_list(go_type: str) -> ApiError:
 
 
 def _go_package(resource: Resource) -> str:
-    """The package of the internal type, as messages of negotiation print it."""
+    """Return the package of the internal type, as messages of negotiation print it."""
     return resource.group.partition(".")[0] or "core"

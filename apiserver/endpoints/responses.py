@@ -34,7 +34,7 @@ def response(
     audit_id: str = "",
     ending: bytes = b"",
 ) -> Answer:
-    """An answer, with what the client is warned of."""
+    """Return an answer, with what the client is warned of."""
     answer = Answer(body, status=code, media=media, audit_id=audit_id, ending=ending)
     for text in _that_fit(warnings):
         warn(answer, text)
@@ -46,7 +46,7 @@ MOST_WARNED, CUT_TO = 4096, 256
 
 
 def _that_fit(warnings: Iterable[str]) -> list[str]:
-    """Each text once; where they are too long all in all, their beginnings, and no more of them than fit."""
+    """Return each text once; where they are too long all in all, their beginnings, and no more of them than fit."""
     told = list(dict.fromkeys(filter(None, warnings)))
     if sum(map(len, told)) <= MOST_WARNED:
         return told
@@ -71,12 +71,12 @@ def warn_first(answer: Answer, text: str) -> None:
 
 
 def warning(text: str) -> str:
-    """A header's value that tells a client something: code, agent and text (RFC 7234, section 5.5)."""
+    """Return a header's value that tells a client something: code, agent and text (RFC 7234, section 5.5)."""
     return f"299 - {_quoted(text)}"
 
 
 def _quoted(text: str) -> str:
-    """A warning's text as RFC 7234 quotes it, without what a header cannot hold."""
+    """Return a warning's text as RFC 7234 quotes it, without what a header cannot hold."""
     clean = "".join(c for c in text if c.isprintable())
     escaped = clean.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
@@ -104,13 +104,13 @@ def to_yaml(body: bytes) -> bytes:
 
 
 def is_pretty(query: Parameters, agent: str) -> bool:
-    """Whether the answer is meant for human eyes (responsewriters.isPrettyPrint)."""
+    """Return whether the answer is meant for human eyes (responsewriters.isPrettyPrint)."""
     wish = query.get("pretty")
     return wish in TRUE if wish else agent.startswith(PRETTY_AGENTS)
 
 
 def status_response(error: ApiError, request: web.BaseRequest, *, audit_id: str = "") -> Answer:
-    """The Status of an error, in a form that the client reads."""
+    """Return the Status of an error, in a form that the client reads."""
     headers = request.headers
     media = error_media(headers.get("Accept", ""))
     pretty = not media or is_pretty(parse_query(request.raw_path.partition("?")[2]), headers.get("User-Agent", ""))
@@ -134,7 +134,7 @@ def status_response(error: ApiError, request: web.BaseRequest, *, audit_id: str 
 
 
 def success(details: Obj | None, code: int | None = None) -> Obj:
-    """A Status that says all went well."""
+    """Return a Status that says all went well."""
     status: Obj = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     if details is not None:
         status["details"] = details
@@ -144,7 +144,7 @@ def success(details: Obj | None, code: int | None = None) -> Obj:
 
 
 async def compressed(answer: Answer, accept_encoding: str) -> Answer:
-    """The answer, gzipped off the event loop where it is large and the client wants that."""
+    """Return the answer, gzipped off the event loop where it is large and the client wants that."""
     if len(answer.body) < GZIP_FROM or not takes_gzip(accept_encoding):
         return answer
     answer.body, answer.ending = await asyncio.to_thread(gzip.compress, answer.body + answer.ending, 1), b""
@@ -153,5 +153,5 @@ async def compressed(answer: Answer, accept_encoding: str) -> Answer:
 
 
 def takes_gzip(accept_encoding: str) -> bool:
-    """Whether a client names gzip; qualities are not read, so one with a quality counts as another name."""
+    """Return whether a client names gzip; qualities are not read, so one with a quality counts as another name."""
     return any(name.strip() == "gzip" for name in accept_encoding.split(","))

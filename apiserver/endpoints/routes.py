@@ -30,7 +30,7 @@ _BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 def well_escaped(path: str) -> bool:
-    """Whether every percent sign of a raw path begins an escape (net/url refuses the others)."""
+    """Return whether every percent sign of a raw path begins an escape (net/url refuses the others)."""
     return _BAD_ESCAPE.search(path) is None
 
 

@@ -190,7 +190,7 @@ class AuditIds:
         self._count = count(1)
 
     def next(self) -> str:
-        """An id that no other request of this server has."""
+        """Return an id that no other request of this server has."""
         return f"{self._run}{next(self._count):012x}"
 
 
@@ -398,7 +398,7 @@ def _sent(page: Page, audit_id: str) -> Answer:
 
 
 def _as_wished(page: Page, request: web.BaseRequest, query: Parameters) -> Page:
-    """A page of discovery in the media type and layout that the client wants.
+    """Return a page of discovery in the media type and layout that the client wants.
 
     Raises:
         ApiError: 406.
@@ -410,7 +410,7 @@ def _as_wished(page: Page, request: web.BaseRequest, query: Parameters) -> Page:
 
 
 def _dry_run(query: Parameters) -> str:
-    """The parameter as the metrics call it: clients cannot make up labels (metrics.cleanDryRun)."""
+    """Return the parameter as the metrics call it: clients cannot make up labels (metrics.cleanDryRun)."""
     return "All" if is_dry_run(query.all("dryRun")) else "invalid"
 
 

@@ -69,5 +69,5 @@ class Tables:
         return printer_of(group, obj["kind"])
 
     def defined(self, printer: Printer) -> list[Obj]:
-        """The columnDefinitions of a printer."""
+        """Return the columnDefinitions of a printer."""
         return printer.defined(self._definitions)

@@ -120,7 +120,7 @@ def _wants_websocket(request: web.BaseRequest) -> bool:
 
 
 async def _shaken(request: web.BaseRequest) -> web.WebSocketResponse:
-    """The socket that the request becomes.
+    """Return the socket that the request becomes.
 
     Raises:
         ApiError: 400, what the client says of the protocol is not right.

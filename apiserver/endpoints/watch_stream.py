@@ -56,7 +56,7 @@ class Frames:
         self._made: dict[tuple[int, str], bytes] = {}
 
     def shared(self, word: str, kv: KeyValue) -> bytes:
-        """The frame of an event whose object is kv, at kv's revision."""
+        """Return the frame of an event whose object is kv, at kv's revision."""
         place = (kv.mod_revision, word)
         frame = self._made.get(place)
         if frame is None:
@@ -66,11 +66,11 @@ class Frames:
         return frame
 
     def own(self, word: str, kv: KeyValue, *, first: bool) -> bytes:
-        """A frame that is not shared."""
+        """Return a frame that is not shared."""
         return _frame(word, self._renderer.event(kv, self.codec, self.shape, first=first))
 
     def bookmark(self, revision: int, annotations: Obj | None = None, *, first: bool = False) -> bytes:
-        """The frame of a bookmark."""
+        """Return the frame of a bookmark."""
         return _frame("BOOKMARK", self._renderer.bookmark(revision, self.codec, self.shape, annotations, first=first))
 
 
@@ -79,7 +79,7 @@ def _frame(word: str, obj: bytes) -> bytes:
 
 
 def error_frame(error: ApiError) -> bytes:
-    """The frame by which a stream that has begun tells what went wrong."""
+    """Return the frame by which a stream that has begun tells what went wrong."""
     return _frame("ERROR", orjson.dumps(error.status()))
 
 
@@ -148,7 +148,7 @@ class Stream:
             self._watcher.close()
 
     async def frames(self) -> AsyncIterator[bytes]:
-        """The bytes of the stream, as many events at a time as there are."""
+        """Yield the bytes of the stream, as many events at a time as there are."""
         if self._failed is not None:
             yield error_frame(self._failed)
             return

@@ -114,7 +114,7 @@ _Loader.bool_values = yaml.CSafeLoader.bool_values | {"y": True, "n": False}
 
 
 def load_yaml(raw: bytes) -> YamlText:
-    """The first document of a YAML text.
+    """Return the first document of a YAML text.
 
     Raises:
         ValueError: it is no YAML, or grows beyond any sense.

@@ -38,7 +38,7 @@ _RETIRED: Mapping[str, tuple[str, ...]] = {
 
 
 def check_kind(table: ResourceTable, resource: Resource, given: Obj, source: bytes | None = None) -> str:
-    """The kind of a body that may be meant for a resource.
+    """Return the kind of a body that may be meant for a resource.
 
     Args:
         table: all that is served.

@@ -13,7 +13,7 @@ class Clock(Protocol):
     """Tells the time."""
 
     def now(self) -> float:
-        """Seconds since 1970."""
+        """Return seconds since 1970."""
         ...
 
 
@@ -21,7 +21,7 @@ class Ids(Protocol):
     """Makes names that nobody had before."""
 
     def uid(self) -> str:
-        """A new UUID as text."""
+        """Return a new UUID as text."""
         ...
 
     def suffix(self) -> str:
@@ -33,7 +33,7 @@ class SystemClock:
     """The machine's clock."""
 
     def now(self) -> float:
-        """Seconds since 1970."""
+        """Return seconds since 1970."""
         return time.time()
 
 
@@ -44,7 +44,7 @@ class RandomIds:
         self._random = random.Random(os.urandom(32))  # noqa: S311 - names, not secrets
 
     def uid(self) -> str:
-        """A new UUID as text."""
+        """Return a new UUID as text."""
         h = f"{self._random.getrandbits(128):032x}"
         return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:]}"
 
@@ -62,7 +62,7 @@ class Timestamps:
         self._text = ""
 
     def now(self) -> str:
-        """The present second, such as "2026-01-31T23:59:59Z"."""
+        """Return the present second, such as "2026-01-31T23:59:59Z"."""
         second = int(self._clock.now())
         if second != self._second:
             self._text, self._second = rfc3339(second), second
@@ -70,5 +70,5 @@ class Timestamps:
 
 
 def rfc3339(seconds: float) -> str:
-    """Seconds since 1970 as metav1.Time writes them."""
+    """Return seconds since 1970 as metav1.Time writes them."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

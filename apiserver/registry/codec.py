@@ -87,7 +87,7 @@ class Codec:
             raise bad_request(f"the object cannot be stored: {error}") from error
 
     def decode(self, kv: KeyValue) -> Obj:
-        """The object in this version, with its resourceVersion; the caller may change it."""
+        """Return the object in this version, with its resourceVersion; the caller may change it."""
         obj: Obj = orjson.loads(kv.value)
         if self._convert is not None and not self._is_current(kv):
             obj = self._convert(obj)
@@ -105,7 +105,7 @@ class Codec:
         return again == stored
 
     def json(self, kv: KeyValue) -> bytes:
-        """The object's JSON as it is answered."""
+        """Return the object's JSON as it is answered."""
         return self._stamped(self._head, kv)
 
     def items(self, kvs: Iterable[KeyValue]) -> list[Buffer]:

@@ -35,7 +35,7 @@ class Codecs:
         self._made: dict[tuple[str, str, str], Codec] = {}
 
     def of(self, resource: Resource) -> Codec:
-        """The codec that reads and writes objects in the resource's version."""
+        """Return the codec that reads and writes objects in the resource's version."""
         place = (resource.group, resource.version, resource.plural)
         codec = self._made.get(place)
         if codec is None:
@@ -79,7 +79,7 @@ class Registry:
         return self.event_ttl if resource.storage_prefix == "events" else 0.0
 
     def fields_of(self, resource: Resource) -> Struct:
-        """A kind as managedFields sees it."""
+        """Return a kind as managedFields sees it."""
         custom = self.customs.find(resource)
         return custom.fields if custom else self.field_schema.root(resource.definition)
 
@@ -137,7 +137,7 @@ class Attach:
                 self._rows[row.storage_prefix] = row
 
     def __call__(self, key: str, value: bytes) -> IndexAttrs:
-        """The labels and fields of the object under a key; raises one of UNREADABLE where there is none."""
+        """Return the labels and fields of the object under a key; raises one of UNREADABLE where there is none."""
         obj: Obj = orjson.loads(value)
         if not obj["metadata"].get("name"):
             raise ValueError("it has no metadata.name")

@@ -23,7 +23,7 @@ def encode_token(revision: int, start: str) -> str:
 
 
 def decode_token(token: str) -> tuple[int, str]:
-    """The revision and the key that a token means.
+    """Return the revision and the key that a token means.
 
     Raises:
         ApiError: 400, with Go's words for what is wrong.

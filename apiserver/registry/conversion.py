@@ -15,6 +15,6 @@ CONVERSIONS: Mapping[tuple[str, str, str], Conversion] = {
 
 
 def conversion_of(resource: Resource) -> Conversion | None:
-    """The conversion between the version of a row and the stored one, None where their objects are alike."""
+    """Return the conversion between the version of a row and the stored one, None where their objects are alike."""
     found = CONVERSIONS.get((resource.group, resource.version, resource.kind))
     return None if found is None or resource.storage_version in found.alike else found

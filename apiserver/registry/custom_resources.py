@@ -78,7 +78,7 @@ class Versions:
         self._structurals: dict[str, Structural] = {}
 
     def structural(self, name: str) -> Structural | None:
-        """The schema of a version at work, None where there is no such version (any more)."""
+        """Return the schema of a version at work, None where there is no such version (any more)."""
         found = self._structurals.get(name)
         if found is None and name in self.entries:
             found = self._structurals[name] = Structural(_schema(self.entries[name]), self.types.schema)
@@ -128,7 +128,7 @@ class CustomKind:
         return self._types.fields.custom(self.schema)
 
     def published(self, definitions: Mapping[str, Obj]) -> Obj:
-        """The kind as OpenAPI documents of version 3 describe it; `definitions` are those of the release."""
+        """Return the kind as OpenAPI documents of version 3 describe it; `definitions` are those of the release."""
         if self._published is None:
             resource = self.resource
             selectable = [each["jsonPath"] for each in self.version.get("selectableFields") or ()]
@@ -147,7 +147,7 @@ class CustomKind:
         return scale_paths(self.version)
 
     def decode(self, given: Obj, *, body: bytes = b"", strict: bool = True) -> Decoded:
-        """A document as an object of the kind, with defaults.
+        """Return a document as an object of the kind, with defaults.
 
         Args:
             given: the document; the object may share its parts.
@@ -174,7 +174,7 @@ class CustomKind:
         return self.versions.edition if self.resource.version == self.versions.storage else None
 
     def reread(self, stored: Obj) -> Obj:
-        """An object that was stored by another schema, as this version has it; the argument may be changed.
+        """Return an object that was stored by another schema, as this version has it; the argument may be changed.
 
         Upstream's crdConversionRESTOptionsGetter: the version that it was stored in prunes it and gives the defaults.
 
@@ -267,7 +267,7 @@ class Customs:
         return self._kinds.get(_place(resource)) if resource.custom else None
 
     def columns(self, resource: Resource) -> Sequence[Obj] | None:
-        """The additionalPrinterColumns of a row, None where it is a built-in one."""
+        """Return the additionalPrinterColumns of a row, None where it is a built-in one."""
         kind = self.find(resource)
         return None if kind is None else kind.version.get("additionalPrinterColumns") or ()
 

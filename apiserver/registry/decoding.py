@@ -57,7 +57,7 @@ class Decoded(NamedTuple):
 
 
 def decode(registry: Registry, resource: Resource, body: Body, *, validation: str, kept: Obj | None = None) -> Decoded:
-    """The object that a body holds, in the resource's version, with defaults.
+    """Return the object that a body holds, in the resource's version, with defaults.
 
     Args:
         registry: the server's collaborators.
@@ -123,7 +123,7 @@ def _cast(
     validation: str,
     cached_spec: CachedSpec | None = None,
 ) -> Decoded:
-    """The object of a body that comes without its spec, with one that is worked out already."""
+    """Return the object of a body that comes without its spec, with one that is worked out already."""
     obj, errors = _typed(registry, resource, rest, validation)
     obj["spec"] = spec
     if default := BESIDE_SPEC.get((resource.group, resource.kind)):
@@ -139,7 +139,7 @@ def _worked_out(registry: Registry, resource: Resource, body: Body, validation: 
 
 
 def _typed(registry: Registry, resource: Resource, body: Body, validation: str) -> tuple[Obj, tuple[str, ...]]:
-    """The object as its types have it, and what is wrong with its fields."""
+    """Return the object as its types have it, and what is wrong with its fields."""
     given = body.obj
     kind = check_kind(registry.table, resource, given, body.source)
     custom = registry.customs.find(resource)

@@ -17,7 +17,7 @@ FIELDS: Mapping[tuple[str, str], Callable[[Obj], Fields]] = {
 
 
 def selectable_fields(resource: Resource, obj: Obj) -> Fields:
-    """The fields that a selector on the resource may name, metadata.name and metadata.namespace among them.
+    """Return the fields that a selector on the resource may name, metadata.name and metadata.namespace among them.
 
     A custom kind declares its own (spec.versions[*].selectableFields), which are paths of plain values. Whichever
     version an object is written in, selectors of all versions decide by what is kept of it.

@@ -16,7 +16,7 @@ class Security(Protocol):
         ...
 
     def issue(self, claims: Obj) -> str:
-        """A signed token of these claims, to which the issuer is added."""
+        """Return a signed token of these claims, to which the issuer is added."""
         ...
 
     def known(self, token: str, audiences: Sequence[str]) -> Known | None:
@@ -24,7 +24,7 @@ class Security(Protocol):
         ...
 
     def allows(self, user: User, attributes: Obj) -> bool:
-        """Whether the user may do what resourceAttributes or nonResourceAttributes describe."""
+        """Return whether the user may do what resourceAttributes or nonResourceAttributes describe."""
         ...
 
     def rules(self, user: User, namespace: str) -> Obj:

@@ -39,7 +39,7 @@ class CachedSpec(NamedTuple):
 
     @classmethod
     def of(cls, spec: bytes, key: bytes, fields: FieldSet) -> "CachedSpec":
-        """The mould of a spec as JSON that came as `key`."""
+        """Return the mould of a spec as JSON that came as `key`."""
         return cls(orjson.loads(spec), key.count(b":"), fields, orjson.Fragment(orjson.dumps(fields)))
 
     def copy(self) -> Obj:
@@ -58,7 +58,7 @@ class SpecCache:
         self._once: dict[int, None] = {}
 
     def find(self, spec: Obj) -> tuple[bytes, CachedSpec | None]:
-        """The key of a spec and its mould; the key is b"" where none is to be made (yet).
+        """Return the key of a spec and its mould; the key is b"" where none is to be made (yet).
 
         Args:
             spec: as it was sent.

@@ -40,7 +40,7 @@ class ListPage:
 
 
 def key_of(resource: Resource, namespace: str, name: str) -> str:
-    """The key of one object."""
+    """Return the key of one object."""
     return f"{prefix_of(resource, namespace)}{name}"
 
 
@@ -90,7 +90,7 @@ def _api_error(error: StoreError) -> ApiError | None:
 
 
 def parse_revision(text: str, *, told: str = "") -> int:
-    """The revision that a parameter names, 0 for "" and "0".
+    """Return the revision that a parameter names, 0 for "" and "0".
 
     Args:
         text: the parameter.
@@ -141,7 +141,7 @@ class Storage:
         self.store = store
 
     async def get(self, resource: Resource, namespace: str, name: str, *, version: str = "") -> KeyValue:
-        """One object: the newest state, or any that is not older than a version.
+        """Return one object: the newest state, or any that is not older than a version.
 
         Raises:
             ApiError: 400 for a bad version, 404, 504 for the future.
@@ -211,7 +211,7 @@ class Storage:
             )
 
     async def list(self, resource: Resource, namespace: str, options: ListOptions) -> ListPage:
-        """A page of a list, of the newest state or of the revision that the options name.
+        """Return a page of a list, of the newest state or of the revision that the options name.
 
         Raises:
             ApiError: 400 for a bad token or version, 410 where the snapshot is compacted, 504 for the future.
@@ -287,7 +287,7 @@ def _page(prefix: str, items: list[KeyValue], page: Page, *, remaining: int) -> 
 
 
 def _after(key: str) -> str:
-    """The first key that can come after this one."""
+    """Return the first key that can come after this one."""
     return key + "\0"
 
 

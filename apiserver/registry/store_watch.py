@@ -30,7 +30,7 @@ async def follow(store: Store, prefix: str, work: Work) -> None:
 
 
 async def next_within(watcher: Watcher, seconds: float | None) -> Sequence[Event]:
-    """The next events, none if none come in time; without a time they are waited for."""
+    """Return the next events, none if none come in time; without a time they are waited for."""
     try:
         async with asyncio.timeout(seconds):
             return await watcher.next()

@@ -12,7 +12,7 @@ from apiserver.groups.strategy import Strategy, differ, keep, move_generation
 
 
 def strategy_of(resource: Resource) -> Strategy:
-    """The strategy of a row: a custom kind guards its status only where it serves it as a subresource."""
+    """Return the strategy of a row: a custom kind guards its status only where it serves it as a subresource."""
     custom = CUSTOM_WITH_STATUS if "status" in resource.subresources else CUSTOM
     return STRATEGIES.get((resource.group, resource.kind), custom)
 

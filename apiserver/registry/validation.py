@@ -77,7 +77,7 @@ def validate_update(resource: Resource, new: Obj, old: Obj, release: str = "") -
 
 
 def validate_status_update(resource: Resource, new: Obj, old: Obj) -> list[FieldError]:
-    """The same at the status subresource."""
+    """Return the same at the status subresource."""
     errors = validate_metadata_update(resource, new, old)
     validator = VALIDATORS.get((resource.group, resource.kind))
     if validator is not None:
@@ -86,7 +86,7 @@ def validate_status_update(resource: Resource, new: Obj, old: Obj) -> list[Field
 
 
 def validate_part_update(name: str) -> Check:
-    """The same at another subresource that is a part of its object, such as pods/resize."""
+    """Return the same at another subresource that is a part of its object, such as pods/resize."""
 
     def check(resource: Resource, new: Obj, old: Obj) -> list[FieldError]:
         errors = validate_metadata_update(resource, new, old)

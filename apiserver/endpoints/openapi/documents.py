@@ -101,7 +101,7 @@ class OpenAPI:
         return self._known
 
     def _custom_definitions(self) -> dict[str, Obj]:
-        """The definitions of custom kinds and of their lists, in version 3."""
+        """Return the definitions of custom kinds and of their lists, in version 3."""
         found = {**self._customs()}
         for row in self._table:
             item = found.get(row.definition) or self._release_definitions.get(row.definition)
@@ -151,7 +151,7 @@ class OpenAPI:
         return self._rows
 
     def _hash(self, key: str) -> str:
-        """A hash of all that the document is made from, which is much cheaper than making it."""
+        """Return a hash of all that the document is made from, which is much cheaper than making it."""
         found = self._hashes.get(key)
         if found is None:
             rows = self._paths().get(key)
@@ -211,12 +211,12 @@ def _path_of(row: Resource) -> str:
 
 
 def _is_custom(rows: list[Resource]) -> bool:
-    """Whether a path is that of a version with nothing but custom kinds."""
+    """Return whether a path is that of a version with nothing but custom kinds."""
     return bool(rows) and rows[0].group not in KINDS
 
 
 def _root_operation(path: str) -> Operation:
-    """The discovery document at the path, as an operation."""
+    """Return the discovery document at the path, as an operation."""
     root, *rest = path.split("/")
     group, version = ("", rest[0]) if root == "api" and rest else (*rest, "", "")[:2]
     if root == "version":

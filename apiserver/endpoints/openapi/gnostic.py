@@ -108,7 +108,7 @@ PARAMETERS = {"body": ("BodyParameter", (1,)), "query": ("QueryParameter", (2, 3
 
 
 def encode_document(document: Obj) -> bytes:
-    """The protobuf form of a version 2 document."""
+    """Return the protobuf form of a version 2 document."""
     return _message("Document", document)
 
 
@@ -136,7 +136,7 @@ def _value(field: Field, value: Any) -> bytes:
 
 
 def _wrapped(field: Field, value: Any) -> bytes:
-    """The value's bytes inside the field's wrappers."""
+    """Return the value's bytes inside the field's wrappers."""
     wraps, kind = field.wraps, field.kind
     if kind == "Parameter":
         kind, inner = PARAMETERS[value["in"]]

@@ -144,7 +144,7 @@ PROXY_METHODS = CONNECT_METHODS | {"get": ("get", "head", "options")}
 
 
 def operations_of(row: Resource, definition_of: Mapping[Gvk, str]) -> Iterator[Operation]:
-    """The operations of a resource and of its subresources.
+    """Yield the operations of a resource and of its subresources.
 
     Args:
         row: the resource.
@@ -158,7 +158,7 @@ def operations_of(row: Resource, definition_of: Mapping[Gvk, str]) -> Iterator[O
 
 
 def group_tag(group: str, version: str) -> str:
-    """The tag of a group's operations: "apps_v1", "core_v1", "rbacAuthorization_v1"."""
+    """Return the tag of a group's operations: "apps_v1", "core_v1", "rbacAuthorization_v1"."""
     return "_".join(valid_identifier(each, capital=False) for each in (short_group(group), version) if each)
 
 
@@ -213,7 +213,7 @@ class _Scene:
         return f"{self.root}/{self.place}/{{name}}"
 
     def operation(self, verb: Verb, *, path: str, name: str, part: Subresource | None = None) -> Operation:
-        """The verb at a path, of the resource or of a subresource."""
+        """Return the verb at a path, of the resource or of a subresource."""
         row = self.row
         kind = self.own if part is None else (part.group, part.version, part.kind)
         meant = {OBJECT: row.definition if kind == self.own else self.definition_of.get(kind, "")}

@@ -49,6 +49,6 @@ def query_parameter(name: str, method: str, options: str) -> Parameter:
 
 
 def path_parameter(name: str, kind: str) -> Parameter:
-    """The description of a part of the path: {name}, {namespace} or {path}."""
+    """Return the description of a part of the path: {name}, {namespace} or {path}."""
     known = {"name": f"name of the {kind}", "namespace": "object name and auth scope, such as for teams and projects"}
     return Parameter("string", known.get(name, f"{name} to the resource"))

@@ -88,7 +88,7 @@ def rendered(
     names: Iterable[str],
     info: Obj,
 ) -> Obj:
-    """The document of these operations, with the schemas that they reach.
+    """Return the document of these operations, with the schemas that they reach.
 
     Args:
         operations: what it is about.

@@ -59,13 +59,13 @@ Translation = Callable[[Obj], Obj]
 
 
 def version_2(name: str, definitions: Mapping[str, Obj], custom: bool) -> Obj:  # noqa: FBT001, ARG001 - as version_3
-    """A definition as it stands under "definitions" of version 2."""
+    """Return a definition as it stands under "definitions" of version 2."""
     found = _own_parts(_plain(_definition(name, definitions)))
     return SPECIAL_V2.get(name) or _schema_v2(found)
 
 
 def version_3(name: str, definitions: Mapping[str, Obj], custom: bool) -> Obj:  # noqa: FBT001 - a row's attribute
-    """A definition as it stands under "components/schemas" of version 3; custom ones have no types of Go's."""
+    """Return a definition as it stands under "components/schemas" of version 3; custom ones have no types of Go's."""
     found = _own_parts(_plain(_definition(name, definitions)))
     if custom:
         return _custom_v3(found)
@@ -73,7 +73,7 @@ def version_3(name: str, definitions: Mapping[str, Obj], custom: bool) -> Obj:  
 
 
 def reachable(names: Iterable[str], definitions: Mapping[str, Obj]) -> list[str]:
-    """The names and all that they refer to, at any depth, sorted."""
+    """Return the names and all that they refer to, at any depth, sorted."""
     found: set[str] = set()
     waiting = [name for name in names if name]
     while waiting:
@@ -85,7 +85,7 @@ def reachable(names: Iterable[str], definitions: Mapping[str, Obj]) -> list[str]
 
 
 def _definition(name: str, definitions: Mapping[str, Obj]) -> Obj:
-    """The definition; a kind that the release does not describe is an object."""
+    """Return the definition; a kind that the release does not describe is an object."""
     return definitions.get(name) or {"type": "object"}
 
 
@@ -102,13 +102,13 @@ def _references(value: Any) -> Iterator[str]:
 
 
 def _plain(schema: Obj) -> Obj:
-    """The schema without "null" beside its type, which the definitions add for validation."""
+    """Return the schema without "null" beside its type, which the definitions add for validation."""
     kind = schema.get("type")
     return schema | {"type": next(one for one in kind if one != "null")} if isinstance(kind, list) else schema
 
 
 def _own_parts(schema: Obj) -> Obj:
-    """The schema without the values that the definitions demand of apiVersion and kind."""
+    """Return the schema without the values that the definitions demand of apiVersion and kind."""
     properties = schema.get("properties")
     if "x-kubernetes-group-version-kind" not in schema or not properties:
         return schema
@@ -121,7 +121,7 @@ def _own_parts(schema: Obj) -> Obj:
 
 
 def _children(schema: Obj, translate: Translation) -> Obj:
-    """The schema with the schemas in it translated."""
+    """Return the schema with the schemas in it translated."""
     made = dict(schema)
     for key in ("items", "additionalProperties", "not"):
         if isinstance(made.get(key), dict):
@@ -163,7 +163,7 @@ def _reference_v3(schema: Obj) -> Obj:
 
 
 def _with_defaults(schema: Obj) -> Obj:
-    """The schema, its parts with the zero values that Go gives to what is no pointer."""
+    """Return the schema, its parts with the zero values that Go gives to what is no pointer."""
     for key in ("items", "additionalProperties"):
         if isinstance(schema.get(key), dict):
             schema[key] = _defaulted(schema[key])

@@ -14,7 +14,7 @@ _LABELS = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 
 
 def access() -> Iterator[Obj]:
-    """Every role and binding that exists from the start."""
+    """Yield every role and binding that exists from the start."""
     for name, lines in CLUSTER_ROLES.items():
         yield _object("ClusterRole", name, labels=_aggregates(name), rules=rules(lines))
     for name in AGGREGATED:
@@ -32,12 +32,12 @@ def access() -> Iterator[Obj]:
 
 
 def _aggregates(name: str) -> dict[str, str]:
-    """The labels by which a role becomes a part of others."""
+    """Return the labels by which a role becomes a part of others."""
     return {f"{RBAC}/aggregate-to-{whole}": "true" for whole, parts in AGGREGATED.items() if name in parts}
 
 
 def _aggregated(name: str) -> Obj:
-    """A role made of others, with their rules, as the aggregation controller will keep it."""
+    """Return a role made of others, with their rules, as the aggregation controller will keep it."""
     selector = {"matchLabels": {f"{RBAC}/aggregate-to-{name}": "true"}}
     lines = dict.fromkeys(_lines(name))
     role = _object("ClusterRole", name, labels=_aggregates(name), rules=rules(lines))

@@ -71,7 +71,7 @@ class ServerLocation:
 
 
 def namespaces() -> Iterator[Obj]:
-    """The system's namespaces."""
+    """Yield the system's namespaces."""
     for name in NAMESPACES:
         yield _object("v1", "Namespace", name)
 
@@ -92,7 +92,7 @@ def cluster(place: ServerLocation, table: ResourceTable, *, now: str) -> Iterato
 
 
 def _server(place: ServerLocation) -> Iterator[Obj]:
-    """The Service by which programs in the cluster call the server, and what is behind it."""
+    """Yield the Service by which programs in the cluster call the server, and what is behind it."""
     first = str(ipaddress.ip_network(place.services.split(",")[0])[1])
     port = {"name": "https", "protocol": "TCP", "port": 443, "targetPort": place.port}
     service = _object(
@@ -167,7 +167,7 @@ def _api_services(groups: Mapping[str, Iterable[str]]) -> Iterator[Obj]:
 
 
 def version_priority(group: str, version: str) -> int:
-    """The versionPriority of an APIService: the higher, the more preferred."""
+    """Return the versionPriority of an APIService: the higher, the more preferred."""
     if not group:
         return 1
     if "alpha" in version:

@@ -71,7 +71,7 @@ SCHEMAS: Mapping[str, Schema] = {
 
 
 def flow() -> Iterator[Obj]:
-    """The priority levels and flow schemas."""
+    """Yield the priority levels and flow schemas."""
     exempt = {"type": "Exempt", "exempt": {"nominalConcurrencyShares": 0, "lendablePercent": 0}}
     yield _object("PriorityLevelConfiguration", "exempt", exempt)
     for name, level in LEVELS.items():

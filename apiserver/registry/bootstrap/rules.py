@@ -23,7 +23,7 @@ EVENTS = "create update patch : CORE events.k8s.io : events"
 
 
 def rule(line: str) -> Obj:
-    """The rule that a line stands for, sorted as upstream sorts (rbacv1helpers.RuleOrDie)."""
+    """Return the rule that a line stands for, sorted as upstream sorts (rbacv1helpers.RuleOrDie)."""
     verbs, groups, resources, *names = (part.split() for part in line.split(" : "))
     every = sorted(found for verb in verbs for found in _VERBS.get(verb, (verb,)))
     if groups == [URLS]:
@@ -37,5 +37,5 @@ def rule(line: str) -> Obj:
 
 
 def rules(lines: Iterable[str]) -> list[Obj]:
-    """The rules of lines."""
+    """Return the rules of lines."""
     return [rule(line) for line in lines]

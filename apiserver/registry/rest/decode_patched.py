@@ -14,7 +14,7 @@ from apiserver.registry.rest.patch_body import Patch
 
 
 def decode_patched(registry: Registry, target: Target, patch: Patch, *, old: Obj, validation: str) -> Decoded:
-    """The object that a patch makes of another, with defaults.
+    """Return the object that a patch makes of another, with defaults.
 
     Args:
         registry: the server's collaborators.

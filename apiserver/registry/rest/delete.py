@@ -190,7 +190,7 @@ def _seconds(timestamp: str) -> int:
 
 
 def _finalizers(strategy: Strategy, meta: Obj, options: DeleteOptions) -> list[str]:
-    """The finalizers once the propagation policy has put in, or taken out, those of the garbage collector."""
+    """Return the finalizers once the propagation policy has put in, or taken out, those of the garbage collector."""
     found: list[str] = meta.get("finalizers") or []
     own = [f for f in found if f not in (ORPHAN, FOREGROUND)]
     match options.propagation or _propagation_of(found) or strategy.default_propagation:

@@ -55,7 +55,7 @@ class Patch(ABC):
 
     @abstractmethod
     def apply(self, obj: Obj) -> Any:
-        """The changed object; the object itself stays as it is.
+        """Return the changed object; the object itself stays as it is.
 
         Raises:
             ApiError: the patch is malformed, or does not fit the object.
@@ -103,7 +103,7 @@ class JsonPatch(Patch):
     _target = "struct field jsonPatchOp.value"
 
     def apply(self, obj: Obj) -> Any:
-        """The changed object."""
+        """Return the changed object."""
         if self._problem:
             raise errors.bad_request(self._problem)
         return json_patch.apply(obj, self.body, raw=self.raw)
@@ -169,12 +169,12 @@ class StrategicMergePatch(Patch):
         self._kind = kind
 
     def apply(self, obj: Obj) -> Any:
-        """The changed object."""
+        """Return the changed object."""
         self._check()
         return strategic_merge.apply(obj, self.body, self._kind)
 
     def shown(self, patched: Any, *, custom: bool) -> str:
-        """The patch itself, as Go prints a map."""
+        """Return the patch itself, as Go prints a map."""
         del patched, custom
         return go_text(self.body)
 

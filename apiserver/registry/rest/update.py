@@ -162,7 +162,7 @@ async def _replace(registry: Registry, target: Target, seen: Current, new: Obj, 
 
 
 def _emptied_finalizers(new: Obj, kv: KeyValue) -> bool:
-    """Whether this update is the last thing a deletion waited for (store.go's ShouldDeleteDuringUpdate)."""
+    """Return whether this update is the last thing a deletion waited for (store.go's ShouldDeleteDuringUpdate)."""
     meta = new["metadata"]
     if not meta.get("deletionTimestamp") or meta.get("finalizers") or b'"deletionTimestamp":"' not in kv.value:
         return False

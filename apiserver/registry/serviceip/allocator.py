@@ -99,7 +99,7 @@ class ServiceAddresses:
         return (hold for hold in self._held(service.get("spec") or {}) if hold != self._reserved)
 
     def named(self, name: str) -> Reservation | None:
-        """The number of a name, None where there is none (any more)."""
+        """Return the number of a name, None where there is none (any more)."""
         pool, _, number = name.partition("/")
         try:
             if pool == PORTS:
@@ -132,7 +132,7 @@ class ServiceAddresses:
         self._free(allocation.taken)
 
     def allocate(self, service: Obj, old: Obj | None = None, *, dry_run: bool = False) -> Allocation:
-        """A Service with its addresses, ports and families filled in.
+        """Return a Service with its addresses, ports and families filled in.
 
         Args:
             service: new, or to take the old one's place, as the strategy has prepared it. It is not changed.

@@ -27,7 +27,7 @@ LONGEST_WRITE: Final = 120.0
 
 
 def claim_key(hold: Reservation) -> str:
-    """The key of a number: "/registry/ranges/serviceips/10.96.0.7"."""
+    """Return the key of a number: "/registry/ranges/serviceips/10.96.0.7"."""
     return f"{CLAIMS}{hold.name}"
 
 
@@ -140,7 +140,7 @@ class ServiceClaims:
                         log.warning("%s was claimed in vain and is free again", key)
 
     def _unused(self) -> dict[str, int]:
-        """The claims that no Service needs, with their revisions."""
+        """Return the claims that no Service needs, with their revisions."""
         used = {claim_key(hold) for kv in self._store.range(SERVICES).items for hold in self._holds(kv)}
         return {kv.key: kv.mod_revision for kv in self._store.range(CLAIMS).items if kv.key not in used}
 

@@ -24,7 +24,7 @@ ATTEMPTS = 16
 def allocated(
     registry: Registry, target: Target, options: WriteOptions, *, new: Obj, old: Obj | None = None
 ) -> AbstractAsyncContextManager[Obj]:
-    """The object with what only the server can give it, for a block that stores it or raises.
+    """Return the object with what only the server can give it, for a block that stores it or raises.
 
     Raises:
         ApiError: 422 where a wish cannot be fulfilled, 500 where nothing is left.

@@ -22,7 +22,7 @@ async def binding(call: Call) -> Obj:
 
 
 async def bindings(call: Call) -> Obj:
-    """The same, where the pod is named by the binding alone."""
+    """Return the same, where the pod is named by the binding alone."""
     return await _bind(call, "")
 
 
@@ -101,6 +101,6 @@ def _why_not(pod: Obj) -> str:
 
 
 def with_condition(status: Obj, condition: Obj) -> Obj:
-    """The status of a pod with a condition in place of one of its type (podutil.UpdatePodCondition)."""
+    """Return the status of a pod with a condition in place of one of its type (podutil.UpdatePodCondition)."""
     conditions = [c for c in status.get("conditions") or () if c.get("type") != condition["type"]]
     return status | {"conditions": [*conditions, condition]}

@@ -84,14 +84,14 @@ SUCCESS: Obj = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": 
 
 
 def core(registry: Registry, plural: str) -> Resource:
-    """The row of a core resource, which every release serves."""
+    """Return the row of a core resource, which every release serves."""
     resource = registry.table.find("", "v1", plural)
     assert resource is not None
     return resource
 
 
 async def read(call: Call) -> Obj:
-    """The object that the subresource belongs to.
+    """Return the object that the subresource belongs to.
 
     Raises:
         ApiError: 404.

@@ -16,7 +16,7 @@ from etcd.store import KeyValue
 
 
 async def component_statuses(call: Call) -> WriteResult | ListPage:
-    """One component, or all of them.
+    """Return one component, or all of them.
 
     Raises:
         ApiError: 404.

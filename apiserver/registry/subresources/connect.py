@@ -129,7 +129,7 @@ def _port_of(name: str) -> str:
 
 
 def _without_port(call: Call) -> Call:
-    """The call, its name without the scheme and the port that a proxy's name may have ([SCHEME:]NAME[:PORT])."""
+    """Return the call, its name without the scheme and the port that a proxy's name may have ([SCHEME:]NAME[:PORT])."""
     parts = call.target.name.split(":")
     if len(parts) == 1:
         return call
@@ -140,7 +140,7 @@ def _without_port(call: Call) -> Call:
 
 
 def _since(query: Parameters) -> str | None:
-    """The time from which lines are wanted, None for all."""
+    """Return the time from which lines are wanted, None for all."""
     text = query.get("sinceTime")
     try:
         return canonical_time(text) if text else None
@@ -161,7 +161,7 @@ def _log_errors(numbers: Mapping[str, int], since: str | None) -> Iterable[Field
 
 
 def _container(pod: Obj, name: str) -> str:
-    """The container that is meant; refused are one that the pod does not have, and none where it has several."""
+    """Return the container that is meant; refused are one that the pod does not have, and none where it has several."""
     spec, pod_name = pod["spec"], pod["metadata"]["name"]
     known = [c["name"] for f in ("initContainers", "containers", "ephemeralContainers") for c in spec.get(f) or ()]
     if name and name not in known:

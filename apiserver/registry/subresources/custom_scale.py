@@ -27,7 +27,7 @@ def custom_scaling(resource: Resource, paths: ScalePaths) -> Scaling:
 
 
 def _read(paths: ScalePaths, obj: Obj) -> Obj:
-    """The Scale of an object.
+    """Return the Scale of an object.
 
     Raises:
         ApiError: 500, the object says something odd, or nothing of how many it wants.
@@ -41,7 +41,7 @@ def _read(paths: ScalePaths, obj: Obj) -> Obj:
 
 
 def _before(paths: ScalePaths, obj: Obj) -> Obj:
-    """The Scale that is about to be changed.
+    """Return the Scale that is about to be changed.
 
     Raises:
         ApiError: 500, the object says something odd.
@@ -53,7 +53,7 @@ def _before(paths: ScalePaths, obj: Obj) -> Obj:
 
 
 def _scaled(paths: ScalePaths, old: Obj, wanted: Obj) -> Obj:
-    """The object with the replicas of a Scale, which builds on the version that the Scale names, or on any.
+    """Return the object with the replicas of a Scale, which builds on the version that the Scale names, or on any.
 
     Raises:
         ApiError: 400, the Scale has no replicas; 500, there is no place for them.
@@ -70,7 +70,7 @@ def _scaled(paths: ScalePaths, old: Obj, wanted: Obj) -> Obj:
 
 
 def _after(paths: ScalePaths, obj: Obj) -> Obj:
-    """The Scale of an object that was scaled.
+    """Return the Scale of an object that was scaled.
 
     Raises:
         ApiError: 400, the object says something odd.
@@ -94,7 +94,7 @@ def _scale_of(paths: ScalePaths, obj: Obj, *, absent: int = 0) -> Obj:
 
 
 def _int32(number: int) -> int:
-    """The number in 32 bits; more than that can only have been stored before the kind could be scaled."""
+    """Return the number in 32 bits; more than that can only have been stored before the kind could be scaled."""
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 

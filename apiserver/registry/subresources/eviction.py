@@ -97,7 +97,7 @@ def _options(call: Call) -> DeleteOptions:
 
 
 def _pinned(options: DeleteOptions, pod: Obj) -> DeleteOptions:
-    """The options, for the pod as it was looked at."""
+    """Return the options, for the pod as it was looked at."""
     return replace(options, resource_version=options.resource_version or pod["metadata"]["resourceVersion"])
 
 
@@ -127,7 +127,7 @@ async def _delete(call: Call, options: DeleteOptions) -> None:
 
 
 async def _budget(call: Call, pod: Obj) -> Obj | None:
-    """The budget that the pod is under."""
+    """Return the budget that the pod is under."""
     labels, found = pod["metadata"].get("labels") or {}, []
     for budget in await _budgets(call.registry, call.target.namespace):
         try:
@@ -175,7 +175,7 @@ def _is_ready(pod: Obj) -> bool:
 
 
 def _decremented(budget: Obj, pod: str, now: str) -> Obj:
-    """The budget with one disruption fewer.
+    """Return the budget with one disruption fewer.
 
     Raises:
         ApiError: 403, 429.
@@ -196,7 +196,7 @@ def _decremented(budget: Obj, pod: str, now: str) -> Obj:
 
 
 def _used_up(meta: Obj, status: Obj, now: str) -> Obj:
-    """The status that tells that no more disruptions are allowed."""
+    """Return the status that tells that no more disruptions are allowed."""
     condition = {"type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": ""}
     before: Obj = next((c for c in status.get("conditions") or () if c.get("type") == condition["type"]), {})
     since = before.get("lastTransitionTime") if before.get("status") == "False" else None

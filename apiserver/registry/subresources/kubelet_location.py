@@ -40,7 +40,7 @@ def _endpoint(node: Obj) -> tuple[str, int]:
 
 
 def _address(node: Obj, addresses: list[Obj]) -> str:
-    """The preferred one of a node's addresses (pkg/util/node's GetPreferredNodeAddress)."""
+    """Return the preferred one of a node's addresses (pkg/util/node's GetPreferredNodeAddress)."""
     for wanted in PREFERRED:
         for address in addresses:
             if address["type"] == wanted:

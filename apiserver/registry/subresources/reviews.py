@@ -69,14 +69,14 @@ async def token_review(call: Call) -> Obj:
 
 
 def user_info(user: User) -> Obj:
-    """A user as reviews tell of one (authentication/v1 UserInfo)."""
+    """Return a user as reviews tell of one (authentication/v1 UserInfo)."""
     extra = {key: list(values) for key, values in user.extra.items()}
     found = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
     return {name: value for name, value in found.items() if value}
 
 
 def _review(call: Call) -> Obj:
-    """The review of the body, with who wrote which of its fields, as all objects have that."""
+    """Return the review of the body, with who wrote which of its fields, as all objects have that."""
     decoded = decode(call.registry, call.target.resource, call.sent, validation=call.options.validation)
     decoded.obj.setdefault("spec", {})
     own_new_fields(call.registry, call.target, decoded, call.options)

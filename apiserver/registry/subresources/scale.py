@@ -72,7 +72,7 @@ def _change(call: Call, scaling: Scaling, odd: list[str]) -> Change:
 
 
 def _sent(call: Call, body: Body, odd: list[str]) -> Obj:
-    """The Scale of a body.
+    """Return the Scale of a body.
 
     Raises:
         ApiError: 400, it is none or of another object.
@@ -116,7 +116,7 @@ def _check_kind(call: Call, sent: Obj) -> None:
 
 
 def scale_of(obj: Obj) -> Obj:
-    """The Scale that tells of an object of a built-in kind."""
+    """Return the Scale that tells of an object of a built-in kind."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     return scale_with(
         obj["metadata"],
@@ -135,7 +135,7 @@ def _selector(selector: Obj | None) -> str:
 
 
 def _scaled(resource: Resource, old: Obj, wanted: Obj) -> Obj:
-    """The object with the replicas of a Scale.
+    """Return the object with the replicas of a Scale.
 
     Raises:
         ApiError: 422, it asks for less than nothing; 409, it is of another object of the name.

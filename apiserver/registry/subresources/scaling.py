@@ -42,7 +42,7 @@ class Scaling(NamedTuple):
 
 
 def scale_with(meta: Obj, *, wanted: Any, had: Any, selector: str) -> Obj:
-    """A Scale; replicas that are 0 are left out of its spec, and so is a selector that is empty.
+    """Return a Scale; replicas that are 0 are left out of its spec, and so is a selector that is empty.
 
     Args:
         meta: the metadata of the object that it tells of.

@@ -27,7 +27,7 @@ BINDABLE = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 
 
 async def token(call: Call) -> Obj:
-    """A token for the account.
+    """Return a token for the account.
 
     Raises:
         ApiError: 400, 404, 409, 422.

@@ -41,7 +41,7 @@ _CONVERSION: Obj = {
 
 
 def definitions() -> Sequence[Obj]:
-    """The CustomResourceDefinitions."""
+    """Return the CustomResourceDefinitions."""
     return (
         _definition("CloneSet", ("clone",), clone_sets.COLUMNS, clone_sets.WIDE, clone_sets.SCHEMAS),
         _definition("StatefulSet", ("sts", "asts"), sets.COLUMNS, sets.WIDE, stateful_sets.SCHEMAS),

@@ -28,7 +28,7 @@ WIDE = (*sets.WIDE, column("SELECTOR", ".status.labelSelector", "The selector of
 
 
 def spec() -> Schema:
-    """The schema of its spec in v1beta1, which is also that of a UnitedDeployment's template."""
+    """Return the schema of its spec in v1beta1, which is also that of a UnitedDeployment's template."""
     rolling = struct(
         "How pods are updated.", podUpdatePolicy=word("ReCreate, InPlaceIfPossible or InPlaceOnly."), **_updates()
     )
@@ -43,7 +43,7 @@ def spec() -> Schema:
 
 
 def _old_spec() -> Schema:
-    """The schema of its spec in v1alpha1."""
+    """Return the schema of its spec in v1alpha1."""
     strategy = struct(
         "How pods come to a new revision.", type=word("ReCreate, InPlaceIfPossible or InPlaceOnly."), **_updates()
     )

@@ -16,7 +16,7 @@ from apiserver.registry.bootstrap.kruise.words import (
 
 
 def spec() -> Schema:
-    """The schema of its spec in v1beta1, which is also that of a UnitedDeployment's template."""
+    """Return the schema of its spec in v1beta1, which is also that of a UnitedDeployment's template."""
     return _spec(
         lifecycle=sets.lifecycle(),
         ordinals=struct("How pods are numbered.", start=number("The first ordinal.")),
@@ -37,7 +37,7 @@ def spec() -> Schema:
 
 
 def _spec(**more: Schema) -> Schema:
-    """The schema of its spec in v1alpha1, and what v1beta1 has more."""
+    """Return the schema of its spec in v1alpha1, and what v1beta1 has more."""
     rolling = struct(
         "How pods are updated.",
         maxUnavailable=share("How many pods may be unavailable while others are updated; 1 if nothing is said."),
@@ -64,7 +64,7 @@ def _spec(**more: Schema) -> Schema:
 
 
 def _status(**more: Schema) -> Schema:
-    """The schema of its status in v1alpha1, and what v1beta1 has more."""
+    """Return the schema of its status in v1alpha1, and what v1beta1 has more."""
     return struct(
         "What is there.",
         "availableReplicas",

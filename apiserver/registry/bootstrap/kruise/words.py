@@ -18,35 +18,35 @@ def struct(text: str, /, *required: str, **fields: Schema) -> Schema:
 
 
 def number(text: str, *, bits: int = 32) -> Schema:
-    """An integer."""
+    """Return an integer."""
     return {"type": "integer", "format": f"int{bits}", "description": text}
 
 
 def word(text: str, *choices: str) -> Schema:
-    """A string, perhaps one of several."""
+    """Return a string, perhaps one of several."""
     made: Schema = {"type": "string", "description": text}
     return made | {"enum": list(choices)} if choices else made
 
 
 def switch(text: str, *, default: bool | None = None) -> Schema:
-    """A boolean."""
+    """Return a boolean."""
     made: Schema = {"type": "boolean", "description": text}
     return made if default is None else made | {"default": default}
 
 
 def share(text: str) -> Schema:
-    """A number, or a percentage."""
+    """Return a number, or a percentage."""
     return {"description": text, **INT_OR_PERCENT}
 
 
 def listed(text: str, items: Schema, *, atomic: bool = False) -> Schema:
-    """A list."""
+    """Return a list."""
     made: Schema = {"type": "array", "description": text, "items": items}
     return made | ATOMIC if atomic else made
 
 
 def mapped(text: str, values: Schema) -> Schema:
-    """A map by names."""
+    """Return a map by names."""
     return {"type": "object", "description": text, "additionalProperties": values}
 
 
@@ -56,7 +56,7 @@ def anything(text: str) -> Schema:
 
 
 def timestamp(text: str) -> Schema:
-    """A time."""
+    """Return a time."""
     return {"type": "string", "format": "date-time", "description": text}
 
 
@@ -73,7 +73,7 @@ def _requirements(text: str) -> Schema:
 
 
 def selector(text: str) -> Schema:
-    """A label selector."""
+    """Return a label selector."""
     fields = {
         "matchExpressions": _requirements("Requirements, all of which must hold."),
         "matchLabels": mapped("Labels, all of which must be there.", {"type": "string"}),
@@ -82,7 +82,7 @@ def selector(text: str) -> Schema:
 
 
 def node_term(text: str) -> Schema:
-    """A term by which nodes are chosen."""
+    """Return a term by which nodes are chosen."""
     fields = {
         "matchExpressions": _requirements("Requirements on a node's labels."),
         "matchFields": _requirements("Requirements on a node's fields."),
@@ -91,7 +91,7 @@ def node_term(text: str) -> Schema:
 
 
 def conditions(*, updated: bool = False, needed: Sequence[str] = ("status", "type")) -> Schema:
-    """The conditions of a status.
+    """Return the conditions of a status.
 
     Args:
         updated: whether they tell when they were written last.
@@ -110,5 +110,5 @@ def conditions(*, updated: bool = False, needed: Sequence[str] = ("status", "typ
 
 
 def column(name: str, path: str, text: str, *, type_: str = "integer") -> Obj:
-    """A column of Tables."""
+    """Return a column of Tables."""
     return {"name": name, "type": type_, "jsonPath": path, "description": text}
