@@ -1,7 +1,7 @@
-"""What a verb means, for any kind: pipelines over the store. No HTTP.
+"""Implements the API verbs for every kind as pipelines over the store. No HTTP.
 
-`rest` has a file per verb. What is special of a kind comes from its file in `apiserver.groups`, by the lookups
+`rest` has a file per verb. What is special about a kind comes from its file in `apiserver.groups`, through
 `defaults`, `strategy`, `validation`, `fields` and `conversion`. `storage` alone turns a store's errors into API errors;
-`codec` alone stamps resource versions. Other servers may write to the same store: what is read here is what was seen
-of it so far, unless `Storage` was asked for what is newest.
+`codec` alone stamps resource versions. Other servers may write to the same store: reads return
+what this server has seen of it so far, unless `Storage` is asked for the newest state.
 """

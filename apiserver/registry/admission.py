@@ -1,4 +1,4 @@
-"""The contract of admission plug-ins, and the chain that asks them in order."""
+"""The contract of admission plug-ins, and the chain that calls them in order."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, Protocol
@@ -29,24 +29,27 @@ class Attributes(NamedTuple):
 
 
 def forbidden(attributes: Attributes, why: str, *, causes: Iterable[Obj] = ()) -> ApiError:
-    """The refusal of a plug-in; a name that is still to be made is told by its beginning (admission.NewForbidden)."""
+    """Return the 403 of a plug-in (admission.NewForbidden).
+
+    An object whose name is yet to be generated is named by its generateName.
+    """
     resource, meta = attributes.target.resource, (attributes.obj or {}).get("metadata") or {}
     name = attributes.target.name or meta.get("name") or meta.get("generateName") or "Unknown"
     return errors.forbidden(resource.group, resource.plural, name=name, why=why, causes=causes)
 
 
 class Plugin(Protocol):
-    """Decides on writes.
+    """An admission plug-in: it lets a write pass, changes its object or refuses it.
 
     Attributes:
-        kinds: the (group, kind)s that it looks at, None for all.
+        kinds: the (group, kind)s that it handles, None for all.
     """
 
     name: str
     kinds: frozenset[tuple[str, str]] | None
 
     async def admit(self, attributes: Attributes) -> None:
-        """Let the write pass, after changing its object where that is the plug-in's work.
+        """Let the write pass, changing its object first if the plug-in mutates.
 
         Raises:
             ApiError: the write is refused.
@@ -55,23 +58,23 @@ class Plugin(Protocol):
 
 
 class Chain:
-    """Plug-ins in the order in which they are asked; the first that raises refuses the write."""
+    """Plug-ins in the order in which they are called; the first that raises refuses the write."""
 
     def __init__(self, plugins: Sequence[Plugin] = ()) -> None:
         self._plugins = tuple(plugins)
         self._by_kind: dict[tuple[str, str], tuple[Plugin, ...]] = {}
 
     async def admit(self, attributes: Attributes) -> None:
-        """Ask every plug-in that looks at the kind.
+        """Call every plug-in that handles the kind.
 
         Raises:
-            ApiError: of the plug-in that refuses.
+            ApiError: the error of the plug-in that refuses.
         """
         resource = attributes.target.resource
         kind = (resource.group, resource.kind)
-        asked = self._by_kind.get(kind)
-        if asked is None:
-            asked = tuple(plugin for plugin in self._plugins if plugin.kinds is None or kind in plugin.kinds)
-            self._by_kind[kind] = asked
-        for plugin in asked:
+        plugins = self._by_kind.get(kind)
+        if plugins is None:
+            plugins = tuple(plugin for plugin in self._plugins if plugin.kinds is None or kind in plugin.kinds)
+            self._by_kind[kind] = plugins
+        for plugin in plugins:
             await plugin.admit(attributes)

@@ -1,4 +1,4 @@
-"""What a body says it is, beside what its path expects: which mismatch is told, and how (transformDecodeError)."""
+"""Compares the kind and apiVersion of a body with what its path expects; words mismatches (transformDecodeError)."""
 
 from collections.abc import Mapping
 
@@ -11,12 +11,12 @@ from apiserver.api.meta import Obj, metadata
 from apiserver.api.resources import Resource, ResourceTable
 
 SCHEME = "pkg/api/legacyscheme/scheme.go:30"
-"""Where upstream's kinds are registered, as its messages tell."""
+"""The source line that registers upstream's kinds, as its messages have it."""
 _DEFINITIONS_SCHEME = "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"
-"""Where the kinds of upstream's extension server are registered, which serves definitions (1.33 to 1.36)."""
+"""The same for upstream's extension server, which serves CustomResourceDefinitions (1.33 to 1.36)."""
 _DEFINITIONS = "apiextensions.k8s.io"
 _OPTIONS = frozenset(("CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions"))
-"""What each version of each group has beside its own kinds."""
+"""The kinds that every version of every group has beside its own."""
 _RETIRED: Mapping[str, tuple[str, ...]] = {
     "extensions/v1beta1": ("DaemonSet", "Deployment", "Ingress", "NetworkPolicy", "ReplicaSet", "Scale"),
     "apps/v1beta1": ("ControllerRevision", "Deployment", "Scale", "StatefulSet"),
@@ -34,48 +34,48 @@ _RETIRED: Mapping[str, tuple[str, ...]] = {
     "admissionregistration.k8s.io/v1beta1": ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
     f"{_DEFINITIONS}/v1beta1": ("ConversionReview", "CustomResourceDefinition"),
 }
-"""Versions that are served no more, and can be read all the same: a body of one is told that it is of another."""
+"""Versions that are no longer served but still decode: the error for such a body names both versions."""
 
 
-def check_kind(table: ResourceTable, resource: Resource, given: Obj, source: bytes | None = None) -> str:
-    """Return the kind of a body that may be meant for a resource.
+def check_kind(table: ResourceTable, resource: Resource, body: Obj, source: bytes | None = None) -> str:
+    """Return the kind that a body names, if it is the resource's.
 
     Args:
         table: all that is served.
         resource: what the path names.
-        given: the body; what it leaves out is the resource's, but custom ones leave nothing out.
-        source: the body as it was sent, for the message; None where it was made here.
+        body: the body; a kind or apiVersion that it omits is the resource's, but custom objects must have both.
+        source: the body as it was sent, for the message; None if the server made it itself.
 
     Raises:
-        ApiError: 400, the body is something else; 422, it is of another custom kind.
+        ApiError: 400, the body is of another kind or version; 422, it is of another custom kind.
     """
-    kind, version = given.get("kind"), given.get("apiVersion")
+    kind, version = body.get("kind"), body.get("apiVersion")
     if not resource.custom:
         kind, version = kind or resource.kind, version or resource.api_version
     if kind == resource.kind and version == resource.api_version:
         return resource.kind
-    sent = orjson.dumps(given) if source is None else source
+    sent = orjson.dumps(body) if source is None else source
     try:
-        kind, version = _type_meta(given)
+        kind, version = _type_meta(body)
     except ValueError as error:
         raise unrecognized(resource.kind, str(error), sent) from error
     if resource.custom:
-        raise _custom_mismatch(resource, given, sent)
+        raise _custom_mismatch(resource, body, sent)
     raise _mismatch(table, resource, kind=kind or resource.kind, version=version or resource.api_version)
 
 
 def unrecognized(kind: str, why: str, source: bytes) -> ApiError:
-    """Return the 400 for a body of which not even the kind is known (rest.go's transformDecodeError)."""
-    told = f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(source)})"
-    return errors.bad_request(told)
+    """Return the 400 for a body whose kind cannot be read (rest.go's transformDecodeError)."""
+    message = f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(source)})"
+    return errors.bad_request(message)
 
 
 SUMMARY = 30
-"""How many bytes of a body its summary has."""
+"""The number of bytes of a body that its summary shows."""
 
 
 def _summary(source: bytes) -> str:
-    """Return the beginning of a body, as text where it looks like JSON, else in hex (rest.go's summarizeData)."""
+    """Return the beginning of a body, as text if it looks like JSON, else in hex (rest.go's summarizeData)."""
     if not source:
         return "<empty>"
     cut, more = source[:SUMMARY], " ..." if len(source) > SUMMARY else ""
@@ -85,13 +85,13 @@ def _summary(source: bytes) -> str:
 NO_TYPE_META = "couldn't get version/kind; json parse error: "
 
 
-def _type_meta(given: Obj) -> tuple[str, str]:
+def _type_meta(body: Obj) -> tuple[str, str]:
     """Return the kind and apiVersion that a body names, "" for what it leaves out (SimpleMetaFactory.Interpret).
 
     Raises:
         ValueError: they cannot be read.
     """
-    kind, version = given.get("kind", ""), given.get("apiVersion", "")
+    kind, version = body.get("kind", ""), body.get("apiVersion", "")
     kind, version = "" if kind is None else kind, "" if version is None else version
     for name, value in (("apiVersion", version), ("kind", kind)):
         if not isinstance(value, str):
@@ -104,7 +104,7 @@ def _type_meta(given: Obj) -> tuple[str, str]:
 
 DELETE_OPTIONS = "DeleteOptions"
 META_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
-"""Where upstream's options are registered, as its messages tell."""
+"""The source line that registers upstream's options, as its messages have it."""
 META_VERSION = "meta.k8s.io/v1"
 _OF_EVERY_VERSION = frozenset(
     ("CreateOptions", "UpdateOptions", "Status", "APIVersions", "APIGroupList", "APIGroup", "APIResourceList")
@@ -124,14 +124,14 @@ _OF_META = frozenset(
 """Kinds that are registered beside DeleteOptions: of any version, or of META_VERSION alone."""
 
 
-def check_options_kind(given: Obj) -> None:
-    """Refuse a body of a DELETE that is of another kind than DeleteOptions, whose version does not matter.
+def check_options_kind(body: Obj) -> None:
+    """Refuse the body of a DELETE unless its kind is DeleteOptions, of any version.
 
     Raises:
         ApiError: 400.
     """
     try:
-        kind, version = _type_meta(given)
+        kind, version = _type_meta(body)
     except ValueError as error:
         raise errors.bad_request(str(error)) from error
     version = version or META_VERSION
@@ -142,38 +142,38 @@ def check_options_kind(given: Obj) -> None:
     raise errors.bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "{META_SCHEME}"')
 
 
-def _custom_mismatch(resource: Resource, given: Obj, source: bytes) -> ApiError:
-    """Custom kinds are all alike to their server: it asks for a kind, and looks for the version first."""
-    if not given.get("kind"):
+def _custom_mismatch(resource: Resource, body: Obj, source: bytes) -> ApiError:
+    """Return the error for a custom object of another kind or version; upstream compares the version first."""
+    if not body.get("kind"):
         return unrecognized(resource.kind, missing_kind(source.decode(errors="replace")), source)
-    version = given.get("apiVersion") or ""
-    return other_type(resource, given) if version == resource.api_version else _other_version(resource, version)
+    version = body.get("apiVersion") or ""
+    return other_type(resource, body) if version == resource.api_version else _other_version(resource, version)
 
 
 def missing_kind(body: str) -> str:
-    """What is said of a custom object without a kind (runtime.NewMissingKindErr)."""
+    """Return the message for a custom object without a kind (runtime.NewMissingKindErr)."""
     return f"Object 'Kind' is missing in '{body}'"
 
 
 HEAD = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
-"""The Go type by which upstream finds out what a body is."""
+"""The Go type into which upstream decodes a body's kind and apiVersion."""
 
 
 def unreadable_kind(value: object) -> str:
-    """Return what is said of a JSON value that is no object, where its kind is looked for (json.Interpret)."""
+    """Return the message for a JSON body that is not an object, so that it has no kind (json.Interpret)."""
     return f"{NO_TYPE_META}json: cannot unmarshal {type_name(value)} into Go value of type {HEAD}"
 
 
-def other_type(resource: Resource, given: Obj) -> ApiError:
-    """422: what is validated is of another kind or version (customresource/validator.go's ValidateTypeMeta)."""
-    kind, version = given.get("kind") or "", given.get("apiVersion") or ""
+def other_type(resource: Resource, obj: Obj) -> ApiError:
+    """Return the 422 for an object of another kind or version (customresource/validator.go's ValidateTypeMeta)."""
+    kind, version = obj.get("kind") or "", obj.get("apiVersion") or ""
     wrong = [
         field.invalid(name, is_value, f"must be {must}")
         for name, is_value, must in (("kind", kind, resource.kind), ("apiVersion", version, resource.api_version))
         if is_value != must
     ]
     group = str(version).rpartition("/")[0]
-    return errors.invalid(group, str(kind), name=str(metadata(given).get("name") or ""), errors=wrong)
+    return errors.invalid(group, str(kind), name=str(metadata(obj).get("name") or ""), errors=wrong)
 
 
 def _other_version(resource: Resource, version: str) -> ApiError:
@@ -187,7 +187,7 @@ def _scheme_of(group: str) -> str:
 
 
 def _is_registered(table: ResourceTable, resource: Resource, version: str, kind: str) -> bool:
-    """Whether the scheme that a resource is read by knows a kind, be it of another version or a list."""
+    """Return whether the scheme that decodes a resource also has a kind, or its list kind, in a version."""
     if _scheme_of(version.rpartition("/")[0]) != _scheme_of(resource.group):
         return False
     if kind.removesuffix("List") in _RETIRED.get(version, ()):

@@ -1,4 +1,4 @@
-"""The one clock and the one source of ids that the server hands down, so that tests can replace both."""
+"""The clock and the source of ids that the server passes to everything, so that tests can replace both."""
 
 import os
 import random
@@ -6,11 +6,11 @@ import time
 from typing import Protocol
 
 SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-"""What generated names end in: no vowels and no digits that look like letters (k8s.io/apimachinery/pkg/util/rand)."""
+"""The letters of generated suffixes: no vowels, no digits that look like letters (apimachinery's pkg/util/rand)."""
 
 
 class Clock(Protocol):
-    """Tells the time."""
+    """A source of the current time."""
 
     def now(self) -> float:
         """Return seconds since 1970."""
@@ -18,14 +18,14 @@ class Clock(Protocol):
 
 
 class Ids(Protocol):
-    """Makes names that nobody had before."""
+    """A source of unique ids and name suffixes."""
 
     def uid(self) -> str:
         """Return a new UUID as text."""
         ...
 
     def suffix(self) -> str:
-        """Five letters for the end of a generated name."""
+        """Return five letters for the end of a generated name."""
         ...
 
 
@@ -38,7 +38,7 @@ class SystemClock:
 
 
 class RandomIds:
-    """Random version 4 UUIDs and suffixes of a generator that the system seeds; ids name, they do not protect."""
+    """Random version 4 UUIDs and suffixes, from a generator seeded by the system; not for secrets."""
 
     def __init__(self) -> None:
         self._random = random.Random(os.urandom(32))  # noqa: S311 - names, not secrets
@@ -49,7 +49,7 @@ class RandomIds:
         return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:]}"
 
     def suffix(self) -> str:
-        """Five letters for the end of a generated name."""
+        """Return five letters for the end of a generated name."""
         return "".join(self._random.choices(SUFFIX_LETTERS, k=5))
 
 

@@ -20,23 +20,26 @@ Buffer = bytes | memoryview
 
 
 _DEFINITIONS = "apiextensions.k8s.io"
-"""The only group with numbers in its built-in kinds that are no integers."""
+"""The only group whose built-in kinds have numbers that are not integers."""
 
 
 class SchemaGeneration:
-    """One state of the schemas of a custom kind: what was written or seen by it is read as it is stored."""
+    """One state of a custom kind's schemas, compared by identity.
+
+    Objects that this generation wrote or checked can be read as they are stored.
+    """
 
     __slots__ = ()
 
 
 @dataclass(slots=True)
 class IndexAttrs:
-    """What the store keeps beside the bytes of an object, so that selectors decide without decoding.
+    """An object's labels and fields, kept by the store beside its bytes so that selectors match without decoding.
 
     Attributes:
         labels: metadata.labels.
         fields: the kind's selectable fields, metadata.name and metadata.namespace among them.
-        edition: by which the bytes are known to need no change when they are read; None: that is not known.
+        edition: the schema generation for which the bytes need no conversion when they are read; None if unknown.
     """
 
     labels: dict[str, str]
@@ -53,9 +56,9 @@ class Codec:
         """Make the codec of a resource.
 
         Args:
-            resource: the row; objects come and go in its version.
-            conversion: to and from the stored version, None where they are alike.
-            edition: of what is stored, if it needs no conversion once it is of this edition; None: it always needs it.
+            resource: the row; objects are decoded and encoded in its version.
+            conversion: to and from the stored version, None if they are alike.
+            edition: stored objects of this schema generation need no conversion; None: all of them need it.
         """
         self.resource = resource
         self._to_storage = conversion.to_storage if conversion else None
@@ -71,7 +74,7 @@ class Codec:
         self._dumps: Callable[[Obj], bytes] = _dumps_as_go if has_floats else orjson.dumps
 
     def encode(self, obj: Obj) -> bytes:
-        """The bytes to store of an object of this version, which this call may change; its metadata is not empty.
+        """Return the bytes to store for an object of this version; may change it. Its metadata must not be empty.
 
         Raises:
             ApiError: 400, the object is nested too deeply.
@@ -81,7 +84,7 @@ class Codec:
         obj["apiVersion"] = self._stored_api_version
         obj["metadata"].pop("resourceVersion", None)
         try:
-            # what orjson returns keeps the buffer it was written into, up to twice as large: a copy lets go of that
+            # the bytes that orjson returns hold on to their buffer, which may be twice as large: a copy frees it
             return memoryview(self._dumps(self._order | obj)).tobytes()
         except orjson.JSONEncodeError as error:  # parts without a schema can be nested deeper than can be written
             raise bad_request(f"the object cannot be stored: {error}") from error
@@ -97,21 +100,21 @@ class Codec:
         return obj
 
     def keeps(self, kv: KeyValue) -> bool:
-        """Would the object be stored again as it is?"""
+        """Return whether encoding the decoded object again would give the stored bytes."""
         if self._convert is None or self._is_current(kv):
             return True
-        again: Obj = orjson.loads(self.encode(self.decode(kv)))  # conversions may change the order of fields
+        encoded: Obj = orjson.loads(self.encode(self.decode(kv)))  # conversions may change the order of fields
         stored: Obj = orjson.loads(kv.value)
-        return again == stored
+        return encoded == stored
 
     def json(self, kv: KeyValue) -> bytes:
-        """Return the object's JSON as it is answered."""
+        """Return the object's JSON as responses have it."""
         return self._stamped(self._head, kv)
 
     def items(self, kvs: Iterable[KeyValue]) -> list[Buffer]:
-        """The objects' JSON as the items of a list, to be joined as they are; custom ones name kind and apiVersion.
+        """Return the objects' JSON as pieces of a list to be joined, commas included; custom ones name their kind.
 
-        The pieces are views of what is stored, so that a list of any length is copied once.
+        The pieces are views of the stored bytes, so that a list of any length is copied once.
         """
         pieces: list[Buffer] = []
         if self.resource.custom:
@@ -141,11 +144,11 @@ class Codec:
         return _join(head, kv.mod_revision, value[self._cut :])
 
     def _reheaded(self, value: bytes) -> bytes:
-        """What another release stored, in another version, with the head that is cut off here."""
+        """Return the JSON of an object that another release stored in another version, with the stored head."""
         return self._dumps(self._order | orjson.loads(value) | {"apiVersion": self._stored_api_version})
 
     def _is_current(self, kv: KeyValue) -> bool:
-        """Needs it no conversion?"""
+        """Return whether the object can be read without conversion."""
         return self.edition is not None and kv.index_attrs.edition is self.edition
 
 

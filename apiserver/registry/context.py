@@ -1,4 +1,4 @@
-"""What every verb works with: the storage, the rows, the schema, the codecs, admission, time and ids, as one value."""
+"""The collaborators of every verb as one value: storage, rows, schema, codecs, admission, time and ids."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -36,10 +36,10 @@ class Codecs:
 
     def of(self, resource: Resource) -> Codec:
         """Return the codec that reads and writes objects in the resource's version."""
-        place = (resource.group, resource.version, resource.plural)
-        codec = self._made.get(place)
+        key = (resource.group, resource.version, resource.plural)
+        codec = self._made.get(key)
         if codec is None:
-            codec = self._made[place] = self._codec(resource)
+            codec = self._made[key] = self._codec(resource)
         return codec
 
     def _codec(self, resource: Resource) -> Codec:
@@ -49,13 +49,13 @@ class Codecs:
         return Codec(custom.resource, Conversion(custom.stored, custom.reread), edition=custom.current)
 
     def forget(self) -> None:
-        """Make all anew: rows have changed."""
+        """Drop all codecs, so that they are built again: rows have changed."""
         self._made.clear()
 
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The collaborators of the verbs; two servers in one process are two of these."""
+    """The collaborators of the verbs; each server in a process has its own."""
 
     storage: Storage
     table: ResourceTable
@@ -75,7 +75,7 @@ class Registry:
     spec_caches: Mapping[tuple[str, str, str], SpecCache] = field(default_factory=spec_caches_by_kind)
 
     def ttl_of(self, resource: Resource) -> float:
-        """Seconds that objects of a kind are kept after their last write, 0 for ever."""
+        """Return for how many seconds objects of a kind are kept after their last write, 0 for ever."""
         return self.event_ttl if resource.storage_prefix == "events" else 0.0
 
     def fields_of(self, resource: Resource) -> Struct:
@@ -85,11 +85,11 @@ class Registry:
 
 
 class Current(NamedTuple):
-    """A stored object that was looked at.
+    """A stored object and its decoded form.
 
     Attributes:
-        kv: as it is stored.
-        obj: the same decoded; read-only.
+        kv: the object as it is stored.
+        obj: the same, decoded; read-only.
     """
 
     kv: KeyValue
@@ -100,9 +100,9 @@ class WriteResult(NamedTuple):
     """The outcome of a write.
 
     Attributes:
-        kv: the object as it is stored now; of a dry run, as it would be (then its revision is the one before, or 0).
+        kv: the object as it is stored now; after a dry run, as it would be, with its previous revision, or 0.
         created: whether the object is new.
-        warnings: what the client is told beside the answer.
+        warnings: the texts for the Warning headers of the response.
     """
 
     kv: KeyValue
@@ -111,23 +111,23 @@ class WriteResult(NamedTuple):
 
 
 def index_attrs(resource: Resource, obj: Obj, codec: Codec | None = None) -> IndexAttrs:
-    """What the store keeps beside an object's bytes.
+    """Return what the store keeps beside an object's bytes.
 
     Args:
-        resource: the row that the request found, which another may have replaced since.
+        resource: the row that the request was routed to; another may have replaced it since.
         obj: the object.
-        codec: what has written the bytes, None where they are found in the store.
+        codec: the codec that encoded the bytes, None if they were read from the store.
     """
     edition = codec.edition if codec is not None and codec.resource is resource else None
     return IndexAttrs(obj["metadata"].get("labels") or {}, selectable_fields(resource, obj), edition)
 
 
 Change = Callable[[Obj], Obj]
-"""Makes the new object from the old one, which it leaves as it is."""
+"""Returns the new object for the old one, which it does not change."""
 
 
 class Attach:
-    """Computes from stored bytes what the store keeps beside them: of what is read when it opens, or others write."""
+    """Computes IndexAttrs from stored bytes, for objects read when the store opens or written by other servers."""
 
     def __init__(self, table: ResourceTable, customs: Customs) -> None:
         self._customs = customs
@@ -137,7 +137,7 @@ class Attach:
                 self._rows[row.storage_prefix] = row
 
     def __call__(self, key: str, value: bytes) -> IndexAttrs:
-        """Return the labels and fields of the object under a key; raises one of UNREADABLE where there is none."""
+        """Return the labels and fields of the object under a key; raises one of UNREADABLE if there is no object."""
         obj: Obj = orjson.loads(value)
         if not obj["metadata"].get("name"):
             raise ValueError("it has no metadata.name")
@@ -147,9 +147,9 @@ class Attach:
         if (custom := self._customs.selecting("/".join(_parts(key)[:2]))) is not None:
             custom.restored(obj)
             return index_attrs(custom.resource, obj)
-        meta = obj["metadata"]  # of a custom kind, whose row may come when its definition has been read
-        place = {"metadata.name": meta.get("name", ""), "metadata.namespace": meta.get("namespace", "")}
-        return IndexAttrs(meta.get("labels") or {}, place)
+        meta = obj["metadata"]  # a custom object, whose row may come once its definition has been read
+        fields = {"metadata.name": meta.get("name", ""), "metadata.namespace": meta.get("namespace", "")}
+        return IndexAttrs(meta.get("labels") or {}, fields)
 
     def _resource(self, key: str) -> Resource | None:
         parts = _parts(key)

@@ -1,4 +1,4 @@
-"""Continue tokens: where a list in pages goes on, as text that clients hand back (storage/continue.go)."""
+"""Continue tokens: the position in a paged list, as text that clients send back (storage/continue.go)."""
 
 import base64
 import posixpath
@@ -13,20 +13,20 @@ from apiserver.api.errors import ApiError
 VERSION = "meta.k8s.io/v1"
 _ILLEGAL = re.compile(rb"[^A-Za-z0-9_-]")
 _FIELDS = {"v": (str, "string"), "rv": (int, "int64"), "start": (str, "string")}
-"""The fields of a token, with what they are here and in Go."""
+"""The fields of a token with their types in Python and in Go."""
 
 
 def encode_token(revision: int, start: str) -> str:
-    """The token of a list at a revision (-1: the newest) that goes on at a key, given without the list's prefix."""
+    """Return the token of a list at a revision (-1: the newest); `start` is its next key, without the list's prefix."""
     body = orjson.dumps({"v": VERSION, "rv": revision, "start": start})
     return base64.urlsafe_b64encode(body).rstrip(b"=").decode()
 
 
 def decode_token(token: str) -> tuple[int, str]:
-    """Return the revision and the key that a token means.
+    """Return the revision and the next key that a token encodes.
 
     Raises:
-        ApiError: 400, with Go's words for what is wrong.
+        ApiError: 400, with the message of Go's decoder.
     """
     value = _read(token)
     version, revision, start = value.get("v") or "", value.get("rv") or 0, value.get("start") or ""
@@ -50,17 +50,19 @@ def _read(token: str) -> dict[str, Any]:
         raise _bad(f"illegal base64 data at input byte {illegal.start() if illegal else len(raw) - 1}")
     text = base64.urlsafe_b64decode(raw + b"=" * (-len(raw) % 4))
     try:
-        value = orjson.loads(text)
+        fields = orjson.loads(text)
     except ValueError as error:
         raise _bad(json_syntax.problem(text.decode(errors="replace")) or str(error)) from error
-    if not isinstance(value, dict):
-        raise _bad(f"json: cannot unmarshal {json_syntax.type_name(value)} into Go value of type storage.continueToken")
+    if not isinstance(fields, dict):
+        raise _bad(
+            f"json: cannot unmarshal {json_syntax.type_name(fields)} into Go value of type storage.continueToken"
+        )
     for name, (kind, go) in _FIELDS.items():
-        found = value.get(name)
-        if found is not None and (not isinstance(found, kind) or isinstance(found, bool)):
-            what = json_syntax.type_name(found)
-            raise _bad(f"json: cannot unmarshal {what} into Go struct field continueToken.{name} of type {go}")
-    return value
+        value = fields.get(name)
+        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+            json_type = json_syntax.type_name(value)
+            raise _bad(f"json: cannot unmarshal {json_type} into Go struct field continueToken.{name} of type {go}")
+    return fields
 
 
 def _bad(why: str) -> ApiError:

@@ -11,10 +11,10 @@ CONVERSIONS: Mapping[tuple[str, str, str], Conversion] = {
     for (group, name), kind in ALL_KINDS.items()
     for version, conversion in kind.version_conversions().items()
 }
-"""(group, served version, kind) → its conversion to and from the stored version, for versions that are not alike."""
+"""(group, served version, kind) → its conversion to and from the stored version, for versions that differ."""
 
 
 def conversion_of(resource: Resource) -> Conversion | None:
-    """Return the conversion between the version of a row and the stored one, None where their objects are alike."""
-    found = CONVERSIONS.get((resource.group, resource.version, resource.kind))
-    return None if found is None or resource.storage_version in found.alike else found
+    """Return the conversion between the version of a row and the stored one, None if their objects are alike."""
+    candidate = CONVERSIONS.get((resource.group, resource.version, resource.kind))
+    return None if candidate is None or resource.storage_version in candidate.alike else candidate

@@ -1,4 +1,4 @@
-"""Custom kinds as they are served: rows that come and go, and what the verbs need of each beside its row."""
+"""Custom kinds as they are served: their rows, which come and go, and what else the verbs need of each."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -25,7 +25,7 @@ from apiserver.groups.kruise.conversion import conversion
 from apiserver.registry.codec import SchemaGeneration
 from apiserver.registry.custom_scale import scale_spec, scale_status
 
-Place = tuple[str, str, str]
+GroupVersionKind = tuple[str, str, str]
 """Group, version and kind."""
 Listener = Callable[[], None]
 
@@ -38,9 +38,9 @@ _BLOCKING = frozenset(
         "FieldValueTypeInvalid",
     )
 )
-"""Errors after which rules are not looked at, as they could fail for the same reason (customresource/strategy.go)."""
+"""Errors after which rules are not evaluated, as they could fail for the same reason (customresource/strategy.go)."""
 _DEEPEST = 128
-"""Brackets that a text may have to be looked into without a look at how they are nested."""
+"""A text with no more brackets than this cannot be nested too deeply, so its nesting is not checked."""
 _NO_WEBHOOKS = (
     "this server calls no webhooks; use the version that is stored, or set spec.conversion.strategy to None in its "
     "CustomResourceDefinition"
@@ -52,24 +52,24 @@ _UNCHECKED = (
 
 
 class Types(NamedTuple):
-    """The types that all objects have, built in or custom: their metadata."""
+    """The types of what all objects have, built-in or custom: their metadata."""
 
     schema: Schema
     fields: FieldSchema
 
 
 class Versions:
-    """The versions of a kind as its definition has them, served or not, and how objects get from one to another.
+    """The versions of a kind as its definition has them, served or not, and their conversion.
 
     Attributes:
-        entries: those of the definition's spec.versions, by name.
-        storage: the name of the one that is stored.
-        is_converted: whether the objects of all are alike but for what their schemas know: conversion is "None".
-        edition: what objects that are written by these schemas are known by.
+        entries: the definition's spec.versions, by name.
+        storage: the name of the storage version.
+        is_converted: whether the conversion strategy is "None": versions differ only in what their schemas keep.
+        edition: marks the objects that these schemas have written.
     """
 
     def __init__(self, spec: Obj, types: Types) -> None:
-        """Take the spec of a definition."""
+        """Read the spec of a definition."""
         self.entries: Mapping[str, Obj] = {each["name"]: each for each in spec["versions"]}
         self.storage = next((name for name, each in self.entries.items() if each.get("storage")), "")
         self.is_converted = (spec.get("conversion") or {}).get("strategy") != "Webhook"
@@ -78,27 +78,27 @@ class Versions:
         self._structurals: dict[str, Structural] = {}
 
     def structural(self, name: str) -> Structural | None:
-        """Return the schema of a version at work, None where there is no such version (any more)."""
-        found = self._structurals.get(name)
-        if found is None and name in self.entries:
-            found = self._structurals[name] = Structural(_schema(self.entries[name]), self.types.schema)
-        return found
+        """Return the structural schema of a version, None if there is no such version (any more)."""
+        structural = self._structurals.get(name)
+        if structural is None and name in self.entries:
+            structural = self._structurals[name] = Structural(_schema(self.entries[name]), self.types.schema)
+        return structural
 
     def says_the_same(self, other: "Versions") -> bool:
-        """Whether objects are read and written by others as by these."""
+        """Return whether objects are read and written the same by these versions and by others."""
         return self.entries == other.entries and self.is_converted == other.is_converted
 
 
 class CustomKind:
-    """A custom kind in one version that is served; what is made of its schema is compiled when it is first needed.
+    """A custom kind in one served version; what depends on its schema is compiled on first use.
 
     Attributes:
         resource: its row.
         versions: all versions of the kind.
         version: the entry of the definition's spec.versions.
-        terminates: whether its definition is being deleted, so that no more of its objects are made.
-        verbs: what discovery says that can be done with it; () where its definition is not Established, and neither
-            discovery nor OpenAPI tells of it.
+        terminates: whether its definition is being deleted, so that no more objects are created.
+        verbs: its verbs in discovery; () if its definition is not Established: then neither discovery nor OpenAPI
+            lists it.
     """
 
     def __init__(self, resource: Resource, versions: Versions) -> None:
@@ -117,10 +117,10 @@ class CustomKind:
 
     @cached_property
     def structural(self) -> Structural:
-        """The schema at work."""
-        found = self.versions.structural(self.resource.version)
-        assert found is not None, "a row is that of a version"
-        return found
+        """The structural schema of its objects."""
+        structural = self.versions.structural(self.resource.version)
+        assert structural is not None, "a row is that of a version"
+        return structural
 
     @cached_property
     def fields(self) -> Struct:
@@ -128,58 +128,58 @@ class CustomKind:
         return self._types.fields.custom(self.schema)
 
     def published(self, definitions: Mapping[str, Obj]) -> Obj:
-        """Return the kind as OpenAPI documents of version 3 describe it; `definitions` are those of the release."""
+        """Return the kind's schema for OpenAPI v3 documents; `definitions` are those of the release."""
         if self._published is None:
             resource = self.resource
             selectable = [each["jsonPath"] for each in self.version.get("selectableFields") or ()]
-            place = (resource.group, resource.version, resource.kind)
-            self._published = published(self.schema, place, definitions, selectable=selectable)
+            gvk = (resource.group, resource.version, resource.kind)
+            self._published = published(self.schema, gvk, definitions, selectable=selectable)
         return self._published
 
     @cached_property
     def rules(self) -> Rules | None:
-        """What its objects must be beside their schema, None where nothing is said."""
+        """The CEL validation rules of its schema, None if there are none."""
         return Rules(self.schema) if has_rules(self.schema) else None
 
     @cached_property
     def scale(self) -> ScalePaths | None:
-        """Where its objects keep what a Scale tells of them, None where they cannot be scaled."""
+        """The paths of its scale subresource, None if it has none."""
         return scale_paths(self.version)
 
-    def decode(self, given: Obj, *, body: bytes = b"", strict: bool = True) -> Decoded:
+    def decode(self, document: Obj, *, body: bytes = b"", strict: bool = True) -> Decoded:
         """Return a document as an object of the kind, with defaults.
 
         Args:
-            given: the document; the object may share its parts.
-            body: its text as JSON, for repeated fields.
-            strict: look for repeated and name unknown fields.
+            document: the document; the object may share its parts.
+            body: its text as JSON, to find repeated fields.
+            strict: report repeated and unknown fields.
 
         Raises:
-            DecodeError: its metadata is none, or it is nested too deeply.
+            DecodeError: its metadata is malformed, or it is nested too deeply.
         """
-        obj = _copied(given) if _is_deep(body) else dict(given)
+        obj = _copied(document) if _is_deep(body) else dict(document)
         try:
             floats_as_go_reads(obj)
         except OverflowError as error:
             number = first_overflow(body)
             raise DecodeError(f"json: cannot unmarshal number {number} into Go value of type float64") from error
-        repeated = tuple(repeated_fields(body)) if strict and body and may_repeat_fields(body, given) else ()
+        repeated = tuple(repeated_fields(body)) if strict and body and may_repeat_fields(body, document) else ()
         unknown = self.structural.coerce(obj)
         self.structural.default(obj)
         return Decoded(obj, repeated + tuple([f'unknown field "{path}"' for path in unknown]) if strict else ())
 
     @property
     def current(self) -> SchemaGeneration | None:
-        """The edition of which what is stored is as this version has it; None: its objects are never stored as such."""
+        """The generation whose stored objects need no conversion to this version; None: it is not stored."""
         return self.versions.edition if self.resource.version == self.versions.storage else None
 
     def reread(self, stored: Obj) -> Obj:
-        """Return an object that was stored by another schema, as this version has it; the argument may be changed.
+        """Return an object that another schema stored, converted to this version; the argument may be changed.
 
-        Upstream's crdConversionRESTOptionsGetter: the version that it was stored in prunes it and gives the defaults.
+        The version that it was stored in prunes and defaults it (upstream's crdConversionRESTOptionsGetter).
 
         Raises:
-            ApiError: 500, it is to be converted by a webhook.
+            ApiError: 500, only a webhook could convert it.
         """
         written_in = self.restored(stored)
         if written_in != self.resource.version:
@@ -188,7 +188,7 @@ class CustomKind:
         return stored
 
     def restored(self, stored: Obj) -> str:
-        """Make of an object in the store what the version that it was stored in says now; answers with its name."""
+        """Prune and default a stored object by its version's present schema, in place; return the version's name."""
         written_in: str = stored["apiVersion"].rpartition("/")[2]
         stored["metadata"].setdefault("generation", 1)
         if structural := self.versions.structural(written_in):
@@ -197,10 +197,10 @@ class CustomKind:
         return written_in
 
     def stored(self, obj: Obj) -> Obj:
-        """An object of this version as the stored version has it: without what that does not know, in place.
+        """Convert an object of this version to the storage version, whose schema prunes it, in place.
 
         Raises:
-            ApiError: 500, it is to be converted by a webhook.
+            ApiError: 500, only a webhook could convert it.
         """
         if self.resource.version != self.versions.storage:
             obj = self._converted(obj, self.resource.version, self.versions.storage)
@@ -209,10 +209,10 @@ class CustomKind:
         return obj
 
     def _converted(self, obj: Obj, source: str, target: str) -> Obj:
-        """An object of another version, before that prunes it; of OpenKruise's webhook the work is done here.
+        """Convert an object to another version, before that prunes it; OpenKruise's conversions are built in.
 
         Raises:
-            ApiError: 500, another webhook is to be asked.
+            ApiError: 500, only another webhook could convert it.
         """
         if self.versions.is_converted:
             return obj
@@ -222,65 +222,65 @@ class CustomKind:
         return convert(obj)
 
     def judge(self, obj: Obj, old: Obj | None = None, *, of_status: bool = False) -> Verdict:
-        """What is wrong with an object beside its metadata (customresource/strategy.go and validator.go).
+        """Validate an object, all but its metadata (customresource/strategy.go and validator.go).
 
-        What its rules say of parts that an update leaves as they were is a warning.
+        Rules that fail for parts which an update leaves unchanged give warnings.
 
         Args:
             obj: the object, with defaults.
-            old: what it is to replace, None where it is new.
-            of_status: nothing but the status is written.
+            old: the object that it replaces, None at creation.
+            of_status: only the status is written.
         """
         schema = self.structural
         if of_status and old is not None:
-            found = schema.validate_status(obj, old)
+            failures = schema.validate_status(obj, old)
         else:
-            found = schema.validate(obj, old)
-            found += scale_spec(obj, self.scale) if self.scale else ()
-        found += scale_status(obj, self.scale) if self.scale else ()
+            failures = schema.validate(obj, old)
+            failures += scale_spec(obj, self.scale) if self.scale else ()
+        failures += scale_status(obj, self.scale) if self.scale else ()
         for path, resource in () if of_status else schema.embedded(obj):
-            found += validate_embedded(path, resource)
-        found += schema.list_errors(obj, old)
+            failures += validate_embedded(path, resource)
+        failures += schema.list_errors(obj, old)
         if self.rules is None:
-            return Verdict(found)
-        if any(error.reason in _BLOCKING for error in found):
-            return Verdict([*found, field.invalid("<nil>", None, _UNCHECKED)])
+            return Verdict(failures)
+        if any(error.reason in _BLOCKING for error in failures):
+            return Verdict([*failures, field.invalid("<nil>", None, _UNCHECKED)])
         verdict = self.rules.judge(obj, old)
-        return Verdict(found + verdict.errors, verdict.warnings)
+        return Verdict(failures + verdict.errors, verdict.warnings)
 
 
 class Customs:
     """The custom kinds of one server, by group, version and kind.
 
     Attributes:
-        table: the rows of all kinds; those of custom ones come and go with them.
+        table: the rows of all kinds; rows of custom kinds are added and removed here.
     """
 
     def __init__(self, table: ResourceTable) -> None:
         self.table = table
-        self._kinds: dict[Place, CustomKind] = {}
+        self._kinds: dict[GroupVersionKind, CustomKind] = {}
         self._selecting: dict[str, CustomKind] = {}
         self._listeners: list[Listener] = []
 
     def find(self, resource: Resource) -> CustomKind | None:
-        """What serves a row, None where it is a built-in one."""
-        return self._kinds.get(_place(resource)) if resource.custom else None
+        """Return the custom kind of a row, None for a built-in row."""
+        return self._kinds.get(_gvk(resource)) if resource.custom else None
 
     def columns(self, resource: Resource) -> Sequence[Obj] | None:
-        """Return the additionalPrinterColumns of a row, None where it is a built-in one."""
+        """Return the additionalPrinterColumns of a row, None for a built-in row."""
         kind = self.find(resource)
         return None if kind is None else kind.version.get("additionalPrinterColumns") or ()
 
     def verbs(self, resource: Resource) -> tuple[str, ...]:
-        """What discovery says that can be done with a row, built in or custom; () where it does not tell of it."""
+        """Return the verbs of a row, built-in or custom, in discovery; () if discovery does not list it."""
         kind = self.find(resource) if resource.custom else None
         return resource.verbs if kind is None else kind.verbs
 
     def check_resolved(self, resource: Resource) -> None:
         """Refuse any request for a kind whose names are accepted, but which is not Established.
 
-        What keeps it from that is a webhook whose certificates cannot be read: upstream cannot make a client for it,
-        and does not look at the request any further (customresource_handler.go's getOrCreateServingInfoFor).
+        Such a kind has a conversion webhook whose certificates cannot be read: upstream cannot make a client for it,
+        and handles the request no further (customresource_handler.go's getOrCreateServingInfoFor).
 
         Raises:
             ApiError: 500.
@@ -289,60 +289,60 @@ class Customs:
             raise errors.internal("error resolving resource")
 
     def selecting(self, prefix: str) -> CustomKind | None:
-        """One of the versions of the kind whose objects lie under a prefix, if field selectors know more than names."""
+        """Return one version of the kind stored under a prefix, if it has selectableFields; else None."""
         return self._selecting.get(prefix)
 
     def __iter__(self) -> Iterator[CustomKind]:
         return iter(self._kinds.values())
 
     def listen(self, listener: Listener) -> None:
-        """Have somebody called whenever rows have come, changed or gone, or what is told of them is another."""
+        """Add a listener, called whenever rows are added, changed or removed, or their discovery changes."""
         self._listeners.append(listener)
 
     def serve(self, kinds: list[CustomKind], *, instead: list[CustomKind]) -> None:
-        """Serve some kinds from now on, instead of others, which may be the same in an earlier state."""
+        """Serve `kinds` from now on in place of `instead`, which may be their earlier states."""
         for kind in instead:
-            if self._kinds.pop(_place(kind.resource), None):
+            if self._kinds.pop(_gvk(kind.resource), None):
                 self.table.remove(kind.resource)
         for kind in kinds:
             resource = kind.resource
-            stands = self.table.find(resource.group, resource.version, resource.plural)
-            if stands is None or stands.custom:  # a built-in kind answers before its namesake
+            existing = self.table.find(resource.group, resource.version, resource.plural)
+            if existing is None or existing.custom:  # a built-in kind answers before its namesake
                 self.table.add(resource)
-                self._kinds[_place(resource)] = kind
+                self._kinds[_gvk(resource)] = kind
         self._selecting = {
             kind.resource.storage_prefix: kind for kind in self._kinds.values() if kind.resource.kept_fields
         }
         self.announce()
 
     def announce(self) -> None:
-        """Have the listeners called, who look again; rows that are the same objects are the same to them."""
+        """Call the listeners, who read the rows again; a row that is the same object has not changed."""
         for listener in self._listeners:
             listener()
 
 
 def _schema(version: Obj) -> Obj:
-    found: Obj = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-    return found
+    schema: Obj = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+    return schema
 
 
 def _copied(obj: Obj) -> Obj:
-    """A copy of what may share its parts with others, as the outcome of a patch does.
+    """Return a deep copy of an object that may share parts with others, such as the outcome of a patch.
 
     Raises:
         DecodeError: it is nested too deeply.
     """
     try:
-        found: Obj = orjson.loads(orjson.dumps(obj))
+        copy: Obj = orjson.loads(orjson.dumps(obj))
     except (orjson.JSONEncodeError, orjson.JSONDecodeError) as error:
         raise DecodeError("exceeded max depth") from error
-    return found
+    return copy
 
 
 def _is_deep(body: bytes) -> bool:
-    """Whether a text may be nested so deeply that it could not be stored; also where there is none."""
+    """Return whether a text may be nested too deeply to be stored; true if there is no text."""
     return not body or body.count(b"{") + body.count(b"[") > _DEEPEST
 
 
-def _place(resource: Resource) -> Place:
+def _gvk(resource: Resource) -> GroupVersionKind:
     return resource.group, resource.version, resource.kind

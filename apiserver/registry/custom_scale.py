@@ -1,6 +1,6 @@
-"""What a Scale tells of custom objects: whole numbers and a text (apiextensions-apiserver's validator.go).
+"""Validation of the scale fields of custom objects (apiextensions-apiserver's validator.go).
 
-Both come after what the schema says. An update of the status is asked for the status alone.
+It comes after the schema's. An update of the status validates the status alone.
 """
 
 from collections.abc import Iterator
@@ -12,37 +12,37 @@ from apiserver.api.meta import Obj
 from apiserver.api.nested_fields import NestedField, NestedFieldError
 from apiserver.api.scale_paths import ScalePaths
 
-_MOST = (1 << 31) - 1
+_MAX_REPLICAS = (1 << 31) - 1
 
 
 def scale_spec(obj: Obj, paths: ScalePaths) -> Iterator[FieldError]:
-    """What is wrong with how many are wanted (ValidateScaleSpec)."""
+    """Validate the desired replicas (ValidateScaleSpec)."""
     return _replicas(obj, paths.spec_replicas)
 
 
 def scale_status(obj: Obj, paths: ScalePaths) -> Iterator[FieldError]:
-    """What is wrong with how many there are, and with what selects them (ValidateScaleStatus)."""
+    """Validate the current replicas and the label selector (ValidateScaleStatus)."""
     yield from _replicas(obj, paths.status_replicas)
     if paths.label_selector is None:
         return
     try:
         paths.label_selector.text(obj)
     except NestedFieldError as error:
-        yield _odd(paths.label_selector, "", error)
+        yield _wrong_type(paths.label_selector, "", error)
 
 
-def _replicas(obj: Obj, place: NestedField) -> Iterator[FieldError]:
+def _replicas(obj: Obj, nested: NestedField) -> Iterator[FieldError]:
     try:
-        replicas = place.integer(obj) or 0
+        replicas = nested.integer(obj) or 0
     except NestedFieldError as error:
-        yield _odd(place, 0, error)
+        yield _wrong_type(nested, 0, error)
         return
     if replicas < 0:
-        yield field.invalid(place.path, replicas, "should be a non-negative integer")
-    elif replicas > _MOST:
-        yield field.invalid(place.path, replicas, f"should be less than or equal to {_MOST}")
+        yield field.invalid(nested.path, replicas, "should be a non-negative integer")
+    elif replicas > _MAX_REPLICAS:
+        yield field.invalid(nested.path, replicas, f"should be less than or equal to {_MAX_REPLICAS}")
 
 
-def _odd(place: NestedField, zero: Any, error: NestedFieldError) -> FieldError:
-    """A value of another type is told as the zero value, which is what upstream has read of it."""
-    return field.invalid(place.path, zero, str(error))
+def _wrong_type(nested: NestedField, zero: Any, error: NestedFieldError) -> FieldError:
+    """Return the error for a value of another type, shown as the zero value that upstream reads from it."""
+    return field.invalid(nested.path, zero, str(error))

@@ -15,11 +15,11 @@ from apiserver.registry.defaults import BESIDE_SPEC, set_defaults
 from apiserver.registry.spec_cache import CachedSpec
 
 YAML_ERRORS = "yaml: unmarshal errors:"
-"""What go-yaml says before it tells of duplicate fields."""
+"""What go-yaml writes before its list of duplicate fields."""
 
 
-_USUAL: Obj = dict.fromkeys(("kind", "apiVersion", "metadata", "spec", "status"), True)
-"""The order of an object's fields."""
+_USUAL_ORDER: Obj = dict.fromkeys(("kind", "apiVersion", "metadata", "spec", "status"), True)
+"""The usual order of an object's fields."""
 
 
 class Body(NamedTuple):
@@ -27,9 +27,9 @@ class Body(NamedTuple):
 
     Attributes:
         obj: the parsed document.
-        raw: its bytes as JSON, for the search for duplicate fields; b"" where there can be none.
-        repeated: the duplicate fields of a body in YAML, as they are told.
-        source: the body as it was sent, in whatever type, for messages; None where it was made here.
+        raw: its bytes as JSON, to find duplicate fields; b"" if there can be none.
+        repeated: the errors for duplicate fields of a YAML body.
+        source: the body as it was sent, in any media type, for messages; None if the server made it itself.
     """
 
     obj: Obj
@@ -43,10 +43,10 @@ class Decoded(NamedTuple):
 
     Attributes:
         obj: the object, with defaults.
-        warnings: what the client should be told of its fields.
-        cached_spec: what the spec was cast from.
-        pending: a mould to be made of the spec: its key, and the spec as JSON.
-        emptied: lists at the top that were given as empty and are stored as null: their sender owns them.
+        warnings: the warnings about its fields.
+        cached_spec: the cached spec that the spec was copied from.
+        pending: the spec to cache: its key, and the spec as JSON.
+        emptied: top-level lists that were sent empty and are stored as null: their sender owns them.
     """
 
     obj: Obj
@@ -64,28 +64,32 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
         resource: what the path names.
         body: the document.
         validation: "Strict", "Warn" or "Ignore" for unknown and duplicate fields.
-        kept: the stored spec, where the write keeps it whatever the body says, as the write of a status does: a spec
-            that says the same is not looked into, and one that is absent is not missed.
+        kept: the stored spec, if the write keeps it whatever the body says, as a status write does: an equal spec is
+            not decoded, and an absent one is no error.
 
     Raises:
         ApiError: 400, the body is not such an object.
     """
     spec_caches = registry.spec_caches.get((resource.group, resource.version, resource.kind))
     if spec_caches is not None and kept is not None and "spec" not in body.obj:
-        decoded = _cast(registry, resource, body, kept, validation)
-        return decoded._replace(obj=_in_order_of(_USUAL, decoded.obj))
+        decoded = _decode_with_spec(registry, resource, body, kept, validation)
+        return decoded._replace(obj=_in_order_of(_USUAL_ORDER, decoded.obj))
     spec = body.obj.get("spec") if spec_caches is not None else None
     if spec_caches is None or not spec or not isinstance(spec, dict):
-        return _worked_out(registry, resource, body, validation)
-    told = body.raw and validation != "Ignore"
+        return _decode_fully(registry, resource, body, validation)
+    reports_fields = body.raw and validation != "Ignore"
     rest = body.obj.copy()
     del rest["spec"]
-    if kept is not None and _says(spec, kept) and not (told and may_repeat_fields(body.raw, body.obj)):
-        decoded = _cast(registry, resource, Body(rest, repeated=body.repeated, source=body.source), kept, validation)
+    if kept is not None and _is_same(spec, kept) and not (reports_fields and may_repeat_fields(body.raw, body.obj)):
+        decoded = _decode_with_spec(
+            registry, resource, Body(rest, repeated=body.repeated, source=body.source), kept, validation
+        )
         return decoded._replace(obj=_in_order_of(body.obj, decoded.obj))
     key, cached_spec = spec_caches.find(spec)
-    if cached_spec is not None and not (told and may_repeat_fields(body.raw, rest, left_out=cached_spec.colons + 1)):
-        return _cast(
+    if cached_spec is not None and not (
+        reports_fields and may_repeat_fields(body.raw, rest, left_out=cached_spec.colons + 1)
+    ):
+        return _decode_with_spec(
             registry,
             resource,
             Body(rest, repeated=body.repeated, source=body.source),
@@ -93,16 +97,16 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
             validation,
             cached_spec,
         )
-    decoded = _worked_out(registry, resource, body, validation)
-    if not key or decoded.warnings or validation == "Ignore":  # where nobody looked there may be unknown fields
+    decoded = _decode_fully(registry, resource, body, validation)
+    if not key or decoded.warnings or validation == "Ignore":  # unchecked, there may be unknown fields
         return decoded
     return decoded._replace(pending=(key, orjson.dumps(decoded.obj["spec"])))
 
 
-def _says(spec: Obj, kept: Obj) -> bool:
-    """Whether a spec as it was sent is another to the letter, whatever its order.
+def _is_same(spec: Obj, kept: Obj) -> bool:
+    """Return whether a spec as it was sent is the kept one exactly, in any order of keys.
 
-    To be equal is not enough: in Python true is 1, and 1.0 too, which decoding tells apart.
+    Python's == is not enough: there true equals 1 and 1.0, which decoding tells apart.
     """
     try:
         return orjson.dumps(spec, option=orjson.OPT_SORT_KEYS) == orjson.dumps(kept, option=orjson.OPT_SORT_KEYS)
@@ -110,12 +114,12 @@ def _says(spec: Obj, kept: Obj) -> bool:
         return False
 
 
-def _in_order_of(given: Obj, obj: Obj) -> Obj:
-    """The object with its fields in the order of the document, and at the end those that are null there, or absent."""
-    return {name: obj[name] for name, value in given.items() if value is not None and name in obj} | obj
+def _in_order_of(document: Obj, obj: Obj) -> Obj:
+    """Return the object with its fields in the document's order; those null or absent there come last."""
+    return {name: obj[name] for name, value in document.items() if value is not None and name in obj} | obj
 
 
-def _cast(
+def _decode_with_spec(
     registry: Registry,
     resource: Resource,
     rest: Body,
@@ -123,49 +127,51 @@ def _cast(
     validation: str,
     cached_spec: CachedSpec | None = None,
 ) -> Decoded:
-    """Return the object of a body that comes without its spec, with one that is worked out already."""
-    obj, errors = _typed(registry, resource, rest, validation)
+    """Decode a body without its spec, and add a spec that is decoded already."""
+    obj, errors = _decode_fields(registry, resource, rest, validation)
     obj["spec"] = spec
     if default := BESIDE_SPEC.get((resource.group, resource.kind)):
         default(obj)
     return Decoded(obj, errors, cached_spec=cached_spec)
 
 
-def _worked_out(registry: Registry, resource: Resource, body: Body, validation: str) -> Decoded:
-    obj, errors = _typed(registry, resource, body, validation)
+def _decode_fully(registry: Registry, resource: Resource, body: Body, validation: str) -> Decoded:
+    obj, errors = _decode_fields(registry, resource, body, validation)
     set_defaults(resource.group, resource.version, resource.kind, obj)
     emptied = tuple([name for name, value in obj.items() if value is None and body.obj.get(name) == []])
     return Decoded(obj, errors, emptied=emptied)
 
 
-def _typed(registry: Registry, resource: Resource, body: Body, validation: str) -> tuple[Obj, tuple[str, ...]]:
-    """Return the object as its types have it, and what is wrong with its fields."""
-    given = body.obj
-    kind = check_kind(registry.table, resource, given, body.source)
+def _decode_fields(registry: Registry, resource: Resource, body: Body, validation: str) -> tuple[Obj, tuple[str, ...]]:
+    """Return the object with its fields typed, and the errors for unknown and duplicate fields."""
+    document = body.obj
+    kind = check_kind(registry.table, resource, document, body.source)
     custom = registry.customs.find(resource)
     if custom is None and resource.custom:  # its definition went while the body came
         raise errors.unknown_path()
     try:
         if custom is None:
-            decoded = registry.schema.decode(resource.definition, given, body=body.raw, strict=validation != "Ignore")
+            decoded = registry.schema.decode(
+                resource.definition, document, body=body.raw, strict=validation != "Ignore"
+            )
         else:
-            decoded = custom.decode(given, body=body.raw, strict=validation != "Ignore")
+            decoded = custom.decode(document, body=body.raw, strict=validation != "Ignore")
     except DecodeError as error:
         raise _cannot_be_handled(resource, kind, str(error)) from error
     repeated = body.repeated if validation != "Ignore" else ()
     if (decoded.errors or repeated) and validation == "Strict":
-        told = (YAML_ERRORS + "\n  ".join(("", *repeated)), *decoded.errors) if repeated else decoded.errors
-        raise _cannot_be_handled(resource, kind, strict_message(told))
+        messages = (YAML_ERRORS + "\n  ".join(("", *repeated)), *decoded.errors) if repeated else decoded.errors
+        raise _cannot_be_handled(resource, kind, strict_message(messages))
     obj: Obj = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": {}} | decoded.obj
     obj["kind"], obj["apiVersion"] = resource.kind, resource.api_version
-    if _resets_managed_fields(given):
+    if _resets_managed_fields(document):
         obj["metadata"]["managedFields"] = []
     return obj, repeated + decoded.errors
 
 
-def _resets_managed_fields(given: Obj) -> bool:
-    """Whether a client wants nobody to own anything any more: the one empty list that is not the same as none."""
-    meta = given.get("metadata")
+def _resets_managed_fields(document: Obj) -> bool:
+    """Return whether a client clears managedFields: an empty list there is not the same as an absent one."""
+    meta = document.get("metadata")
     return isinstance(meta, dict) and meta.get("managedFields") == []
 
 

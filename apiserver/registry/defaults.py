@@ -1,4 +1,4 @@
-"""Defaults by kind: what Kubernetes fills in where an object says nothing.
+"""Defaults by kind: the values that Kubernetes fills in for fields that an object leaves out.
 
 A kind's file in `apiserver.groups` has what pkg/apis/*/*/defaults.go and `+default` markers set, and the mirroring of
 deprecated fields that conversions do. Pure, in place, on an object that the decoder has just made: nulls and empty
@@ -26,11 +26,11 @@ VERSION_DEFAULTS: Mapping[tuple[str, str, str], Default] = {
 BESIDE_SPEC: Mapping[tuple[str, str], Default] = {
     key: kind.default_beside_spec for key, kind in ALL_KINDS.items() if kind.default_beside_spec is not None
 }
-"""(group, kind) → what its defaults do outside the spec, for objects whose spec comes with its defaults."""
+"""(group, kind) → the function that sets defaults outside the spec, for objects whose spec has its defaults already."""
 
 
 def set_defaults(group: str, version: str, kind: str, obj: Obj) -> None:
-    """Defaults a freshly decoded object in place; does nothing for a kind without defaults."""
+    """Set the defaults of a freshly decoded object in place; do nothing for a kind without defaults."""
     default = DEFAULTS.get((group, kind)) or VERSION_DEFAULTS.get((group, version, kind))
     if default is not None:
         default(obj)

@@ -1,4 +1,4 @@
-"""What field selectors can see of an object: its selectable fields by name, as text (ToSelectableFields upstream)."""
+"""The selectable fields of objects: name → text, for field selectors (ToSelectableFields upstream)."""
 
 from collections.abc import Callable, Mapping
 
@@ -19,8 +19,8 @@ FIELDS: Mapping[tuple[str, str], Callable[[Obj], Fields]] = {
 def selectable_fields(resource: Resource, obj: Obj) -> Fields:
     """Return the fields that a selector on the resource may name, metadata.name and metadata.namespace among them.
 
-    A custom kind declares its own (spec.versions[*].selectableFields), which are paths of plain values. Whichever
-    version an object is written in, selectors of all versions decide by what is kept of it.
+    A custom kind declares its own (spec.versions[*].selectableFields), paths of plain values. Selectors of all versions
+    match these values, whichever version an object is written in.
     """
     extract = FIELDS.get((resource.group, resource.kind))
     fields = extract(obj) if extract is not None else at(obj, resource.kept_fields or resource.fields)
@@ -31,10 +31,10 @@ def selectable_fields(resource: Resource, obj: Obj) -> Fields:
 
 
 def label_problem(resource: Resource, label: str) -> str:
-    """Why a field selector on the resource may not name a field, "" where it may.
+    """Return why a field selector on the resource may not name a field, "" if it may.
 
-    Kinds tell this in words of their own (the ConvertFieldLabel functions upstream); that of custom kinds is the only
-    one that does not know the namespace of what has none (apiextensions-apiserver's conversion/converter.go).
+    The message depends on the kind (the ConvertFieldLabel functions upstream). Only cluster-scoped custom kinds refuse
+    metadata.namespace (apiextensions-apiserver's conversion/converter.go).
     """
     places = (NAME, NAMESPACE) if resource.namespaced or not resource.custom else (NAME,)
     if label in places or label in resource.fields:

@@ -1,7 +1,7 @@
-"""What the writer of a custom object is warned of: finalizers whose names others may choose too.
+"""Warnings for writers of custom objects about finalizer names that others may choose too.
 
-The rules and words are those of apiextensions-apiserver's pkg/registry/customresource/validator.go; finalizers of
-built-in kinds are refused where those of custom ones are warned of.
+Rules and texts are those of apiextensions-apiserver's pkg/registry/customresource/validator.go; built-in kinds refuse
+such finalizers.
 """
 
 from collections.abc import Iterator
@@ -13,18 +13,18 @@ from apiserver.api.validation.names import qualified_name
 _OTHERS = "to avoid accidental conflicts with other finalizer writers"
 
 SINCE, PATHS_SINCE = 29, 32
-"""The releases that began to warn, and to tell of the path that a domain lacks."""
+"""The minor releases that began to warn, and to mention the path that a domain lacks."""
 
 _STANDARD = frozenset(("orphan", "foregroundDeletion", "kubernetes"))
 
 
 def finalizer_warnings(new: Obj, old: Obj | None, minor: int) -> tuple[str, ...]:
-    """What to warn of, in the order of the names.
+    """Return the warnings for added finalizers, in the order of their names.
 
     Args:
         new: a custom object as it will be.
-        old: as it was, None for a new one; nothing is told of the finalizers that it has already.
-        minor: of the release, such as 34.
+        old: the object as it was, None at creation; its finalizers are not warned about again.
+        minor: the minor version of the release, such as 34.
     """
     added = metadata(new).get("finalizers")
     if not added or minor < SINCE:

@@ -1,4 +1,4 @@
-"""Who owns what after a write: metadata.managedFields, kept from the first write of an object on."""
+"""Updates metadata.managedFields, the owners of fields, on every write of an object from its creation on."""
 
 from apiserver.api.managedfields.field_sets import MEMBER, FieldSet
 from apiserver.api.managedfields.managed_fields import Owner, created, disowned, known_owner, scaled, updated
@@ -12,11 +12,11 @@ from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.spec_cache import CachedSpec
 
 _REPLICAS = NestedField.at(".spec.replicas")
-"""What the Scale of a built-in kind sets."""
+"""The field that the Scale of a built-in kind sets."""
 
 
 def own_fields(registry: Registry, target: Target, old: Obj, new: Obj, options: WriteOptions) -> None:
-    """Note in metadata.managedFields whose the changed fields are."""
+    """Record the owners of the changed fields in metadata.managedFields."""
     owner, now = _owner(target, options), registry.timestamps.now()
     if target.subresource == "scale":
         _set_owners(new["metadata"], _scaled(registry, target.resource, old, new, owner=owner, time=now))
@@ -29,9 +29,9 @@ def own_fields(registry: Registry, target: Target, old: Obj, new: Obj, options: 
 
 
 def _is_unfit(registry: Registry, resource: Resource, old: Obj) -> bool:
-    """Return whether a custom object has a value of another type than its schema, so that nobody can own its fields.
+    """Return whether a custom object has a value of another type than its schema, so that its fields cannot be owned.
 
-    Another schema wrote it (FieldManager.UpdateNoErrors); an update keeps such values, but it cannot bring any.
+    Another schema wrote it (FieldManager.UpdateNoErrors); an update keeps such values, but cannot add any.
     """
     custom = registry.customs.find(resource)
     return custom is not None and not custom.structural.fits_types(old)
@@ -63,7 +63,7 @@ def _set_of(field: NestedField) -> FieldSet:
 
 
 def own_new_fields(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> None:
-    """The same for a new object, whose spec's fields may be known from its mould, or are noted for one."""
+    """Record the owner of a new object's fields; a cached spec has its field set, a pending one gets it."""
     obj, cached_spec, pending = decoded.obj, decoded.cached_spec, decoded.pending
     resource = target.resource
     kind, now = registry.fields_of(resource), registry.timestamps.now()
@@ -76,16 +76,15 @@ def own_new_fields(registry: Registry, target: Target, decoded: Decoded, options
     if cached_spec is not None:
         rest = obj.copy()
         del rest["spec"]
-        fields = (
-            cached_spec.fields if tracked else cached_spec.written
-        )  # nothing to compare with: it will only be written
+        # an untracked object has nothing to compare with: its field set will only be written
+        fields = cached_spec.fields if tracked else cached_spec.written
         _set_owners(meta, created(rest, kind, owner=owner, time=now, known={"f:spec": fields}))
         return
     entries = created(obj, kind, owner=owner, time=now)
     if pending is not None and entries and not tracked:
         key, spec = pending
-        place = (resource.group, resource.version, resource.kind)
-        registry.spec_caches[place].keep(key, CachedSpec.of(spec, key, entries[0]["fieldsV1"]["f:spec"]))
+        gvk = (resource.group, resource.version, resource.kind)
+        registry.spec_caches[gvk].keep(key, CachedSpec.of(spec, key, entries[0]["fieldsV1"]["f:spec"]))
     _set_owners(meta, entries)
 
 

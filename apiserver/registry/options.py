@@ -1,4 +1,4 @@
-"""What a request asks of a verb beside the object: where, and the options of reads, writes and deletes."""
+"""The arguments of a verb beside the object: its target, and the options of reads, writes and deletes."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from apiserver.api.user import User
 
 
 class Target(NamedTuple):
-    """What a request is about: a resource, and in it a namespace, a name and a subresource, each "" where not named."""
+    """The target of a request: a resource, and a namespace, name and subresource in it, each "" if not named."""
 
     resource: Resource
     namespace: str = ""
@@ -21,10 +21,10 @@ class WriteOptions(NamedTuple):
     """CreateOptions, UpdateOptions and PatchOptions.
 
     Attributes:
-        user: who writes, for admission.
+        user: the user who writes, for admission.
         dry_run: do everything but store.
-        manager: whose name stands in managedFields.
-        validation: "Strict", "Warn" or "Ignore": what happens to unknown and duplicate fields.
+        manager: the field manager, for managedFields.
+        validation: "Strict", "Warn" or "Ignore" for unknown and duplicate fields.
     """
 
     user: User
@@ -35,7 +35,7 @@ class WriteOptions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ListOptions:
-    """ListOptions, checked. A selector that is None selects everything."""
+    """ListOptions, checked. A selector that selects everything is None."""
 
     labels: LabelSelector | None = None
     fields: FieldSelector | None = None
@@ -50,8 +50,8 @@ class DeleteOptions:
     """DeleteOptions, checked.
 
     Attributes:
-        grace_period: seconds, None where the client leaves it to the object.
-        propagation: "Orphan", "Background", "Foreground", or "" where the client leaves it to the kind.
+        grace_period: seconds, None if the client leaves it to the object.
+        propagation: "Orphan", "Background", "Foreground", or "" if the client leaves it to the kind.
         uid, resource_version: preconditions, "" for none.
     """
 

@@ -1,4 +1,4 @@
-"""Owners that are named twice: kept once, with a warning (endpoints/handlers/rest.go's dedupOwnerReferences)."""
+"""Removes duplicate owner references, with a warning (endpoints/handlers/rest.go's dedupOwnerReferences)."""
 
 from apiserver.api.meta import Obj
 
@@ -10,26 +10,26 @@ AFTER_ADMISSION = " after mutating admission happens"
 
 
 def deduplicate_owners(meta: Obj, *, patched: bool = False) -> tuple[str, ...]:
-    """Keep of equal owner references the first.
+    """Keep only the first of equal owner references.
 
     Args:
         meta: the metadata, changed in place.
-        patched: whether they come out of a patch, of which the warning says more.
+        patched: whether they are the outcome of a patch, which the warning mentions.
 
     Returns:
         The warning, if there is one.
     """
-    given = meta.get("ownerReferences")
-    if not given or len(given) == 1:
+    references = meta.get("ownerReferences")
+    if not references or len(references) == 1:
         return ()
     kept: list[Obj] = []
-    doubles: list[str] = []
-    for reference in given:
+    duplicate_uids: list[str] = []
+    for reference in references:
         if reference in kept:
-            doubles.append(reference["uid"])
+            duplicate_uids.append(reference["uid"])
         else:
             kept.append(reference)
-    if not doubles:
+    if not duplicate_uids:
         return ()
     meta["ownerReferences"] = kept
-    return (WARNING.format(when=AFTER_ADMISSION if patched else "", uids=", ".join(doubles)),)
+    return (WARNING.format(when=AFTER_ADMISSION if patched else "", uids=", ".join(duplicate_uids)),)

@@ -1,4 +1,4 @@
-"""Deletes all objects of a kind: what the ends of namespaces and of definitions have in common."""
+"""Deletes all objects of a kind, as namespaces and CustomResourceDefinitions do when they are deleted."""
 
 import asyncio
 
@@ -12,14 +12,14 @@ from apiserver.registry.storage import prefix_of
 from etcd.store import KeyValue
 
 AT_ONCE = 64
-"""How many objects are deleted at a time, so that the store commits them together."""
+"""The number of objects deleted at a time, so that the store commits them together."""
 
 
 async def delete_all(registry: Registry, resource: Resource, namespace: str, options: DeleteOptions) -> list[str]:
-    """Delete every object of a kind, in one namespace or ("") in all; finalizers keep those that have some.
+    """Delete every object of a kind, in one namespace or ("") in all; objects with finalizers are only marked.
 
     Returns:
-        What went wrong; that something is gone already is no error.
+        The errors; an object that is gone already is none.
     """
     errors: list[str] = []
     items = registry.storage.store.range(prefix_of(resource, namespace)).items
@@ -33,8 +33,8 @@ async def delete_all(registry: Registry, resource: Resource, namespace: str, opt
 async def _delete(
     registry: Registry, resource: Resource, kv: KeyValue, options: DeleteOptions, errors: list[str]
 ) -> None:
-    place = kv.index_attrs.fields
-    target = Target(resource, place["metadata.namespace"], place["metadata.name"])
+    fields = kv.index_attrs.fields
+    target = Target(resource, fields["metadata.namespace"], fields["metadata.name"])
     try:
         await delete.delete(registry, target, options)
     except ApiError as error:
@@ -43,5 +43,5 @@ async def _delete(
 
 
 def background(user: User) -> DeleteOptions:
-    """How controllers empty something: at once, dependents by the garbage collector."""
+    """Return the options by which controllers delete contents: no grace period, background propagation."""
     return DeleteOptions(user, grace_period=0, propagation="Background")

@@ -1,4 +1,4 @@
-"""What reviews and tokens ask of authentication and authorization, which the registry knows by this contract alone."""
+"""The contract by which reviews and tokens use authentication and authorization."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -8,11 +8,11 @@ from apiserver.api.user import Known, User
 
 
 class Security(Protocol):
-    """Who is it and may it, for those who ask by an API object."""
+    """Authentication and authorization, for API objects such as TokenReviews and SubjectAccessReviews."""
 
     @property
     def audiences(self) -> tuple[str, ...]:
-        """For whom tokens are meant when nobody says: this server."""
+        """The default audiences of tokens: this server."""
         ...
 
     def issue(self, claims: Obj) -> str:
@@ -20,7 +20,7 @@ class Security(Protocol):
         ...
 
     def known(self, token: str, audiences: Sequence[str]) -> Known | None:
-        """Whose the token is, None if it is nobody's or not meant for any of the audiences."""
+        """Return the user of a token and its audiences, None if it is invalid or for none of the given audiences."""
         ...
 
     def allows(self, user: User, attributes: Obj) -> bool:
@@ -28,5 +28,5 @@ class Security(Protocol):
         ...
 
     def rules(self, user: User, namespace: str) -> Obj:
-        """What the user may do in a namespace, as the status of a SelfSubjectRulesReview."""
+        """Return the user's permissions in a namespace, as the status of a SelfSubjectRulesReview."""
         ...

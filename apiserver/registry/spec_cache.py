@@ -1,10 +1,10 @@
-"""Specs that repeat: what decoding, defaults and field sets made of one serves the next that is alike.
+"""A cache of decoded specs: one that is decoded and defaulted serves all later objects with the same spec.
 
 Pods are made from templates, so thousands of them differ in their metadata alone. A key is the JSON of a spec as
 clients send it. For three POSTs of pods with the same spec {"containers": [{"name": "a", "image": "b"}]}:
 
     1st: unknown, its hash is noted; decoded, defaulted and checked as any body
-    2nd: the hash is known, so find() gives the key; worked out once more, and keep() stores the outcome under the key
+    2nd: the hash is known, so find() gives the key; decoded once more, and keep() stores the outcome under the key
     3rd: found; the object gets a shallow copy of the stored spec and its field set, only its metadata is decoded
 """
 
@@ -17,17 +17,17 @@ from apiserver.api.managedfields.field_sets import FieldSet
 from apiserver.api.meta import Obj
 
 KEPT = 256
-"""How many specs of a kind are kept; one takes less than 16 kB."""
+"""The number of specs that are kept of a kind; one takes less than 16 kB."""
 LARGEST = 8192
-"""Bytes of the largest spec that is kept."""
+"""The bytes of the largest spec that is kept."""
 
 
 class CachedSpec(NamedTuple):
-    """The outcome of a spec.
+    """A decoded spec and its field set.
 
     Attributes:
-        spec: it, decoded and with its defaults; shared, so never changed.
-        colons: how many the spec had as it was sent, by which repeated fields are found.
+        spec: the spec, decoded and with its defaults; shared, so never changed.
+        colons: the number of colons in the spec as it was sent, by which repeated fields are found.
         fields: the set of its fields, as managedFields has it below f:spec; shared, so never changed.
         written: the same as JSON, for objects that only write it.
     """
@@ -39,29 +39,29 @@ class CachedSpec(NamedTuple):
 
     @classmethod
     def of(cls, spec: bytes, key: bytes, fields: FieldSet) -> "CachedSpec":
-        """Return the mould of a spec as JSON that came as `key`."""
+        """Return the cached form of a spec given as JSON, which was sent as `key`."""
         return cls(orjson.loads(spec), key.count(b":"), fields, orjson.Fragment(orjson.dumps(fields)))
 
     def copy(self) -> Obj:
-        """The spec for one more object, whose fields may be set; what is below them is shared: copy what you change.
+        """Return a shallow copy of the spec: its fields may be set, but what is below them is shared, so copy first.
 
-        A copy in depth would be as much work as all admission is.
+        A deep copy would take as long as all of admission.
         """
         return self.spec.copy()
 
 
 class SpecCache:
-    """The moulds of one kind. A spec gets one when it comes for the second time: one that never does costs little."""
+    """The cached specs of one kind. A spec is cached when it comes for the second time: a unique one costs little."""
 
     def __init__(self) -> None:
         self._specs: dict[bytes, CachedSpec] = {}
-        self._once: dict[int, None] = {}
+        self._seen_hashes: dict[int, None] = {}
 
     def find(self, spec: Obj) -> tuple[bytes, CachedSpec | None]:
-        """Return the key of a spec and its mould; the key is b"" where none is to be made (yet).
+        """Return the key under which to cache a spec, b"" if it is not to be cached (yet), and its cached form, if any.
 
         Args:
-            spec: as it was sent.
+            spec: the spec as it was sent.
         """
         try:
             key = orjson.dumps(spec)
@@ -71,20 +71,20 @@ class SpecCache:
         if cached_spec is not None or len(key) > LARGEST:
             return b"", cached_spec
         mark = hash(key)
-        if mark in self._once:
+        if mark in self._seen_hashes:
             return key, None
-        if len(self._once) >= KEPT:
-            del self._once[next(iter(self._once))]
-        self._once[mark] = None
+        if len(self._seen_hashes) >= KEPT:
+            del self._seen_hashes[next(iter(self._seen_hashes))]
+        self._seen_hashes[mark] = None
         return b"", None
 
     def keep(self, key: bytes, cached_spec: CachedSpec) -> None:
-        """Remember what became of a spec; the oldest is forgotten where there are too many."""
+        """Cache a spec under its key; the oldest one is dropped if there are too many."""
         if len(self._specs) >= KEPT:
             del self._specs[next(iter(self._specs))]
         self._specs[key] = cached_spec
 
 
 def spec_caches_by_kind() -> Mapping[tuple[str, str, str], SpecCache]:
-    """(group, version, kind) → its moulds, for kinds made by the thousand; BESIDE_SPEC has their other defaults."""
+    """Return empty caches by (group, version, kind) for kinds created by the thousand, which BESIDE_SPEC knows too."""
     return {("", "v1", "Pod"): SpecCache()}

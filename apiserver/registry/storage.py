@@ -1,4 +1,4 @@
-"""Where objects lie in the store: keys, pages, continue tokens; and where a store's errors become the API's."""
+"""Reads the store in the API's terms: keys, pages, continue tokens; and maps the store's errors to API errors."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ from etcd.store import Compacted, Conflict, KeyValue, Page, Store, StoreError, U
 
 ROOT = "/registry/"
 RETRY_AFTER = 1
-"""Seconds after which clients should ask again while the store is away."""
+"""Seconds after which clients should retry while the store is unreachable."""
 FUTURE_WAIT = 3.0
-"""Seconds that a read from the future waits for it (cacher's blockTimeout)."""
+"""Seconds that a read waits for a resourceVersion that is yet to come (cacher's blockTimeout)."""
 
 Match = Callable[[KeyValue], bool]
 
@@ -27,10 +27,10 @@ class ListPage:
     """One page of a list.
 
     Attributes:
-        items: what was selected, in key order.
-        revision: of the snapshot that all pages of the list are read from.
-        token: where to go on, "" at the end.
-        remaining: how many come after this page, None where that is not known (a selector decides).
+        items: the selected objects, in key order.
+        revision: the revision of the snapshot that all pages of the list are read from.
+        token: the continue token, "" at the end.
+        remaining: the number of objects after this page, None if unknown (there is a selector).
     """
 
     items: list[KeyValue]
@@ -45,13 +45,13 @@ def key_of(resource: Resource, namespace: str, name: str) -> str:
 
 
 def prefix_of(resource: Resource, namespace: str) -> str:
-    """What the keys of a resource begin with, in one namespace or ("") in all."""
-    place = f"{ROOT}{resource.storage_prefix}/"
-    return f"{place}{namespace}/" if namespace and resource.namespaced else place
+    """Return the prefix of a resource's keys, in one namespace or ("") in all."""
+    prefix = f"{ROOT}{resource.storage_prefix}/"
+    return f"{prefix}{namespace}/" if namespace and resource.namespaced else prefix
 
 
-class _Translation:
-    """What `with translated():` enters; a class, since it stands on the path of every request."""
+class _MapStoreErrors:
+    """The context manager of map_store_errors(); a class, since every request passes through it."""
 
     __slots__ = ()
 
@@ -60,17 +60,17 @@ class _Translation:
 
     def __exit__(self, _type: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, StoreError):
-            found = _api_error(error)
-            if found is not None:
-                raise found from error
+            api_error = _api_error(error)
+            if api_error is not None:
+                raise api_error from error
 
 
-_TRANSLATION = _Translation()
+_MAP_STORE_ERRORS = _MapStoreErrors()
 
 
-def map_store_errors() -> _Translation:
-    """Turn a store's failure into the API's error; a lost compare-and-swap is not one and passes through."""
-    return _TRANSLATION
+def map_store_errors() -> _MapStoreErrors:
+    """Turn a store's errors into API errors; a Conflict, a lost compare-and-swap, passes through."""
+    return _MAP_STORE_ERRORS
 
 
 def _api_error(error: StoreError) -> ApiError | None:
@@ -80,7 +80,7 @@ def _api_error(error: StoreError) -> ApiError | None:
         case Compacted():
             return errors.expired("The resourceVersion for the provided list is too old.")
         case Unreachable(unknown=True):
-            # without Retry-After: clients send again whatever is refused with that, and it might be done twice
+            # without Retry-After: clients would send the request again, and it might be carried out twice
             return errors.unavailable(f"etcd gave no answer, the request may have been carried out or not: {error}")
         case Unreachable():
             return errors.unavailable(f"etcd does not answer: {error}", seconds=RETRY_AFTER)
@@ -89,12 +89,12 @@ def _api_error(error: StoreError) -> ApiError | None:
     return ApiError(500, "", str(error))  # the store's own words, as upstream tells them
 
 
-def parse_revision(text: str, *, told: str = "") -> int:
+def parse_revision(text: str, *, prefix: str = "") -> int:
     """Return the revision that a parameter names, 0 for "" and "0".
 
     Args:
         text: the parameter.
-        told: what stands before the message where it is wrong.
+        prefix: the beginning of the error message.
 
     Raises:
         ApiError: 400.
@@ -105,30 +105,28 @@ def parse_revision(text: str, *, told: str = "") -> int:
         return parse_uint(text)
     except ValueError as error:
         wrong = field.invalid("resourceVersion", text, str(error))
-        raise errors.bad_request(f"{told}{wrong}") from error
+        raise errors.bad_request(f"{prefix}{wrong}") from error
 
 
 def matcher(options: ListOptions) -> Match | None:
-    """What decides whether an object is in the list, None where everything is."""
+    """Return the predicate for the objects of a list, None if it has no selector."""
     labels, fields = options.labels, options.fields
     if labels is None and fields is None:
         return None
 
     def matches(kv: KeyValue) -> bool:
-        attached: IndexAttrs = kv.index_attrs
-        return (labels is None or labels.matches(attached.labels)) and (
-            fields is None or fields.matches(attached.fields)
-        )
+        attrs: IndexAttrs = kv.index_attrs
+        return (labels is None or labels.matches(attrs.labels)) and (fields is None or fields.matches(attrs.fields))
 
     return matches
 
 
 class Outcome(Protocol):
-    """What a change came to."""
+    """The outcome of a change."""
 
     @property
     def kv(self) -> KeyValue:
-        """The object after it."""
+        """The object after the change."""
 
 
 T = TypeVar("T", bound=Outcome)
@@ -141,10 +139,10 @@ class Storage:
         self.store = store
 
     async def get(self, resource: Resource, namespace: str, name: str, *, version: str = "") -> KeyValue:
-        """Return one object: the newest state, or any that is not older than a version.
+        """Return one object: its newest state, or any state not older than a version.
 
         Raises:
-            ApiError: 400 for a bad version, 404, 504 for the future.
+            ApiError: 400 for a bad version, 404, 504 if the version is yet to come.
         """
         with map_store_errors():
             if version:
@@ -159,19 +157,19 @@ class Storage:
     async def change(
         self, resource: Resource, namespace: str, name: str, attempt: Callable[[KeyValue], Awaitable[T]], *, sure: bool
     ) -> T:
-        """What an attempt to change one object comes to; it is made again over what others have made of the object.
+        """Change one object and return the outcome; retry on the newest state if others changed the object meanwhile.
 
-        Where other servers write too, the first attempt is over the object as it is known here, which saves asking for
-        the newest state: if its outcome is stored, that was the newest. Any other outcome counts only if it is of the
-        newest state (etcd3's GuaranteedUpdate).
+        If other servers write too, the first attempt uses the object as it is known here, which saves a read of the
+        newest state: if its outcome is stored, that was the newest. Any other outcome counts only for the newest state
+        (etcd3's GuaranteedUpdate).
 
         Args:
             resource: the kind of the object.
-            namespace: of the object, "" where the kind has none.
-            name: of the object.
-            attempt: makes and stores the change. It raises Conflict where the object is not that any more, and gives
-                the very state that it was given where nothing was to be done.
-            sure: whether only the newest state will do from the start, as where nothing is going to be stored.
+            namespace: the object's namespace, "" for cluster-scoped kinds.
+            name: the object's name.
+            attempt: makes and stores the change. It raises Conflict if the object has changed, and returns the very
+                state that it was given if there was nothing to do.
+            sure: whether to start with the newest state, as for a dry run, which stores nothing.
 
         Raises:
             ApiError: 404, and what the attempt raises.
@@ -184,7 +182,7 @@ class Storage:
             try:
                 outcome = await attempt(kv)
             except Conflict:
-                pass  # the next look finds the object changed, or gone
+                pass  # the next read finds the object changed, or gone
             except ApiError as error:
                 if newest or error.code >= 500:
                     raise
@@ -197,7 +195,7 @@ class Storage:
         """Wait until a revision can be read.
 
         Raises:
-            ApiError: 504 if it does not come.
+            ApiError: 504 if it does not come in time.
         """
         if revision <= self.store.revision:
             return
@@ -214,7 +212,7 @@ class Storage:
         """Return a page of a list, of the newest state or of the revision that the options name.
 
         Raises:
-            ApiError: 400 for a bad token or version, 410 where the snapshot is compacted, 504 for the future.
+            ApiError: 400 for a bad token or version, 410 if the snapshot is compacted, 504 for a future version.
         """
         prefix = prefix_of(resource, namespace)
         revision, start = 0, ""
@@ -225,10 +223,10 @@ class Storage:
                 raise errors.bad_request("specifying resource version is not allowed when using continue")
             await self.await_revision(revision)  # it may come from another server
         else:
-            asked = parse_revision(options.resource_version, told="invalid resource version: ")
-            await self.await_revision(asked)
+            requested = parse_revision(options.resource_version, prefix="invalid resource version: ")
+            await self.await_revision(requested)
             exact = options.match == "Exact" or (options.limit > 0 and not options.match)
-            revision = asked if exact else 0
+            revision = requested if exact else 0
             if options.resource_version == "0" and options.limit > 0:
                 options = replace(options, limit=0)  # as the watch cache has it (cacher.go's computeListLimit)
             if not options.resource_version:
@@ -247,27 +245,27 @@ class Storage:
         if match is None:
             page = await self._read(prefix, start, limit, revision)
             return _page(prefix, list(page.items), page, remaining=page.remaining)
-        found: list[KeyValue] = []
+        selected: list[KeyValue] = []
         chunk = max(limit, 500) if limit else 0
         while True:
             page = await self._read(prefix, start, chunk, revision)
             revision = page.revision
-            found += filter(match, page.items)
-            if limit and len(found) > limit:
-                last = found[limit - 1].key
-                return ListPage(found[:limit], page.revision, _encode_token(prefix, last, page.revision))
+            selected += filter(match, page.items)
+            if limit and len(selected) > limit:
+                last = selected[limit - 1].key
+                return ListPage(selected[:limit], page.revision, _encode_token(prefix, last, page.revision))
             if not page.more:
-                return ListPage(found, page.revision)
+                return ListPage(selected, page.revision)
             start = _after(page.items[-1].key)
 
     async def _read(self, prefix: str, start: str, limit: int, revision: int) -> Page:
-        """Keys of the newest state, or of one that this server may never have had in memory."""
+        """Return keys of the newest state, or of an old one, which this server may never have had in memory."""
         if not revision:
             return self.store.range(prefix, start=start, limit=limit)
         return await self.store.range_at(prefix, start=start, limit=limit, revision=revision)
 
     def _expired_token(self, prefix: str, start: str) -> ApiError:
-        """410, with a token that goes on with the newest state, which upstream calls inconsistent."""
+        """Return the 410 with a token that continues in the newest state, which upstream calls inconsistent."""
         token = encode_token(-1, start.removeprefix(prefix))
         error = errors.expired(
             "The provided continue parameter is too old to display a consistent list result. You can start a new list "

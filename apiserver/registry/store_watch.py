@@ -1,28 +1,28 @@
-"""How the server's own chores follow the store: what lies under a prefix, then what comes, and anew when overtaken."""
+"""Follows a prefix of the store for the server's background tasks: its objects first, then every event."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from etcd.store import Compacted, Event, KeyValue, Store, Unavailable, Watcher
 
-Work = Callable[[Watcher, Sequence[KeyValue]], Awaitable[None]]
+Process = Callable[[Watcher, Sequence[KeyValue]], Awaitable[None]]
 
 
-async def follow(store: Store, prefix: str, work: Work) -> None:
-    """Work on what lies under a prefix and on every later event, until cancelled or the store is closed.
+async def follow(store: Store, prefix: str, process: Process) -> None:
+    """Process the objects under a prefix and every later event, until cancelled or the store is closed.
 
     Args:
-        store: what is followed.
-        prefix: of the keys.
-        work: gets a watcher and what lay under the prefix when it began; it goes on until the watcher raises, and is
-            started anew when compaction has overtaken it.
+        store: the store to watch.
+        prefix: the prefix of the keys.
+        process: gets a watcher and the objects under the prefix when it began; it runs until the watcher raises, and
+            is called again when compaction has overtaken the watcher.
     """
     while True:
         watcher = store.watch(prefix, after=store.revision)
         try:
-            await work(watcher, store.range(prefix).items)
+            await process(watcher, store.range(prefix).items)
         except Compacted:
-            continue  # overtaken: look at everything anew
+            continue  # overtaken: read all objects again
         except Unavailable:
             return
         finally:
@@ -30,7 +30,7 @@ async def follow(store: Store, prefix: str, work: Work) -> None:
 
 
 async def next_within(watcher: Watcher, seconds: float | None) -> Sequence[Event]:
-    """Return the next events, none if none come in time; without a time they are waited for."""
+    """Return the next events, () if none come in time; None waits for ever."""
     try:
         async with asyncio.timeout(seconds):
             return await watcher.next()

@@ -1,6 +1,6 @@
-"""Strategies by kind: what creation and updates do to an object (pkg/registry/*/*/strategy.go).
+"""Strategies by kind: how creation and updates prepare an object (pkg/registry/*/*/strategy.go).
 
-Custom kinds have two: one where the status is a subresource, and one where it is a field like others.
+Custom kinds have two: one with the status as a subresource, and one with the status as a field like others.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from apiserver.groups.strategy import Strategy, differ, keep, move_generation
 
 
 def strategy_of(resource: Resource) -> Strategy:
-    """Return the strategy of a row: a custom kind guards its status only where it serves it as a subresource."""
+    """Return the strategy of a row; a custom kind protects its status only if the status is a subresource."""
     custom = CUSTOM_WITH_STATUS if "status" in resource.subresources else CUSTOM
     return STRATEGIES.get((resource.group, resource.kind), custom)
 
@@ -27,7 +27,7 @@ def _create_custom_with_status(obj: Obj) -> None:
 
 
 def _update_custom(new: Obj, old: Obj) -> None:
-    """All but the metadata is desired state."""
+    """Move the generation if anything but the metadata changes."""
     if differ(new, old):
         move_generation(new, old)
 
@@ -38,13 +38,13 @@ def _update_custom_with_status(new: Obj, old: Obj) -> None:
 
 
 def _update_custom_status(new: Obj, old: Obj) -> None:
-    """Nothing but the status, and who owns its fields, comes from a status update."""
-    given = dict(new)
+    """Take only the status and managedFields from a status update."""
+    update = dict(new)
     new.clear()
     new.update(old)
-    keep(new, given, "status")
+    keep(new, update, "status")
     new["metadata"] = dict(old["metadata"])
-    keep(new["metadata"], given["metadata"], "managedFields")
+    keep(new["metadata"], update["metadata"], "managedFields")
 
 
 CUSTOM = Strategy(_create_custom, _update_custom, _update_custom_status, allow_unconditional_update=False)
@@ -60,7 +60,7 @@ CUSTOM_WITH_STATUS = Strategy(
 STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     key: kind.strategy for key, kind in ALL_KINDS.items() if kind.strategy is not None
 }
-"""(group, kind) → its strategy; a kind that is absent is a custom one."""
+"""(group, kind) → its strategy; a kind that is not here is a custom one."""
 
 SUBRESOURCES: Mapping[tuple[str, str, str], Strategy] = {
     (*key, name): strategy for key, kind in ALL_KINDS.items() for name, strategy in kind.subresource_strategies.items()

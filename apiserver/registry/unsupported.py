@@ -1,8 +1,8 @@
-"""Notices for writers of objects that are stored and not carried out: one table of rows, bound to the rows of kinds.
+"""Warnings for writers of objects that are stored but have no effect here: a table of notices by kind.
 
-Listed is what a Kubernetes control plane would carry out: kube-apiserver, kube-controller-manager or kube-scheduler.
-What add-ons carry out, such as Ingresses, does nothing in a bare cluster either, and is listed in docs/compatibility.md
-alone. Which controllers run is up to whoever starts them, so a Deployment has no notice where none do.
+It lists what a Kubernetes control plane would act on: kube-apiserver, kube-controller-manager or kube-scheduler.
+What add-ons act on, such as Ingresses, has no effect in a bare cluster either, and is listed in docs/compatibility.md
+alone. Which controllers run is up to whoever starts them, so a Deployment has no notice even if none do.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ from apiserver.api.resources import Resource
 from apiserver.groups.kruise import conversion
 
 Applies = Callable[[Obj, Obj | None], bool]
-"""Tells whether a notice concerns a write, of the new object and the old one, None for a new object."""
+"""Returns whether a notice concerns a write: (new object, old object or None at creation) → bool."""
 
 
 def _always(_new: Obj, _old: Obj | None) -> bool:
@@ -27,9 +27,9 @@ class Notice:
     """A warning for whoever creates, updates or patches an object.
 
     Attributes:
-        text: one line that says what is stored and not done.
-        when: which objects it concerns, in Markdown; "" for all of the kind.
-        applies: the same as a function.
+        text: one line that says what is stored but has no effect.
+        when: the objects that it concerns, in Markdown; "" for all of the kind.
+        applies: the same condition as a function.
     """
 
     text: str
@@ -38,7 +38,7 @@ class Notice:
 
 
 def bound(rows: Iterable[Resource]) -> Iterator[Resource]:
-    """Yield the rows, those of kinds in NOTICES with their notices; all others are the same objects."""
+    """Yield the rows, with their notices if NOTICES has the kind; all others are the same objects."""
     for row in rows:
         notices = NOTICES.get((row.group, row.kind))
         yield replace(row, notices=partial(_texts, notices)) if notices else row

@@ -11,45 +11,45 @@ from apiserver.groups.kinds import ALL_KINDS
 from apiserver.registry.finalizer_warnings import finalizer_warnings
 
 Check = Callable[[Resource, Obj, Obj], list[FieldError]]
-"""What is wrong with an update (resource, new, old)."""
+"""Validates an update: (resource, new, old) → errors."""
 
 
 VALIDATORS: Mapping[tuple[str, str], Validator] = {
     key: kind.validator for key, kind in ALL_KINDS.items() if kind.validator is not None
 }
-"""(group, kind) → what is checked beside the metadata."""
+"""(group, kind) → the validator of all but the metadata."""
 
 PART_VALIDATORS: Mapping[tuple[str, str, str], Callable[[Obj, Obj], Errors]] = {
     (*key, name): validator
     for key, kind in ALL_KINDS.items()
     for name, validator in kind.subresource_validators.items()
 }
-"""(group, kind, subresource) → what is wrong with an update (new, old) there, beside the metadata."""
+"""(group, kind, subresource) → the validator (new, old) of an update there, of all but the metadata."""
 
 
 WARNINGS: Mapping[tuple[str, str], Callable[[Obj, Obj | None, int], tuple[str, ...]]] = {
     key: kind.warnings for key, kind in ALL_KINDS.items() if kind.warnings is not None
 }
-"""(group, kind) → what a writer is warned of: (new, old or None, minor version of the release) → texts."""
+"""(group, kind) → the function for its warnings: (new, old or None, minor version of the release) → texts."""
 
 
 def warnings_of(resource: Resource, new: Obj, old: Obj | None, release: str) -> tuple[str, ...]:
-    """What whoever makes or changes an object is warned of; most kinds warn of nothing (WarningsOnCreate, -OnUpdate).
+    """Return the warnings for the writer of an object; most kinds have none (WarningsOnCreate, -OnUpdate).
 
-    Not asked of subresources: the strategies of a status have no warnings.
+    Subresources have none: upstream's status strategies do not warn.
 
     Args:
         resource: the row.
         new: the object, decoded and defaulted.
-        old: what it replaces, None where it is new.
-        release: such as "1.34".
+        old: the object that it replaces, None at creation.
+        release: the release, such as "1.34".
     """
     warn = finalizer_warnings if resource.custom else WARNINGS.get((resource.group, resource.kind))
     return warn(new, old, int(release.partition(".")[2])) if warn else ()
 
 
 def _validator(resource: Resource, release: str) -> Validator | None:
-    """What is checked beside the metadata; a kind may say more on servers of later releases."""
+    """Return the validator of a kind, None if it has none; some kinds check more in later releases."""
     kind = ALL_KINDS.get((resource.group, resource.kind))
     if kind is None:
         return None
@@ -59,7 +59,7 @@ def _validator(resource: Resource, release: str) -> Validator | None:
 
 
 def validate_create(resource: Resource, obj: Obj, release: str = "") -> list[FieldError]:
-    """What is wrong with a new object, decoded, defaulted and named (rest.BeforeCreate); a release is "1.34"."""
+    """Validate a new object, decoded, defaulted and named (rest.BeforeCreate); a release is "1.34"."""
     errors = validate_metadata(resource, obj)
     validator = _validator(resource, release)
     if validator is not None:
@@ -68,7 +68,7 @@ def validate_create(resource: Resource, obj: Obj, release: str = "") -> list[Fie
 
 
 def validate_update(resource: Resource, new: Obj, old: Obj, release: str = "") -> list[FieldError]:
-    """What is wrong with replacing the old object by the new one (rest.BeforeUpdate); a release is "1.34"."""
+    """Validate the replacement of the old object by the new one (rest.BeforeUpdate); a release is "1.34"."""
     errors = validate_metadata_update(resource, new, old)
     validator = _validator(resource, release)
     if validator is not None:
@@ -77,7 +77,7 @@ def validate_update(resource: Resource, new: Obj, old: Obj, release: str = "") -
 
 
 def validate_status_update(resource: Resource, new: Obj, old: Obj) -> list[FieldError]:
-    """Return the same at the status subresource."""
+    """Validate an update of the status subresource."""
     errors = validate_metadata_update(resource, new, old)
     validator = VALIDATORS.get((resource.group, resource.kind))
     if validator is not None:
@@ -86,7 +86,7 @@ def validate_status_update(resource: Resource, new: Obj, old: Obj) -> list[Field
 
 
 def validate_part_update(name: str) -> Check:
-    """Return the same at another subresource that is a part of its object, such as pods/resize."""
+    """Return the validator of another subresource that is a part of its object, such as pods/resize."""
 
     def check(resource: Resource, new: Obj, old: Obj) -> list[FieldError]:
         errors = validate_metadata_update(resource, new, old)

@@ -1,6 +1,6 @@
-"""What exists from the start, as tables of facts, and how it is made: only what is missing, all at once.
+"""Objects that exist from the start, as tables, and their creation: only missing ones, all at once.
 
-Not here: what controllers make for each new namespace, and what they keep up to date.
+Not here: what controllers create for each new namespace, and what they keep up to date.
 """
 
 import asyncio
@@ -22,32 +22,32 @@ from apiserver.registry.storage import key_of
 __all__ = ["SYSTEM", "ServerLocation", "bootstrap"]
 
 SYSTEM = User("system:apiserver", groups=("system:masters",))
-"""As whom the server writes itself."""
+"""The user as which the server itself writes."""
 LANES = 64
-"""How many objects are made at a time."""
+"""The number of objects created at a time."""
 OPTIONS = WriteOptions(SYSTEM, manager="kube-apiserver", validation="Ignore")
 
 
-async def bootstrap(registry: Registry, place: ServerLocation, *, kruise: bool = False) -> None:
-    """Make what is missing; what is there stays as it is. The history of an empty store begins after that.
+async def bootstrap(registry: Registry, location: ServerLocation, *, kruise: bool = False) -> None:
+    """Create the missing objects; existing ones do not change. The history of an empty store begins after that.
 
     Args:
         registry: the server's collaborators.
-        place: where the server is.
-        kruise: whether the definitions of OpenKruise's workloads are among it.
+        location: the address, port and ranges of the server.
+        kruise: whether to create the definitions of OpenKruise's workloads too.
     """
     store = registry.storage.store
     empty = not store.count("/registry/")
     await _make(registry, namespaces())
-    here = cluster(place, registry.table, now=registry.timestamps.now())
-    await _make(registry, [*here, *_everywhere(), *(_workloads() if kruise else ())])
-    if empty and not store.is_shared:  # others may have a use for the history of a cluster
+    cluster_objects = cluster(location, registry.table, now=registry.timestamps.now())
+    await _make(registry, [*cluster_objects, *_everywhere(), *(_workloads() if kruise else ())])
+    if empty and not store.is_shared:  # other servers may still watch from an older revision
         await store.compact(store.revision)
 
 
-@cache  # these are facts, which nobody changes: what is made of one is a copy
+@cache  # constants: objects are created from copies
 def _everywhere() -> tuple[Obj, ...]:
-    """What all clusters have alike."""
+    """Return the objects that are the same in all clusters."""
     return (*access(), *flow())
 
 
@@ -59,7 +59,7 @@ def _workloads() -> Sequence[Obj]:
 
 
 async def _make(registry: Registry, objects: Iterable[Obj]) -> None:
-    """Make the objects that are missing, so close together that the store commits many at once."""
+    """Create the missing objects, many at a time, so that the store commits them together."""
     missing = _missing(registry, objects)
     async with asyncio.TaskGroup() as group:
         for _ in range(LANES):

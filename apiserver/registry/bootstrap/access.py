@@ -1,4 +1,4 @@
-"""RBAC objects made of the tables: roles, what aggregates them, and bindings."""
+"""RBAC objects from the tables: roles, aggregated roles and bindings."""
 
 from collections.abc import Iterable, Iterator
 
@@ -32,12 +32,12 @@ def access() -> Iterator[Obj]:
 
 
 def _aggregates(name: str) -> dict[str, str]:
-    """Return the labels by which a role becomes a part of others."""
+    """Return the labels by which a role is aggregated into others."""
     return {f"{RBAC}/aggregate-to-{whole}": "true" for whole, parts in AGGREGATED.items() if name in parts}
 
 
 def _aggregated(name: str) -> Obj:
-    """Return a role made of others, with their rules, as the aggregation controller will keep it."""
+    """Return an aggregated role with the rules of its parts, as the aggregation controller would set them."""
     selector = {"matchLabels": {f"{RBAC}/aggregate-to-{name}": "true"}}
     lines = dict.fromkeys(_lines(name))
     role = _object("ClusterRole", name, labels=_aggregates(name), rules=rules(lines))
@@ -53,15 +53,15 @@ def _lines(name: str) -> Iterator[str]:
 def _bound(name: str, subjects: Iterable[str], *, namespace: str = "", role: str = "") -> Obj:
     kind = "Role" if namespace else "ClusterRole"
     reference = {"apiGroup": RBAC, "kind": kind, "name": role or name}
-    found = [_subject(*subject.split()) for subject in subjects]
+    subject_objects = [_subject(*subject.split()) for subject in subjects]
     binding = _object(f"{kind}Binding", name, namespace=namespace, roleRef=reference)
-    return binding | ({"subjects": found} if found else {})
+    return binding | ({"subjects": subject_objects} if subject_objects else {})
 
 
-def _subject(kind: str, *place: str) -> Obj:
+def _subject(kind: str, *names: str) -> Obj:
     if kind == "ServiceAccount":
-        return {"kind": kind, "namespace": place[0], "name": place[1]}
-    return {"kind": kind, "apiGroup": RBAC, "name": place[0]}
+        return {"kind": kind, "namespace": names[0], "name": names[1]}
+    return {"kind": kind, "apiGroup": RBAC, "name": names[0]}
 
 
 def _object(kind: str, name: str, *, namespace: str = "", labels: dict[str, str] | None = None, **parts: object) -> Obj:

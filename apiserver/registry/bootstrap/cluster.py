@@ -1,4 +1,4 @@
-"""The system's namespaces and what lies in each, the server's own Service, priority classes and API services."""
+"""The system's namespaces and their contents, the server's own Service, priority classes and API services."""
 
 import ipaddress
 from collections.abc import Iterable, Iterator, Mapping
@@ -55,13 +55,13 @@ CA_DESCRIPTION = (
 
 @dataclass(frozen=True, slots=True)
 class ServerLocation:
-    """Where the server is, as the cluster knows it.
+    """The server's address in the cluster.
 
     Attributes:
-        address: an address that others reach; "" where there is none but loopback.
-        port: of the server.
-        services: the ranges of Services, one or two with a comma; the first address is the server's.
-        ca: the certificate of who signed the server's, "" where plain HTTP is served.
+        address: an address that others can reach; "" if there is none but loopback.
+        port: the server's port.
+        services: the ranges of cluster IPs, one or two with a comma; the first address is the server's.
+        ca: the certificate of the CA that signed the server's, "" for plain HTTP.
     """
 
     address: str
@@ -76,25 +76,25 @@ def namespaces() -> Iterator[Obj]:
         yield _object("v1", "Namespace", name)
 
 
-def cluster(place: ServerLocation, table: ResourceTable, *, now: str) -> Iterator[Obj]:
-    """What else is in the cluster, from `now` on."""
+def cluster(location: ServerLocation, table: ResourceTable, *, now: str) -> Iterator[Obj]:
+    """Yield the other objects of the cluster, created at `now`."""
     for namespace in NAMESPACES:
         yield _object("v1", "ServiceAccount", "default", namespace=namespace)
-        if place.ca:
-            config = _object("v1", "ConfigMap", "kube-root-ca.crt", namespace=namespace, data={"ca.crt": place.ca})
+        if location.ca:
+            config = _object("v1", "ConfigMap", "kube-root-ca.crt", namespace=namespace, data={"ca.crt": location.ca})
             config["metadata"]["annotations"] = {"kubernetes.io/description": CA_DESCRIPTION}
             yield config
-    yield from _server(place)
-    yield _service_cidr(place, now)
+    yield from _server(location)
+    yield _service_cidr(location, now)
     for name, (value, description) in PRIORITY_CLASSES.items():
         yield _object("scheduling.k8s.io/v1", "PriorityClass", name, value=value, description=description)
     yield from _api_services(table.groups())
 
 
-def _server(place: ServerLocation) -> Iterator[Obj]:
-    """Yield the Service by which programs in the cluster call the server, and what is behind it."""
-    first = str(ipaddress.ip_network(place.services.split(",")[0])[1])
-    port = {"name": "https", "protocol": "TCP", "port": 443, "targetPort": place.port}
+def _server(location: ServerLocation) -> Iterator[Obj]:
+    """Yield the server's own Service, with its Endpoints and EndpointSlice."""
+    first = str(ipaddress.ip_network(location.services.split(",")[0])[1])
+    port = {"name": "https", "protocol": "TCP", "port": 443, "targetPort": location.port}
     service = _object(
         "v1",
         "Service",
@@ -104,16 +104,16 @@ def _server(place: ServerLocation) -> Iterator[Obj]:
         spec={"clusterIP": first, "clusterIPs": [first], "type": "ClusterIP", "ports": [port]},
     )
     yield service
-    if not place.address:
+    if not location.address:
         return
-    ports = [{"name": "https", "port": place.port, "protocol": "TCP"}]
+    ports = [{"name": "https", "port": location.port, "protocol": "TCP"}]
     yield _object(
         "v1",
         "Endpoints",
         "kubernetes",
         namespace="default",
         labels={"endpointslice.kubernetes.io/skip-mirror": "true"},
-        subsets=[{"addresses": [{"ip": place.address}], "ports": ports}],
+        subsets=[{"addresses": [{"ip": location.address}], "ports": ports}],
     )
     yield _object(
         "discovery.k8s.io/v1",
@@ -121,14 +121,14 @@ def _server(place: ServerLocation) -> Iterator[Obj]:
         "kubernetes",
         namespace="default",
         labels={"kubernetes.io/service-name": "kubernetes"},
-        addressType=f"IPv{ipaddress.ip_address(place.address).version}",
-        endpoints=[{"addresses": [place.address], "conditions": {"ready": True}}],
+        addressType=f"IPv{ipaddress.ip_address(location.address).version}",
+        endpoints=[{"addresses": [location.address], "conditions": {"ready": True}}],
         ports=ports,
     )
 
 
-def _service_cidr(place: ServerLocation, now: str) -> Obj:
-    """Return the ServiceCIDR of --service-cluster-ip-range, with its finalizer, as clusters have it."""
+def _service_cidr(location: ServerLocation, now: str) -> Obj:
+    """Return the ServiceCIDR of --service-cluster-ip-range, with its finalizer, as in a real cluster."""
     ready = {
         "type": "Ready",
         "status": "True",
@@ -140,7 +140,7 @@ def _service_cidr(place: ServerLocation, now: str) -> Obj:
         "networking.k8s.io/v1",
         "ServiceCIDR",
         "kubernetes",
-        spec={"cidrs": place.services.split(",")},
+        spec={"cidrs": location.services.split(",")},
         status={"conditions": [ready]},
     )
     obj["metadata"]["finalizers"] = ["networking.k8s.io/service-cidr-finalizer"]

@@ -1,4 +1,4 @@
-"""The cluster roles of controllers (bootstrappolicy/controller_policy.go), each bound to an account in kube-system."""
+"""The cluster roles of controllers (controller_policy.go), each bound to a service account in kube-system."""
 
 from collections.abc import Mapping
 

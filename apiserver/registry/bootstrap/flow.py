@@ -14,7 +14,7 @@ ANYTHING = ("* : * : *", "* : URLS : *")
 
 
 class Level(NamedTuple):
-    """A limited priority level; without queues it rejects what is too much."""
+    """A limited priority level; without queues it rejects excess requests."""
 
     shares: int
     lendable: int
@@ -34,7 +34,7 @@ LEVELS: Mapping[str, Level] = {
 
 
 class Schema(NamedTuple):
-    """A flow schema: who may do what at which level; of several that match the lowest precedence counts."""
+    """A flow schema: it assigns requests to a priority level; of several that match, the lowest precedence wins."""
 
     level: str
     precedence: int
@@ -92,20 +92,20 @@ def _spec(schema: Schema) -> Obj:
     for line in schema.rules:
         verbs, groups, resources, *scope = (part.split() for part in line.split(" : "))
         if groups == ["URLS"]:
-            found = {"verbs": verbs, "nonResourceURLs": resources}
-            rule.setdefault("nonResourceRules", []).append(found)
+            policy_rule = {"verbs": verbs, "nonResourceURLs": resources}
+            rule.setdefault("nonResourceRules", []).append(policy_rule)
             continue
-        found = {"verbs": verbs, "apiGroups": ["" if g == "CORE" else g for g in groups], "resources": resources}
+        policy_rule = {"verbs": verbs, "apiGroups": ["" if g == "CORE" else g for g in groups], "resources": resources}
         wide = {} if scope else {"clusterScope": True}
-        rule.setdefault("resourceRules", []).append(found | wide | {"namespaces": ["*"]})
+        rule.setdefault("resourceRules", []).append(policy_rule | wide | {"namespaces": ["*"]})
     spec: Obj = {"priorityLevelConfiguration": {"name": schema.level}, "matchingPrecedence": schema.precedence}
     return spec | ({"distinguisherMethod": {"type": schema.by}} if schema.by else {}) | {"rules": [rule]}
 
 
-def _subject(kind: str, *place: str) -> Obj:
+def _subject(kind: str, *names: str) -> Obj:
     if kind == "ServiceAccount":
-        return {"kind": kind, "serviceAccount": {"namespace": place[0], "name": place[1]}}
-    return {"kind": kind, kind.lower(): {"name": place[0]}}
+        return {"kind": kind, "serviceAccount": {"namespace": names[0], "name": names[1]}}
+    return {"kind": kind, kind.lower(): {"name": names[0]}}
 
 
 def _object(kind: str, name: str, spec: Obj) -> Obj:

@@ -1,4 +1,4 @@
-"""The cluster roles that RBAC starts with (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go), as data."""
+"""The default cluster roles of RBAC (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go), as data."""
 
 from collections.abc import Mapping
 
@@ -205,7 +205,7 @@ AGGREGATED: Mapping[str, tuple[str, ...]] = {
     "edit": ("system:aggregate-to-edit", "view"),
     "admin": ("edit", "system:aggregate-to-admin"),
 }
-"""Role → the roles that make it up; each of those says so in a label."""
+"""Aggregated role → its parts, which have a label for it."""
 
 CLUSTER_BINDINGS: Mapping[str, tuple[str, ...]] = {
     "cluster-admin": ("Group system:masters",),
@@ -221,7 +221,7 @@ CLUSTER_BINDINGS: Mapping[str, tuple[str, ...]] = {
     "system:service-account-issuer-discovery": ("Group system:serviceaccounts",),
     "system:volume-scheduler": ("User system:kube-scheduler",),
 }
-"""Cluster role → whom the binding of its name gives it to."""
+"""Cluster role → the subjects of the binding with its name."""
 
 ROLES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("kube-public", "system:controller:bootstrap-signer"): (
@@ -264,4 +264,4 @@ BINDINGS: Mapping[tuple[str, str], tuple[str, ...]] = {
         "User system:kube-scheduler",
     ),
 }
-"""(namespace, name) → whom the binding gives the role of its name to (`system::` before it or not)."""
+"""(namespace, name) → the subjects of the binding, to the role of its name, with or without `system::`."""

@@ -25,33 +25,33 @@ from etcd.store import Conflict, KeyValue
 
 _TAKEN = 409
 NAME_ATTEMPTS = 8
-"""How many generated names are tried before the client is told to try again (maxNameGenerationCreateAttempts)."""
+"""The number of generated names to try before the client has to retry (maxNameGenerationCreateAttempts)."""
 MAX_GENERATED = 58
-"""How much of generateName is kept before its suffix of five (names.SimpleNameGenerator)."""
+"""The characters of generateName that are kept before the suffix of five (names.SimpleNameGenerator)."""
 _NOT_ON_CREATION = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 
 
 async def create(registry: Registry, target: Target, body: Body, options: WriteOptions) -> WriteResult:
-    """Make a new object.
+    """Create an object.
 
     Raises:
         ApiError: 400, 403, 404 (no such namespace), 409 (the name is taken), 422.
     """
     decoded = decode(registry, target.resource, body, validation=options.validation)
     check_place(target, decoded.obj)
-    of_body = decoded.warnings + deduplicate_owners(decoded.obj["metadata"])
-    warnings = of_body + warnings_of(target.resource, decoded.obj, None, registry.schema.version)
+    body_warnings = decoded.warnings + deduplicate_owners(decoded.obj["metadata"])
+    warnings = body_warnings + warnings_of(target.resource, decoded.obj, None, registry.schema.version)
     try:
         written = await insert(registry, target, decoded, options)
     except ApiError as error:
         # only a valid object gets the warnings of its kind
-        raise error.warned_before(warnings if error.code == _TAKEN else of_body) from error.__cause__
+        raise error.warned_before(warnings if error.code == _TAKEN else body_warnings) from error.__cause__
     warnings += notices(target, decoded.obj, None)
     return WriteResult(written.kv, created=True, warnings=warnings) if warnings else written
 
 
 async def insert(registry: Registry, target: Target, decoded: Decoded, options: WriteOptions) -> WriteResult:
-    """Make a new object of one that is decoded and defaulted."""
+    """Create an object that is decoded and defaulted."""
     obj = decoded.obj
     resource, meta = target.resource, obj["metadata"]
     _check_kind_stays(registry, target, obj)
@@ -63,7 +63,7 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
     strategy = strategy_of(resource)
     if strategy.has_status:
         obj.pop("status", None)
-    for name in _NOT_ON_CREATION:  # before somebody would own them (rest.WipeObjectMetaSystemFields)
+    for name in _NOT_ON_CREATION:  # before managedFields could own them (rest.WipeObjectMetaSystemFields)
         if name in meta:
             del meta[name]
     own_new_fields(registry, target, decoded, options)
@@ -74,9 +74,9 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
         attempts, unnamed = NAME_ATTEMPTS, orjson.dumps(obj) if strategy.uses_name else b""
         _generate_name(registry, meta)
     strategy.prepare_create(obj)
-    async with allocated(registry, target, options, new=obj) as whole:
-        written = await _try_names(registry, target, whole, options, attempts=attempts, unnamed=unnamed)
-    if options.dry_run and _names_version(version):  # only what is stored loses the version that the client named
+    async with allocated(registry, target, options, new=obj) as allocated_obj:
+        written = await _try_names(registry, target, allocated_obj, options, attempts=attempts, unnamed=unnamed)
+    if options.dry_run and _names_version(version):  # only storing drops the version that the client named
         return written._replace(kv=written.kv._replace(mod_revision=int(version)))
     return written
 
@@ -84,15 +84,15 @@ async def insert(registry: Registry, target: Target, decoded: Decoded, options: 
 async def _try_names(
     registry: Registry, target: Target, obj: Obj, options: WriteOptions, *, attempts: int, unnamed: bytes
 ) -> WriteResult:
-    """Store a new object that has a name, under another generated name each time that one is taken.
+    """Store a new object that has a name; each time its name is taken, generate another one.
 
     Args:
         registry: the server's collaborators.
         target: where it is stored.
         obj: the object with its first name.
         options: who writes and how.
-        attempts: how many names are tried; 1 for a name that the client chose.
-        unnamed: the object as it was before it had any name, if its strategy writes that into it; else b"".
+        attempts: the number of names to try; 1 for a name that the client chose.
+        unnamed: the object as it was before it had a name, if its strategy writes the name into other fields; else b"".
     """
     for attempt in range(attempts):
         if attempt:
@@ -124,19 +124,19 @@ async def _insert_named(registry: Registry, target: Target, obj: Obj, options: W
     Raises:
         Conflict: the name is taken.
     """
-    wrong = validate_create(target.resource, obj, registry.schema.version)
-    refuse_invalid(registry, target, obj, wrong)
+    invalid = validate_create(target.resource, obj, registry.schema.version)
+    refuse_invalid(registry, target, obj, invalid)
     strategy_of(target.resource).canonicalize(obj)
     return await _insert_once(registry, target, obj, options)
 
 
 def _names_version(text: str) -> bool:
-    """Whether a new object claims to be stored already; what is no version at all is dropped without a word."""
+    """Return whether a new object has a valid resourceVersion other than 0; invalid ones are dropped silently."""
     return text.isascii() and text.isdigit() and text.strip("0") != ""
 
 
 def _check_kind_stays(registry: Registry, target: Target, obj: Obj) -> None:
-    """Refuse a new custom object whose definition goes, or went while the request was under way."""
+    """Refuse a new custom object whose definition is being deleted, or was deleted during the request."""
     resource = target.resource
     if not resource.custom:
         return
@@ -154,23 +154,23 @@ async def _insert_once(registry: Registry, target: Target, obj: Obj, options: Wr
     codec = registry.codecs.of(resource)
     key = key_of(resource, target.namespace, obj["metadata"]["name"])
     value = codec.encode(obj)
-    beside = index_attrs(resource, obj, codec)
+    attrs = index_attrs(resource, obj, codec)
     store = registry.storage.store
     if options.dry_run:
         existing = store.get(key)
         if existing is not None:
             raise Conflict(existing)
-        return WriteResult(KeyValue(key, value, 0, 0, beside), created=True)
+        return WriteResult(KeyValue(key, value, 0, 0, attrs), created=True)
     with map_store_errors():
         ttl = registry.ttl_of(resource)
-        return WriteResult(await store.put(key, value, expect=0, index_attrs=beside, ttl=ttl), created=True)
+        return WriteResult(await store.put(key, value, expect=0, index_attrs=attrs, ttl=ttl), created=True)
 
 
 def _taken(target: Target, obj: Obj, conflict: Conflict) -> ApiError:
-    """Return the refusal of a name that another object has (rest.CheckGeneratedNameError)."""
+    """Return the 409 for a name that another object has (rest.CheckGeneratedNameError)."""
     meta = obj["metadata"]
-    refusal = errors.generate_name_conflict if meta.get("generateName") else errors.already_exists
-    error = refusal(target.resource.group, target.resource.plural, meta["name"])
+    make_error = errors.generate_name_conflict if meta.get("generateName") else errors.already_exists
+    error = make_error(target.resource.group, target.resource.plural, meta["name"])
     current = conflict.current
     if current is not None and b'"deletionTimestamp":"' in current.value:
         error.message = f"object is being deleted: {error.message}"

@@ -1,4 +1,4 @@
-"""What comes out of a patch: an object of the kind again, or an error that is told of the patch."""
+"""Decodes the outcome of a patch as an object of the kind; errors are reported for the patch."""
 
 from apiserver.api import errors
 from apiserver.api.errors import ApiError
@@ -14,19 +14,19 @@ from apiserver.registry.rest.patch_body import Patch
 
 
 def decode_patched(registry: Registry, target: Target, patch: Patch, *, old: Obj, validation: str) -> Decoded:
-    """Return the object that a patch makes of another, with defaults.
+    """Apply a patch to an object, and return the decoded outcome, with defaults.
 
     Args:
         registry: the server's collaborators.
         target: what is patched.
         patch: the patch.
-        old: what was patched; parts that the patch does not speak of are those of this object.
+        old: the object to patch; fields that the patch does not mention share their values with it.
         validation: "Strict", "Warn" or "Ignore" for unknown and repeated fields, of the patch and of its outcome.
 
     Raises:
-        ApiError: 400, the patch is malformed; 422, it does not apply, or its outcome is no such object.
+        ApiError: 400, the patch is malformed; 422, it does not apply, or its outcome is not such an object.
     """
-    odd = () if validation == "Ignore" else patch.oddities()
+    problems = () if validation == "Ignore" else patch.oddities()
     patched = patch.apply(old)
     lenient = "Ignore" if validation == "Ignore" else "Warn"
     try:
@@ -43,14 +43,17 @@ def decode_patched(registry: Registry, target: Target, patch: Patch, *, old: Obj
             raise
         why = error.message.rpartition(f"as a {target.resource.kind}: ")[2]
         raise patch.refused(patched, why, custom=target.resource.custom) from error
-    odd = () if validation == "Ignore" else (*odd, *decoded.warnings)
-    if odd and validation == "Strict":
-        raise patch.refused(patched, strict_message(odd), custom=target.resource.custom)
-    return decoded._replace(warnings=(*odd, *deduplicate_owners(decoded.obj["metadata"], patched=True)))
+    problems = () if validation == "Ignore" else (*problems, *decoded.warnings)
+    if problems and validation == "Strict":
+        raise patch.refused(patched, strict_message(problems), custom=target.resource.custom)
+    return decoded._replace(warnings=(*problems, *deduplicate_owners(decoded.obj["metadata"], patched=True)))
 
 
 def _without_kept(registry: Registry, target: Target, patched: Obj, old: Obj) -> tuple[Obj, Obj | None]:
-    """What of a patched object is to be looked into: of a status not the spec that it leaves alone, and that spec."""
+    """Return the part of a patched object to decode, and the spec to keep as it is, if any.
+
+    A status patch leaves the spec unchanged, so the spec is not decoded again.
+    """
     resource, spec = target.resource, patched.get("spec")
     if target.subresource != "status" or spec is None or spec is not old.get("spec"):
         return patched, None
@@ -60,7 +63,7 @@ def _without_kept(registry: Registry, target: Target, patched: Obj, old: Obj) ->
 
 
 def _is_of_another_type(target: Target, patched: Obj) -> bool:
-    """Is it of another kind or version? That of custom objects is found when they are validated."""
+    """Return whether a patched object names another kind or version than the target's."""
     resource = target.resource
     named = (patched["kind"], patched.get("apiVersion") or "")
     return named != (resource.kind, resource.api_version) and all(isinstance(each, str) for each in named)

@@ -24,7 +24,7 @@ JOBS_LEAVE_PODS = (
     "propagationPolicy=Orphan to suppress this warning"
 )
 PAGE = 10_000
-"""How many objects deletecollection reads at once (store.go's deleteCollectionPageSize)."""
+"""The number of objects that deletecollection lists at once (store.go's deleteCollectionPageSize)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Deleted:
     """The outcome of a delete.
 
     Attributes:
-        kv: the object as it was last.
-        gone: False where it is only marked and waits for its finalizers or its grace period.
+        kv: the last state of the object.
+        gone: False if it is only marked and waits for its finalizers or its grace period.
     """
 
     kv: KeyValue
@@ -41,7 +41,7 @@ class Deleted:
 
 
 def deletion_warnings(target: Target, options: DeleteOptions) -> tuple[str, ...]:
-    """What a client is told that may not know what becomes of dependents (pkg/registry/batch/job/storage)."""
+    """Return the warning that a deleted Job leaves its pods if no policy is set (pkg/registry/batch/job/storage)."""
     resource = target.resource
     if options.propagation or (resource.group, resource.kind) != ("batch", "Job"):
         return ()
@@ -49,7 +49,7 @@ def deletion_warnings(target: Target, options: DeleteOptions) -> tuple[str, ...]
 
 
 async def delete(registry: Registry, target: Target, options: DeleteOptions) -> Deleted:
-    """Delete an object, or mark it where finalizers or a grace period keep it.
+    """Delete an object, or mark it if finalizers or a grace period keep it.
 
     Raises:
         ApiError: 403, 404, 409 (a precondition fails).
@@ -104,12 +104,12 @@ async def _remove(registry: Registry, kv: KeyValue, options: DeleteOptions) -> D
 async def _store(registry: Registry, target: Target, kv: KeyValue, obj: Obj, options: DeleteOptions) -> KeyValue:
     codec = registry.codecs.of(target.resource)
     value = codec.encode(obj)
-    beside = index_attrs(target.resource, obj, codec)
+    attrs = index_attrs(target.resource, obj, codec)
     if options.dry_run:
-        return kv._replace(value=value, index_attrs=beside)
+        return kv._replace(value=value, index_attrs=attrs)
     with map_store_errors():
         ttl = registry.ttl_of(target.resource)
-        return await registry.storage.store.put(kv.key, value, expect=kv.mod_revision, index_attrs=beside, ttl=ttl)
+        return await registry.storage.store.put(kv.key, value, expect=kv.mod_revision, index_attrs=attrs, ttl=ttl)
 
 
 def _check_preconditions(target: Target, meta: Obj, options: DeleteOptions) -> None:
@@ -130,31 +130,35 @@ def _check_preconditions(target: Target, meta: Obj, options: DeleteOptions) -> N
 
 
 def _check_namespace(target: Target, meta: Obj, options: DeleteOptions) -> None:
-    """The preconditions of a namespace, for which upstream has other words."""
-    asked = {
+    """Check the preconditions of a namespace, for which upstream has another message."""
+    preconditions = {
         "UID": (options.uid, meta.get("uid")),
         "ResourceVersion": (options.resource_version, meta["resourceVersion"]),
     }
-    for name, (wanted, found) in asked.items():
-        if wanted and wanted != found:
-            why = f"Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {found}"
+    for name, (expected, actual) in preconditions.items():
+        if expected and expected != actual:
+            why = f"Precondition failed: {name} in precondition: {expected}, {name} in object meta: {actual}"
             raise errors.conflict("", "namespaces", name=target.name, why=why)
 
 
 def _set_grace(registry: Registry, obj: Obj, options: DeleteOptions) -> bool | None:
-    """Set the deletion's time and grace on a pod (rest.BeforeDelete); None where an earlier delete already says it."""
-    meta, asked = obj["metadata"], options.grace_period
-    if asked is not None and asked < 0:
-        asked = 1
+    """Set a pod's deletionTimestamp and grace period (rest.BeforeDelete).
+
+    Returns:
+        Whether the deletion is graceful; None if the grace period of an earlier delete stands.
+    """
+    meta, requested = obj["metadata"], options.grace_period
+    if requested is not None and requested < 0:
+        requested = 1
     if meta.get("deletionTimestamp"):
         current = meta.get("deletionGracePeriodSeconds") or 0
         if not current:
             return False
-        if asked is None or asked >= current:
+        if requested is None or requested >= current:
             return None
-        _shorten(registry, meta, asked=asked, current=current)
+        _shorten(registry, meta, requested=requested, current=current)
         return True
-    seconds = _grace(obj, asked)
+    seconds = _grace(obj, requested)
     meta["deletionTimestamp"] = rfc3339(registry.clock.now() + _wrapped(seconds))
     meta["deletionGracePeriodSeconds"] = seconds
     if meta.get("generation"):
@@ -162,26 +166,26 @@ def _set_grace(registry: Registry, obj: Obj, options: DeleteOptions) -> bool | N
     return True
 
 
-def _shorten(registry: Registry, meta: Obj, *, asked: int, current: int) -> None:
+def _shorten(registry: Registry, meta: Obj, *, requested: int, current: int) -> None:
     now = int(registry.clock.now())
-    end = _seconds(meta["deletionTimestamp"]) - _wrapped(current) + _wrapped(asked)
+    end = _seconds(meta["deletionTimestamp"]) - _wrapped(current) + _wrapped(requested)
     if end < now:
-        end, asked = now, min(asked, 1)
-    meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = rfc3339(end), asked
+        end, requested = now, min(requested, 1)
+    meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = rfc3339(end), requested
 
 
 def _wrapped(seconds: int) -> int:
-    """Seconds as a time.Duration holds them: after 292 years of nanoseconds it begins anew (rest.BeforeDelete)."""
+    """Return seconds as a time.Duration holds them: its nanoseconds overflow after 292 years (rest.BeforeDelete)."""
     whole = 2**64
     return ((seconds * 10**9 + whole // 2) % whole - whole // 2) // 10**9
 
 
-def _grace(pod: Obj, asked: int | None) -> int:
-    """How long a pod may take to stop: nothing where no node runs it (pod/strategy.go's CheckGracefulDelete)."""
+def _grace(pod: Obj, requested: int | None) -> int:
+    """Return the grace period of a pod, 0 if no node runs it (pod/strategy.go's CheckGracefulDelete)."""
     spec, phase = pod.get("spec") or {}, (pod.get("status") or {}).get("phase")
     if not spec.get("nodeName") or phase in ("Failed", "Succeeded"):
         return 0
-    seconds: int = asked if asked is not None else spec.get("terminationGracePeriodSeconds") or 0
+    seconds: int = requested if requested is not None else spec.get("terminationGracePeriodSeconds") or 0
     return seconds if seconds >= 0 else 1
 
 
@@ -190,10 +194,10 @@ def _seconds(timestamp: str) -> int:
 
 
 def _finalizers(strategy: Strategy, meta: Obj, options: DeleteOptions) -> list[str]:
-    """Return the finalizers once the propagation policy has put in, or taken out, those of the garbage collector."""
-    found: list[str] = meta.get("finalizers") or []
-    own = [f for f in found if f not in (ORPHAN, FOREGROUND)]
-    match options.propagation or _propagation_of(found) or strategy.default_propagation:
+    """Return the finalizers with those of the garbage collector added or removed by the propagation policy."""
+    finalizers: list[str] = meta.get("finalizers") or []
+    own = [f for f in finalizers if f not in (ORPHAN, FOREGROUND)]
+    match options.propagation or _propagation_of(finalizers) or strategy.default_propagation:
         case "Orphan":
             return [*own, ORPHAN]
         case "Foreground":
@@ -210,7 +214,7 @@ def _propagation_of(finalizers: list[str]) -> str:
 
 
 def _mark(registry: Registry, meta: Obj) -> None:
-    """Note that the object is being deleted (store.go's markAsDeleting)."""
+    """Mark the object as being deleted (store.go's markAsDeleting)."""
     now = registry.timestamps.now()
     if not meta.get("deletionTimestamp") and meta.get("generation"):
         meta["generation"] += 1
@@ -226,7 +230,7 @@ def _is_namespace(target: Target) -> bool:
 async def _delete_namespace(
     registry: Registry, target: Target, kv: KeyValue, obj: Obj, options: DeleteOptions
 ) -> Deleted:
-    """A namespace is only marked; it goes with the last of its finalizers (core/namespace/storage)."""
+    """Mark a namespace as terminating; remove it once it has no finalizers (core/namespace/storage)."""
     meta = obj["metadata"]
     if not meta.get("deletionTimestamp"):
         meta["deletionTimestamp"] = registry.timestamps.now()
@@ -245,7 +249,7 @@ def _is_definition(target: Target) -> bool:
 async def _delete_definition(
     registry: Registry, target: Target, kv: KeyValue, obj: Obj, options: DeleteOptions
 ) -> Deleted:
-    """A definition is only marked; it goes when the objects of its kind have gone."""
+    """Mark a CustomResourceDefinition; remove it once its finalizer, and so its objects, are gone."""
     definition = marked(obj, registry.timestamps.now())
     if definition is not None:
         kv = await _store(registry, target, kv, definition, options)
@@ -263,7 +267,7 @@ async def delete_collection(
         The objects as they were listed.
 
     Raises:
-        ApiError: of the first object that cannot be deleted.
+        ApiError: the error for the first object that cannot be deleted.
     """
     listed: list[KeyValue] = []
     while True:

@@ -12,24 +12,24 @@ from apiserver.registry.rest.write_checks import write_warnings
 
 
 async def patch(registry: Registry, target: Target, patch: Patch, options: WriteOptions) -> WriteResult:
-    """Change an object by a patch, which sees it in the request's version.
+    """Apply a patch to an object, in the request's version.
 
     Raises:
         ApiError: 400, 404, 409, 422.
     """
-    of_body: tuple[str, ...] = ()
-    told: tuple[str, ...] = ()
+    patch_warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def change(old: Obj) -> Obj:
-        nonlocal of_body, told
+        nonlocal patch_warnings, warnings
         decoded = decode_patched(registry, target, patch, old=old, validation=options.validation)
         check_name(target, decoded.obj)
         check_place(target, decoded.obj)
-        of_body, told = decoded.warnings, write_warnings(registry, target, decoded.obj, old)
+        patch_warnings, warnings = decoded.warnings, write_warnings(registry, target, decoded.obj, old)
         return decoded.obj
 
     try:
         written = await modify(registry, target, change, options)
     except ApiError as error:
-        raise error.warned_before(of_body) from error.__cause__
-    return written._replace(warnings=of_body + written.warnings + told)
+        raise error.warned_before(patch_warnings) from error.__cause__
+    return written._replace(warnings=patch_warnings + written.warnings + warnings)

@@ -20,19 +20,19 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 CUSTOM_PATCHES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
-"""What custom resources can be patched by: their Go types have no merge keys."""
+"""The patch types of custom resources: they have no merge keys, so no strategic merge."""
 
 
 class Patch(ABC):
-    """A change that a client describes.
+    """The body of a PATCH.
 
-    What is wrong with the description is told when it is applied, so that nobody hears of it where there is no object.
+    A malformed body raises only when the patch is applied: a missing object is the first error to report.
     """
 
     _prefix = "error decoding patch: "
-    """What an error of the description begins with."""
+    """The beginning of the message for a malformed body."""
     _target = "value"
-    """What a number is decoded to, as Go's decoder names it."""
+    """The type that a number is decoded to, as Go's decoder names it."""
 
     def __init__(self, raw: bytes) -> None:
         """Parse the body."""
@@ -55,7 +55,7 @@ class Patch(ABC):
 
     @abstractmethod
     def apply(self, obj: Obj) -> Any:
-        """Return the changed object; the object itself stays as it is.
+        """Return the patched object; the argument does not change.
 
         Raises:
             ApiError: the patch is malformed, or does not fit the object.
@@ -79,9 +79,9 @@ class Patch(ABC):
         return {}
 
     def shown(self, patched: Any, *, custom: bool) -> str:
-        """Return what an error shows of a patch whose outcome is no such object.
+        """Return the value that an error shows for a patch whose outcome is not an object of the kind.
 
-        Objects without a Go type have their keys sorted all through, others where the patch reaches into them.
+        Custom objects, which have no Go type, are shown with all keys sorted, others where the patch reaches into them.
 
         Args:
             patched: the outcome.
@@ -90,7 +90,7 @@ class Patch(ABC):
         return go_json(patched) if custom else json_as_written(_sorted_where(patched, self.touched()))
 
     def refused(self, patched: Any, why: str, *, custom: bool) -> ApiError:
-        """422: what comes out of the patch is no object of the kind."""
+        """Return the 422 for a patch whose outcome is not an object of the kind."""
         wrong = [field.invalid("patch", self.shown(patched, custom=custom), why)]
         error = errors.invalid("", "", name="", errors=wrong)
         error.details = {"causes": (error.details or {}).get("causes", [])}
@@ -103,13 +103,13 @@ class JsonPatch(Patch):
     _target = "struct field jsonPatchOp.value"
 
     def apply(self, obj: Obj) -> Any:
-        """Return the changed object."""
+        """Return the patched object."""
         if self._problem:
             raise errors.bad_request(self._problem)
         return json_patch.apply(obj, self.body, raw=self.raw)
 
     def touched(self) -> Obj:
-        """Return the same, on the ways to what the operations name."""
+        """Return the keys on the paths to what the operations name, as nested dicts."""
         touched: Obj = {}
         for operation in filter(None, self.body or ()):
             for pointer in (operation.get("path"), operation.get("from")):
@@ -122,7 +122,7 @@ class JsonPatch(Patch):
         """Return the unknown and the repeated fields of the operations, in the order of the body.
 
         Raises:
-            ApiError: 400, the body is no list of operations.
+            ApiError: 400, the body is not a list of operations.
         """
         self._check()
         try:
@@ -136,7 +136,7 @@ class MergePatch(Patch):
     """RFC 7386."""
 
     def apply(self, obj: Obj) -> Any:
-        """Return the changed object, or the patch itself if that is a list."""
+        """Return the patched object, or the patch itself if that is a list."""
         if isinstance(self.body, dict):
             return merge_patch.apply(obj, self.body)
         if isinstance(self.body, list) and not self._problem:
@@ -147,12 +147,12 @@ class MergePatch(Patch):
         """Return the repeated fields of the patch.
 
         Raises:
-            ApiError: 400, it is malformed, or no object.
+            ApiError: 400, it is malformed, or not an object.
         """
-        odd = super().oddities()
+        repeated = super().oddities()
         if not isinstance(self.body, dict | None):
             merge_patch.apply({}, self.body)
-        return odd
+        return repeated
 
     def touched(self) -> Obj:
         """Return the patch itself, which has the form of an object."""
@@ -160,7 +160,7 @@ class MergePatch(Patch):
 
 
 class StrategicMergePatch(Patch):
-    """A merge that knows by which key the items of a list are told apart."""
+    """A strategic merge patch: it merges lists by the keys that identify their items."""
 
     _prefix = ""
 
@@ -169,7 +169,7 @@ class StrategicMergePatch(Patch):
         self._kind = kind
 
     def apply(self, obj: Obj) -> Any:
-        """Return the changed object."""
+        """Return the patched object."""
         self._check()
         return strategic_merge.apply(obj, self.body, self._kind)
 
@@ -186,7 +186,7 @@ PATCHES: Mapping[str, Make] = {
     MERGE_PATCH: lambda raw, _kind: MergePatch(raw),
     STRATEGIC_MERGE_PATCH: lambda raw, kind: StrategicMergePatch(raw, kind()),
 }
-"""Content type → what makes a patch of a body and of what the schema says of the object's kind."""
+"""Content type → the function that makes a Patch from a body and the merge schema of the object's kind."""
 
 
 def _sorted_where(value: Any, touched: Obj) -> Any:

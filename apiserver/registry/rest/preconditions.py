@@ -1,4 +1,4 @@
-"""Whether a write is of the object that its path names, and of the state of it that its sender has seen."""
+"""Preconditions of writes: the body names the object of its path, and the UID and version of its stored state."""
 
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
@@ -10,10 +10,10 @@ from apiserver.registry.storage import key_of
 
 
 def check_versions(target: Target, strategy: Strategy, new: Obj, old: Obj) -> None:
-    """Refuse a change of a stale state of an object; one that names no state is of the newest.
+    """Refuse a change of a stale state of an object; a change without a resourceVersion is of the newest state.
 
     Raises:
-        ApiError: 400 for a version that is none, 409, 422 where the kind wants one to be named.
+        ApiError: 400 for an invalid version, 409, 422 if the kind requires one.
     """
     named, current = new["metadata"].get("resourceVersion") or "", old["metadata"]["resourceVersion"]
     if named == current:
@@ -33,7 +33,7 @@ def _revision(text: str) -> int:
 
 
 def check_uid(target: Target, new: Obj, old: Obj) -> None:
-    """Refuse the replacement of another object of the same name, or of one that is gone.
+    """Refuse to replace another object of the same name, or one that is gone.
 
     Raises:
         ApiError: 409.
@@ -49,7 +49,7 @@ def check_uid(target: Target, new: Obj, old: Obj) -> None:
 
 
 def _stale(target: Target) -> ApiError:
-    """409: somebody else changed the object."""
+    """Return the 409 for an object that somebody else changed."""
     return errors.conflict(target.resource.group, target.resource.plural, name=target.name, why=errors.STALE)
 
 
@@ -59,7 +59,7 @@ def _version_required(target: Target) -> ApiError:
 
 
 def check_name(target: Target, obj: Obj) -> None:
-    """Refuse a body that is of another object than the path.
+    """Refuse a body that names another object than the path.
 
     Raises:
         ApiError: 400.
@@ -74,7 +74,7 @@ def check_name(target: Target, obj: Obj) -> None:
 
 
 def check_place(target: Target, obj: Obj) -> None:
-    """Refuse a body that is of another namespace than the path.
+    """Refuse a body that names another namespace than the path.
 
     Raises:
         ApiError: 400.

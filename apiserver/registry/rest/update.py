@@ -1,4 +1,4 @@
-"""The verb update, and changes by a function: the newest state is changed and stored, again where the race is lost."""
+"""The verb update, and changes by a function: the newest state is changed and stored, with retries on conflicts."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -28,7 +28,7 @@ from etcd.store import KeyValue
 
 
 async def update(registry: Registry, target: Target, body: Body, options: WriteOptions) -> WriteResult:
-    """Replace an object, or its status; where the kind allows it, make it if it is absent.
+    """Replace an object, or its status; create it if it is absent and the kind allows that.
 
     Raises:
         ApiError: 400, 404, 409 (stale or another object), 422.
@@ -40,12 +40,12 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
     check_name(target, obj)
     check_place(target, obj)
     warnings = decoded.warnings + deduplicate_owners(obj["metadata"])
-    told: tuple[str, ...] = ()
+    kind_warnings: tuple[str, ...] = ()
 
     def change(old: Obj) -> Obj:
-        nonlocal told
+        nonlocal kind_warnings
         check_uid(target, obj, old)
-        told = write_warnings(registry, target, obj, old)
+        kind_warnings = write_warnings(registry, target, obj, old)
         return obj | {"metadata": dict(obj["metadata"])}
 
     try:
@@ -57,13 +57,13 @@ async def update(registry: Registry, target: Target, body: Body, options: WriteO
         if target.subresource or not target.resource.create_on_update:
             raise
         obj["metadata"].pop("resourceVersion", None)
-        told = notices(target, obj, None)
+        kind_warnings = notices(target, obj, None)
         written = await insert(registry, target, decoded, options)
-    return written._replace(warnings=warnings + written.warnings + told)
+    return written._replace(warnings=warnings + written.warnings + kind_warnings)
 
 
 def _seen(registry: Registry, target: Target) -> Current | None:
-    """The object as far as it is known without waiting; what is written builds on the newest state all the same."""
+    """Return the object as this server knows it, None if unknown; the write builds on the newest state all the same."""
     kv = registry.storage.store.get(key_of(target.resource, target.namespace, target.name))
     return None if kv is None else Current(kv, registry.codecs.of(target.resource).decode(kv))
 
@@ -71,14 +71,14 @@ def _seen(registry: Registry, target: Target) -> Current | None:
 async def modify(
     registry: Registry, target: Target, change: Change, options: WriteOptions, *, seen: Current | None = None
 ) -> WriteResult:
-    """Change a stored object by a function, again when the race is lost and the change names no resourceVersion.
+    """Change a stored object by a function, with retries on conflicts unless the change names a resourceVersion.
 
     Args:
         registry: the server's collaborators.
         target: what to change; its subresource decides which strategy prepares and validates.
-        change: makes the new object from the old one, which it leaves as it is; it may run several times.
+        change: returns the new object for the old one, which it does not change; it may run several times.
         options: who writes and how.
-        seen: the object as the caller has seen it; not parsed again if it is still that.
+        seen: the object as the caller has seen it; not decoded again if it is still that state.
 
     Raises:
         ApiError: 404, 409, 422, and what the change raises.
@@ -94,10 +94,10 @@ async def modify(
         await admit(registry, "UPDATE", target, options, obj=new, old=old)
         prepare(new, old)
         own_fields(registry, target, old, new, options)
-        async with allocated(registry, target, options, new=new, old=old) as whole:
-            warnings = refuse_invalid(registry, target, whole, check(target.resource, whole, old), old)
-            strategy.canonicalize(whole)
-            written = await _replace(registry, target, Current(kv, old), whole, options)
+        async with allocated(registry, target, options, new=new, old=old) as allocated_obj:
+            warnings = refuse_invalid(registry, target, allocated_obj, check(target.resource, allocated_obj, old), old)
+            strategy.canonicalize(allocated_obj)
+            written = await _replace(registry, target, Current(kv, old), allocated_obj, options)
             return written._replace(warnings=warnings) if warnings else written
 
     return await _changed(registry, target, attempt, options)
@@ -111,7 +111,7 @@ async def _changed(
 
 
 def _rules(registry: Registry, target: Target, strategy: Strategy) -> tuple[Update, Check]:
-    """What prepares and what validates an update of the whole object, of its status or of another part of it."""
+    """Return the functions that prepare and validate an update of the object, its status or another subresource."""
     resource, name = target.resource, target.subresource
     validate = partial(validate_update, release=registry.schema.version)
     if not name:
@@ -125,9 +125,9 @@ def _rules(registry: Registry, target: Target, strategy: Strategy) -> tuple[Upda
 
 
 async def rewrite(registry: Registry, target: Target, change: Change, options: WriteOptions) -> WriteResult:
-    """Change a stored object as the server itself does, with neither admission, validation nor owners of fields.
+    """Change a stored object as the server itself does: without admission, validation or managedFields.
 
-    The change may run several times, since a lost race is run again (upstream's GuaranteedUpdate).
+    The change may run several times, since conflicts are retried (upstream's GuaranteedUpdate).
 
     Raises:
         ApiError: 404, and what the change raises.
@@ -141,28 +141,28 @@ async def rewrite(registry: Registry, target: Target, change: Change, options: W
 
 
 async def _replace(registry: Registry, target: Target, seen: Current, new: Obj, options: WriteOptions) -> WriteResult:
-    """Store the new object over exactly the state that it was made from; nothing if it changes nothing."""
+    """Store the new object over exactly the state that it was made from; do nothing if it is unchanged."""
     resource, store, kv = target.resource, registry.storage.store, seen.kv
     codec = registry.codecs.of(resource)
-    # looked at twice, should a change reach into what both share; what is stored by an older schema is stored anew
+    # compared twice, in case a change mutated shared parts; what an older schema stored is stored again
     if new == seen.obj and new == codec.decode(kv) and codec.keeps(kv):
         return WriteResult(kv)
     emptied = _emptied_finalizers(new, kv)
     value = codec.encode(new)
-    beside = index_attrs(resource, new, codec)
+    attrs = index_attrs(resource, new, codec)
     if options.dry_run:
-        return WriteResult(kv._replace(value=value, index_attrs=beside))
+        return WriteResult(kv._replace(value=value, index_attrs=attrs))
     with map_store_errors():
         if emptied:
             event = await store.delete(kv.key, expect=kv.mod_revision)
             await give_back(registry, kv, event.revision)
-            return WriteResult(kv._replace(value=value, index_attrs=beside))
+            return WriteResult(kv._replace(value=value, index_attrs=attrs))
         ttl = registry.ttl_of(resource)
-        return WriteResult(await store.put(kv.key, value, expect=kv.mod_revision, index_attrs=beside, ttl=ttl))
+        return WriteResult(await store.put(kv.key, value, expect=kv.mod_revision, index_attrs=attrs, ttl=ttl))
 
 
 def _emptied_finalizers(new: Obj, kv: KeyValue) -> bool:
-    """Return whether this update is the last thing a deletion waited for (store.go's ShouldDeleteDuringUpdate)."""
+    """Return whether this update removes the last finalizer of an object under deletion (ShouldDeleteDuringUpdate)."""
     meta = new["metadata"]
     if not meta.get("deletionTimestamp") or meta.get("finalizers") or b'"deletionTimestamp":"' not in kv.value:
         return False
@@ -172,13 +172,13 @@ def _emptied_finalizers(new: Obj, kv: KeyValue) -> bool:
 
 
 _FIXED = ("generation", "creationTimestamp", "deletionTimestamp")
-"""What an update cannot change, whatever it says."""
+"""Fields that an update cannot change, whatever it contains."""
 _KEPT = ("name", "namespace", "uid", "deletionGracePeriodSeconds")
-"""What an update need not say; saying something else is refused."""
+"""Fields that an update may omit; other values are refused."""
 
 
 def _keep_system_fields(new: Obj, old: Obj) -> None:
-    """What an update can neither set nor clear stays (rest.BeforeUpdate)."""
+    """Keep the fields that an update can neither set nor clear (rest.BeforeUpdate)."""
     new.pop("selfLink", None)
     new.pop("generation", None)
     new.update({name: old[name] for name in _FIXED if name in old})

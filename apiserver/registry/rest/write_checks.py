@@ -1,4 +1,4 @@
-"""What every write passes: admission, refusal of what is invalid, and warnings."""
+"""Steps of every write: admission, refusal of invalid objects, and warnings."""
 
 from collections.abc import Awaitable
 
@@ -14,14 +14,14 @@ from apiserver.registry.validation import (
 
 
 def write_warnings(registry: Registry, target: Target, new: Obj, old: Obj) -> tuple[str, ...]:
-    """What the writer of a whole object is warned of; those of its parts are not."""
+    """Return the warnings for the writer of an object; subresources have none."""
     if target.subresource:
         return ()
     return warnings_of(target.resource, new, old, registry.schema.version) + notices(target, new, old)
 
 
 def notices(target: Target, new: Obj, old: Obj | None) -> tuple[str, ...]:
-    """Return the warnings for the writer of a whole object that is stored and not carried out."""
+    """Return the warnings for the writer of an object that is stored but has no effect here."""
     resource = target.resource
     return resource.notices(new, old) if resource.notices else ()
 
@@ -29,21 +29,21 @@ def notices(target: Target, new: Obj, old: Obj | None) -> tuple[str, ...]:
 def admit(
     registry: Registry, operation: Operation, target: Target, options: WriteOptions, *, obj: Obj, old: Obj | None = None
 ) -> Awaitable[None]:
-    """Ask admission whether the write may pass."""
+    """Run admission on a write."""
     return registry.admission.admit(Attributes(operation, target, options.user, obj, old, options.dry_run))
 
 
 def refuse_invalid(
-    registry: Registry, target: Target, obj: Obj, found: list[FieldError], old: Obj | None = None
+    registry: Registry, target: Target, obj: Obj, invalid: list[FieldError], old: Obj | None = None
 ) -> tuple[str, ...]:
-    """Refuse an invalid object, and return what the rules of its schema warn of.
+    """Refuse an invalid object, and return the warnings of its schema's rules.
 
     Args:
         registry: the server's collaborators.
         target: what is written.
         obj: the object.
-        found: what is wrong with it already.
-        old: what it replaces.
+        invalid: the errors that validation has found so far.
+        old: the object that it replaces.
 
     Raises:
         ApiError: 422, with the warnings.
@@ -51,8 +51,8 @@ def refuse_invalid(
     warnings: tuple[str, ...] = ()
     if (custom := registry.customs.find(target.resource)) is not None:
         verdict = custom.judge(obj, old, of_status=target.subresource == "status")
-        found, warnings = found + verdict.errors, tuple(verdict.warnings)
-    if found:
+        invalid, warnings = invalid + verdict.errors, tuple(verdict.warnings)
+    if invalid:
         resource, name = target.resource, obj["metadata"].get("name") or ""
-        raise errors.invalid(resource.group, resource.kind, name=name, errors=found).warned_before(warnings)
+        raise errors.invalid(resource.group, resource.kind, name=name, errors=invalid).warned_before(warnings)
     return warnings

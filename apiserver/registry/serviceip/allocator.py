@@ -1,7 +1,7 @@
-"""Cluster addresses and node ports of Services: given out and taken back (pkg/registry/core/service/storage/alloc.go).
+"""Allocates cluster IPs and node ports to Services, and releases them (pkg/registry/core/service/storage/alloc.go).
 
-A write is: the strategy, `allocate`, validate, store; then `commit` if that went well, `revert` if not. What is taken
-is held here alone; after a start it is read off the stored Services.
+A write is: the strategy, `allocate`, validate, store; then `commit` if that succeeded, `revert` if not. Allocations are
+kept in memory alone; after a start they are read from the stored Services.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,39 +20,39 @@ from apiserver.registry.serviceip.families import fill_families, keeps_both
 ADDRESSES, PORTS = "serviceips", "servicenodeports"
 """The names of the pools, as upstream has them in its store."""
 _TAKEN = "provided {} is already allocated"
-_FIRST_DRY_PORT = 32769  # a dry run shows some port that no Service has: the first one above the usual range
+_FIRST_DRY_PORT = 32769  # a dry run shows a port that no Service has: the first one above the usual range
 
 
 class Reservation(NamedTuple):
-    """A number of a pool."""
+    """An allocated address or port: a number of a pool."""
 
     pool: NumberPool
     number: int
 
     @property
     def name(self) -> str:
-        """What it is called among all that are given out: "serviceips/10.96.0.7" or "servicenodeports/30080"."""
+        """Its unique name: "serviceips/10.96.0.7" or "servicenodeports/30080"."""
         number = ip_address(self.number) if self.pool.name == ADDRESSES else self.number
         return f"{self.pool.name}/{number}"
 
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """A Service with all its fields, and what becomes of addresses and ports with the write.
+    """A Service with all its fields, and the addresses and ports that its write allocates and releases.
 
     Attributes:
         service: the Service to validate and store.
-        taken: to be given back if the write fails.
-        dropped: to be given back if it does not.
+        allocated: allocated for this write, to be released if the write fails.
+        released: no longer needed, to be released if the write succeeds.
     """
 
     service: Obj
-    taken: list[Reservation] = field(default_factory=list)
-    dropped: list[Reservation] = field(default_factory=list)
+    allocated: list[Reservation] = field(default_factory=list)
+    released: list[Reservation] = field(default_factory=list)
 
 
 class _Range:
-    """The addresses of one family that Services get."""
+    """The range of cluster IPs of one family."""
 
     def __init__(self, cidr: str) -> None:
         network = ip_network(cidr)
@@ -67,11 +67,11 @@ class _Range:
 
 
 class ServiceAddresses:
-    """All addresses and ports that the cluster's Services have.
+    """All cluster IPs and node ports that the cluster's Services have.
 
     Args:
-        cidrs: of cluster addresses, one for each family, the preferred family first.
-        node_ports: the lowest and the highest.
+        cidrs: the ranges of cluster IPs, one for each family, the preferred family first.
+        node_ports: the lowest and the highest node port.
         choose: where to start looking for a free number; random in a server, fixed in a test.
     """
 
@@ -79,68 +79,72 @@ class ServiceAddresses:
         self, cidrs: Sequence[str] = ("10.96.0.0/12",), node_ports: tuple[int, int] = (30000, 32767), *, choose: Choose
     ) -> None:
         self._choose = choose
-        self._ranges = {found.family: found for found in map(_Range, cidrs)}
+        self._ranges = {range_.family: range_ for range_ in map(_Range, cidrs)}
         self._families = tuple(self._ranges)
         low, high = node_ports
         self._port_words = f"The range of valid ports is {low}-{high}"
         self._ports = NumberPool(low, high, static=static_share(high - low + 1, step=32, most=128), name=PORTS)
-        reserved = self._ranges[self._families[0]]
-        self._reserved = Reservation(reserved.pool, reserved.first)
-        reserved.pool.take(reserved.first)
+        preferred = self._ranges[self._families[0]]
+        self._reserved = Reservation(preferred.pool, preferred.first)
+        preferred.pool.allocate(preferred.first)
 
     def load(self, services: Iterable[Obj]) -> None:
-        """Mark as taken what stored Services have."""
+        """Mark the addresses and ports of stored Services as allocated."""
         for service in services:
-            for pool, number in self._held(service.get("spec") or {}):
-                pool.take(number)
+            for pool, number in self._reservations(service.get("spec") or {}):
+                pool.allocate(number)
 
-    def holds(self, service: Obj) -> Iterator[Reservation]:
-        """What a Service has, but for what is kept for the server's own."""
-        return (hold for hold in self._held(service.get("spec") or {}) if hold != self._reserved)
+    def reservations_of(self, service: Obj) -> Iterator[Reservation]:
+        """Return the addresses and ports of a Service, except the address reserved for the server's own Service."""
+        return (
+            reservation
+            for reservation in self._reservations(service.get("spec") or {})
+            if reservation != self._reserved
+        )
 
-    def named(self, name: str) -> Reservation | None:
-        """Return the number of a name, None where there is none (any more)."""
+    def reservation_named(self, name: str) -> Reservation | None:
+        """Return the address or port with a name, None if it lies in none of the ranges."""
         pool, _, number = name.partition("/")
         try:
             if pool == PORTS:
                 return Reservation(self._ports, int(number))
-            found = self._ranges.get(family_of(number)) if pool == ADDRESSES else None
-            return Reservation(found.pool, int(ip_address(number))) if found else None
+            range_ = self._ranges.get(family_of(number)) if pool == ADDRESSES else None
+            return Reservation(range_.pool, int(ip_address(number))) if range_ else None
         except ValueError:
             return None
 
-    def is_reserved(self, hold: Reservation) -> bool:
-        """Is it kept for the server's own Service?"""
-        return hold == self._reserved
+    def is_reserved(self, reservation: Reservation) -> bool:
+        """Return whether this is the address reserved for the server's own Service."""
+        return reservation == self._reserved
 
-    def note(self, *, taken: Iterable[Reservation] = (), freed: Iterable[Reservation] = ()) -> None:
-        """Note what others have given out and taken back."""
-        self._free(freed)
-        for pool, number in taken:
-            pool.take(number)
+    def record(self, *, allocated: Iterable[Reservation] = (), released: Iterable[Reservation] = ()) -> None:
+        """Record what other servers have allocated and released."""
+        self._free(released)
+        for pool, number in allocated:
+            pool.allocate(number)
 
     def release(self, service: Obj) -> None:
-        """Take back what a Service had that is gone."""
-        self._free(self._held(service.get("spec") or {}))
+        """Release the addresses and ports of a deleted Service."""
+        self._free(self._reservations(service.get("spec") or {}))
 
     def commit(self, allocation: Allocation) -> None:
-        """The write is done: take back what the Service had before and has no more."""
-        self._free(allocation.dropped)
+        """Release what the Service no longer needs: its write succeeded."""
+        self._free(allocation.released)
 
     def revert(self, allocation: Allocation) -> None:
-        """The write failed: take back what was given for it."""
-        self._free(allocation.taken)
+        """Release what was allocated for the Service: its write failed."""
+        self._free(allocation.allocated)
 
     def allocate(self, service: Obj, old: Obj | None = None, *, dry_run: bool = False) -> Allocation:
         """Return a Service with its addresses, ports and families filled in.
 
         Args:
-            service: new, or to take the old one's place, as the strategy has prepared it. It is not changed.
+            service: the new Service, as the strategy has prepared it. It is not changed.
             old: the stored Service, None at creation.
-            dry_run: show some address and ports, and take none.
+            dry_run: show an address and ports, but allocate none.
 
         Raises:
-            ApiError: 422 where a wish cannot be fulfilled, 500 where nothing is left.
+            ApiError: 422 if a requested number cannot be had, 500 if none is left.
         """
         spec = dict(service.get("spec") or {})
         spec["ports"] = [dict(port) for port in spec.get("ports") or ()]
@@ -176,38 +180,38 @@ class ServiceAddresses:
         self._change_health_port(attempt, spec, before)
 
     def _give_addresses(self, attempt: "_Attempt", spec: Obj) -> None:
-        """An address of each family, as far as the Service has none yet."""
-        wishes = spec.get("clusterIPs") or []
-        given: list[str] = []
+        """Allocate an address of each family for which the Service has none yet."""
+        cluster_ips = spec.get("clusterIPs") or []
+        addresses: list[str] = []
         for index, family in enumerate(spec["ipFamilies"]):
-            wish = wishes[index] if index < len(wishes) else ""
-            given.append(self._give_address(attempt, family, wish, wishes))
-        spec["clusterIP"], spec["clusterIPs"] = given[0], given
+            requested = cluster_ips[index] if index < len(cluster_ips) else ""
+            addresses.append(self._give_address(attempt, family, requested, cluster_ips))
+        spec["clusterIP"], spec["clusterIPs"] = addresses[0], addresses
 
-    def _give_address(self, attempt: "_Attempt", family: str, wish: str, wishes: list[str]) -> str:
-        found = self._ranges[family]
-        if wish:
-            problem = self._address_problem(attempt, found, wish)
+    def _give_address(self, attempt: "_Attempt", family: str, requested: str, cluster_ips: list[str]) -> str:
+        range_ = self._ranges[family]
+        if requested:
+            problem = self._address_problem(attempt, range_, requested)
             if problem:
-                words = f"failed to allocate IP {wish}: {problem}"
-                attempt.refuse([invalid("spec.clusterIPs", wishes, words)])
-            attempt.take(found.pool, int(ip_address(wish)))
-            return wish
+                message = f"failed to allocate IP {requested}: {problem}"
+                attempt.refuse([invalid("spec.clusterIPs", cluster_ips, message)])
+            attempt.allocate(range_.pool, int(ip_address(requested)))
+            return requested
         if attempt.dry_run:
-            return found.base
+            return range_.base
         try:
-            return str(ip_address(attempt.take_any(found.pool, self._choose)))
+            return str(ip_address(attempt.allocate_next(range_.pool, self._choose)))
         except PoolError as error:
             raise errors.internal(f"failed to allocate a serviceIP: {error}") from None
 
-    def _address_problem(self, attempt: "_Attempt", found: _Range, wish: str) -> str:
-        number = int(ip_address(wish))
-        if number not in found.pool:
-            valid = f"The range of valid IPs is {found.cidr}"
-            return f"the provided IP ({wish}) is not in the valid range. {valid}"
-        own = (found.pool, number) == self._reserved and attempt.is_server
-        taken = found.pool.is_taken(number) and not own and not attempt.dry_run
-        return _TAKEN.format("IP") if taken else ""
+    def _address_problem(self, attempt: "_Attempt", range_: _Range, requested: str) -> str:
+        number = int(ip_address(requested))
+        if number not in range_.pool:
+            valid = f"The range of valid IPs is {range_.cidr}"
+            return f"the provided IP ({requested}) is not in the valid range. {valid}"
+        is_own = (range_.pool, number) == self._reserved and attempt.is_server
+        is_allocated = range_.pool.has(number) and not is_own and not attempt.dry_run
+        return _TAKEN.format("IP") if is_allocated else ""
 
     def _change_addresses(self, attempt: "_Attempt", spec: Obj, before: Obj) -> None:
         if keeps_both(spec, before):
@@ -219,7 +223,7 @@ class ServiceAddresses:
         if headless(before):
             return
         if spec.get("type") == "ExternalName":
-            attempt.drop(self._address_holds(before))
+            attempt.release_later(self._address_reservations(before))
             return
         families, was = spec.get("ipFamilies") or [], before.get("ipFamilies") or []
         if len(was) == 1 and len(families) == 2 and spec.get("clusterIPs"):
@@ -227,106 +231,106 @@ class ServiceAddresses:
             second = self._give_address(attempt, families[1], addresses[1] if len(addresses) > 1 else "", addresses)
             spec["clusterIPs"] = [addresses[0], second]
         elif len(was) == 2 and len(families) == 1:
-            attempt.drop(list(self._address_holds(before))[1:])
+            attempt.release_later(list(self._address_reservations(before))[1:])
 
     def _give_node_ports(self, attempt: "_Attempt", spec: Obj) -> None:
-        """A node port for each port; ports of one number share it across protocols."""
-        given: dict[int, int] = {}
-        wished = _wished(spec["ports"])
+        """Allocate a node port for each port; ports with the same number share one across protocols."""
+        allocated: dict[int, int] = {}
+        requested_by_port = _requested_node_ports(spec["ports"])
         for index, port in enumerate(spec["ports"]):
-            wish, number = port.get("nodePort") or 0, port.get("port") or 0
-            if not wish and not _needs_node_ports(spec):
+            requested, number = port.get("nodePort") or 0, port.get("port") or 0
+            if not requested and not _needs_node_ports(spec):
                 continue
-            if number not in given:
-                wish = wish or wished.get(number, 0)
-                given[number] = port["nodePort"] = self._give_node_port(attempt, index, wish)
-            elif not wish:
-                port["nodePort"] = given[number]
-            elif wish != given[number]:
-                self._give_node_port(attempt, index, wish)
+            if number not in allocated:
+                requested = requested or requested_by_port.get(number, 0)
+                allocated[number] = port["nodePort"] = self._give_node_port(attempt, index, requested)
+            elif not requested:
+                port["nodePort"] = allocated[number]
+            elif requested != allocated[number]:
+                self._give_node_port(attempt, index, requested)
 
-    def _give_node_port(self, attempt: "_Attempt", index: int, wish: int) -> int:
-        if not wish:
+    def _give_node_port(self, attempt: "_Attempt", index: int, requested: int) -> int:
+        if not requested:
             return self._any_port(attempt, "nodePort")
-        problem = self._port_problem(attempt, wish)
+        problem = self._port_problem(attempt, requested)
         if problem:
-            attempt.refuse([invalid(f"spec.ports[{index}].nodePort", wish, problem)])
-        attempt.take(self._ports, wish)
-        return wish
+            attempt.refuse([invalid(f"spec.ports[{index}].nodePort", requested, problem)])
+        attempt.allocate(self._ports, requested)
+        return requested
 
     def _any_port(self, attempt: "_Attempt", what: str) -> int:
         if attempt.dry_run:
             return attempt.dry_port()
         try:
-            return attempt.take_any(self._ports, self._choose)
+            return attempt.allocate_next(self._ports, self._choose)
         except PoolError as error:
             raise errors.internal(f"failed to allocate a {what}: {error}") from None
 
-    def _port_problem(self, attempt: "_Attempt", wish: int) -> str:
-        if wish not in self._ports and not attempt.dry_run:
+    def _port_problem(self, attempt: "_Attempt", requested: int) -> str:
+        if requested not in self._ports and not attempt.dry_run:
             return f"provided port is not in the valid range. {self._port_words}"
-        return _TAKEN.format("port") if self._ports.is_taken(wish) or attempt.has_port(wish) else ""
+        return _TAKEN.format("port") if self._ports.has(requested) or attempt.has_port(requested) else ""
 
     def _change_node_ports(self, attempt: "_Attempt", spec: Obj, before: Obj) -> None:
-        had = {port["nodePort"] for port in before.get("ports") or () if port.get("nodePort")}
+        before_ports = {port["nodePort"] for port in before.get("ports") or () if port.get("nodePort")}
         if spec.get("type") not in {"LoadBalancer", "NodePort"}:
-            attempt.drop(Reservation(self._ports, number) for number in had)
+            attempt.release_later(Reservation(self._ports, number) for number in before_ports)
             return
-        given: set[int] = set()
+        kept: set[int] = set()
         for index, port in enumerate(spec["ports"]):
-            wish = port.get("nodePort") or 0
-            if wish not in had and wish not in given and (wish or _needs_node_ports(spec)):
-                port["nodePort"] = wish = self._give_node_port(attempt, index, wish)
-            given.add(wish)
-        attempt.drop(Reservation(self._ports, number) for number in had - given)
+            node_port = port.get("nodePort") or 0
+            if node_port not in before_ports and node_port not in kept and (node_port or _needs_node_ports(spec)):
+                port["nodePort"] = node_port = self._give_node_port(attempt, index, node_port)
+            kept.add(node_port)
+        attempt.release_later(Reservation(self._ports, number) for number in before_ports - kept)
 
     def _give_health_port(self, attempt: "_Attempt", spec: Obj) -> None:
-        wish = spec.get("healthCheckNodePort") or 0
-        if not wish:
+        requested = spec.get("healthCheckNodePort") or 0
+        if not requested:
             spec["healthCheckNodePort"] = self._any_port(attempt, "HealthCheck NodePort 0")
             return
-        problem = self._port_problem(attempt, wish)
+        problem = self._port_problem(attempt, requested)
         if problem:
-            raise errors.internal(f"failed to allocate requested HealthCheck NodePort {wish}: {problem}")
-        attempt.take(self._ports, wish)
+            raise errors.internal(f"failed to allocate requested HealthCheck NodePort {requested}: {problem}")
+        attempt.allocate(self._ports, requested)
 
     def _change_health_port(self, attempt: "_Attempt", spec: Obj, before: Obj) -> None:
         needed, needs = needs_health_check(before), needs_health_check(spec)
         if needs and not needed:
             self._give_health_port(attempt, spec)
         elif needed and not needs and before.get("healthCheckNodePort"):
-            attempt.drop([Reservation(self._ports, before["healthCheckNodePort"])])
+            attempt.release_later([Reservation(self._ports, before["healthCheckNodePort"])])
 
-    def _address_holds(self, spec: Obj) -> Iterator[Reservation]:
+    def _address_reservations(self, spec: Obj) -> Iterator[Reservation]:
         for address in spec.get("clusterIPs") or ():
-            found = self._ranges.get(family_of(address))
-            if found is not None and address != "None":
-                yield Reservation(found.pool, int(ip_address(address)))
+            range_ = self._ranges.get(family_of(address))
+            if range_ is not None and address != "None":
+                yield Reservation(range_.pool, int(ip_address(address)))
 
-    def _held(self, spec: Obj) -> Iterator[Reservation]:
-        yield from self._address_holds(spec)
+    def _reservations(self, spec: Obj) -> Iterator[Reservation]:
+        yield from self._address_reservations(spec)
         numbers = [port.get("nodePort") for port in spec.get("ports") or ()]
         for number in (*numbers, spec.get("healthCheckNodePort")):
             if number:
                 yield Reservation(self._ports, number)
 
-    def _free(self, holds: Iterable[Reservation]) -> None:
-        for pool, number in holds:
+    def _free(self, reservations: Iterable[Reservation]) -> None:
+        for pool, number in reservations:
             if (pool, number) != self._reserved:
-                pool.free(number)
+                pool.release(number)
 
 
 def _needs_node_ports(spec: Obj) -> bool:
     return spec.get("type") == "NodePort" or bool(spec.get("allocateLoadBalancerNodePorts", True))
 
 
-def _wished(ports: list[Obj]) -> dict[int, int]:
-    """Number of a port → the node port that the first of the Service's ports of this number asks for."""
+def _requested_node_ports(ports: list[Obj]) -> dict[int, int]:
+    """Return port number → the node port that the first of the Service's ports with this number requests."""
     return {port.get("port") or 0: port["nodePort"] for port in reversed(ports) if port.get("nodePort")}
 
 
 class _Attempt:
-    """One allocation as it goes: what it has taken so far, or would take."""
+    """One allocation in progress: what it has allocated so far, or in a dry run would allocate."""
 
     def __init__(self, allocation: Allocation, *, dry_run: bool) -> None:
         self._allocation = allocation
@@ -336,26 +340,26 @@ class _Attempt:
         self.dry_run = dry_run
         self.is_server = (namespace_of(allocation.service), self._name) == ("default", "kubernetes")
 
-    def refuse(self, found: list[FieldError]) -> None:
-        """Raise what is wrong, if anything is."""
-        if found:
-            raise errors.invalid("", "Service", name=self._name, errors=found)
+    def refuse(self, invalid_fields: list[FieldError]) -> None:
+        """Raise a 422 if there are errors."""
+        if invalid_fields:
+            raise errors.invalid("", "Service", name=self._name, errors=invalid_fields)
 
-    def take(self, pool: NumberPool, number: int) -> None:
+    def allocate(self, pool: NumberPool, number: int) -> None:
         if self.dry_run:
             self._dry_ports.add(number)
             self._next_dry_port = max(self._next_dry_port, number + 1)
         else:
-            pool.take(number)
-            self._allocation.taken.append(Reservation(pool, number))
+            pool.allocate(number)
+            self._allocation.allocated.append(Reservation(pool, number))
 
-    def take_any(self, pool: NumberPool, choose: Choose) -> int:
-        number = pool.take_any(choose)
-        self._allocation.taken.append(Reservation(pool, number))
+    def allocate_next(self, pool: NumberPool, choose: Choose) -> int:
+        number = pool.allocate_next(choose)
+        self._allocation.allocated.append(Reservation(pool, number))
         return number
 
     def has_port(self, number: int) -> bool:
-        """Has this dry run come by the port before?"""
+        """Return whether this dry run has handed out the port already."""
         return number in self._dry_ports
 
     def dry_port(self) -> int:
@@ -364,6 +368,6 @@ class _Attempt:
         self._next_dry_port += 1
         return number
 
-    def drop(self, holds: Iterable[Reservation]) -> None:
+    def release_later(self, reservations: Iterable[Reservation]) -> None:
         if not self.dry_run:
-            self._allocation.dropped.extend(holds)
+            self._allocation.released.extend(reservations)

@@ -1,46 +1,46 @@
-"""Numbers given out one by one: the addresses and node ports of Services (pkg/registry/core/service/allocator)."""
+"""Allocates numbers of a range: the addresses and node ports of Services (pkg/registry/core/service/allocator)."""
 
 from collections.abc import Callable
 
 Choose = Callable[[int], int]
-"""A choice among so many: a number from 0 up to, but not including, the argument."""
+"""Returns a number from 0 up to, but not including, the argument."""
 
 
 class PoolError(Exception):
-    """A number cannot be given out; the message is upstream's."""
+    """No number can be allocated; the message is upstream's."""
 
 
 class NumberPool:
-    """The numbers from `first` to `last`, of which the lowest `static` are given only when asked for or at the end.
+    """The numbers from `first` to `last`; the lowest `static` are allocated on request, or when the others are used up.
 
-    People pick low numbers, so that what is picked for them comes from above (KEP-3070, KEP-3668). For example,
-    NodePorts from 30000 to 32767 with static=86: take_any chooses among 30086 … 32767 while any of them is free, and
-    among 30000 … 30085 after that; take(30007) takes that number whichever part it lies in.
+    People request low numbers, so automatic choices come from above (KEP-3070, KEP-3668). For example,
+    NodePorts from 30000 to 32767 with static=86: allocate_next chooses among 30086 … 32767 while any of them is free,
+    and among 30000 … 30085 after that; allocate(30007) takes that number whichever part it lies in.
 
     Attributes:
-        name: what the numbers are.
+        name: the kind of the numbers, such as "servicenodeports".
     """
 
     def __init__(self, first: int, last: int, *, static: int, name: str = "") -> None:
         self.name = name
         self._first, self._last = first, last
         self._parts = ((first + static, last), (first, first + static - 1))
-        self._taken: set[int] = set()
+        self._allocated: set[int] = set()
 
     def __contains__(self, number: int) -> bool:
-        """Is the number one that the pool could give, be it taken or not?"""
+        """Return whether the number lies in the range, allocated or not."""
         return self._first <= number <= self._last
 
-    def is_taken(self, number: int) -> bool:
-        """Has somebody got the number?"""
-        return number in self._taken
+    def has(self, number: int) -> bool:
+        """Return whether the number is allocated."""
+        return number in self._allocated
 
-    def take(self, number: int) -> None:
-        """Mark the number as taken; one outside of the pool, or taken before, makes no difference."""
-        self._taken.add(number)
+    def allocate(self, number: int) -> None:
+        """Mark the number as allocated; one outside the range, or allocated already, is no error."""
+        self._allocated.add(number)
 
-    def take_any(self, choose: Choose) -> int:
-        """Take a free number.
+    def allocate_next(self, choose: Choose) -> int:
+        """Allocate a free number.
 
         Raises:
             PoolError: none is free.
@@ -52,16 +52,16 @@ class NumberPool:
             start = choose(size)
             for step in range(size):
                 number = low + (start + step) % size
-                if number not in self._taken:
-                    self._taken.add(number)
+                if number not in self._allocated:
+                    self._allocated.add(number)
                     return number
         raise PoolError("range is full")
 
-    def free(self, number: int) -> None:
-        """Give the number back; one that nobody has makes no difference."""
-        self._taken.discard(number)
+    def release(self, number: int) -> None:
+        """Release the number; one that is not allocated is no error."""
+        self._allocated.discard(number)
 
 
 def static_share(size: int, *, step: int, most: int, least: int = 16) -> int:
-    """How many of so many numbers are kept for those who ask for them (calculateRangeOffset)."""
+    """Return how many numbers of a range of this size are kept for explicit requests (calculateRangeOffset)."""
     return 0 if size <= least else min(max(least, size // step), most)

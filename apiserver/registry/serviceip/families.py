@@ -1,4 +1,4 @@
-"""Which IP families a Service has addresses of (pkg/registry/core/service/storage/alloc.go, initIPFamilyFields)."""
+"""Sets the IP families of a Service (pkg/registry/core/service/storage/alloc.go, initIPFamilyFields)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,15 +13,15 @@ _RELEASE = "must be 'SingleStack' to release the secondary {}"
 
 
 def fill_families(spec: Obj, before: Obj | None, families: Sequence[str]) -> list[FieldError]:
-    """Fill in ipFamilyPolicy and ipFamilies of a Service, by what was before and what the cluster has.
+    """Set ipFamilyPolicy and ipFamilies of a Service from its old spec and the cluster's families.
 
     Args:
-        spec: of a Service with addresses or a headless one; changed in place.
+        spec: the spec of a headless Service or one with cluster IPs; changed in place.
         before: the old spec, None at creation.
-        families: the cluster's, the preferred one first.
+        families: the cluster's families, the preferred one first.
 
     Returns:
-        What is wrong with the fields, which leaves the Service without families.
+        The errors; if there are any, the families are not set.
     """
     if before is not None and keeps_both(spec, before):
         return []
@@ -46,7 +46,7 @@ def fill_families(spec: Obj, before: Obj | None, families: Sequence[str]) -> lis
 
 
 def keeps_both(spec: Obj, before: Obj) -> bool:
-    """Is this a PreferDualStack Service left as it is, which never grows or shrinks with the cluster by itself?"""
+    """Return whether a PreferDualStack Service is unchanged: then it keeps its families, whatever the cluster has."""
     return (
         spec.get("ipFamilyPolicy") == "PreferDualStack"
         and before.get("ipFamilyPolicy") in {None, "PreferDualStack"}
@@ -62,12 +62,12 @@ def _within_spec(error: FieldError) -> FieldError:
 
 
 def _default_policy(spec: Obj) -> str:
-    """Headless without a selector means that somebody else makes the endpoints, of any family."""
+    """Return the default policy; without a selector, others make the endpoints of a headless Service, of any family."""
     return "RequireDualStack" if headless(spec) and not spec.get("selector") else "SingleStack"
 
 
 def _reduced(spec: Obj, before: Obj) -> Iterator[FieldError]:
-    """The secondary address and family go with the policy SingleStack, and not without."""
+    """Drop the secondary address and family under the policy SingleStack; refuse to drop them under others."""
     policy = spec["ipFamilyPolicy"]
     for name, what in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
         values, was = spec.get(name) or [], before.get(name) or []
@@ -85,33 +85,33 @@ def _too_many(spec: Obj) -> Iterator[FieldError]:
 
 
 def _inferred(spec: Obj, families: Sequence[str]) -> Iterator[FieldError]:
-    """An address that the client chose has its family with it."""
-    addresses, found = spec.get("clusterIPs") or [], list(spec.get("ipFamilies") or ())
+    """Add the families of the addresses that the client requested to ipFamilies."""
+    addresses, known_families = spec.get("clusterIPs") or [], list(spec.get("ipFamilies") or ())
     for index, address in enumerate(addresses):
-        if address == "None" or index < len(found):
+        if address == "None" or index < len(known_families):
             continue
         family = family_of(address)
         if family in families:
-            found.append(family)
+            known_families.append(family)
         else:
-            words = f"{family} is not configured on this cluster"
-            yield field.invalid(f"spec.clusterIPs[{index}]", addresses, words)
-    if found:
-        spec["ipFamilies"] = found
+            message = f"{family} is not configured on this cluster"
+            yield field.invalid(f"spec.clusterIPs[{index}]", addresses, message)
+    if known_families:
+        spec["ipFamilies"] = known_families
 
 
 def _unknown(spec: Obj, families: Sequence[str]) -> Iterator[FieldError]:
     policy = spec["ipFamilyPolicy"]
     if policy == "RequireDualStack" and len(families) < 2:
-        words = "this cluster is not configured for dual-stack services"
-        yield field.invalid("spec.ipFamilyPolicy", policy, words)
+        message = "this cluster is not configured for dual-stack services"
+        yield field.invalid("spec.ipFamilyPolicy", policy, message)
     for index, family in enumerate(spec.get("ipFamilies") or ()):
         if family not in families:
             yield field.invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster")
 
 
 def _complete(spec: Obj, preferred: str, *, both: bool) -> None:
-    found = spec.get("ipFamilies") or [preferred]
-    if both and spec["ipFamilyPolicy"] != "SingleStack" and len(found) == 1:
-        found = [*found, *FAMILIES.difference(found)]
-    spec["ipFamilies"] = found
+    families = spec.get("ipFamilies") or [preferred]
+    if both and spec["ipFamilyPolicy"] != "SingleStack" and len(families) == 1:
+        families = [*families, *FAMILIES.difference(families)]
+    spec["ipFamilies"] = families

@@ -1,7 +1,7 @@
-"""Addresses and ports of Services where several servers give them out: a key for each one that is given.
+"""Reserves addresses and ports of Services among several servers: the store has a key for each allocated number.
 
-Upstream writes a bitmap of a whole range with each Service, or an IPAddress for each address; here a key is made where
-there must be none. So of two servers that give the same number at the same time one finds that out, and takes another.
+Upstream writes a bitmap of a whole range with each Service, or an IPAddress for each address; here a server creates a
+key, which must not exist. If two servers allocate the same number at once, one of them fails and takes another number.
 """
 
 import asyncio
@@ -23,75 +23,78 @@ log = logging.getLogger("apiserver")
 SERVICES: Final = "/registry/services/specs/"
 CLAIMS: Final = "/registry/ranges/"
 LONGEST_WRITE: Final = 120.0
-"""Seconds after which a number that is claimed is in a Service, or was claimed in vain."""
+"""Seconds after which a claimed number must be in a Service, or else its claim is released."""
 
 
-def claim_key(hold: Reservation) -> str:
+def claim_key(reservation: Reservation) -> str:
     """Return the key of a number: "/registry/ranges/serviceips/10.96.0.7"."""
-    return f"{CLAIMS}{hold.name}"
+    return f"{CLAIMS}{reservation.name}"
 
 
 class ServiceClaims:
-    """The claims of one server.
+    """The claims that one server makes on addresses and ports.
 
     Args:
-        store: where they lie, which others write to as well.
-        addresses: what this server knows to be given; it is kept in step with the Services that others write.
+        store: the store of the claims, which other servers write to as well.
+        addresses: this server's allocations; kept up to date with the Services that others write.
     """
 
     def __init__(self, store: Store, addresses: ServiceAddresses) -> None:
         self._store = store
         self._addresses = addresses
 
-    async def take(self, holds: Sequence[Reservation]) -> list[Reservation]:
-        """Claim numbers, all or none; gives those that another server was faster to claim.
+    async def claim_all(self, reservations: Sequence[Reservation]) -> list[Reservation]:
+        """Claim numbers, all or none; return those that other servers have claimed already.
 
         Raises:
-            ApiError: the store is away.
+            ApiError: the store is unreachable.
         """
-        lost, made = list[Reservation](), list[Reservation]()
-        for hold in holds:
+        lost, claimed = list[Reservation](), list[Reservation]()
+        for reservation in reservations:
             try:
-                await self._claim(hold)
+                await self._claim(reservation)
             except Conflict:
-                lost.append(hold)
+                lost.append(reservation)
             except BaseException:
-                await self.drop(made)
+                await self.release(claimed)
                 raise
             else:
-                made.append(hold)
+                claimed.append(reservation)
         if lost:
-            await self.drop(made)
+            await self.release(claimed)
         return lost
 
-    async def _claim(self, hold: Reservation) -> None:
-        key = claim_key(hold)
+    async def _claim(self, reservation: Reservation) -> None:
+        key = claim_key(reservation)
         value = orjson.dumps({"metadata": {"name": key.rpartition("/")[2]}})
         with map_store_errors():
             await self._store.put(key, value, expect=0)
 
-    async def drop(self, holds: Iterable[Reservation]) -> None:
-        """Give claims up, as far as that is possible now; the rest is found later."""
-        for hold in holds:
+    async def release(self, reservations: Iterable[Reservation]) -> None:
+        """Release claims; those that cannot be deleted now are released later, as unused ones."""
+        for reservation in reservations:
             with suppress(Exception):
-                await self._store.delete(claim_key(hold))
+                await self._store.delete(claim_key(reservation))
 
-    async def give_up(self, holds: Iterable[Reservation], revision: int) -> None:
-        """Give up what a write has given back; who claimed it after that write, as other servers may have, keeps it."""
-        for hold in holds:
-            kv = self._store.get(claim_key(hold))
+    async def release_unless_reclaimed(self, reservations: Iterable[Reservation], revision: int) -> None:
+        """Release the claims of a write's released numbers, except claims that other servers made after that write."""
+        for reservation in reservations:
+            kv = self._store.get(claim_key(reservation))
             if kv is not None and kv.mod_revision < revision:
-                with suppress(Exception):  # somebody was faster, or it is found in vain later
+                with suppress(Exception):  # somebody else deletes it, or it is released later as unused
                     await self._store.delete(kv.key, expect=kv.mod_revision)
 
-    def is_claimed(self, hold: Reservation) -> bool:
-        """Is a number claimed, as far as this server knows? If so it is going to hear when it is no more."""
-        return self._store.get(claim_key(hold)) is not None
+    def is_claimed(self, reservation: Reservation) -> bool:
+        """Return whether a number is claimed, as far as this server knows; then its watch will see the release."""
+        return self._store.get(claim_key(reservation)) is not None
 
     async def run(self) -> None:
         """Follow Services and claims until cancelled or the store is closed."""
-        work = (follow(self._store, SERVICES, self._keep), follow(self._store, CLAIMS, self._keep_claims))
-        tasks = [asyncio.create_task(each) for each in (*work, self._drop_vain())]
+        followers = (
+            follow(self._store, SERVICES, self._follow_services),
+            follow(self._store, CLAIMS, self._follow_claims),
+        )
+        tasks = [asyncio.create_task(each) for each in (*followers, self._release_unused())]
         try:
             await asyncio.gather(*tasks)
         finally:
@@ -99,37 +102,37 @@ class ServiceClaims:
                 task.cancel()
             await asyncio.wait(tasks)
 
-    async def _keep_claims(self, watcher: Watcher, found: Sequence[KeyValue]) -> None:
-        """What is claimed is taken, and free again when nobody claims it any more."""
-        for kv in found:
-            self._note(kv.key, taken=True)
+    async def _follow_claims(self, watcher: Watcher, items: Sequence[KeyValue]) -> None:
+        """Record claimed numbers as allocated, and released claims as free."""
+        for kv in items:
+            self._record(kv.key, allocated=True)
         while True:
             for event in await watcher.next():
-                self._note(event.key, taken=not event.is_delete)
+                self._record(event.key, allocated=not event.is_delete)
 
-    def _note(self, key: str, *, taken: bool) -> None:
-        hold = self._addresses.named(key.removeprefix(CLAIMS))
-        if hold is not None:
-            self._addresses.note(**{"taken" if taken else "freed": [hold]})
+    def _record(self, key: str, *, allocated: bool) -> None:
+        reservation = self._addresses.reservation_named(key.removeprefix(CLAIMS))
+        if reservation is not None:
+            self._addresses.record(**{"allocated" if allocated else "released": [reservation]})
 
-    async def _keep(self, watcher: Watcher, found: Sequence[KeyValue]) -> None:
-        self._addresses.load(map(_service, found))
+    async def _follow_services(self, watcher: Watcher, items: Sequence[KeyValue]) -> None:
+        self._addresses.load(map(_service, items))
         while True:
             for event in await watcher.next():
-                await self._take_in(event)
+                await self._record_write(event)
 
-    async def _take_in(self, event: Event) -> None:
-        """Note what a write has given and given back."""
-        has = set(self._holds(event.kv))
-        had = set(self._holds(event.prev)) - has
-        self._addresses.note(taken=has, freed=had)
-        await self.give_up(had, event.revision)
+    async def _record_write(self, event: Event) -> None:
+        """Record what the write of a Service has allocated and released."""
+        has = set(self._reservations_of(event.kv))
+        had = set(self._reservations_of(event.prev)) - has
+        self._addresses.record(allocated=has, released=had)
+        await self.release_unless_reclaimed(had, event.revision)
 
-    def _holds(self, kv: KeyValue | None) -> Iterator[Reservation]:
-        return self._addresses.holds(_service(kv)) if kv is not None else iter(())
+    def _reservations_of(self, kv: KeyValue | None) -> Iterator[Reservation]:
+        return self._addresses.reservations_of(_service(kv)) if kv is not None else iter(())
 
-    async def _drop_vain(self) -> None:
-        """Give up claims of servers that ended before their Service was written: once in a while, after a while."""
+    async def _release_unused(self) -> None:
+        """Release, every LONGEST_WRITE seconds, the claims of servers that ended before their Service was written."""
         while True:
             before = self._unused()
             await asyncio.sleep(LONGEST_WRITE)
@@ -140,11 +143,15 @@ class ServiceClaims:
                         log.warning("%s was claimed in vain and is free again", key)
 
     def _unused(self) -> dict[str, int]:
-        """Return the claims that no Service needs, with their revisions."""
-        used = {claim_key(hold) for kv in self._store.range(SERVICES).items for hold in self._holds(kv)}
+        """Return the keys of the claims that no Service uses, with their revisions."""
+        used = {
+            claim_key(reservation)
+            for kv in self._store.range(SERVICES).items
+            for reservation in self._reservations_of(kv)
+        }
         return {kv.key: kv.mod_revision for kv in self._store.range(CLAIMS).items if kv.key not in used}
 
 
 def _service(kv: KeyValue) -> Obj:
-    found: Obj = orjson.loads(kv.value)
-    return found
+    service: Obj = orjson.loads(kv.value)
+    return service

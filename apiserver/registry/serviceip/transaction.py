@@ -1,4 +1,4 @@
-"""Allocation as a step of every write of a Service: given out before validation, and taken back if the write fails."""
+"""Allocation as a step of every write of a Service: before validation, and reverted if the write fails."""
 
 from asyncio import CancelledError
 from collections.abc import AsyncIterator, Sequence
@@ -18,16 +18,16 @@ PREFIX = "/registry/services/specs/"
 
 
 ATTEMPTS = 16
-"""How often numbers are chosen anew that other servers were faster to claim."""
+"""How often to allocate other numbers because other servers were faster to claim these."""
 
 
 def allocated(
     registry: Registry, target: Target, options: WriteOptions, *, new: Obj, old: Obj | None = None
 ) -> AbstractAsyncContextManager[Obj]:
-    """Return the object with what only the server can give it, for a block that stores it or raises.
+    """Return a context manager for storing an object; its value is the object with its addresses and ports allocated.
 
     Raises:
-        ApiError: 422 where a wish cannot be fulfilled, 500 where nothing is left.
+        ApiError: 422 if a requested number cannot be had, 500 if none is left.
     """
     if target.resource.plural != "services" or target.resource.group or target.subresource:
         return nullcontext(new)
@@ -44,18 +44,18 @@ async def _numbers(registry: Registry, new: Obj, old: Obj | None, *, dry_run: bo
     try:
         yield allocation.service
     except BaseException as error:
-        if _may_be_stored(error):  # better kept than given twice
+        if _may_be_stored(error):  # better to keep the numbers than to allocate them twice
             addresses.commit(allocation)
             raise
         addresses.revert(allocation)
         if claims is not None:
-            await claims.drop(claimed)
+            await claims.release(claimed)
         raise
     addresses.commit(allocation)
 
 
 def _may_be_stored(error: BaseException) -> bool:
-    """Is a write that failed so perhaps under way, since its client went away, or done, since etcd gave no answer?"""
+    """Return whether a failed write may be stored all the same: its client disconnected, or etcd gave no answer."""
     cause = error.__cause__
     return isinstance(error, CancelledError) or (isinstance(cause, Unreachable) and cause.unknown)
 
@@ -63,35 +63,35 @@ def _may_be_stored(error: BaseException) -> bool:
 async def _claimed(
     registry: Registry, claims: ServiceClaims, allocation: Allocation, new: Obj, old: Obj | None
 ) -> tuple[Allocation, list[Reservation]]:
-    """An allocation of which no other server has given anything, and what was claimed for it."""
+    """Return an allocation whose numbers no other server has allocated, and the claims made for it."""
     addresses = registry.addresses
     for _ in range(ATTEMPTS):
-        wanted = [hold for hold in allocation.taken if not addresses.is_reserved(hold)]
+        reservations = [reservation for reservation in allocation.allocated if not addresses.is_reserved(reservation)]
         try:
-            lost = await claims.take(wanted)
+            lost = await claims.claim_all(reservations)
         except BaseException:
             addresses.revert(allocation)
             raise
         if not lost:
-            return allocation, wanted
+            return allocation, reservations
         addresses.revert(allocation)
-        addresses.note(taken=[hold for hold in lost if claims.is_claimed(hold)])
+        addresses.record(allocated=[reservation for reservation in lost if claims.is_claimed(reservation)])
         allocation = addresses.allocate(new, old)
     addresses.revert(allocation)
     raise internal("failed to allocate: other servers were faster each time, try again")
 
 
 async def give_back(registry: Registry, kv: KeyValue, revision: int) -> None:
-    """Take back what an object had that a write has deleted, before that is answered: it may be asked for at once."""
+    """Release the numbers of a deleted Service before the delete is answered: clients may request them at once."""
     if not kv.key.startswith(PREFIX):
         return
     service = orjson.loads(kv.value)
     registry.addresses.release(service)
     if registry.claims is not None:
-        await registry.claims.give_up(registry.addresses.holds(service), revision)
+        await registry.claims.release_unless_reclaimed(registry.addresses.reservations_of(service), revision)
 
 
 def load(registry: Registry) -> None:
-    """Take what stored Services have; done once, before the first request."""
+    """Allocate the numbers of the stored Services; done once, before the first request."""
     services = registry.storage.store.range(PREFIX).items
     registry.addresses.load(orjson.loads(kv.value) for kv in services)

@@ -1,6 +1,6 @@
-"""What is computed instead of stored: subresources that are no plain part of their object, and whole virtual resources.
+"""Implements subresources that are not stored fields of their object, and resources whose objects are not stored.
 
-`status` and its like (strategy.SUBRESOURCES) are parts of their objects, read and written by the verbs themselves.
+`status` and others like it (strategy.SUBRESOURCES) are fields of their objects, which the verbs read and write.
 """
 
 from collections.abc import Mapping
@@ -34,10 +34,10 @@ SUBRESOURCES: Mapping[str, Part] = {
     "scale": scale,
     "token": token,
 }
-"""Name → what answers for it."""
+"""Name → its handler."""
 
 CONNECTIONS = frozenset(("attach", "exec", "log", "portforward", "proxy"))
-"""Those of them that lead to somebody else: they last long, and what is sent is no object."""
+"""The subresources that connect to a kubelet or a pod: long-lasting requests, whose bodies are not objects."""
 
 VIRTUAL: Mapping[tuple[str, str], Part] = {
     ("", "bindings"): bindings,
@@ -49,4 +49,4 @@ VIRTUAL: Mapping[tuple[str, str], Part] = {
     ("authorization.k8s.io", "selfsubjectrulesreviews"): self_subject_rules_review,
     ("authorization.k8s.io", "subjectaccessreviews"): subject_access_review,
 }
-"""(group, plural) → what answers for a resource whose objects are not stored."""
+"""(group, plural) → the handler of a resource whose objects are not stored."""

@@ -1,4 +1,4 @@
-"""Binding: a pod gets its node, by pods/NAME/binding or by the collection of bindings (core/pod/storage)."""
+"""Binding: assigns a pod to a node, by pods/NAME/binding or by the bindings resource (core/pod/storage)."""
 
 from apiserver.api import errors, field
 from apiserver.api.errors import ApiError
@@ -9,61 +9,61 @@ from apiserver.registry.options import Target, WriteOptions
 from apiserver.registry.rest.update import rewrite
 from apiserver.registry.subresources.call import SUCCESS, Call, core
 
-PLACE = "pods/binding"
+BINDING_RESOURCE = "pods/binding"
 
 
 async def binding(call: Call) -> Obj:
-    """Give a pod its node.
+    """Bind a pod to a node.
 
     Raises:
-        ApiError: 400, 404, 409 (it has one, or goes away), 500 (the binding names no node: upstream has no reason).
+        ApiError: 400, 404, 409 (it has a node, or is being deleted), 500 (the binding names no node; as upstream).
     """
     return await _bind(call, call.target.name)
 
 
 async def bindings(call: Call) -> Obj:
-    """Return the same, where the pod is named by the binding alone."""
+    """Bind the pod that the binding names to a node."""
     return await _bind(call, "")
 
 
 async def _bind(call: Call, name: str) -> Obj:
     kind = core(call.registry, "bindings")
-    wanted = decode(call.registry, kind, call.sent, validation=call.options.validation).obj
-    named = wanted["metadata"].get("name") or ""
+    binding_obj = decode(call.registry, kind, call.sent, validation=call.options.validation).obj
+    named = binding_obj["metadata"].get("name") or ""
     if name and named != name:
         raise errors.bad_request("name in URL does not match name in Binding object")
-    _check(wanted.get("target") or {})
+    _check(binding_obj.get("target") or {})
     pod = Target(core(call.registry, "pods"), call.target.namespace, named)
-    await assign(call.registry, pod, wanted, call.options)
+    await assign(call.registry, pod, binding_obj, call.options)
     return SUCCESS
 
 
 def _check(target: Obj) -> None:
-    found = []
+    invalid = []
     kind = target.get("kind") or ""
     if kind not in ("", "Node"):
-        found.append(field.not_supported("target.kind", kind, ("Node", "<empty>")))
+        invalid.append(field.not_supported("target.kind", kind, ("Node", "<empty>")))
     if not target.get("name"):
-        found.append(field.required("target.name"))
-    if found:
-        told = [str(error) for error in found]
-        raise ApiError(500, "", told[0] if len(told) == 1 else f"[{', '.join(told)}]")
+        invalid.append(field.required("target.name"))
+    if invalid:
+        messages = [str(error) for error in invalid]
+        raise ApiError(500, "", messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
 
 
-async def assign(registry: Registry, pod: Target, wanted: Obj, options: WriteOptions) -> None:
-    """Write the node into the pod, with the annotations of the binding (setPodHostAndAnnotations).
+async def assign(registry: Registry, pod: Target, binding_obj: Obj, options: WriteOptions) -> None:
+    """Set the node of a pod, with the annotations of the binding (setPodHostAndAnnotations).
 
     Raises:
         ApiError: 404, 409.
     """
-    now, node = registry.timestamps.now(), wanted["target"]["name"]
-    annotations = wanted["metadata"].get("annotations") or {}
+    now, node = registry.timestamps.now(), binding_obj["target"]["name"]
+    annotations = binding_obj["metadata"].get("annotations") or {}
 
     def change(old: Obj) -> Obj:
-        _check_uid(pod, wanted, old)
-        why = _why_not(old)
+        _check_uid(pod, binding_obj, old)
+        why = _refusal(old)
         if why:
-            raise errors.conflict("", PLACE, name=pod.name, why=why)
+            raise errors.conflict("", BINDING_RESOURCE, name=pod.name, why=why)
         meta = dict(old["metadata"])
         if annotations:
             meta["annotations"] = (meta.get("annotations") or {}) | annotations
@@ -74,8 +74,12 @@ async def assign(registry: Registry, pod: Target, wanted: Obj, options: WriteOpt
     await rewrite(registry, pod._replace(subresource="binding"), change, options)
 
 
-def _check_uid(pod: Target, wanted: Obj, old: Obj) -> None:
-    uid, version, meta = wanted["metadata"].get("uid"), wanted["metadata"].get("resourceVersion"), old["metadata"]
+def _check_uid(pod: Target, binding_obj: Obj, old: Obj) -> None:
+    uid, version, meta = (
+        binding_obj["metadata"].get("uid"),
+        binding_obj["metadata"].get("resourceVersion"),
+        old["metadata"],
+    )
     if uid and uid != meta["uid"]:
         why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {meta['uid']}"
     elif version and version != meta["resourceVersion"]:
@@ -88,8 +92,8 @@ def _check_uid(pod: Target, wanted: Obj, old: Obj) -> None:
     raise errors.conflict("", "pods", name=pod.name, why=why)
 
 
-def _why_not(pod: Obj) -> str:
-    """Why a pod cannot get a node, "" if it can."""
+def _refusal(pod: Obj) -> str:
+    """Return why a pod cannot be bound to a node, "" if it can."""
     name, spec = pod["metadata"]["name"], pod["spec"]
     if pod["metadata"].get("deletionTimestamp"):
         return f"pod {name} is being deleted, cannot be assigned to a host"
@@ -101,6 +105,6 @@ def _why_not(pod: Obj) -> str:
 
 
 def with_condition(status: Obj, condition: Obj) -> Obj:
-    """Return the status of a pod with a condition in place of one of its type (podutil.UpdatePodCondition)."""
+    """Return a pod's status with a condition that replaces any of the same type (podutil.UpdatePodCondition)."""
     conditions = [c for c in status.get("conditions") or () if c.get("type") != condition["type"]]
     return status | {"conditions": [*conditions, condition]}

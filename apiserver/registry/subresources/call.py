@@ -1,4 +1,4 @@
-"""The contract of subresources, and of resources that are not stored: what one is asked, and what it answers."""
+"""The contract of subresources, and of resources that are not stored: the call and its possible answers."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -16,12 +16,14 @@ from apiserver.registry.storage import ListPage
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """What is asked of a kubelet.
+    """A request to a kubelet.
 
     Attributes:
-        path: of the kubelet's, as it goes over the wire, with its query.
-        upgrades: whether the connection becomes one of another protocol; else the answer is read to its end.
-        verified: whether the kubelet has to show that it is one.
+        host: the kubelet's host name or address.
+        port: the kubelet's port.
+        path: the path on the kubelet as sent, with its query.
+        upgrades: whether the connection is upgraded to another protocol; else the response is read to its end.
+        verified: whether the kubelet's certificate is verified.
     """
 
     host: str
@@ -43,8 +45,8 @@ class Call:
     Attributes:
         verb: "get", "list", "create", "update", "patch" or "delete"; one that its row allows.
         query: the request's parameters.
-        body: what was sent with a create or an update.
-        patch: what was sent with a patch.
+        body: the body of a create or an update.
+        patch: the body of a patch.
     """
 
     registry: Registry
@@ -63,11 +65,11 @@ class Call:
 
 
 class Warned(NamedTuple):
-    """An object of another kind, with what its writer is warned of.
+    """An object of another kind, with warnings for its writer.
 
     Attributes:
         obj: the object, such as a Scale.
-        warnings: the texts.
+        warnings: the texts of the warnings.
     """
 
     obj: Obj
@@ -75,12 +77,12 @@ class Warned(NamedTuple):
 
 
 Answer = WriteResult | ListPage | Location | Warned | Obj | None
-"""The parent object as it was written, a list, who answers instead, an object of another kind, or nothing (204)."""
+"""The parent object as it was written, a list, the kubelet to ask, an object of another kind, or nothing (204)."""
 
 Part = Callable[[Call], Awaitable[Answer]]
 
 SUCCESS: Obj = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-"""What tells that something was done that leaves no object of its own."""
+"""The answer to a call that succeeded and has no object to return."""
 
 
 def core(registry: Registry, plural: str) -> Resource:

@@ -1,7 +1,7 @@
-"""ComponentStatuses: deprecated since 1.19 and still asked for.
+"""ComponentStatuses: deprecated since 1.19, but still in use.
 
-The store alone is listed, as etcd-0, whichever it is. Whether a controller manager and a scheduler run is not known:
-upstream asks ports of its own machine, where this server's manager need not be.
+Only the store is listed, as etcd-0, whichever it is. This server does not know whether a controller manager and a
+scheduler run: upstream probes ports of its own machine, where this server's manager need not be.
 """
 
 import orjson
@@ -32,7 +32,7 @@ async def component_statuses(call: Call) -> WriteResult | ListPage:
 
 
 def _component(name: str, error: str) -> KeyValue:
-    """Return the status of a component that fails with an error, or works if that is empty."""
+    """Return the status of a component; it is healthy if the error is empty."""
     state = {"status": "False", "error": error} if error else {"status": "True", "message": "ok"}
     conditions = [{"type": "Healthy"} | state]
     obj: Obj = {"kind": "ComponentStatus", "apiVersion": "v1", "metadata": {"name": name}, "conditions": conditions}

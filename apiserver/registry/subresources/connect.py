@@ -1,4 +1,4 @@
-"""Logs, streams and proxies: where the kubelet is that answers, or why there is none (core/pod/strategy.go)."""
+"""Logs, streams and proxies: finds the kubelet that serves a request (core/pod/strategy.go)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -15,11 +15,11 @@ from apiserver.registry.subresources.kubelet_location import kubelet_location
 NUMBERS = ("sinceSeconds", "limitBytes", "tailLines")
 KUBELET_PATHS = {"attach": "attach", "exec": "exec", "portforward": "portForward"}
 STREAMS = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
-"""Parameter → what kubelets call it."""
+"""Parameter → its name on kubelets."""
 
 
 async def log(call: Call) -> Location | None:
-    """Where the log of a container is; nowhere while no node runs the pod (core/pod's LogLocation).
+    """Return the location of a container's log, None while the pod has no node (core/pod's LogLocation).
 
     Raises:
         ApiError: 400, 404, 422; 500, the node has no address.
@@ -27,30 +27,30 @@ async def log(call: Call) -> Location | None:
     query = call.query
     numbers = {name: number for name in NUMBERS if (number := query.integer(name)) is not None}
     since = _since(query)
-    found = list(_log_errors(numbers, since))
-    if found:
-        raise errors.invalid("", "PodLogOptions", name=call.target.name, errors=found)
+    invalid = list(_log_errors(numbers, since))
+    if invalid:
+        raise errors.invalid("", "PodLogOptions", name=call.target.name, errors=invalid)
     pod = await read(call)
     container = _container(pod, query.get("container", ""))
     node = pod["spec"].get("nodeName")
     if not node:
         return None
-    wanted = [(name, "true") for name in ("follow", "previous", "timestamps") if query.is_true(name)]
-    wanted += [(name, str(number)) for name, number in numbers.items()]
-    wanted += [(name, text) for name, text in (("sinceTime", since), ("stream", query.get("stream"))) if text]
+    kubelet_query = [(name, "true") for name in ("follow", "previous", "timestamps") if query.is_true(name)]
+    kubelet_query += [(name, str(number)) for name, number in numbers.items()]
+    kubelet_query += [(name, text) for name, text in (("sinceTime", since), ("stream", query.get("stream"))) if text]
     path = f"/containerLogs/{call.target.namespace}/{call.target.name}/{container}"
     verified = not query.is_true("insecureSkipTLSVerifyBackend")
-    return await kubelet_location(call, node, path, wanted, upgrades=False, verified=verified)
+    return await kubelet_location(call, node, path, kubelet_query, upgrades=False, verified=verified)
 
 
 async def stream(call: Call) -> Location:
-    """Where commands, terminals and forwarded ports of a pod lead (core/pod's ExecLocation and its like).
+    """Return the location for exec, attach and port-forward on a pod (core/pod's ExecLocation and others).
 
     Raises:
         ApiError: 400, 404; 500, the node has no address.
     """
     kind, target = call.target.subresource, call.target
-    wanted = _ports(call) if kind == "portforward" else _streams(call)
+    kubelet_query = _ports(call) if kind == "portforward" else _streams(call)
     pod = await read(call)
     path = f"/{KUBELET_PATHS[kind]}/{target.namespace}/{target.name}"
     if kind != "portforward":
@@ -58,12 +58,16 @@ async def stream(call: Call) -> Location:
     node = pod["spec"].get("nodeName")
     if not node:
         raise errors.bad_request(f"pod {target.name} does not have a host assigned")
-    return await kubelet_location(call, node, path, wanted, upgrades=True)
+    return await kubelet_location(call, node, path, kubelet_query, upgrades=True)
 
 
 def _streams(call: Call) -> list[tuple[str, str]]:
-    wanted = [(there, "1") for here, there in STREAMS.items() if call.query.is_true(here)]
-    return wanted + [("command", word) for word in call.query.all("command") if call.target.subresource == "exec"]
+    kubelet_query = [
+        (kubelet_name, "1") for parameter, kubelet_name in STREAMS.items() if call.query.is_true(parameter)
+    ]
+    return kubelet_query + [
+        ("command", word) for word in call.query.all("command") if call.target.subresource == "exec"
+    ]
 
 
 def _ports(call: Call) -> list[tuple[str, str]]:
@@ -72,10 +76,10 @@ def _ports(call: Call) -> list[tuple[str, str]]:
 
 
 async def proxy(call: Call) -> Obj:
-    """Requests to a pod, a service or a node, of which none is carried on yet.
+    """Refuse to proxy a request to a pod, a service or a node: proxying is not implemented yet.
 
     Raises:
-        ApiError: 400, 404, 503; 501 where there is something to reach.
+        ApiError: 400, 404, 503; 501 if the target could be reached.
     """
     named = _without_port(call)
     owner = await read(named)
@@ -89,7 +93,7 @@ async def proxy(call: Call) -> Obj:
 
 
 async def _check_endpoints(call: Call, service: Obj, name: str) -> None:
-    """Check that a Service leads somewhere (core/service's ResourceLocation).
+    """Check that a Service has a ready endpoint (core/service's ResourceLocation).
 
     Args:
         call: the call, with the Service's own name.
@@ -97,7 +101,7 @@ async def _check_endpoints(call: Call, service: Obj, name: str) -> None:
         name: the name in the path, which may have a scheme and a port.
 
     Raises:
-        ApiError: 503, it has no such port, or no address for it.
+        ApiError: 503, it has no such port, or no endpoint for it.
     """
     own, port = call.target.name, _port_of(name)
     if port.isascii() and port.isdecimal():
@@ -129,7 +133,7 @@ def _port_of(name: str) -> str:
 
 
 def _without_port(call: Call) -> Call:
-    """Return the call, its name without the scheme and the port that a proxy's name may have ([SCHEME:]NAME[:PORT])."""
+    """Return the call with the plain name, without a proxy's scheme and port ([SCHEME:]NAME[:PORT])."""
     parts = call.target.name.split(":")
     if len(parts) == 1:
         return call
@@ -140,7 +144,7 @@ def _without_port(call: Call) -> Call:
 
 
 def _since(query: Parameters) -> str | None:
-    """Return the time from which lines are wanted, None for all."""
+    """Return the time of the first log lines to show, None for all lines."""
     text = query.get("sinceTime")
     try:
         return canonical_time(text) if text else None
@@ -149,7 +153,7 @@ def _since(query: Parameters) -> str | None:
 
 
 def _log_errors(numbers: Mapping[str, int], since: str | None) -> Iterable[FieldError]:
-    """ValidatePodLogOptions."""
+    """Validate log options (ValidatePodLogOptions)."""
     if numbers.get("tailLines", 0) < 0:
         yield field.invalid("tailLines", numbers["tailLines"], "must be greater than or equal to 0")
     if numbers.get("limitBytes", 1) < 1:
@@ -161,7 +165,7 @@ def _log_errors(numbers: Mapping[str, int], since: str | None) -> Iterable[Field
 
 
 def _container(pod: Obj, name: str) -> str:
-    """Return the container that is meant; refused are one that the pod does not have, and none where it has several."""
+    """Return the container to connect to; refuse one that the pod does not have, or no name if it has several."""
     spec, pod_name = pod["spec"], pod["metadata"]["name"]
     known = [c["name"] for f in ("initContainers", "containers", "ephemeralContainers") for c in spec.get(f) or ()]
     if name and name not in known:

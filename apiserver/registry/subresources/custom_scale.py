@@ -8,18 +8,18 @@ from apiserver.api.meta import Obj
 from apiserver.api.nested_fields import NestedFieldError
 from apiserver.api.resources import Resource
 from apiserver.api.scale_paths import ScalePaths
-from apiserver.registry.subresources.scaling import Scaling, scale_with, wanted_replicas
+from apiserver.registry.subresources.scaling import Scaling, desired_replicas, scale_with
 
 UNSET = -(1 << 31)
-"""The replicas of a Scale whose object does not say how many it wants: a patch that leaves them so is refused."""
+"""The replicas of a Scale whose object sets none: a patch must set them."""
 
 
 def custom_scaling(resource: Resource, paths: ScalePaths) -> Scaling:
-    """How a custom kind is scaled.
+    """Return the scale functions of a custom kind.
 
     Args:
-        resource: its row.
-        paths: where its objects keep what a Scale tells.
+        resource: the kind's row.
+        paths: the paths of its scale subresource.
     """
     return Scaling(
         resource.plural, partial(_read, paths), partial(_before, paths), partial(_scaled, paths), partial(_after, paths)
@@ -30,42 +30,42 @@ def _read(paths: ScalePaths, obj: Obj) -> Obj:
     """Return the Scale of an object.
 
     Raises:
-        ApiError: 500, the object says something odd, or nothing of how many it wants.
+        ApiError: 500, a field of the object has a wrong type, or its spec has no replicas.
     """
     try:
         if paths.spec_replicas.integer(obj) is None:
             raise errors.internal(f'the spec replicas field "{paths.spec_replicas.path}" does not exist')
         return _scale_of(paths, obj)
     except NestedFieldError as error:
-        raise _odd(error) from error
+        raise _wrong_type(error) from error
 
 
 def _before(paths: ScalePaths, obj: Obj) -> Obj:
     """Return the Scale that is about to be changed.
 
     Raises:
-        ApiError: 500, the object says something odd.
+        ApiError: 500, a field of the object has a wrong type.
     """
     try:
         return _scale_of(paths, obj, absent=UNSET)
     except NestedFieldError as error:
-        raise _odd(error) from error
+        raise _wrong_type(error) from error
 
 
-def _scaled(paths: ScalePaths, old: Obj, wanted: Obj) -> Obj:
-    """Return the object with the replicas of a Scale, which builds on the version that the Scale names, or on any.
+def _scaled(paths: ScalePaths, old: Obj, scale: Obj) -> Obj:
+    """Return the object with the replicas of a Scale, and its resourceVersion, if it names one, as precondition.
 
     Raises:
-        ApiError: 400, the Scale has no replicas; 500, there is no place for them.
+        ApiError: 400, the Scale has no replicas; 500, the object cannot hold them at that path.
     """
-    replicas = wanted_replicas(wanted)
+    replicas = desired_replicas(scale)
     if replicas == UNSET:
         raise errors.bad_request(f'the spec replicas field "{paths.spec_replicas.path}" cannot be empty')
     try:
         new = paths.spec_replicas.put(old, replicas)
     except NestedFieldError as error:
-        raise _odd(error) from error
-    version = wanted["metadata"].get("resourceVersion")
+        raise _wrong_type(error) from error
+    version = scale["metadata"].get("resourceVersion")
     return new | {"metadata": old["metadata"] | ({"resourceVersion": version} if version else {})}
 
 
@@ -73,7 +73,7 @@ def _after(paths: ScalePaths, obj: Obj) -> Obj:
     """Return the Scale of an object that was scaled.
 
     Raises:
-        ApiError: 400, the object says something odd.
+        ApiError: 400, a field of the object has a wrong type.
     """
     try:
         return _scale_of(paths, obj)
@@ -82,21 +82,21 @@ def _after(paths: ScalePaths, obj: Obj) -> Obj:
 
 
 def _scale_of(paths: ScalePaths, obj: Obj, *, absent: int = 0) -> Obj:
-    wanted = paths.spec_replicas.integer(obj)
-    had = paths.status_replicas.integer(obj) or 0
+    desired = paths.spec_replicas.integer(obj)
+    current = paths.status_replicas.integer(obj) or 0
     selector = paths.label_selector.text(obj) if paths.label_selector else None
     return scale_with(
         obj["metadata"],
-        wanted=absent if wanted is None else _int32(wanted),
-        had=_int32(had),
+        desired=absent if desired is None else _int32(desired),
+        current=_int32(current),
         selector=selector or "",
     )
 
 
 def _int32(number: int) -> int:
-    """Return the number in 32 bits; more than that can only have been stored before the kind could be scaled."""
+    """Wrap a number to 32 bits; larger ones can only have been stored before the kind had a scale subresource."""
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
-def _odd(error: NestedFieldError) -> ApiError:
+def _wrong_type(error: NestedFieldError) -> ApiError:
     return ApiError(500, "", str(error))

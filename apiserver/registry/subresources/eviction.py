@@ -1,4 +1,4 @@
-"""Eviction: a pod is deleted, if its disruption budget allows one pod fewer (core/pod/storage/eviction.go)."""
+"""Eviction: deletes a pod if its PodDisruptionBudget allows a disruption (core/pod/storage/eviction.go)."""
 
 from dataclasses import replace
 
@@ -28,9 +28,9 @@ EVICTION = Resource(
     storage_prefix="",
 )
 MAX_DISRUPTED = 2000
-"""How many evictions may wait for the disruption controller to notice them."""
-LOOKS = 20
-"""How often a pod that changes meanwhile is looked at (EvictionsRetry)."""
+"""The number of evictions that may wait for the disruption controller to observe them."""
+ATTEMPTS = 20
+"""The number of attempts for a pod that changes meanwhile (EvictionsRetry)."""
 REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
 ENDED = frozenset(("Succeeded", "Failed"))
 
@@ -59,9 +59,9 @@ async def eviction(call: Call) -> Obj:
 async def _unless_deleted(call: Call, options: DeleteOptions) -> Obj | None:
     """Delete the pod if no budget protects it; return it if one may.
 
-    A Pending pod that changes meanwhile may be ready now, so it is looked at again.
+    A Pending pod that changes meanwhile may be ready now, so it is read again.
     """
-    for attempt in range(LOOKS):
+    for attempt in range(ATTEMPTS):
         pod = await read(call)
         phase, gone = (pod.get("status") or {}).get("phase"), pod["metadata"].get("deletionTimestamp")
         if not gone and phase not in ENDED and phase != "Pending":
@@ -69,7 +69,7 @@ async def _unless_deleted(call: Call, options: DeleteOptions) -> Obj | None:
         try:
             await _delete(call, _pinned(options, pod) if phase == "Pending" and not gone else options)
         except ApiError as error:
-            if error.code != 409 or options.resource_version or attempt == LOOKS - 1:
+            if error.code != 409 or options.resource_version or attempt == ATTEMPTS - 1:
                 raise
         else:
             return None
@@ -77,34 +77,34 @@ async def _unless_deleted(call: Call, options: DeleteOptions) -> Obj | None:
 
 
 def _options(call: Call) -> DeleteOptions:
-    """How to delete, as the eviction says."""
-    given = call.sent.obj
-    if given.get("apiVersion") == "policy/v1beta1":  # the one other version is the same
-        given = given | {"apiVersion": EVICTION.api_version}
-    wanted = decode(call.registry, EVICTION, Body(given), validation=call.options.validation).obj
-    if wanted["metadata"].get("name") != call.target.name:
+    """Return the delete options of the eviction."""
+    body = call.sent.obj
+    if body.get("apiVersion") == "policy/v1beta1":  # the one other version is the same
+        body = body | {"apiVersion": EVICTION.api_version}
+    eviction_obj = decode(call.registry, EVICTION, Body(body), validation=call.options.validation).obj
+    if eviction_obj["metadata"].get("name") != call.target.name:
         raise errors.bad_request("name in URL does not match name in Eviction object")
-    how = wanted.get("deleteOptions") or {}
-    conditions = how.get("preconditions") or {}
+    delete_options = eviction_obj.get("deleteOptions") or {}
+    preconditions = delete_options.get("preconditions") or {}
     return DeleteOptions(
         call.options.user,
-        dry_run=call.options.dry_run or bool(how.get("dryRun")),
-        grace_period=how.get("gracePeriodSeconds"),
-        propagation=how.get("propagationPolicy") or "",
-        uid=conditions.get("uid") or "",
-        resource_version=conditions.get("resourceVersion") or "",
+        dry_run=call.options.dry_run or bool(delete_options.get("dryRun")),
+        grace_period=delete_options.get("gracePeriodSeconds"),
+        propagation=delete_options.get("propagationPolicy") or "",
+        uid=preconditions.get("uid") or "",
+        resource_version=preconditions.get("resourceVersion") or "",
     )
 
 
 def _pinned(options: DeleteOptions, pod: Obj) -> DeleteOptions:
-    """Return the options, for the pod as it was looked at."""
+    """Return the options with the pod's resourceVersion as precondition, unless they have one."""
     return replace(options, resource_version=options.resource_version or pod["metadata"]["resourceVersion"])
 
 
 async def _delete(call: Call, options: DeleteOptions) -> None:
-    """Delete the pod, after noting in it why."""
+    """Set the DisruptionTarget condition of the pod, then delete it."""
     pod, now = call.target._replace(subresource=""), call.registry.timestamps.now()
-    noted = {
+    condition = {
         "type": "DisruptionTarget",
         "status": "True",
         "reason": "EvictionByEvictionAPI",
@@ -117,7 +117,7 @@ async def _delete(call: Call, options: DeleteOptions) -> None:
         version = old["metadata"]["resourceVersion"]
         if options.resource_version not in ("", version):
             raise errors.conflict("", "pods", name=pod.name, why=errors.STALE)
-        return old | {"status": with_condition(old.get("status") or {}, noted)}
+        return old | {"status": with_condition(old.get("status") or {}, condition)}
 
     if not options.dry_run:
         written = await rewrite(call.registry, pod, change, call.options)
@@ -127,19 +127,19 @@ async def _delete(call: Call, options: DeleteOptions) -> None:
 
 
 async def _budget(call: Call, pod: Obj) -> Obj | None:
-    """Return the budget that the pod is under."""
-    labels, found = pod["metadata"].get("labels") or {}, []
+    """Return the PodDisruptionBudget that selects the pod, None if there is none."""
+    labels, matching = pod["metadata"].get("labels") or {}, []
     for budget in await _budgets(call.registry, call.target.namespace):
         try:
             selector = label_selector_of((budget.get("spec") or {}).get("selector"))
         except SelectorError:
             continue
         if selector.matches(labels):  # an empty selector selects every pod (policy/v1)
-            found.append(budget)
-    if len(found) > 1:
+            matching.append(budget)
+    if len(matching) > 1:
         why = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
         raise ApiError(500, "", why)
-    return found[0] if found else None
+    return matching[0] if matching else None
 
 
 async def _budgets(registry: Registry, namespace: str) -> list[Obj]:
@@ -155,12 +155,12 @@ def _resource(registry: Registry) -> Resource:
 
 
 async def _spend(call: Call, pod: Obj, budget: Obj, *, dry_run: bool) -> bool:
-    """Take one disruption from the budget; False where a pod that is not ready costs none."""
+    """Use one disruption of the budget; return False if the pod is not ready and costs none."""
     if not _is_ready(pod):
         status = budget.get("status") or {}
         desired = status.get("desiredHealthy") or 0
-        healthy = 0 < desired <= (status.get("currentHealthy") or 0)
-        if healthy or budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        is_healthy = 0 < desired <= (status.get("currentHealthy") or 0)
+        if is_healthy or budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
             return False
     name, now = budget["metadata"]["name"], call.registry.timestamps.now()
     target = Target(_resource(call.registry), call.target.namespace, name)
@@ -175,7 +175,7 @@ def _is_ready(pod: Obj) -> bool:
 
 
 def _decremented(budget: Obj, pod: str, now: str) -> Obj:
-    """Return the budget with one disruption fewer.
+    """Return the budget with one allowed disruption fewer.
 
     Raises:
         ApiError: 403, 429.
@@ -196,7 +196,7 @@ def _decremented(budget: Obj, pod: str, now: str) -> Obj:
 
 
 def _used_up(meta: Obj, status: Obj, now: str) -> Obj:
-    """Return the status that tells that no more disruptions are allowed."""
+    """Return the status with the condition that no more disruptions are allowed."""
     condition = {"type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": ""}
     before: Obj = next((c for c in status.get("conditions") or () if c.get("type") == condition["type"]), {})
     since = before.get("lastTransitionTime") if before.get("status") == "False" else None
@@ -215,12 +215,12 @@ def _busy(budget: Obj) -> ApiError:
 
 
 def _refused(budget: Obj, status: Obj) -> ApiError:
-    name, wanted, found = budget["metadata"]["name"], status.get("desiredHealthy"), status.get("currentHealthy")
+    name, desired, current = budget["metadata"]["name"], status.get("desiredHealthy"), status.get("currentHealthy")
     failed = next((c for c in status.get("conditions") or () if c.get("reason") == "SyncFailed"), None)
     if failed:
         why = f"does not allow evicting pods currently because it failed sync: {failed.get('message', '')}"
     else:
-        why = f"needs {wanted or 0} healthy pods and has {found or 0} currently"
+        why = f"needs {desired or 0} healthy pods and has {current or 0} currently"
     return _caused(ApiError(429, "TooManyRequests", REFUSED, details={}), f"The disruption budget {name} {why}")
 
 

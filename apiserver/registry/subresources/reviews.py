@@ -1,4 +1,4 @@
-"""Reviews: who is it and may it, asked by an object that is answered and never stored."""
+"""Reviews: authentication and authorization questions, asked with an object that is answered and never stored."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ NEITHER = "exactly one of nonResourceAttributes or resourceAttributes must be sp
 
 
 async def subject_access_review(call: Call) -> Obj:
-    """May somebody do something?
+    """Answer whether a user may do something.
 
     Raises:
         ApiError: 400, 422.
@@ -26,14 +26,14 @@ async def subject_access_review(call: Call) -> Obj:
 
 
 async def self_subject_access_review(call: Call) -> Obj:
-    """May I do something?"""
+    """Answer whether the caller may do something."""
     review = _review(call)
     _refuse(call, [*_access_errors(review["spec"], names_user=False), *_meta_errors(review)])
     return _decided(call, review, call.options.user)
 
 
 async def local_subject_access_review(call: Call) -> Obj:
-    """May somebody do something in this namespace?"""
+    """Answer whether a user may do something in this namespace."""
     review = _review(call)
     review["metadata"]["namespace"] = call.target.namespace
     _refuse(call, [*_access_errors(review["spec"], names_user=True), *_local_errors(review)])
@@ -41,7 +41,7 @@ async def local_subject_access_review(call: Call) -> Obj:
 
 
 async def self_subject_rules_review(call: Call) -> Obj:
-    """What may I do in a namespace?"""
+    """Answer what the caller may do in a namespace."""
     namespace = _review(call)["spec"].get("namespace")
     if not namespace:
         raise errors.bad_request("no namespace on request")
@@ -49,14 +49,14 @@ async def self_subject_rules_review(call: Call) -> Obj:
 
 
 async def self_subject_review(call: Call) -> Obj:
-    """Who am I?"""
+    """Answer who the caller is."""
     _review(call)
     created = {"creationTimestamp": call.registry.timestamps.now()}
     return _empty(call) | {"metadata": created, "status": {"userInfo": user_info(call.options.user)}}
 
 
 async def token_review(call: Call) -> Obj:
-    """Whose is a token?"""
+    """Answer to which user a token belongs."""
     review = _review(call)
     token, security = review["spec"].get("token"), call.registry.security
     if not token:
@@ -64,19 +64,19 @@ async def token_review(call: Call) -> Obj:
     known = security.known(token, review["spec"].get("audiences") or security.audiences)
     if known is None:
         return review | {"status": {"user": {}, "error": "invalid bearer token"}}
-    who = {"authenticated": True, "user": user_info(known.user), "audiences": list(known.audiences)}
-    return review | {"status": who}
+    status = {"authenticated": True, "user": user_info(known.user), "audiences": list(known.audiences)}
+    return review | {"status": status}
 
 
 def user_info(user: User) -> Obj:
-    """Return a user as reviews tell of one (authentication/v1 UserInfo)."""
+    """Return a user as the UserInfo of reviews (authentication/v1)."""
     extra = {key: list(values) for key, values in user.extra.items()}
-    found = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
-    return {name: value for name, value in found.items() if value}
+    info = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
+    return {name: value for name, value in info.items() if value}
 
 
 def _review(call: Call) -> Obj:
-    """Return the review of the body, with who wrote which of its fields, as all objects have that."""
+    """Return the review of the body, with managedFields, as all objects have them."""
     decoded = decode(call.registry, call.target.resource, call.sent, validation=call.options.validation)
     decoded.obj.setdefault("spec", {})
     own_new_fields(call.registry, call.target, decoded, call.options)
@@ -95,13 +95,13 @@ def _subject(spec: Obj) -> User:
 
 def _decided(call: Call, review: Obj, user: User) -> Obj:
     spec = review["spec"]
-    asked = spec.get("resourceAttributes") or spec.get("nonResourceAttributes") or {}
-    return review | {"status": {"allowed": call.registry.security.allows(user, asked)}}
+    attributes = spec.get("resourceAttributes") or spec.get("nonResourceAttributes") or {}
+    return review | {"status": {"allowed": call.registry.security.allows(user, attributes)}}
 
 
-def _refuse(call: Call, found: list[FieldError]) -> None:
-    if found:  # upstream names no kind here
-        raise errors.invalid(call.target.resource.group, "", name="", errors=found)
+def _refuse(call: Call, invalid: list[FieldError]) -> None:
+    if invalid:  # upstream names no kind here
+        raise errors.invalid(call.target.resource.group, "", name="", errors=invalid)
 
 
 def _access_errors(spec: Obj, *, names_user: bool) -> Iterator[FieldError]:

@@ -1,4 +1,4 @@
-"""The scale subresource: how many replicas are wanted and had, in the same words for every kind."""
+"""The scale subresource: desired and current replicas, in the same form for every kind."""
 
 from functools import partial
 
@@ -15,25 +15,25 @@ from apiserver.registry.rest.preconditions import check_name, check_uid
 from apiserver.registry.rest.update import modify
 from apiserver.registry.subresources.call import Call, Warned, read
 from apiserver.registry.subresources.custom_scale import custom_scaling
-from apiserver.registry.subresources.scaling import SCALE, Scaling, scale_with, wanted_replicas
+from apiserver.registry.subresources.scaling import SCALE, Scaling, desired_replicas, scale_with
 
 
 async def scale(call: Call) -> Warned | Obj:
     """Read or write the replicas of an object.
 
     Raises:
-        ApiError: 400, 404, 409, 422, 500 where a custom object is of another shape than its definition says.
+        ApiError: 400, 404, 409, 422, 500 if a field of a custom object has a wrong type for its scale path.
     """
     scaling = _scaling(call)
     if call.verb == "get":
         return await _read(call, scaling)
-    odd: list[str] = []
+    field_warnings: list[str] = []
     try:
-        written = await modify(call.registry, call.target, _change(call, scaling, odd), call.options)
+        written = await modify(call.registry, call.target, _change(call, scaling, field_warnings), call.options)
         obj = scaling.after(call.registry.codecs.of(call.target.resource).decode(written.kv))
     except errors.ApiError as error:
-        raise error.warned_before(tuple(odd)) from error.__cause__
-    return Warned(obj, (*odd, *written.warnings))
+        raise error.warned_before(tuple(field_warnings)) from error.__cause__
+    return Warned(obj, (*field_warnings, *written.warnings))
 
 
 def _scaling(call: Call) -> Scaling:
@@ -42,7 +42,7 @@ def _scaling(call: Call) -> Scaling:
     paths = custom.scale if custom else None
     if paths is not None:
         return custom_scaling(resource, paths)
-    # upstream names the subresource when it finds nothing to read, and on writes the resource
+    # upstream's 404 names the subresource on reads, and the resource on writes
     return Scaling(f"{resource.plural}/scale", scale_of, scale_of, partial(_scaled, resource), scale_of)
 
 
@@ -55,43 +55,43 @@ async def _read(call: Call, scaling: Scaling) -> Obj:
         raise errors.not_found(call.target.resource.group, scaling.missing, call.target.name) from error
 
 
-def _change(call: Call, scaling: Scaling, odd: list[str]) -> Change:
-    """Return what scales an object; it notes the unknown and the repeated fields of what was sent in a list."""
+def _change(call: Call, scaling: Scaling, field_warnings: list[str]) -> Change:
+    """Return the change that scales an object; it puts warnings about fields of the body into `field_warnings`."""
     patch = call.patch
     if patch is not None:
-        return lambda old: scaling.scaled(old, _patched(call, patch, scaling.before(old), odd))
+        return lambda old: scaling.scaled(old, _patched(call, patch, scaling.before(old), field_warnings))
     _check_kind(call, call.sent.obj)
-    wanted = _sent(call, call.sent, odd)
+    scale_obj = _sent(call, call.sent, field_warnings)
 
     def replaced(old: Obj) -> Obj:
-        check_uid(call.target, wanted, old)
-        scaling.before(old)  # what cannot be told cannot be changed either
-        return scaling.scaled(old, wanted)
+        check_uid(call.target, scale_obj, old)
+        scaling.before(old)  # an object whose Scale cannot be read cannot be scaled either
+        return scaling.scaled(old, scale_obj)
 
     return replaced
 
 
-def _sent(call: Call, body: Body, odd: list[str]) -> Obj:
+def _sent(call: Call, body: Body, field_warnings: list[str]) -> Obj:
     """Return the Scale of a body.
 
     Raises:
-        ApiError: 400, it is none or of another object.
+        ApiError: 400, it is not a Scale, or of another object.
     """
     decoded = decode(call.registry, SCALE, body, validation=call.options.validation)
-    odd[:] = decoded.warnings
+    field_warnings[:] = decoded.warnings
     check_name(call.target, decoded.obj)
     return decoded.obj
 
 
-def _patched(call: Call, patch: Patch, scale: Obj, odd: list[str]) -> Obj:
-    """Return the Scale that a patch makes of another.
+def _patched(call: Call, patch: Patch, scale: Obj, field_warnings: list[str]) -> Obj:
+    """Apply a patch to a Scale.
 
     Raises:
-        ApiError: 400, it is of another object; 422, it is none.
+        ApiError: 400, the outcome is of another object; 422, it is not a Scale.
     """
     target = Target(SCALE, call.target.namespace, call.target.name)
     decoded = decode_patched(call.registry, target, patch, old=scale, validation=call.options.validation)
-    odd[:] = decoded.warnings
+    field_warnings[:] = decoded.warnings
     check_name(call.target, decoded.obj)
     return decoded.obj
 
@@ -100,11 +100,11 @@ UNREGISTERED = (
     'no kind is registered for the type v1.Scale in scheme "k8s.io/apiextensions-apiserver/pkg/apiserver/'
     'customresource_handler.go:781"'
 )
-"""What the server of custom resources says of any other kind where it expects a Scale."""
+"""The message of the custom resource server for any other kind than Scale."""
 
 
 def _check_kind(call: Call, sent: Obj) -> None:
-    """Refuse what is no Scale where the scale of a custom object is written; of built-in kinds decoding does so.
+    """Refuse a body that is not a Scale, for custom objects; for built-in kinds decoding does so.
 
     Raises:
         ApiError: 400.
@@ -116,12 +116,12 @@ def _check_kind(call: Call, sent: Obj) -> None:
 
 
 def scale_of(obj: Obj) -> Obj:
-    """Return the Scale that tells of an object of a built-in kind."""
+    """Return the Scale of an object of a built-in kind."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     return scale_with(
         obj["metadata"],
-        wanted=spec.get("replicas"),
-        had=status.get("replicas") or 0,
+        desired=spec.get("replicas"),
+        current=status.get("replicas") or 0,
         selector=_selector(spec.get("selector")),
     )
 
@@ -134,19 +134,19 @@ def _selector(selector: Obj | None) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
 
 
-def _scaled(resource: Resource, old: Obj, wanted: Obj) -> Obj:
+def _scaled(resource: Resource, old: Obj, scale_obj: Obj) -> Obj:
     """Return the object with the replicas of a Scale.
 
     Raises:
-        ApiError: 422, it asks for less than nothing; 409, it is of another object of the name.
+        ApiError: 422, the replicas are negative; 409, the Scale has the UID of another object.
     """
-    name, replicas, named = old["metadata"]["name"], wanted_replicas(wanted), wanted["metadata"]
+    name, replicas, sent_meta = old["metadata"]["name"], desired_replicas(scale_obj), scale_obj["metadata"]
     if replicas < 0:
         wrong = [field.invalid("spec.replicas", replicas, "must be greater than or equal to 0")]
         raise errors.invalid(SCALE.group, SCALE.kind, name=name, errors=wrong)
     uid = old["metadata"].get("uid", "")
-    if named.get("uid") not in (None, "", uid):
-        why = f"Precondition failed: UID in precondition: {named['uid']}, UID in object meta: {uid}"
+    if sent_meta.get("uid") not in (None, "", uid):
+        why = f"Precondition failed: UID in precondition: {sent_meta['uid']}, UID in object meta: {uid}"
         raise errors.conflict(resource.group, f"{resource.plural}/scale", name=name, why=why)
-    meta = old["metadata"] | {"resourceVersion": named.get("resourceVersion") or ""}
+    meta = old["metadata"] | {"resourceVersion": sent_meta.get("resourceVersion") or ""}
     return old | {"metadata": meta, "spec": (old.get("spec") or {}) | {"replicas": replicas}}

@@ -1,4 +1,4 @@
-"""What the scale subresource has to know of a kind, built in or custom."""
+"""The functions of a kind, built-in or custom, for its scale subresource."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -20,18 +20,18 @@ SCALE = Resource(
 )
 
 _KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-"""What a Scale has of its object's metadata."""
+"""The fields that a Scale takes from its object's metadata."""
 
 
 class Scaling(NamedTuple):
-    """Pure functions of one kind, each of which may raise an ApiError.
+    """Pure functions of one kind; each may raise an ApiError.
 
     Attributes:
-        missing: the resource as an error names it when the object that is read is not there.
+        missing: the resource as the 404 for a missing object names it on reads.
         read: object → the Scale that a reader gets.
-        before: object → the Scale that is about to be changed, and to which a patch is applied.
-        scaled: (object, Scale) → the object as the Scale wants it.
-        after: object as it is stored now → the Scale that the writer gets.
+        before: object → the Scale that is about to be changed, for example by a patch.
+        scaled: (object, Scale) → the object with the Scale's replicas.
+        after: the scaled object as it is stored → the Scale that the writer gets.
     """
 
     missing: str
@@ -41,24 +41,24 @@ class Scaling(NamedTuple):
     after: Callable[[Obj], Obj]
 
 
-def scale_with(meta: Obj, *, wanted: Any, had: Any, selector: str) -> Obj:
-    """Return a Scale; replicas that are 0 are left out of its spec, and so is a selector that is empty.
+def scale_with(meta: Obj, *, desired: Any, current: Any, selector: str) -> Obj:
+    """Return a Scale, without spec.replicas if they are 0 or None, and without status.selector if it is empty.
 
     Args:
-        meta: the metadata of the object that it tells of.
-        wanted: spec.replicas.
-        had: status.replicas.
+        meta: the metadata of the scaled object.
+        desired: spec.replicas.
+        current: status.replicas.
         selector: status.selector.
     """
     return {
         "kind": SCALE.kind,
         "apiVersion": SCALE.api_version,
         "metadata": {name: meta[name] for name in _KEPT if name in meta},
-        "spec": {"replicas": wanted} if wanted else {},
-        "status": {"replicas": had} | ({"selector": selector} if selector else {}),
+        "spec": {"replicas": desired} if desired else {},
+        "status": {"replicas": current} | ({"selector": selector} if selector else {}),
     }
 
 
-def wanted_replicas(scale: Obj) -> int:
-    """spec.replicas of a decoded Scale, 0 where it says nothing."""
+def desired_replicas(scale: Obj) -> int:
+    """Return spec.replicas of a decoded Scale, 0 if unset."""
     return (scale.get("spec") or {}).get("replicas") or 0

@@ -23,19 +23,19 @@ TOKEN_REQUEST = Resource(
 DEFAULT_SECONDS = 3600
 SHORTEST, LONGEST = 600, 1 << 32
 BINDABLE = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
-"""What a token may be bound to → its resource; with the object dies the token."""
+"""Kinds that a token may be bound to → their resources; the token becomes invalid when the object is deleted."""
 
 
 async def token(call: Call) -> Obj:
-    """Return a token for the account.
+    """Issue a token for the service account.
 
     Raises:
         ApiError: 400, 404, 409, 422.
     """
-    wanted = decode(call.registry, TOKEN_REQUEST, call.sent, validation=call.options.validation).obj
-    _check_place(call, wanted["metadata"])
+    token_request = decode(call.registry, TOKEN_REQUEST, call.sent, validation=call.options.validation).obj
+    _check_names(call, token_request["metadata"])
     account = await read(call)
-    spec = wanted.setdefault("spec", {})
+    spec = token_request.setdefault("spec", {})
     spec["audiences"] = spec.get("audiences") or list(call.registry.security.audiences)
     if spec.get("expirationSeconds") is None:
         spec["expirationSeconds"] = DEFAULT_SECONDS
@@ -43,27 +43,27 @@ async def token(call: Call) -> Obj:
     _check_seconds(spec["expirationSeconds"])
     bound = await _bound(call, spec["boundObjectRef"])
     now = int(call.registry.clock.now())
-    ends = now + spec["expirationSeconds"]
-    times = {"iat": now, "nbf": now, "exp": ends, "jti": call.registry.ids.uid()}
-    about = {"namespace": call.target.namespace, "serviceaccount": _named(account)} | bound
+    expires = now + spec["expirationSeconds"]
+    times = {"iat": now, "nbf": now, "exp": expires, "jti": call.registry.ids.uid()}
+    kubernetes_claim = {"namespace": call.target.namespace, "serviceaccount": _named(account)} | bound
     subject = f"system:serviceaccount:{call.target.namespace}:{call.target.name}"
-    claims = times | {"aud": spec["audiences"], "sub": subject, "kubernetes.io": about}
+    claims = times | {"aud": spec["audiences"], "sub": subject, "kubernetes.io": kubernetes_claim}
     signed = call.registry.security.issue(claims)
     named = {"name": call.target.name, "namespace": call.target.namespace, "creationTimestamp": rfc3339(now)}
-    return wanted | {
-        "metadata": wanted["metadata"] | named,
-        "status": {"token": signed, "expirationTimestamp": rfc3339(ends)},
+    return token_request | {
+        "metadata": token_request["metadata"] | named,
+        "status": {"token": signed, "expirationTimestamp": rfc3339(expires)},
     }
 
 
-def _check_place(call: Call, meta: Obj) -> None:
-    found = []
-    for name, place in (("name", call.target.name), ("namespace", call.target.namespace)):
-        if meta.get(name) not in (None, "", place):
+def _check_names(call: Call, meta: Obj) -> None:
+    invalid = []
+    for name, expected in (("name", call.target.name), ("namespace", call.target.namespace)):
+        if meta.get(name) not in (None, "", expected):
             why = f"must match the service account {name} if specified"
-            found.append(field.invalid(f"metadata.{name}", meta[name], why))
-    if found:
-        raise errors.invalid(TOKEN_REQUEST.group, TOKEN_REQUEST.kind, name=call.target.name, errors=found)
+            invalid.append(field.invalid(f"metadata.{name}", meta[name], why))
+    if invalid:
+        raise errors.invalid(TOKEN_REQUEST.group, TOKEN_REQUEST.kind, name=call.target.name, errors=invalid)
 
 
 def _check_seconds(seconds: int) -> None:
@@ -78,7 +78,7 @@ def _check_seconds(seconds: int) -> None:
 
 
 async def _bound(call: Call, reference: Obj | None) -> Obj:
-    """What the token is bound to, by the names of claims; a pod's node is told as well."""
+    """Return the claims about the object that the token is bound to; those of a pod include its node."""
     if reference is None:
         return {}
     kind, (group, version) = reference.get("kind") or "", group_version(reference.get("apiVersion") or "")
@@ -86,21 +86,21 @@ async def _bound(call: Call, reference: Obj | None) -> Obj:
         gvk = f"{group}/{version}, Kind={kind}"
         raise errors.bad_request(f"cannot bind token to object of type {gvk}")
     name = reference.get("name") or ""
-    found = await _find(call, BINDABLE[kind], name)
-    if reference.get("uid") and reference["uid"] != found["metadata"]["uid"]:
+    bound_obj = await _find(call, BINDABLE[kind], name)
+    if reference.get("uid") and reference["uid"] != bound_obj["metadata"]["uid"]:
         why = (
             f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record. "
             "The object might have been deleted and then recreated"
         )
         raise errors.conflict("", kind, name=name, why=why)
-    claims = {kind.lower(): _named(found)}
+    claims = {kind.lower(): _named(bound_obj)}
     if kind != "Pod":
         return claims
-    if found["spec"].get("serviceAccountName") != call.target.name:
+    if bound_obj["spec"].get("serviceAccountName") != call.target.name:
         account = call.target.name
         why = f'cannot bind token for serviceaccount "{account}" to pod running with different serviceaccount name.'
         raise errors.bad_request(why)
-    return claims | _node_of(call, found)
+    return claims | _node_of(call, bound_obj)
 
 
 def _node_of(call: Call, pod: Obj) -> Obj:

@@ -37,7 +37,7 @@ _CONVERSION: Obj = {
         "conversionReviewVersions": ["v1", "v1beta1"],
     },
 }
-"""Upstream's; of that webhook the server does the work itself, there need be no such service."""
+"""Upstream's conversion; the server does the webhook's work itself, so that its Service need not exist."""
 
 
 def definitions() -> Sequence[Obj]:

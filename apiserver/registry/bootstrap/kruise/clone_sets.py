@@ -1,4 +1,4 @@
-"""CloneSet: pods that are all alike, with more ways to update and scale them than a Deployment has."""
+"""CloneSet: interchangeable pods, with more ways to update and scale them than a Deployment has."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What CloneSets and Advanced StatefulSets have alike: columns, and parts of their schemas."""
+"""Columns and parts of schemas that CloneSets and Advanced StatefulSets share."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ CURRENT = column("CURRENT", ".status.replicas", "Pods that there are.")
 UPDATED = column("UPDATED", ".status.updatedReplicas", "Pods of the newest revision.")
 READY = column("READY", ".status.readyReplicas", "Pods that are ready.")
 COLUMNS: Sequence[Obj] = (DESIRED, CURRENT, UPDATED, READY)
-"""Those of Advanced StatefulSets and of UnitedDeployments."""
+"""The columns of Advanced StatefulSets and of UnitedDeployments."""
 WIDE: Sequence[Obj] = (
     column("CONTAINERS", ".spec.template.spec.containers[*].name", "The names of containers.", type_="string"),
     column("IMAGES", ".spec.template.spec.containers[*].image", "The images of containers.", type_="string"),
@@ -31,7 +31,7 @@ WIDE: Sequence[Obj] = (
 
 
 def spec_fields() -> dict[str, Schema]:
-    """Fields of the spec in every version of both."""
+    """Return the fields of the spec in every version of both."""
     return {
         "replicas": number("How many pods are wanted; 1 if nothing is said."),
         "revisionHistoryLimit": number("How many old revisions are kept; 10 if nothing is said."),
@@ -42,12 +42,12 @@ def spec_fields() -> dict[str, Schema]:
 
 
 def update_fields() -> dict[str, Schema]:
-    """Fields of a rolling update in every version of both."""
+    """Return the fields of a rolling update in every version of both."""
     return {"inPlaceUpdateStrategy": _in_place(), "paused": switch("Whether no pod is updated.")}
 
 
 def status_fields() -> dict[str, Schema]:
-    """Fields of the status in every version of both."""
+    """Return the fields of the status in every version of both."""
     return {
         "availableReplicas": number("Pods that are available."),
         "collisionCount": number("How often a revision's name was taken."),
@@ -62,7 +62,7 @@ def status_fields() -> dict[str, Schema]:
 
 
 def updated_fields() -> dict[str, Schema]:
-    """Fields of the status that v1alpha1 of Advanced StatefulSets lacks."""
+    """Return the fields of the status that v1alpha1 of Advanced StatefulSets lacks."""
     return {
         "updatedAvailableReplicas": number("Pods of the update revision that are available."),
         "updatedReadyReplicas": number("Pods of the update revision that are ready."),
@@ -70,7 +70,7 @@ def updated_fields() -> dict[str, Schema]:
 
 
 def lifecycle() -> Schema:
-    """Hooks before a pod goes or changes, and before it counts as normal."""
+    """Return the hooks before a pod is deleted or updated, and before it counts as normal."""
     hook = struct(
         "What holds a pod at this point.",
         finalizersHandler=NAMES | {"description": "Finalizers that hold it."},
@@ -91,7 +91,7 @@ def _in_place() -> Schema:
 
 
 def priorities() -> Schema:
-    """In which order pods are updated."""
+    """Return the priorities that order the update of pods."""
     order = struct("A label whose value ranks pods.", "orderedKey", orderedKey=word("The label's key."))
     weight = struct(
         "A weight for some pods.",

@@ -1,4 +1,4 @@
-"""The words of which the schemas are made: each gives the JSON of a structural schema."""
+"""Builders for structural schemas: each returns the JSON of a schema."""
 
 from collections.abc import Sequence
 
@@ -12,51 +12,51 @@ ATOMIC = {"x-kubernetes-list-type": "atomic"}
 
 
 def struct(text: str, /, *required: str, **fields: Schema) -> Schema:
-    """An object with fields, of which those named by `required` must be there."""
-    made: Schema = {"type": "object", "description": text, "properties": fields}
-    return made | {"required": list(required)} if required else made
+    """Return the schema of an object; the fields named by `required` are mandatory."""
+    schema: Schema = {"type": "object", "description": text, "properties": fields}
+    return schema | {"required": list(required)} if required else schema
 
 
 def number(text: str, *, bits: int = 32) -> Schema:
-    """Return an integer."""
+    """Return the schema of an integer."""
     return {"type": "integer", "format": f"int{bits}", "description": text}
 
 
 def word(text: str, *choices: str) -> Schema:
-    """Return a string, perhaps one of several."""
-    made: Schema = {"type": "string", "description": text}
-    return made | {"enum": list(choices)} if choices else made
+    """Return the schema of a string, with an enum if there are choices."""
+    schema: Schema = {"type": "string", "description": text}
+    return schema | {"enum": list(choices)} if choices else schema
 
 
 def switch(text: str, *, default: bool | None = None) -> Schema:
-    """Return a boolean."""
-    made: Schema = {"type": "boolean", "description": text}
-    return made if default is None else made | {"default": default}
+    """Return the schema of a boolean."""
+    schema: Schema = {"type": "boolean", "description": text}
+    return schema if default is None else schema | {"default": default}
 
 
 def share(text: str) -> Schema:
-    """Return a number, or a percentage."""
+    """Return the schema of an integer or a percentage."""
     return {"description": text, **INT_OR_PERCENT}
 
 
 def listed(text: str, items: Schema, *, atomic: bool = False) -> Schema:
-    """Return a list."""
-    made: Schema = {"type": "array", "description": text, "items": items}
-    return made | ATOMIC if atomic else made
+    """Return the schema of a list."""
+    schema: Schema = {"type": "array", "description": text, "items": items}
+    return schema | ATOMIC if atomic else schema
 
 
 def mapped(text: str, values: Schema) -> Schema:
-    """Return a map by names."""
+    """Return the schema of a map with string keys."""
     return {"type": "object", "description": text, "additionalProperties": values}
 
 
 def anything(text: str) -> Schema:
-    """What another kind's schema describes, such as a pod's template: it is taken as it is."""
+    """Return a schema that accepts anything, for parts of other kinds, such as a pod template."""
     return {"description": text, "x-kubernetes-preserve-unknown-fields": True}
 
 
 def timestamp(text: str) -> Schema:
-    """Return a time."""
+    """Return the schema of a time."""
     return {"type": "string", "format": "date-time", "description": text}
 
 
@@ -73,7 +73,7 @@ def _requirements(text: str) -> Schema:
 
 
 def selector(text: str) -> Schema:
-    """Return a label selector."""
+    """Return the schema of a label selector."""
     fields = {
         "matchExpressions": _requirements("Requirements, all of which must hold."),
         "matchLabels": mapped("Labels, all of which must be there.", {"type": "string"}),
@@ -82,7 +82,7 @@ def selector(text: str) -> Schema:
 
 
 def node_term(text: str) -> Schema:
-    """Return a term by which nodes are chosen."""
+    """Return the schema of a node selector term."""
     fields = {
         "matchExpressions": _requirements("Requirements on a node's labels."),
         "matchFields": _requirements("Requirements on a node's fields."),
@@ -91,10 +91,10 @@ def node_term(text: str) -> Schema:
 
 
 def conditions(*, updated: bool = False, needed: Sequence[str] = ("status", "type")) -> Schema:
-    """Return the conditions of a status.
+    """Return the schema of a status's conditions.
 
     Args:
-        updated: whether they tell when they were written last.
+        updated: whether they have lastUpdateTime.
         needed: the fields that each must have.
     """
     fields = {
@@ -110,5 +110,5 @@ def conditions(*, updated: bool = False, needed: Sequence[str] = ("status", "typ
 
 
 def column(name: str, path: str, text: str, *, type_: str = "integer") -> Obj:
-    """Return a column of Tables."""
+    """Return an additionalPrinterColumn."""
     return {"name": name, "type": type_, "jsonPath": path, "description": text}
