@@ -1,1 +1,1 @@
-"""HTTP and nothing else: paths, parameters, content negotiation, streams, discovery, Tables, errors as Status."""
+"""HTTP only: paths, parameters, content negotiation, streams, discovery, Tables, errors as Status."""

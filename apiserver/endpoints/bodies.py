@@ -1,4 +1,4 @@
-"""Request bodies: read up to the limit, parsed from JSON, YAML or protobuf, refused with upstream's words."""
+"""Request bodies: read up to the limit, parsed from JSON, YAML or protobuf; errors are upstream's."""
 
 import asyncio
 from typing import Any
@@ -25,19 +25,19 @@ from apiserver.registry.decoding import Body
 LIMIT = 3 * 1024 * 1024
 """Bytes that a body may have (kube-apiserver's MaxRequestBodyBytes)."""
 PATIENCE = 60.0
-"""Seconds that a body may take (kube-apiserver's --request-timeout): while it comes it holds one of the places."""
+"""Seconds to wait for a body (kube-apiserver's --request-timeout): meanwhile it counts as a request in flight."""
 
 
 async def read(request: web.BaseRequest) -> bytes:
     """Return the body.
 
     Raises:
-        ApiError: 400, its chunks are none; 413, it is too large; 504, it does not come.
+        ApiError: 400, its chunked encoding is malformed; 413, it is too large; 504, it does not come in time.
     """
     if not request.body_exists:
         return b""
     content = request.content
-    if content.is_eof():  # all of it came together with the headers, as small bodies do: there is nothing to wait for
+    if content.is_eof():  # it came with the headers, as small bodies do: nothing to wait for
         return _within_limit(content.read_nowait())
     if (request.content_length or 0) > LIMIT:
         raise _too_large()
@@ -45,14 +45,14 @@ async def read(request: web.BaseRequest) -> bytes:
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     try:
         async with asyncio.timeout(PATIENCE):
-            return await _gathered(request)
+            return await _read_chunks(request)
     except TimeoutError as error:
         raise errors.timeout("Timeout: request did not complete within the allotted timeout") from error
     except RequestPayloadError as error:
         raise errors.bad_request("the body of the request cannot be read: malformed chunked encoding") from error
 
 
-async def _gathered(request: web.BaseRequest) -> bytes:
+async def _read_chunks(request: web.BaseRequest) -> bytes:
     chunks, size = [], 0
     while chunk := await request.content.readany():
         size += len(chunk)
@@ -73,11 +73,11 @@ def _too_large() -> ApiError:
 
 
 HEAVY = 64 * 1024
-"""Bytes from which a YAML text is parsed in a thread: a megabyte takes half a second, and others want to be served."""
+"""Bytes from which a YAML text is parsed in a thread: a megabyte would block other requests for half a second."""
 
 
 async def parsed(raw: bytes, content_type: str, kind: str) -> Body:
-    """What `parse` makes of a body, without holding up others where that takes long."""
+    """Return what `parse` makes of a body, in a thread if that may take long."""
     if len(raw) >= HEAVY and body_media(content_type) == YAML:
         return await asyncio.to_thread(parse, raw, content_type, kind)
     return parse(raw, content_type, kind)
@@ -91,7 +91,7 @@ async def parsed_options(raw: bytes, content_type: str) -> Obj:
 
 
 class UnreadableError(ValueError):
-    """A body that is no object; the text says why."""
+    """A body is not an object; the text says why."""
 
 
 def parse(raw: bytes, content_type: str, kind: str) -> Body:
@@ -100,10 +100,10 @@ def parse(raw: bytes, content_type: str, kind: str) -> Body:
     Args:
         raw: the bytes.
         content_type: the header.
-        kind: what the path expects, for the error.
+        kind: the kind that the path expects, for the error.
 
     Raises:
-        ApiError: 400, the body is no object; 415, it is of an unknown type.
+        ApiError: 400, the body is not an object; 415, its media type is unknown.
     """
     try:
         return _parse(raw, content_type, kind)
@@ -115,14 +115,14 @@ def parse_options(raw: bytes, content_type: str) -> Obj:
     """Return the DeleteOptions that a body holds.
 
     Raises:
-        ApiError: 400, the body holds no such object; 415, it is of an unknown type.
+        ApiError: 400, the body holds no DeleteOptions; 415, its media type is unknown.
     """
     try:
-        given = _parse(raw, content_type, DELETE_OPTIONS).obj
+        options = _parse(raw, content_type, DELETE_OPTIONS).obj
     except UnreadableError as error:
         raise errors.bad_request(str(error)) from error
-    check_options_kind(given)
-    return given
+    check_options_kind(options)
+    return options
 
 
 def _parse(raw: bytes, content_type: str, kind: str) -> Body:

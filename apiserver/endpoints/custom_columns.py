@@ -1,7 +1,7 @@
-"""The rows of custom kinds: the name, and what their definitions ask for (apiextensions-apiserver's tableconvertor).
+"""The Table columns of custom kinds: name and additionalPrinterColumns (apiextensions-apiserver's tableconvertor).
 
-A column takes the first value that its path finds. Where it finds none, or one that is not of the column's type, the
-cell is null; columns of strings alone take everything, and show it as kubectl prints it.
+A column shows the first value that its path finds. If there is none, or it is not of the column's type, the cell is
+null; only string columns take values of every type, and show them as kubectl prints them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,15 +17,15 @@ from apiserver.groups.cells import UNKNOWN, Cells
 from apiserver.groups.columns import META, NAME, Column, Printer
 
 Convert = Callable[[Any], Any]
-"""A value that was found → the cell, None where it is of the wrong type."""
+"""Returns the cell for a value, None if the value is of the wrong type."""
 
 _NO_TIME = ("", "null")
 
 _INT64 = range(-1 << 63, 1 << 63)
 
 
-class _Asked(NamedTuple):
-    """A column, and where its values lie."""
+class _ColumnSpec(NamedTuple):
+    """A column and the JSONPath of its values."""
 
     column: Column
     path: str
@@ -33,43 +33,43 @@ class _Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Described(Column):
-    """A column that its author described: whatever the text holds, it points to no definition."""
+    """A column described by the author of the definition: its text is never a reference to an OpenAPI definition."""
 
     def definition(self, definitions: Mapping[str, Obj]) -> Obj:
-        """Return the column as it stands on the wire."""
+        """Return the columnDefinition."""
         return Column.definition(self, definitions) | {"description": self.doc}
 
 
-_AGE = _Asked(Column("Age", f"{META}ObjectMeta#creationTimestamp", type="date"), ".metadata.creationTimestamp")
+_AGE = _ColumnSpec(Column("Age", f"{META}ObjectMeta#creationTimestamp", type="date"), ".metadata.creationTimestamp")
 
 
 def custom_printer(columns: Sequence[Obj]) -> Printer:
-    """The printer of a custom kind in one version; behind a column whose path is no JSONPath no others are shown.
+    """Return the printer of a custom kind in one version; a column with an invalid JSONPath ends the columns.
 
     Args:
-        columns: the additionalPrinterColumns of the version; without any there is the age.
+        columns: the additionalPrinterColumns of the version; if there are none, the age is shown.
     """
-    return _printer([_asked(column) for column in columns] or [_AGE])
+    return _printer([_spec(column) for column in columns] or [_AGE])
 
 
-def _asked(given: Obj) -> _Asked:
-    path = given.get("jsonPath") or ""
-    told = given.get("description") or f"Custom resource definition column (in JSONPath format): {path}"
+def _spec(definition: Obj) -> _ColumnSpec:
+    path = definition.get("jsonPath") or ""
+    description = definition.get("description") or f"Custom resource definition column (in JSONPath format): {path}"
     column = _Described(
-        given.get("name") or "",
-        told,
-        type=given.get("type") or "",
-        format=given.get("format") or "",
-        priority=given.get("priority") or 0,
+        definition.get("name") or "",
+        description,
+        type=definition.get("type") or "",
+        format=definition.get("format") or "",
+        priority=definition.get("priority") or 0,
     )
-    return _Asked(column, path)
+    return _ColumnSpec(column, path)
 
 
-def _printer(asked: Iterable[_Asked]) -> Printer:
+def _printer(specs: Iterable[_ColumnSpec]) -> Printer:
     columns, readers = [NAME], []
-    for column, path in asked:
+    for column, path in specs:
         try:
-            readers.append(_reader(JSONPath(f"{{{path}}}"), _CONVERT.get(column.type, _nothing)))
+            readers.append(_reader(JSONPath(f"{{{path}}}"), _CONVERT.get(column.type, _null)))
         except JSONPathError:
             break
         columns.append(column)
@@ -83,10 +83,10 @@ def _printer(asked: Iterable[_Asked]) -> Printer:
 def _reader(path: JSONPath, convert: Convert) -> Callable[[Obj], Any]:
     def read(obj: Obj) -> Any:
         try:
-            found = path.find(obj)[0]
+            values = path.find(obj)[0]
         except WalkError:
             return None
-        return convert(found[0]) if found else None
+        return convert(values[0]) if values else None
 
     return read
 
@@ -99,7 +99,7 @@ def _string(value: Any) -> str:
 
 def _integer(value: Any) -> int | None:
     if type(value) is float:
-        return int(value) if -(2.0**63) <= value < 2.0**63 else _INT64[0]  # what Go's conversion makes of the others
+        return int(value) if -(2.0**63) <= value < 2.0**63 else _INT64[0]  # Go converts all others to this
     return value if type(value) is int else None
 
 
@@ -123,11 +123,11 @@ def _date(value: Any) -> Since | str | None:
         time = canonical_time(value)
     except ValueError:
         return "<invalid>"
-    start = epoch(value) or epoch(time)  # whole seconds will do where Go reads what Python does not
+    start = epoch(value) or epoch(time)  # whole seconds, if Go reads a text that Python does not
     return UNKNOWN if start is None else Since(start)
 
 
-def _nothing(_value: Any) -> None:
+def _null(_value: Any) -> None:
     return None
 
 
@@ -138,13 +138,13 @@ _CONVERT: Mapping[str, Convert] = {
     "number": _number,
     "string": _string,
 }
-"""Type of a column → what makes its cells."""
+"""Type of a column → the function for its cells."""
 
 SCALE = _printer(
     [
-        _Asked(_Described("Desired", "Number of desired replicas", type="integer"), ".spec.replicas"),
-        _Asked(_Described("Available", "Number of actual replicas", type="integer"), ".status.replicas"),
+        _ColumnSpec(_Described("Desired", "Number of desired replicas", type="integer"), ".spec.replicas"),
+        _ColumnSpec(_Described("Available", "Number of actual replicas", type="integer"), ".status.replicas"),
         _AGE,
     ]
 )
-"""Of the Scale of a custom kind, which has no replicas at all where none are wanted (getScaleColumnsForVersion)."""
+"""The printer for the Scale of a custom kind, which has no replicas if none are desired (getScaleColumnsForVersion)."""

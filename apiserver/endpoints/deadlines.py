@@ -1,4 +1,4 @@
-"""How long a request may take: its parameter `timeout` (apiserver's request_deadline.go and timeout.go)."""
+"""The deadline of a request: its parameter `timeout` (apiserver's request_deadline.go and timeout.go)."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -16,10 +16,10 @@ T = TypeVar("T")
 
 
 def requested_seconds(query: Parameters) -> float:
-    """Return the seconds that a client gives a request; none, zero or too many stand for the most there are.
+    """Return the timeout that a request sets in seconds; MOST if it sets none, zero or more.
 
     Raises:
-        ApiError: 400, the text is no length of time.
+        ApiError: 400, the text is not a duration.
     """
     text = query.get("timeout")
     if not text:
@@ -32,7 +32,7 @@ def requested_seconds(query: Parameters) -> float:
 
 
 async def within(seconds: float, answer: Awaitable[T]) -> T:
-    """Wait for an answer for so many seconds.
+    """Wait for an answer for at most this many seconds.
 
     Raises:
         ApiError: 504, it has not come.

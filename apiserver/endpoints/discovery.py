@@ -1,4 +1,4 @@
-"""Discovery: the documents by which clients learn what is served, computed from the table of resources."""
+"""Discovery: the documents that list groups, versions and resources, computed from the table of resources."""
 
 import base64
 import hashlib
@@ -17,7 +17,7 @@ AGGREGATED_VERSIONS = ("v2", "v2beta1")
 """The versions of apidiscovery.k8s.io, most preferred first."""
 
 MACHINES = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64"}
-"""Python's names of processors → Go's, which clients expect in a version's platform."""
+"""Python's names of processors → Go's, which clients expect in the platform of /version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Document:
     """A JSON document as it is sent.
 
     Attributes:
-        etag: the value of the ETag header with its quotes; "" where upstream sends none.
+        etag: the value of the ETag header with its quotes; "" if upstream sends none.
     """
 
     body: bytes
@@ -33,7 +33,7 @@ class Document:
 
 
 def verbs_of(row: Resource) -> tuple[str, ...]:
-    """What can be done with a row."""
+    """Return all verbs of a row."""
     return row.verbs
 
 
@@ -41,12 +41,11 @@ class Discovery:
     """The discovery documents of a table, each made on first use and kept until the table changes.
 
     Args:
-        table: what is served; call invalidate() after a row has come or gone, or when other verbs are to be told.
-        minor: the Kubernetes release that is played: 34 for v1.34.0.
+        table: the rows that are served; call invalidate() when rows are added or removed, or their verbs change.
+        minor: the minor version of the emulated Kubernetes release: 34 for v1.34.0.
         address: "host:port" under which clients reach the server.
         other_paths: the paths beside the API's that "/" lists ("/healthz", "/metrics", ...).
-        verbs: what is told that can be done with a row, which may be less than can be done; a row of which it gives
-            nothing is not told of.
+        verbs: returns the verbs to list for a row, which may be fewer than it has; a row without any is not listed.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class Discovery:
     ) -> None:
         self._table = table
         self._verbs = verbs
-        self._told: ResourceTable | None = None
+        self._listed: ResourceTable | None = None
         self._minor = minor
         self._address = address
         self._other_paths = tuple(other_paths)
@@ -68,27 +67,27 @@ class Discovery:
         self._order: dict[str, list[str]] = {}
 
     def invalidate(self) -> None:
-        """Forget all documents: the table has changed."""
-        self._told = None
+        """Drop all documents: the table has changed."""
+        self._listed = None
         self._documents.clear()
         self._order.clear()
 
     def paths(self) -> Document:
         """GET /: all paths, sorted."""
-        return self._made(("paths",), lambda: _page({"paths": sorted(self._all_paths())}))
+        return self._cached(("paths",), lambda: _page({"paths": sorted(self._all_paths())}))
 
     def version(self) -> Document:
         """GET /version."""
-        return self._made(("version",), lambda: _page(version_info(self._minor)))
+        return self._cached(("version",), lambda: _page(version_info(self._minor)))
 
     def core(self) -> Document:
         """GET /api: the versions of the core group."""
-        return self._made(("core",), lambda: _document(_api_versions(self._groups().get("", []), self._address)))
+        return self._cached(("core",), lambda: _document(_api_versions(self._groups().get("", []), self._address)))
 
     def groups(self) -> Document:
         """GET /apis: all groups but the core one."""
         groups = ((group, versions) for group, versions in self._groups().items() if group)
-        return self._made(
+        return self._cached(
             ("groups",),
             lambda: _document(
                 {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_api_group(*group) for group in groups]}
@@ -96,18 +95,18 @@ class Discovery:
         )
 
     def group(self, name: str) -> Document | None:
-        """GET /apis/NAME, None where the group is not served."""
+        """GET /apis/NAME; None if the group is not served."""
         versions = self._groups().get(name) if name else None
         if versions is None:
             return None
         head = {"kind": "APIGroup", "apiVersion": "v1"}
-        return self._made(("group", name), lambda: _document(head | _api_group(name, versions)))
+        return self._cached(("group", name), lambda: _document(head | _api_group(name, versions)))
 
     def resources(self, group: str, version: str) -> Document | None:
-        """GET /api/v1 or /apis/GROUP/VERSION, None where the version is not served."""
+        """GET /api/v1 or /apis/GROUP/VERSION; None if the version is not served."""
         if version not in self._groups().get(group, []):
             return None
-        return self._made(
+        return self._cached(
             ("resources", group, version),
             lambda: _document(_resource_list(api_version(group, version), self._rows(group, version), self._has_hash)),
         )
@@ -119,37 +118,37 @@ class Discovery:
             root: "api" for the core group, "apis" for all others.
             version: one of AGGREGATED_VERSIONS. The ETag is the same for all, as upstream's.
         """
-        return self._made(("aggregated", root, version), lambda: self._aggregate(root, version))
+        return self._cached(("aggregated", root, version), lambda: self._aggregate(root, version))
 
-    def _made(self, key: tuple[str, ...], make: Callable[[], Document]) -> Document:
-        found = self._documents.get(key)
-        if found is None:
-            found = self._documents[key] = make()
-        return found
+    def _cached(self, key: tuple[str, ...], make: Callable[[], Document]) -> Document:
+        document = self._documents.get(key)
+        if document is None:
+            document = self._documents[key] = make()
+        return document
 
     def _groups(self) -> dict[str, list[str]]:
-        """Group → versions, both in the order of discovery."""
+        """Return group → versions, both in the order of discovery."""
         if not self._order:
-            groups = self._rows_told().groups()
+            groups = self._listed_rows().groups()
             self._order.update((group, groups[group]) for group in sorted(groups, key=group_rank))
         return self._order
 
-    def _rows_told(self) -> ResourceTable:
-        """The rows that are told of, with the verbs that are told."""
-        if self._told is None:
-            told = ((row, self._verbs(row)) for row in self._table)
-            rows = (row if verbs == row.verbs else replace(row, verbs=verbs) for row, verbs in told if verbs)
-            self._told = ResourceTable(rows)
-        return self._told
+    def _listed_rows(self) -> ResourceTable:
+        """Return the rows that discovery lists, with the verbs that it lists."""
+        if self._listed is None:
+            rows_with_verbs = ((row, self._verbs(row)) for row in self._table)
+            rows = (row if verbs == row.verbs else replace(row, verbs=verbs) for row, verbs in rows_with_verbs if verbs)
+            self._listed = ResourceTable(rows)
+        return self._listed
 
     def _has_hash(self, row: Resource) -> bool:
-        """Is a row's storageVersionHash told? That of a custom kind is not where the stored version is not served."""
+        """Return whether a row has a storageVersionHash; a custom kind has none if its stored version is not served."""
         if "watch" not in row.verbs:  # what cannot be watched is not stored
             return False
-        return not row.custom or self._rows_told().find(row.group, row.storage_version, row.plural) is not None
+        return not row.custom or self._listed_rows().find(row.group, row.storage_version, row.plural) is not None
 
     def _rows(self, group: str, version: str) -> list[Resource]:
-        rows = (row for row in self._rows_told() if (row.group, row.version) == (group, version))
+        rows = (row for row in self._listed_rows() if (row.group, row.version) == (group, version))
         return sorted(rows, key=lambda row: row.plural)
 
     def _all_paths(self) -> Iterator[str]:
@@ -174,7 +173,7 @@ class Discovery:
 
 
 def version_info(minor: int) -> Obj:
-    """What GET /version says of the release v1.<minor>.0 (k8s.io/apimachinery/pkg/version.Info)."""
+    """Return the document GET /version of the release v1.<minor>.0 (k8s.io/apimachinery/pkg/version.Info)."""
     emulation = {
         "emulationMajor": "1",
         "emulationMinor": str(minor),
@@ -185,7 +184,7 @@ def version_info(minor: int) -> Obj:
     return {
         "major": "1",
         "minor": str(minor),
-        **(emulation if minor >= 33 else {}),  # the release that began to tell them
+        **(emulation if minor >= 33 else {}),  # the first release with these fields
         "gitVersion": f"v1.{minor}.0",
         "gitCommit": "",
         "gitTreeState": "clean",
@@ -197,13 +196,13 @@ def version_info(minor: int) -> Obj:
 
 
 def storage_version_hash(row: Resource) -> str:
-    """Return the hash by which clients see that a kind's stored version has changed; only stored kinds have one."""
+    """Return the hash by which clients notice that a kind's stored version has changed; only stored kinds have one."""
     stored = f"{row.storage_group}/{row.storage_version}/{row.kind}"
     return base64.b64encode(hashlib.sha256(stored.encode()).digest()[:8]).decode()
 
 
 def _page(content: Obj) -> Document:
-    """Return a document that is no object of the API: upstream always writes those for human eyes (WriteRawJSON)."""
+    """Return a document that is not an API object; upstream always pretty-prints those (WriteRawJSON)."""
     return Document(orjson.dumps(content, option=orjson.OPT_INDENT_2))
 
 
@@ -212,7 +211,7 @@ def _document(content: Obj, etag: str = "") -> Document:
 
 
 def _api_versions(versions: list[str], address: str) -> Obj:
-    """The core group's documents carry no apiVersion: they are older than versioned discovery."""
+    """Return the APIVersions of the core group, without apiVersion: it is older than versioned discovery."""
     addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]
     return {"kind": "APIVersions", "versions": versions, "serverAddressByClientCIDRs": addresses}
 
@@ -285,7 +284,7 @@ def _aggregated_resource(row: Resource) -> Obj:
 
 
 def _response_kind(body: Resource | Subresource, row: Resource) -> Obj:
-    """Built-in kinds leave out the group and version that they share with their list; custom kinds say them."""
+    """Return the responseKind; built-in kinds omit a group and version that are the same as their row's."""
     own = (body.group, body.version) == (row.group, row.version)
     group, version = ("", "") if own and row.group in KINDS else (body.group, body.version)
     return {"group": group, "version": version, "kind": body.kind}

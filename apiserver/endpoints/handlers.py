@@ -1,4 +1,4 @@
-"""The verbs over HTTP: each takes a parsed request, calls the registry, and writes the answer in the form asked for."""
+"""The verbs over HTTP: each takes a parsed request, calls the registry, and writes the answer in the requested form."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
@@ -47,14 +47,14 @@ RETURNS_DELETED = frozenset(
 
 
 class RequestContext(NamedTuple):
-    """One request for a resource, understood as far as its head goes.
+    """One request for a resource, parsed except for its body.
 
     Attributes:
-        request: what aiohttp read.
-        target: what it is about, as its path says.
+        request: aiohttp's request.
+        target: the resource and object that its path names.
         query: its parameters.
-        user: who sent it.
-        audit_id: under which it is answered.
+        user: the user who sent it.
+        audit_id: the id for the Audit-Id header.
     """
 
     request: web.BaseRequest
@@ -65,7 +65,7 @@ class RequestContext(NamedTuple):
 
     @property
     def agent(self) -> str:
-        """The User-Agent, "" where the client gives none."""
+        """The User-Agent, "" if the client sends none."""
         return self.request.headers.get("User-Agent", "")
 
     def shape(self) -> Shape:
@@ -75,7 +75,7 @@ class RequestContext(NamedTuple):
             ApiError: 400, 406.
         """
         accept = self.request.headers.get("Accept", "")
-        if accept == JSON or not accept:  # as most clients say
+        if accept == JSON or not accept:  # as most clients send it
             return PLAIN
         target = self.target
         if target.resource.custom:
@@ -90,118 +90,118 @@ class RequestContext(NamedTuple):
 class Handlers:
     """One method per verb."""
 
-    def __init__(self, registry: Registry, renderer: Renderer, carry: "ProxyHandler") -> None:
+    def __init__(self, registry: Registry, renderer: Renderer, proxy: "ProxyHandler") -> None:
         self._registry = registry
         self._renderer = renderer
-        self._carry = carry
+        self._proxy = proxy
 
-    async def get(self, asked: RequestContext) -> Answer:
+    async def get(self, context: RequestContext) -> Answer:
         """GET of an object."""
-        shape, target = asked.shape(), asked.target
-        version = asked.query.get("resourceVersion") or ""
+        shape, target = context.shape(), context.target
+        version = context.query.get("resourceVersion") or ""
         kv = await self._registry.storage.get(target.resource, target.namespace, target.name, version=version)
-        return self._answer(asked, shape, kv)
+        return self._answer(context, shape, kv)
 
-    async def list(self, asked: RequestContext) -> Answer:
+    async def list(self, context: RequestContext) -> Answer:
         """GET of a collection."""
-        shape, target = asked.shape(), asked.target
-        options = params.list_options(asked.query, target.resource)
+        shape, target = context.shape(), context.target
+        options = params.list_options(context.query, target.resource)
         selected = await self._registry.storage.list(target.resource, target.namespace, options)
-        return self._listed(asked, shape, selected)
+        return self._listed(context, shape, selected)
 
-    async def create(self, asked: RequestContext) -> Answer:
+    async def create(self, context: RequestContext) -> Answer:
         """POST to a collection."""
-        shape = asked.shape()
-        options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind="CreateOptions")
-        body = await self._body(asked)
-        written = await create_object(self._registry, asked.target, body, options)
-        return self._written(asked, shape, written)
+        shape = context.shape()
+        options = params.write_options(context.query, user=context.user, agent=context.agent, kind="CreateOptions")
+        body = await self._body(context)
+        written = await create_object(self._registry, context.target, body, options)
+        return self._written(context, shape, written)
 
-    async def update(self, asked: RequestContext) -> Answer:
+    async def update(self, context: RequestContext) -> Answer:
         """PUT of an object or its status."""
-        _check_named(asked.target)
-        shape = asked.shape()
-        options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind="UpdateOptions")
-        body = await self._body(asked)
-        written = await update_object(self._registry, asked.target, body, options)
-        return self._written(asked, shape, written)
+        _check_named(context.target)
+        shape = context.shape()
+        options = params.write_options(context.query, user=context.user, agent=context.agent, kind="UpdateOptions")
+        body = await self._body(context)
+        written = await update_object(self._registry, context.target, body, options)
+        return self._written(context, shape, written)
 
-    async def patch(self, asked: RequestContext) -> Answer:
+    async def patch(self, context: RequestContext) -> Answer:
         """PATCH of an object or its status."""
-        patch = await self._patch(asked)
-        shape = asked.shape()
-        options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind="PatchOptions")
-        written = await patch_object(self._registry, asked.target, patch, options)
-        return self._written(asked, shape, written)
+        patch = await self._patch(context)
+        shape = context.shape()
+        options = params.write_options(context.query, user=context.user, agent=context.agent, kind="PatchOptions")
+        written = await patch_object(self._registry, context.target, patch, options)
+        return self._written(context, shape, written)
 
-    async def delete(self, asked: RequestContext) -> Answer:
-        """DELETE of an object: answered with the object where it lives on or its kind says so, else with a Status."""
-        shape, target = asked.shape(), asked.target
-        options = params.delete_options(asked.query, await self._delete_body(asked), user=asked.user)
+    async def delete(self, context: RequestContext) -> Answer:
+        """DELETE of an object: answers with the object if it remains or its kind requires that, else with a Status."""
+        shape, target = context.shape(), context.target
+        options = params.delete_options(context.query, await self._delete_body(context), user=context.user)
         deleted = await deletion.delete(self._registry, target, options)
         resource = target.resource
         if not deleted.gone or (not resource.group and resource.plural in RETURNS_DELETED):
-            return self._answer(asked, shape, deleted.kv, warnings=deletion.deletion_warnings(target, options))
+            return self._answer(context, shape, deleted.kv, warnings=deletion.deletion_warnings(target, options))
         uid = orjson.loads(deleted.kv.value)["metadata"]["uid"]
         names = {"name": target.name, "group": resource.group, "kind": resource.plural, "uid": uid}
-        return self._finished(asked, shape, orjson.dumps(success({k: v for k, v in names.items() if v})))
+        return self._finished(context, shape, orjson.dumps(success({k: v for k, v in names.items() if v})))
 
-    async def delete_collection(self, asked: RequestContext) -> Answer:
-        """DELETE of a collection: answered with the list of what was there."""
-        shape, target = asked.shape(), asked.target
-        selection = params.list_options(asked.query, target.resource)
-        options = params.delete_options(asked.query, await self._delete_body(asked), user=asked.user)
+    async def delete_collection(self, context: RequestContext) -> Answer:
+        """DELETE of a collection: answers with the list of the deleted objects."""
+        shape, target = context.shape(), context.target
+        selection = params.list_options(context.query, target.resource)
+        options = params.delete_options(context.query, await self._delete_body(context), user=context.user)
         items = await deletion.delete_collection(self._registry, target, selection, options)
-        found = ListPage(items, self._registry.storage.store.revision)
-        return self._listed(asked, shape, found, warnings=deletion.deletion_warnings(target, options))
+        page = ListPage(items, self._registry.storage.store.revision)
+        return self._listed(context, shape, page, warnings=deletion.deletion_warnings(target, options))
 
-    async def computed(self, asked: RequestContext, verb: str, part: Part) -> Reply:
-        """Return a subresource other than a plain part of its object, or a resource that is not stored."""
-        target, shape = asked.target, asked.shape()
+    async def computed(self, context: RequestContext, verb: str, part: Part) -> Reply:
+        """Answer for a subresource that is not a stored field of its object, or for a resource that is not stored."""
+        target, shape = context.target, context.shape()
         body = patch = None
         if verb == "patch":
-            patch = await self._patch(asked)
+            patch = await self._patch(context)
         elif verb in ("create", "update") and target.subresource not in CONNECTIONS:
-            below = target.resource.subresources.get(target.subresource)
-            body = await self._body(asked, below.kind if below else target.resource.kind)
+            subresource = target.resource.subresources.get(target.subresource)
+            body = await self._body(context, subresource.kind if subresource else target.resource.kind)
         kind = OPTIONS.get(verb, "UpdateOptions")
-        options = params.write_options(asked.query, user=asked.user, agent=asked.agent, kind=kind)
-        answer = await part(Call(self._registry, target, verb, options, asked.query, body, patch))
+        options = params.write_options(context.query, user=context.user, agent=context.agent, kind=kind)
+        answer = await part(Call(self._registry, target, verb, options, context.query, body, patch))
         if isinstance(answer, Location):
-            return await self._carry(asked, answer)
+            return await self._proxy(context, answer)
         if answer is None:
-            return response(b"", code=204, media="", audit_id=asked.audit_id)
+            return response(b"", code=204, media="", audit_id=context.audit_id)
         if isinstance(answer, WriteResult):
-            return self._written(asked, shape, answer)
+            return self._written(context, shape, answer)
         if isinstance(answer, ListPage):
-            return self._listed(asked, shape, answer)
+            return self._listed(context, shape, answer)
         obj, warnings = answer if isinstance(answer, Warned) else (answer, ())
-        shown = self._renderer.computed(target.resource, obj, shape)
-        return self._finished(asked, shape, shown, code=201 if verb == "create" else 200, warnings=warnings)
+        rendered = self._renderer.computed(target.resource, obj, shape)
+        return self._finished(context, shape, rendered, code=201 if verb == "create" else 200, warnings=warnings)
 
-    async def _body(self, asked: RequestContext, kind: str = "") -> Body:
-        raw = await bodies.read(asked.request)
-        media = asked.request.headers.get("Content-Type", "")
-        return await bodies.parsed(raw, media, kind or asked.target.resource.kind)
+    async def _body(self, context: RequestContext, kind: str = "") -> Body:
+        raw = await bodies.read(context.request)
+        media = context.request.headers.get("Content-Type", "")
+        return await bodies.parsed(raw, media, kind or context.target.resource.kind)
 
-    async def _delete_body(self, asked: RequestContext) -> Obj | None:
-        raw = await bodies.read(asked.request)
+    async def _delete_body(self, context: RequestContext) -> Obj | None:
+        raw = await bodies.read(context.request)
         if not raw:
             return None
-        given = await bodies.parsed_options(raw, asked.request.headers.get("Content-Type", ""))
+        options = await bodies.parsed_options(raw, context.request.headers.get("Content-Type", ""))
         try:
-            return self._registry.schema.decode(DELETE_OPTIONS, given).obj
+            return self._registry.schema.decode(DELETE_OPTIONS, options).obj
         except DecodeError as error:
             raise errors.bad_request(str(error)) from error
 
-    async def _patch(self, asked: RequestContext) -> Patch:
+    async def _patch(self, context: RequestContext) -> Patch:
         """Return the request's patch.
 
         Raises:
-            ApiError: 400, it is malformed; 413; 415, its type is unknown, or not to be had here.
+            ApiError: 400, it is malformed; 413; 415, its type is unknown, or not supported for this resource.
         """
-        media = body_media(asked.request.headers.get("Content-Type", ""))
-        resource = asked.target.resource
+        media = body_media(context.request.headers.get("Content-Type", ""))
+        resource = context.target.resource
         if media not in CUSTOM_PATCHES and self._registry.customs.find(resource) is not None:
             raise params.unknown_format(CUSTOM_PATCHES)
         make = PATCHES.get(media)
@@ -211,43 +211,43 @@ class Handlers:
             refused = errors.unsupported_media_type("415: Unsupported Media Type")
             refused.details = {}
             raise refused
-        _check_named(asked.target)
-        raw = await bodies.read(asked.request)
+        _check_named(context.target)
+        raw = await bodies.read(context.request)
         return make(raw, lambda: self._registry.merge_schema.kind(resource.definition))
 
-    def _written(self, asked: RequestContext, shape: Shape, written: WriteResult) -> Answer:
+    def _written(self, context: RequestContext, shape: Shape, written: WriteResult) -> Answer:
         code = 201 if written.created else 200
-        return self._answer(asked, shape, written.kv, code=code, warnings=written.warnings)
+        return self._answer(context, shape, written.kv, code=code, warnings=written.warnings)
 
     def _answer(
-        self, asked: RequestContext, shape: Shape, kv: KeyValue, *, code: int = 200, warnings: tuple[str, ...] = ()
+        self, context: RequestContext, shape: Shape, kv: KeyValue, *, code: int = 200, warnings: tuple[str, ...] = ()
     ) -> Answer:
-        body = self._renderer.one(kv, self._registry.codecs.of(asked.target.resource), shape)
-        return self._finished(asked, shape, body, code=code, warnings=warnings)
+        body = self._renderer.one(kv, self._registry.codecs.of(context.target.resource), shape)
+        return self._finished(context, shape, body, code=code, warnings=warnings)
 
     def _listed(
-        self, asked: RequestContext, shape: Shape, selected: ListPage, *, warnings: tuple[str, ...] = ()
+        self, context: RequestContext, shape: Shape, selected: ListPage, *, warnings: tuple[str, ...] = ()
     ) -> Answer:
-        body = self._renderer.many(selected, self._registry.codecs.of(asked.target.resource), shape)
-        return self._finished(asked, shape, body, warnings=warnings)
+        body = self._renderer.many(selected, self._registry.codecs.of(context.target.resource), shape)
+        return self._finished(context, shape, body, warnings=warnings)
 
     def _finished(
-        self, asked: RequestContext, shape: Shape, body: bytes, *, code: int = 200, warnings: tuple[str, ...] = ()
+        self, context: RequestContext, shape: Shape, body: bytes, *, code: int = 200, warnings: tuple[str, ...] = ()
     ) -> Answer:
         form = shape.form
-        pretty = form.pretty or is_pretty(asked.query, asked.agent)
+        pretty = form.pretty or is_pretty(context.query, context.agent)
         return response(
             shaped(body, form.media, pretty=pretty),
             code=code,
             media=form.media,
             warnings=warnings,
-            audit_id=asked.audit_id,
+            audit_id=context.audit_id,
             ending=line_end(form.media, pretty=pretty),
         )
 
 
 def _check_named(target: Target) -> None:
-    """Refuse to change a collection, which only custom resources have a verb for (handlers.errEmptyName).
+    """Refuse to change a collection, which only the routing of custom resources allows (handlers.errEmptyName).
 
     Raises:
         ApiError: 400.
@@ -257,7 +257,7 @@ def _check_named(target: Target) -> None:
 
 
 ProxyHandler = Callable[[RequestContext, Location], Awaitable[Reply]]
-"""Lets somebody else answer."""
+"""Answers a request by proxying it to a location."""
 Handle = Callable[[Handlers, RequestContext], Awaitable[Reply]]
 
 COLLECTION: Mapping[str, tuple[str, Handle]] = {
@@ -265,7 +265,7 @@ COLLECTION: Mapping[str, tuple[str, Handle]] = {
     "POST": ("create", Handlers.create),
     "DELETE": ("deletecollection", Handlers.delete_collection),
 }
-"""HTTP method → verb and handler, of a path that names a collection."""
+"""HTTP method → verb and handler, for a path that names a collection."""
 
 ITEM: Mapping[str, tuple[str, Handle]] = {
     "GET": ("get", Handlers.get),
@@ -273,17 +273,17 @@ ITEM: Mapping[str, tuple[str, Handle]] = {
     "PATCH": ("patch", Handlers.patch),
     "DELETE": ("delete", Handlers.delete),
 }
-"""HTTP method → verb and handler, of a path that names an object."""
+"""HTTP method → verb and handler, for a path that names an object."""
 
 OPTIONS = {"create": "CreateOptions", "patch": "PatchOptions"}
-"""Verb → what its options are called in an error, where that is not UpdateOptions."""
+"""Verb → the name of its options in errors, if it is not UpdateOptions."""
 
 PART_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "POST": "create", "DELETE": "delete"}
-"""HTTP method → verb, of a path that names a subresource."""
+"""HTTP method → verb, for a path that names a subresource."""
 
 
 class Action(NamedTuple):
-    """What a method does to a path."""
+    """The verb and the handler of a request."""
 
     verb: str
     handle: Handle
@@ -297,31 +297,31 @@ def action_of(method: str, target: Target) -> Action:
     """
     if target.subresource:
         return _part_action(method, target)
-    found = (ITEM if target.name else COLLECTION).get(method)
+    verb_and_handler = (ITEM if target.name else COLLECTION).get(method)
     resource = target.resource
     part = VIRTUAL.get((resource.group, resource.plural))
-    if found is None or found[0] not in resource.verbs:
+    if verb_and_handler is None or verb_and_handler[0] not in resource.verbs:
         raise errors.method_not_allowed()
-    if found[0] in ("create", "deletecollection") and resource.namespaced and not target.namespace:
+    if verb_and_handler[0] in ("create", "deletecollection") and resource.namespaced and not target.namespace:
         raise errors.method_not_allowed()
-    return Action(*found) if part is None else _computed(found[0], part)
+    return Action(*verb_and_handler) if part is None else _computed(verb_and_handler[0], part)
 
 
 REQUEST_VERBS = {"GET": "get", "HEAD": "get"} | PART_VERBS
-"""HTTP method → verb of a request for a custom object; other methods have the verb ""."""
+"""HTTP method → verb, for a request for a custom object; other methods have the verb ""."""
 CUSTOM: Mapping[str, Handle] = {verb: handle for verbs in (COLLECTION, ITEM) for verb, handle in verbs.values()}
-"""Verb → handler of a custom resource: the path plays no part in it (customresource_handler.go's serveResource)."""
+"""Verb → handler of a custom resource, whatever the path (customresource_handler.go's serveResource)."""
 CUSTOM_PART: Mapping[str, Handle] = {verb: CUSTOM[verb] for verb in ("get", "update", "patch")}
-"""The same of a subresource."""
+"""The same for a subresource."""
 ACROSS_NAMESPACES = frozenset(("list", "watch"))
-"""What can be done to the objects of all namespaces at once."""
+"""The verbs for the objects of all namespaces at once."""
 
 
 def custom_action_of(method: str, route: Route) -> Action | None:
-    """Return the verb and the handler of a request for a custom resource, None if the path leads nowhere.
+    """Return the verb and the handler of a request for a custom resource, None if the path names nothing.
 
-    Custom resources have no routes: their server derives a verb from method and name (RequestInfo), whatever the path
-    looks like, and knows no 405 of go-restful's.
+    Custom resources have no go-restful routes: their server derives a verb from method and name (RequestInfo), so it
+    does not answer go-restful's 405.
 
     Raises:
         ApiError: 405.
@@ -353,10 +353,10 @@ def _part_action(method: str, target: Target) -> Action:
 
 
 def _computed(verb: str, part: Part) -> Action:
-    return Action(verb, lambda handlers, asked: handlers.computed(asked, verb, part))
+    return Action(verb, lambda handlers, context: handlers.computed(context, verb, part))
 
 
 def not_built(target: Target) -> ApiError:
-    """501: discovery names it, since real servers have it, but this one cannot do it yet."""
+    """Return the 501 for what discovery lists, since real servers have it, but this server cannot do yet."""
     what = f"{target.resource.plural}/{target.subresource}" if target.subresource else target.resource.plural
     return ApiError(501, "NotImplemented", f"{what} is not implemented by this server yet")

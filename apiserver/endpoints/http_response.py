@@ -1,7 +1,7 @@
-"""An answer on the wire: a status line, the headers that every answer has, and a body that is whole before it is sent.
+"""An HTTP response: a status line, the headers that every answer has, and a body that is complete before it is sent.
 
-aiohttp's own Response can stream, compress, chunk and set cookies, and asks about each of these for every answer;
-that costs half as much as the rest of a read. This one joins a head that is made once for each status and media type.
+aiohttp's own Response can stream, compress, chunk and set cookies, and checks each of these for every response;
+that costs half as much as the rest of a read. This one reuses a head that is made once per status and media type.
 """
 
 import time
@@ -14,7 +14,7 @@ from aiohttp import web
 from apiserver.endpoints.negotiation import JSON
 
 LARGE = 256 * 1024
-"""Bytes from which a body is sent in pieces, so that a slow client holds up no more than one of them."""
+"""Bytes from which a body is sent in pieces, so that a slow client keeps only one of them in the buffer."""
 BODILESS = frozenset((204, 304))
 
 
@@ -22,9 +22,9 @@ _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
 class Answer:
-    """What a handler returns; aiohttp asks it to `prepare` and to `write_eof`, as it asks a Response.
+    """The response that a handler returns; aiohttp calls `prepare` and `write_eof`, as it does for its Response.
 
-    The ending is the line break after an object, kept apart so that no body is copied for its sake.
+    The ending is the line break after an object, kept apart so that the body need not be copied.
     """
 
     __slots__ = ("_request", "audit_id", "body", "cache", "ending", "headers", "keep_alive", "media", "status")
@@ -43,7 +43,7 @@ class Answer:
         self._request: web.BaseRequest | None = None
 
     async def prepare(self, request: web.BaseRequest) -> None:
-        """Take the request that is answered."""
+        """Remember the request to answer."""
         self._request = request
         self.keep_alive = request.keep_alive
 
@@ -81,21 +81,21 @@ class Answer:
 
 
 class Upgraded:
-    """What a handler returns that gave its connection away: nothing is left to be sent, and nothing to be kept."""
+    """The response of a handler that has upgraded its connection: nothing more is sent, nor is the connection kept."""
 
     status = 101
     keep_alive = False
     body_length = 0
 
     async def prepare(self, request: web.BaseRequest) -> None:
-        """Nothing is sent."""
+        """Send nothing."""
 
     async def write_eof(self) -> None:
-        """Nothing is sent."""
+        """Send nothing."""
 
 
 Reply = Answer | Upgraded | web.StreamResponse
-"""What a request is answered with."""
+"""The responses that handlers return."""
 
 
 @lru_cache(maxsize=256)
@@ -110,5 +110,5 @@ def _date(second: int) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return the text without what would end a header early."""
+    """Return the text without characters that would end a header early."""
     return text if text.isprintable() else "".join(c for c in text if c.isprintable())

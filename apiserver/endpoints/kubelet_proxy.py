@@ -1,6 +1,6 @@
-"""The way to the kubelets: logs are passed on as they come, and connections that change their protocol byte by byte.
+"""Proxies requests to kubelets: logs are forwarded as they come, and upgraded connections byte by byte.
 
-As kube-apiserver's UpgradeAwareHandler and LocationStreamer have it, this server does not look into what passes.
+Like kube-apiserver's UpgradeAwareHandler and LocationStreamer, it does not parse what it forwards.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from apiserver.endpoints.relay import Backend, Relay
 from apiserver.endpoints.responses import response
 from apiserver.registry.subresources import Location
 
-MOST = 50_000
-"""Bytes of a kubelet's error that are passed on (response_checker.go's maxReadLength)."""
-PASSED_ON = (
+MAX_ERROR_BYTES = 50_000
+"""The bytes of a kubelet's error that are forwarded (response_checker.go's maxReadLength)."""
+FORWARDED_HEADERS = (
     "Connection",
     "Upgrade",
     "Sec-WebSocket-Extensions",
@@ -36,17 +36,17 @@ PASSED_ON = (
     "User-Agent",
     "X-Stream-Protocol-Version",
 )
-"""Headers that kubelets get; who the client is, they are not told."""
+"""The headers that are forwarded to kubelets; the client's credentials are not."""
 
 
 @dataclass(frozen=True, slots=True)
 class KubeletAccess:
-    """How kubelets are reached.
+    """Settings for connections to kubelets.
 
     Attributes:
-        certificate, key: of this server as their client; None for none.
-        authority: who signs theirs; None trusts any.
-        timeout: seconds that a connection may take.
+        certificate, key: files of this server's client certificate; None for none.
+        authority: the CA file for the kubelets' certificates; None trusts any.
+        timeout: seconds that connecting may take.
     """
 
     certificate: Path | None = None
@@ -56,38 +56,38 @@ class KubeletAccess:
 
 
 class Kubelets:
-    """Everything that is under way between clients and kubelets."""
+    """The proxied requests between clients and kubelets."""
 
     def __init__(self, access: KubeletAccess) -> None:
         """Read the files.
 
         Raises:
-            OSError: one cannot be read, or is not what it should be (ssl.SSLError).
+            OSError: one cannot be read, or is invalid (ssl.SSLError).
         """
         self._timeout = access.timeout
-        self._blind_tls = _context(access, verified=False)
-        self._tls = _context(access, verified=True) if access.authority else self._blind_tls
+        self._blind_tls = _ssl_context(access, verified=False)
+        self._tls = _ssl_context(access, verified=True) if access.authority else self._blind_tls
         self._session: aiohttp.ClientSession | None = None
         self._open: set[asyncio.Task[object]] = set()
 
-    async def carry(self, asked: RequestContext, location: Location) -> Reply:
-        """Let a kubelet answer, as long as that takes.
+    async def proxy(self, context: RequestContext, location: Location) -> Reply:
+        """Proxy a request to a kubelet, until the response or the upgraded connection ends.
 
         Raises:
-            ApiError: 400, 500, and what the kubelet says.
+            ApiError: 400, 500, and the kubelet's own errors.
         """
         task = asyncio.current_task()
         assert task is not None
         self._open.add(task)
         try:
             if location.upgrades:
-                return await self._upgraded(asked, location)
-            return await self._log(asked, location)
+                return await self._upgraded(context, location)
+            return await self._log(context, location)
         finally:
             self._open.discard(task)
 
     async def stop(self) -> None:
-        """End all of it."""
+        """Cancel all proxied requests, and close the connections."""
         for task in list(self._open):
             task.cancel()
         if self._open:
@@ -97,29 +97,29 @@ class Kubelets:
 
     # -- logs
 
-    async def _log(self, asked: RequestContext, location: Location) -> web.StreamResponse:
+    async def _log(self, context: RequestContext, location: Location) -> web.StreamResponse:
         url = f"https://{location.authority}{location.path}"
         try:
-            found = await self._client().get(URL(url, encoded=True), ssl=self._tls_for(location))
-        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:  # ValueError: no name of a host
+            kubelet_response = await self._client().get(URL(url, encoded=True), ssl=self._tls_for(location))
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:  # ValueError: an invalid host name
             raise ApiError(500, "", f'Get "{url}": {_dial_words(error, location)}') from error
-        async with found:
-            if not 200 <= found.status <= 206:
-                raise _refusal(found.status, await found.content.read(MOST), asked)
+        async with kubelet_response:
+            if not 200 <= kubelet_response.status <= 206:
+                raise _refusal(kubelet_response.status, await kubelet_response.content.read(MAX_ERROR_BYTES), context)
             headers = CIMultiDict(
-                {"Audit-Id": asked.audit_id, "Cache-Control": "no-cache, private", "Content-Type": "text/plain"}
+                {"Audit-Id": context.audit_id, "Cache-Control": "no-cache, private", "Content-Type": "text/plain"}
             )
-            answer = web.StreamResponse(headers=headers)
-            if asked.request.version >= (1, 1):
-                answer.enable_chunked_encoding()
-            await answer.prepare(asked.request)
+            client_response = web.StreamResponse(headers=headers)
+            if context.request.version >= (1, 1):
+                client_response.enable_chunked_encoding()
+            await client_response.prepare(context.request)
             try:
-                async for piece in found.content.iter_any():
-                    await answer.write(piece)
+                async for piece in kubelet_response.content.iter_any():
+                    await client_response.write(piece)
             except aiohttp.ClientError as error:
                 raise ConnectionResetError("the kubelet is gone") from error
-            await answer.write_eof()
-        return answer
+            await client_response.write_eof()
+        return client_response
 
     def _client(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -132,17 +132,17 @@ class Kubelets:
             )
         return self._session
 
-    # -- connections that change their protocol
+    # -- upgraded connections
 
-    async def _upgraded(self, asked: RequestContext, location: Location) -> Reply:
-        request = asked.request
+    async def _upgraded(self, context: RequestContext, location: Location) -> Reply:
+        request = context.request
         if "upgrade" not in request.headers.get("Connection", "").lower():
             raise errors.bad_request("Upgrade request required")
         backend = await self._dial(location)
         try:
             backend.write(_head(request, location))
             if await backend.status() != 101:
-                return await _declined(backend, asked)
+                return await _declined(backend, context)
             client = request.transport
             if client is None:
                 raise ConnectionResetError("the client is gone")
@@ -168,7 +168,7 @@ class Kubelets:
         return self._tls if location.verified else self._blind_tls
 
 
-def _context(access: KubeletAccess, *, verified: bool) -> ssl.SSLContext:
+def _ssl_context(access: KubeletAccess, *, verified: bool) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if verified:
         context.load_verify_locations(access.authority)
@@ -181,41 +181,44 @@ def _context(access: KubeletAccess, *, verified: bool) -> ssl.SSLContext:
 
 
 def _head(request: web.BaseRequest, location: Location) -> bytes:
-    """Return the request as the kubelet gets it."""
+    """Return the head of the request to the kubelet."""
     lines = [f"{request.method} {location.path} HTTP/1.1", f"Host: {location.authority}", "Content-Length: 0"]
-    lines += [f"{name}: {value}" for name in PASSED_ON for value in request.headers.getall(name, ())]
+    lines += [f"{name}: {value}" for name in FORWARDED_HEADERS for value in request.headers.getall(name, ())]
     lines.append(f"X-Forwarded-For: {request.remote}")
     return ("\r\n".join(lines) + "\r\n\r\n").encode("utf-8", "surrogateescape")
 
 
-async def _declined(backend: Backend, asked: RequestContext) -> Answer:
-    """What a kubelet says instead of changing the protocol, passed on as it is.
+async def _declined(backend: Backend, context: RequestContext) -> Answer:
+    """Return the response of a kubelet that refuses to upgrade, as it is.
 
     Raises:
-        ApiError: 500, it says that all is well.
+        ApiError: 500, the status is not an error.
     """
-    found = await backend.declined(MOST)
-    if found.status < 400:
-        raise ApiError(500, "", f"invalid upgrade response: status code {found.status}")
-    return response(found.body, code=found.status, media=found.media, audit_id=asked.audit_id)
+    declined = await backend.declined(MAX_ERROR_BYTES)
+    if declined.status < 400:
+        raise ApiError(500, "", f"invalid upgrade response: status code {declined.status}")
+    return response(declined.body, code=declined.status, media=declined.media, audit_id=context.audit_id)
 
 
-def _refusal(status: int, body: bytes, asked: RequestContext) -> ApiError:
-    """A kubelet's error as the API tells it (response_checker.go, NewGenericServerResponse)."""
-    text = body.decode("utf-8", "replace")
+def _refusal(status: int, body: bytes, context: RequestContext) -> ApiError:
+    """Return a kubelet's error as an API error (response_checker.go, NewGenericServerResponse)."""
+    body_text = body.decode("utf-8", "replace")
     if status == 400:
-        return errors.bad_request(text)
+        return errors.bad_request(body_text)
     if status == 500:
-        return errors.internal(text)
+        return errors.internal(body_text)
     unknown = f"the server responded with the status code {status} but did not return more information"
-    reason, words = _GENERIC.get(status, ("", unknown))
+    reason, message = _GENERIC.get(status, ("", unknown))
     if status > 500:
-        reason, words = "InternalError", f'an error on the server ("{text}") has prevented the request from succeeding'
+        reason, message = (
+            "InternalError",
+            f'an error on the server ("{body_text}") has prevented the request from succeeding',
+        )
     if status == 403:
-        words = text
-    name = asked.target.name
+        message = body_text
+    name = context.target.name
     details = {"name": name, "kind": "pods/log"}
-    return ApiError(status, reason, f"{words} ( pods/log {name})", details=details)
+    return ApiError(status, reason, f"{message} ( pods/log {name})", details=details)
 
 
 _GENERIC: Mapping[int, tuple[str, str]] = {
@@ -226,22 +229,22 @@ _GENERIC: Mapping[int, tuple[str, str]] = {
 }
 
 
-_VERIFIED: Mapping[int, str] = {
+_VERIFY_ERRORS: Mapping[int, str] = {
     **dict.fromkeys((18, 19, 20, 21), "certificate signed by unknown authority"),
     **dict.fromkeys((9, 10), "certificate has expired or is not yet valid"),
 }
-"""What OpenSSL finds wrong with a certificate, in Go's words."""
+"""OpenSSL's verification error → the message of Go's crypto/x509."""
 
 
 def _dial_words(error: BaseException, location: Location) -> str:
-    """Why a connection cannot be had, in the words of Go's net package."""
+    """Return the error of Go's net package for a failed connection."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         error = error.certificate_error
     elif isinstance(error, aiohttp.ClientConnectorError):
         error = error.os_error
     match error:
         case ssl.SSLCertVerificationError():
-            words = _VERIFIED.get(error.verify_code, error.verify_message)
+            words = _VERIFY_ERRORS.get(error.verify_code, error.verify_message)
             why = f"tls: failed to verify certificate: x509: {words}"
         case ssl.SSLError():
             why = f"tls: {error.reason or error}"

@@ -7,31 +7,31 @@ from apiserver.api import errors
 
 JSON, YAML = "application/json", "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
-"""Of bodies and of errors only: whoever takes objects in it takes JSON too."""
+"""For request bodies and errors only: every client that reads objects in protobuf reads JSON too."""
 TEXT = "text/plain; charset=utf-8"
 TRANSFORMS = frozenset(("Table", "PartialObjectMetadata", "PartialObjectMetadataList"))
 TRANSFORM_VERSIONS = frozenset(("v1", "v1beta1"))
 SUPPORTED = (JSON, YAML, PROTOBUF)
 """Media types of the serializers, in the order in which messages name them."""
 ANSWERED = {JSON: JSON, YAML: YAML, "*/*": JSON, "application/*": JSON}
-"""Media types by which an answer can be requested, and what it then is."""
+"""Media type of an Accept header → media type of the answer."""
 ROUTED = frozenset((JSON, YAML, "*/*"))
-"""Media types that a route of go-restful takes; it does not know application/*."""
+"""Media types that a route of go-restful accepts; it does not know application/*."""
 EVENT_STREAMS = tuple(f"{media};stream=watch" for media in (JSON, PROTOBUF))
-"""What a route of a list produces beside SUPPORTED."""
+"""The media types that the route of a list produces beside SUPPORTED."""
 ERROR_MEDIA = {JSON: JSON, YAML: YAML, PROTOBUF: PROTOBUF, "*/*": JSON, "application/*": JSON}
-"""Media types in which a Status can be requested, and what it then is."""
+"""Media type of an Accept header → media type of a Status."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How an answer is written.
+    """The negotiated form of an answer.
 
     Attributes:
         media: application/json or application/yaml.
         transform: "" for the object itself, or "Table", "PartialObjectMetadata", "PartialObjectMetadataList".
-        version: of meta.k8s.io for a transform.
-        pretty: whether it is meant for human eyes.
+        version: the version of meta.k8s.io for a transform.
+        pretty: whether it is pretty-printed.
     """
 
     media: str = JSON
@@ -99,10 +99,10 @@ def answer_form(accept: str, *, transforms: bool = True) -> Form:
 
     Args:
         accept: the header.
-        transforms: whether Tables and the like can be had: of resources they can, of discovery they cannot.
+        transforms: whether Tables and other transforms are available: they are for resources, not for discovery.
 
     Raises:
-        ApiError: 406, nothing that the client accepts can be given.
+        ApiError: 406, the client accepts none of the available forms.
     """
     if not accept or accept == JSON:
         return _PLAIN
@@ -121,16 +121,18 @@ def routed_form(accept: str, *, transforms: bool = True, streams: tuple[str, ...
     Args:
         accept: the header.
         transforms: as for answer_form.
-        streams: what the route produces beside SUPPORTED.
+        streams: the media types that the route produces beside SUPPORTED.
 
     Raises:
-        ApiError: 406, nothing that the client accepts can be given.
+        ApiError: 406, the client accepts none of the available forms.
     """
     if not accept or accept == JSON:
         return _PLAIN
     named = {clause.partition(";")[0].strip(" ") for clause in accept.split(",")}
     if named.isdisjoint(ROUTED):
-        available = (JSON, YAML) if PROTOBUF in named else (*SUPPORTED, *streams)  # answers in protobuf are not built
+        available = (
+            (JSON, YAML) if PROTOBUF in named else (*SUPPORTED, *streams)
+        )  # protobuf answers are not implemented
         refused = errors.not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {', '.join(available)}")
         refused.details = {}
         raise refused
@@ -138,7 +140,7 @@ def routed_form(accept: str, *, transforms: bool = True, streams: tuple[str, ...
 
 
 def not_acceptable(media: tuple[str, ...]) -> errors.ApiError:
-    """Return the 406 that names what could be had (negotiation.NewNotAcceptableError)."""
+    """Return the 406 that names the available media types (negotiation.NewNotAcceptableError)."""
     return errors.not_acceptable(f"only the following media types are accepted: {', '.join(media)}")
 
 
@@ -159,7 +161,7 @@ def _form(media: str, params: dict[str, str], *, transforms: bool) -> Form | Non
 
 @lru_cache(maxsize=256)
 def error_media(accept: str) -> str:
-    """Return what a Status is written as, "" if the client accepts nothing that it can be written as."""
+    """Return the media type for a Status, "" if the client accepts none of them."""
     if not accept:
         return JSON
     for clause in clauses(accept):
@@ -171,5 +173,5 @@ def error_media(accept: str) -> str:
 
 @lru_cache(maxsize=256)
 def body_media(content_type: str) -> str:
-    """Return the media type of a body without its parameters; JSON where none is given."""
+    """Return the media type of a body without its parameters, JSON if there is none."""
     return content_type.partition(";")[0].strip().lower() or JSON

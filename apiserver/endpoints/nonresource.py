@@ -1,4 +1,4 @@
-"""What is served beside resources: health, version, discovery, OpenAPI, metrics, the list of paths."""
+"""Non-resource paths: health, version, discovery, OpenAPI, metrics, the list of paths."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -15,17 +15,17 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDisc
 
 
 class Page(NamedTuple):
-    """A document as it is answered.
+    """A document with its HTTP headers.
 
     Attributes:
         body: its bytes.
-        media: what they are.
+        media: its media type.
         code: the HTTP status.
-        etag: the header, "" for none.
-        cache: Cache-Control, "" for that of all answers.
-        negotiated: whether a client may have the body as YAML or with line breaks.
-        location: where the document is instead, "" if it is here.
-        routed: whether it is behind a route of go-restful, which takes no method but GET and looks at Accept itself.
+        etag: the ETag header, "" for none.
+        cache: the Cache-Control header, "" for the usual one.
+        negotiated: whether clients may request the body as YAML or pretty-printed.
+        location: the Location header of a redirect, "" for none.
+        routed: whether it is behind a route of go-restful, which allows only GET and checks Accept itself.
     """
 
     body: bytes
@@ -39,12 +39,12 @@ class Page(NamedTuple):
 
 
 NOT_FOUND = Page(b"404 page not found\n", TEXT, 404)
-"""What Go's mux says of a path that nobody has asked for."""
+"""The answer of Go's mux for an unknown path."""
 BAD_REQUEST = Page(b"400 Bad Request", TEXT, 400)
-"""What Go's server says of a request line that it cannot read."""
+"""The answer of Go's server to a malformed request line."""
 
 Check = Callable[[], str]
-"""A health check: "" when all is well, else what is wrong."""
+"""A health check: returns "" if healthy, else the error."""
 
 
 class Pages:
@@ -96,33 +96,35 @@ class Pages:
             check = self._checks.get(rest)
             if check is None:
                 return NOT_FOUND
-            wrong = check()
-            return Page(b"ok", TEXT) if not wrong else Page(f"internal server error: {wrong}\n".encode(), TEXT, 500)
-        without = set(query.all("exclude"))
-        found = {name: check() for name, check in self._checks.items() if name not in without}
-        failed = any(found.values())
+            problem = check()
+            return Page(b"ok", TEXT) if not problem else Page(f"internal server error: {problem}\n".encode(), TEXT, 500)
+        excluded = set(query.all("exclude"))
+        problems = {name: check() for name, check in self._checks.items() if name not in excluded}
+        failed = any(problems.values())
         if not failed and "verbose" not in query:
             return Page(b"ok", TEXT)
-        lines = [self._checked(name, found.get(name)) for name in self._checks]
-        if unknown := sorted(without - self._checks.keys()):
+        lines = [self._check_line(name, problems.get(name)) for name in self._checks]
+        if unknown := sorted(excluded - self._checks.keys()):
             named = ",".join(f'"{name}"' for name in unknown)
             lines.append(f"warn: some health checks cannot be excluded: no matches for {named}")
         lines.append(f"{root} check {'failed' if failed else 'passed'}")
         return Page(("\n".join(lines) + "\n").encode(), TEXT, 500 if failed else 200)
 
     @staticmethod
-    def _checked(name: str, wrong: str | None) -> str:
-        """A line on one check, None where it was excluded; what is wrong is for those alone who may read that check."""
-        if wrong is None:
+    def _check_line(name: str, problem: str | None) -> str:
+        """Return the line of one check; `problem` is None if it was excluded. Errors are withheld, as upstream."""
+        if problem is None:
             return f"[+]{name} excluded: ok"
-        return f"[-]{name} failed: reason withheld" if wrong else f"[+]{name} ok"
+        return f"[-]{name} failed: reason withheld" if problem else f"[+]{name} ok"
 
     def _discover(self, root: str, rest: str, accept: str) -> Page:
         if not rest:
             version = _aggregated_version(accept)
             if version:
-                found = self._discovery.aggregated(root, version)
-                return Page(found.body, AGGREGATED.format(version=version), etag=found.etag, routed=root == "api")
+                aggregated = self._discovery.aggregated(root, version)
+                return Page(
+                    aggregated.body, AGGREGATED.format(version=version), etag=aggregated.etag, routed=root == "api"
+                )
             return _negotiated(self._discovery.core() if root == "api" else self._discovery.groups(), root == "api")
         group, *parts = ["", *rest.split("/")] if root == "api" else rest.split("/")
         if root == "apis" and self._discovery.group(group) is None:
@@ -135,7 +137,7 @@ class Pages:
             case _:
                 document, routed = None, False
         if document is None and group and group not in KINDS:
-            return NOT_FOUND  # it is the server of custom kinds that finds nothing, which knows no Status then
+            return NOT_FOUND  # the server of custom kinds answers here, without a Status
         if document is None:
             raise errors.unknown_path()
         return _negotiated(document, routed)
@@ -143,20 +145,22 @@ class Pages:
     def _schema(self, rest: str, query: Parameters, accept: str) -> Page:
         if rest == "v2":
             if any(clause.media in ACCEPTED for clause in clauses(accept)):
-                found = self._openapi.v2_protobuf()
-                return Page(found.body, CONTENT_TYPE, etag=found.etag)
-            found = self._openapi.v2()
-            return Page(found.body, JSON, etag=found.etag)
+                document_v2 = self._openapi.v2_protobuf()
+                return Page(document_v2.body, CONTENT_TYPE, etag=document_v2.etag)
+            document_v2 = self._openapi.v2()
+            return Page(document_v2.body, JSON, etag=document_v2.etag)
         if rest == "v3":
             index = self._openapi.index()
             return Page(index.body, etag=index.etag)
         document = self._openapi.v3(rest.removeprefix("v3/")) if rest.startswith("v3/") else None
         if document is None:
             return NOT_FOUND
-        wanted = query.get("hash")
-        if wanted and wanted != document.hash:  # what is kept for ever under an old hash would be wrong for ever
+        requested_hash = query.get("hash")
+        if (
+            requested_hash and requested_hash != document.hash
+        ):  # clients cache for ever: an old hash must not give a new document
             return Page(b"", "", 301, location=f"/openapi/{rest}?hash={document.hash}")
-        return Page(document.body, JSON, etag=document.etag, cache="public, immutable" if wanted else "")
+        return Page(document.body, JSON, etag=document.etag, cache="public, immutable" if requested_hash else "")
 
 
 def _negotiated(document: Document, routed: bool) -> Page:  # noqa: FBT001 - an attribute of the page
@@ -164,13 +168,13 @@ def _negotiated(document: Document, routed: bool) -> Page:  # noqa: FBT001 - an 
 
 
 def _aggregated_version(accept: str) -> str:
-    """Return the version of aggregated discovery that the client would rather have, "" for the plain documents."""
+    """Return the version of aggregated discovery that the client prefers, "" for the plain documents."""
     for clause in clauses(accept):
-        wishes = dict(clause.params)
-        if clause.media in (JSON, "*/*") and not wishes.get("as"):
+        params = dict(clause.params)
+        if clause.media in (JSON, "*/*") and not params.get("as"):
             return ""
-        if wishes.get("as") == "APIGroupDiscoveryList" and wishes.get("g") == "apidiscovery.k8s.io":
-            version = wishes.get("v", "")
+        if params.get("as") == "APIGroupDiscoveryList" and params.get("g") == "apidiscovery.k8s.io":
+            version = params.get("v", "")
             if version in AGGREGATED_VERSIONS:
                 return version
     return ""

@@ -1,4 +1,4 @@
-"""Parameters parameters and bodies: what a request says beside its path, checked with upstream's words."""
+"""Parses query parameters and request options, and checks them; errors are upstream's."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,38 +19,38 @@ from apiserver.endpoints.negotiation import JSON, PROTOBUF, YAML
 from apiserver.registry.fields import label_problem
 from apiserver.registry.options import DeleteOptions, ListOptions, WriteOptions
 
-REMEMBERED = 512
-"""How long a query string may be to be worth its memory."""
+CACHED_LENGTH = 512
+"""The longest query string whose parameters are cached."""
 NO_QUERY = Parameters()
 
 
 def parse_query(text: str) -> Parameters:
     """Return the parameters of a raw query string."""
-    return _remembered(text) if len(text) <= REMEMBERED else _parsed(text)
+    return _parse_cached(text) if len(text) <= CACHED_LENGTH else _parse(text)
 
 
 @lru_cache(maxsize=4096)
-def _remembered(text: str) -> Parameters:
-    return _parsed(text)
+def _parse_cached(text: str) -> Parameters:
+    return _parse(text)
 
 
-def _parsed(text: str) -> Parameters:
+def _parse(text: str) -> Parameters:
     return Parameters(parse_qsl(text, keep_blank_values=True))
 
 
 def list_options(query: Parameters, resource: Resource, *, name: str = "") -> ListOptions:
-    """ListOptions of a list or watch.
+    """Return the ListOptions of a list or watch.
 
     Args:
         query: the parameters.
-        resource: decides which field selectors are known.
-        name: narrows the list to one object, as the watch of a single object does.
+        resource: the resource, whose field labels selectors may name.
+        name: the only object to select, for the watch of a single object.
 
     Raises:
         ApiError: 400 for selectors and numbers, 422 for combinations.
     """
     if not query and not name:
-        return _EVERYTHING
+        return _ALL_OBJECTS
     limit = query.integer("limit") or 0
     query.integer("timeoutSeconds")
     labels, fields = query.get("labelSelector", ""), query.get("fieldSelector", "")
@@ -73,14 +73,14 @@ def list_options(query: Parameters, resource: Resource, *, name: str = "") -> Li
     return options
 
 
-_EVERYTHING = ListOptions()
+_ALL_OBJECTS = ListOptions()
 
 
 def _named(selector: FieldSelector | None, name: str) -> FieldSelector:
-    """Return the selector of one object by its name; one that is given must select that name (handlers/get.go).
+    """Return the field selector for one object; a given selector must select its name (handlers/get.go).
 
     Raises:
-        ApiError: 400, it does not.
+        ApiError: 400, the selector selects another name.
     """
     if selector is None:
         return parse_field_selector(f"metadata.name={name}")
@@ -99,60 +99,62 @@ def _fields_of(text: str, resource: Resource) -> FieldSelector | None:
 
 
 def _check_match(query: Parameters, options: ListOptions) -> None:
-    """Refuse pairs that mean nothing (metainternalversion/validation.ValidateListOptions)."""
+    """Refuse invalid combinations (metainternalversion/validation.ValidateListOptions)."""
     watch, initial = query.is_true("watch"), query.get("sendInitialEvents")
     if initial is None and not options.match:
         if not watch or not options.continue_token or options.resource_version not in ("", "0"):
             return
         initial, options = "true", replace(options, match="NotOlderThan")  # SetListOptionsDefaults
-    found = list(_match_errors(options, watch=watch, initial=initial))
-    if found:
-        raise errors.invalid("meta.k8s.io", "ListOptions", name="", errors=found)
+    invalid = list(_match_errors(options, watch=watch, initial=initial))
+    if invalid:
+        raise errors.invalid("meta.k8s.io", "ListOptions", name="", errors=invalid)
 
 
 def _match_errors(options: ListOptions, *, watch: bool, initial: str | None) -> list[FieldError]:
     if watch:
         return _watch_errors(options, initial)
     path, match, version = "resourceVersionMatch", options.match, options.resource_version
-    found = []
+    problems = []
     if match and not version:
-        found.append(field.forbidden(path, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+        problems.append(field.forbidden(path, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
     if match and options.continue_token:
-        found.append(field.forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
+        problems.append(field.forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
     if match not in ("", "Exact", "NotOlderThan"):
-        found.append(field.not_supported(path, match, ("Exact", "NotOlderThan", "")))
+        problems.append(field.not_supported(path, match, ("Exact", "NotOlderThan", "")))
     if match == "Exact" and version == "0":
-        found.append(field.forbidden(path, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+        problems.append(field.forbidden(path, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
     if initial is not None:
-        found.append(field.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
-    return found
+        problems.append(field.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    return problems
 
 
 def _watch_errors(options: ListOptions, initial: str | None) -> list[FieldError]:
     path, match = "resourceVersionMatch", options.match
-    found = []
+    problems = []
     if initial is not None and match != "NotOlderThan":
-        found.append(field.forbidden(path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+        problems.append(
+            field.forbidden(path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+        )
     if not match:
-        return found
+        return problems
     if initial is None:
         why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        found.append(field.forbidden(path, why))
+        problems.append(field.forbidden(path, why))
     if match != "NotOlderThan":
-        found.append(field.not_supported(path, match, ("NotOlderThan",)))
+        problems.append(field.not_supported(path, match, ("NotOlderThan",)))
     if options.continue_token:
-        found.append(field.forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
-    return found
+        problems.append(field.forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
+    return problems
 
 
 def write_options(query: Parameters, *, user: User, agent: str, kind: str) -> WriteOptions:
-    """CreateOptions, UpdateOptions or PatchOptions.
+    """Return the CreateOptions, UpdateOptions or PatchOptions.
 
     Args:
         query: the parameters.
-        user: who writes.
-        agent: the User-Agent, which names the field manager where the client does not.
-        kind: what to call the options in an error.
+        user: the user who writes.
+        agent: the User-Agent, which names the field manager if the client does not.
+        kind: the kind of the options, for errors.
 
     Raises:
         ApiError: 422.
@@ -164,57 +166,57 @@ def write_options(query: Parameters, *, user: User, agent: str, kind: str) -> Wr
     dry_run = query.all("dryRun")
     forced = kind == "PatchOptions" and "force" in query
     if manager or dry_run or validation != "Warn" or forced:
-        found = [
+        problems = [
             *([field.forbidden("force", "may not be specified for non-apply patch")] if forced else []),
             *field_manager_errors(manager),
             *_dry_run_errors(dry_run),
         ]
         if validation not in ("Strict", "Warn", "Ignore"):
-            found.append(field.not_supported("fieldValidation", validation, ("", "Ignore", "Strict", "Warn")))
-        if found:
-            raise errors.invalid("meta.k8s.io", kind, name="", errors=found)
+            problems.append(field.not_supported("fieldValidation", validation, ("", "Ignore", "Strict", "Warn")))
+        if problems:
+            raise errors.invalid("meta.k8s.io", kind, name="", errors=problems)
     return WriteOptions(user, dry_run=bool(dry_run), manager=manager_name(manager, agent), validation=validation)
 
 
-def is_dry_run(given: Sequence[str]) -> bool:
-    """Return whether dryRun, a list, has no other value than "All" (ValidateDryRun)."""
-    return all(value == "All" for value in given)
+def is_dry_run(values: Sequence[str]) -> bool:
+    """Return whether all values of dryRun are "All" (ValidateDryRun)."""
+    return all(value == "All" for value in values)
 
 
-def _dry_run_errors(given: Sequence[str]) -> list[FieldError]:
-    return [] if is_dry_run(given) else [field.not_supported("dryRun", given, ("All",))]
+def _dry_run_errors(values: Sequence[str]) -> list[FieldError]:
+    return [] if is_dry_run(values) else [field.not_supported("dryRun", values, ("All",))]
 
 
 def delete_options(query: Parameters, body: Obj | None, *, user: User) -> DeleteOptions:
-    """DeleteOptions, from the body where there is one, else from the query.
+    """Return the DeleteOptions, from the body if there is one, else from the query.
 
     Args:
         query: the parameters.
-        body: the decoded body, None where there is none.
-        user: who deletes.
+        body: the decoded body, None if there is none.
+        user: the user who deletes.
 
     Raises:
         ApiError: 400, 422.
     """
-    given: Mapping[str, Any] = _delete_query(query) if body is None else body
-    conditions = given.get("preconditions") or {}
+    options: Mapping[str, Any] = _delete_query(query) if body is None else body
+    preconditions = options.get("preconditions") or {}
     policy, orphan, grace = (
-        given.get("propagationPolicy"),
-        given.get("orphanDependents"),
-        given.get("gracePeriodSeconds"),
+        options.get("propagationPolicy"),
+        options.get("orphanDependents"),
+        options.get("gracePeriodSeconds"),
     )
-    found = _propagation_errors(policy, orphan) + _dry_run_errors(given.get("dryRun") or ())
-    if found:
-        raise errors.invalid("meta.k8s.io", "DeleteOptions", name="", errors=found)
+    problems = _propagation_errors(policy, orphan) + _dry_run_errors(options.get("dryRun") or ())
+    if problems:
+        raise errors.invalid("meta.k8s.io", "DeleteOptions", name="", errors=problems)
     if orphan is not None:
         policy = "Orphan" if orphan else "Background"
     return DeleteOptions(
         user,
-        dry_run=bool(given.get("dryRun")),
+        dry_run=bool(options.get("dryRun")),
         grace_period=grace,
         propagation=policy or "",
-        uid=conditions.get("uid") or "",
-        resource_version=conditions.get("resourceVersion") or "",
+        uid=preconditions.get("uid") or "",
+        resource_version=preconditions.get("resourceVersion") or "",
     )
 
 
@@ -239,7 +241,7 @@ def _propagation_errors(policy: object, orphan: object) -> list[FieldError]:
 
 
 def unknown_format(media: Sequence[str] = (JSON, YAML, PROTOBUF)) -> ApiError:
-    """415: the body is in none of these media types."""
+    """Return the 415 for a body that is in none of these media types."""
     return errors.unsupported_media_type(
         f"the body of the request was in an unknown format - accepted media types include: {', '.join(media)}"
     )

@@ -1,4 +1,4 @@
-"""HTTP below the requests: what is answered to bytes that are no request, in the words of Go's net/http."""
+"""HTTP connections: the answers to malformed requests, which are those of Go's net/http."""
 
 import re
 import sys
@@ -20,11 +20,11 @@ Handle = Callable[[web.BaseRequest], Awaitable[Reply]]
 
 
 _PATH = re.compile(r"\S+ /apis/([^/\s]+)/[^/\s]+/(?:namespaces/[^/\s]+/)?([^/?\s]+)\S* HTTP/1\.")
-"""A request line for a resource of a named group: its group and its plural."""
+"""Matches a request line for a resource of a named group; captures the group and the plural."""
 
 
 def unknown_method(line: str) -> ApiError:
-    """Return the answer to a method that HTTP does not know, in the words of whoever answers for the path.
+    """Return the error for an unknown HTTP method: upstream's server of custom resources has another one.
 
     Nobody is authenticated at this point, so it does not depend on whether such a custom resource exists.
     """
@@ -44,7 +44,7 @@ class Connection(RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer what could not be parsed: an unknown method as the API does, anything else as Go's server does."""
+        """Answer a malformed request: an unknown method as the API does, anything else as Go's server does."""
         del message
         if isinstance(exc, BadHttpMethod) and self._is_http(exc):
             refused = unknown_method(str(exc))
@@ -58,7 +58,7 @@ class Connection(RequestHandler):
         return answer
 
     def log_exception(self, *args: Any, **kwargs: Any) -> None:
-        """Log what went wrong, but for bodies that clients broke: they were answered."""
+        """Log an error, unless it is a malformed body, which was answered with a 400."""
         if not isinstance(sys.exception(), RequestPayloadError):
             super().log_exception(*args, **kwargs)
 
@@ -73,7 +73,7 @@ class Listener(web.Server):
     """Makes a Connection for every client."""
 
     def __init__(self, handle: Handle, **settings: Any) -> None:
-        """Serve with a handler, whose Answer is a response in all that aiohttp asks of one."""
+        """Serve with a handler; its Answer has everything that aiohttp needs of a response."""
         super().__init__(cast("Any", handle), **settings)
 
     def __call__(self) -> RequestHandler:

@@ -1,4 +1,4 @@
-"""Two connections made one: after the handshake, what one side sends the other gets, and neither is read into."""
+"""Joins two connections: after the handshake, all bytes are forwarded in both directions, without parsing."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,12 +10,12 @@ from typing import Any, cast
 
 LONGEST_HEAD = 64 * 1024
 PATIENCE = 30.0
-"""Seconds that a backend has for the head of its answer, and for the body of one that declines."""
+"""Seconds that a backend has for the head of its response, and for the body if it declines to upgrade."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """An answer that changes no protocol."""
+    """A response that does not upgrade the connection."""
 
     status: int
     body: bytes
@@ -23,7 +23,7 @@ class Declined:
 
 
 class Backend(asyncio.Protocol):
-    """The connection to who answers: first its answer is read, then it is relayed."""
+    """The connection to the backend: first the head of its response is read, then its bytes are relayed."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
@@ -35,11 +35,11 @@ class Backend(asyncio.Protocol):
     # -- what asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection stands."""
+        """Remember the transport."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes came."""
+        """Forward bytes to the peer, or keep them until there is one."""
         if self._peer is not None:
             self._peer.write(data)
             return
@@ -49,7 +49,7 @@ class Backend(asyncio.Protocol):
         self._changed.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection has ended."""
+        """End the peer as well."""
         del exc  # whatever it was, nothing more comes
         self._ended = True
         self._changed.set()
@@ -57,27 +57,27 @@ class Backend(asyncio.Protocol):
             self._peer.end()
 
     def pause_writing(self) -> None:
-        """The other side takes no more for now."""
+        """Pause the peer: this side accepts no more for now."""
         if self._peer is not None:
             self._peer.pause()
 
     def resume_writing(self) -> None:
-        """The other side takes more again."""
+        """Resume the peer: this side accepts more again."""
         if self._peer is not None:
             self._peer.resume()
 
     # -- before the relay
 
     def write(self, data: bytes) -> None:
-        """Send."""
+        """Send bytes to the backend."""
         if self._transport is not None:
             self._transport.write(data)
 
     async def status(self) -> int:
-        """Return the status of the answer, once its head is there.
+        """Return the status of the response, once its head is complete.
 
         Raises:
-            EOFError: none comes, or something else.
+            EOFError: no response comes, or it is malformed.
         """
         await self._until(lambda: b"\r\n\r\n" in self._received)
         words = bytes(self._received[:64]).split(None, 2)
@@ -86,16 +86,16 @@ class Backend(asyncio.Protocol):
         return int(words[1])
 
     async def declined(self, limit: int) -> Declined:
-        """Return an answer that is read to its end, or as far as the limit.
+        """Read a response to its end, or up to the limit, and return it.
 
         Raises:
-            EOFError: it is none.
+            EOFError: it is malformed.
         """
         answer = self._parsed()
-        wanted = self._received.find(b"\r\n\r\n") + 4 + min(limit if answer.length is None else answer.length, limit)
+        size = self._received.find(b"\r\n\r\n") + 4 + min(limit if answer.length is None else answer.length, limit)
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
-                while len(self._received) < wanted and not self._ended and not self._is_last_chunk(answer):
+                while len(self._received) < size and not self._ended and not self._is_last_chunk(answer):
                     self._changed.clear()
                     await self._changed.wait()
         answer = self._parsed()
@@ -129,7 +129,7 @@ class Backend(asyncio.Protocol):
     # -- the relay
 
     def relay(self, peer: "Relay") -> None:
-        """From now on everything goes to a peer: first what has come already, the answer with its head included."""
+        """Forward everything to a peer from now on, beginning with the response received so far, head included."""
         self._peer = peer
         peer.write(bytes(self._received))
         self._received.clear()
@@ -138,23 +138,23 @@ class Backend(asyncio.Protocol):
             peer.end()
 
     def pause(self) -> None:
-        """Read no more for now."""
+        """Stop reading for now."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.pause_reading()
 
     def resume(self) -> None:
-        """Read again."""
+        """Resume reading."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
     def close(self) -> None:
-        """End the connection, after what is still to be sent."""
+        """Close the connection after the pending bytes are sent."""
         if self._transport is not None:
             self._transport.close()
 
 
 class _Received:
-    """Bytes as http.client wants to read them."""
+    """Received bytes in the form that http.client reads."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -165,7 +165,7 @@ class _Received:
 
 
 class Relay(asyncio.Protocol):
-    """The client's connection, taken over from aiohttp, and what it is joined with."""
+    """The client's connection, taken over from aiohttp, joined with a backend."""
 
     def __init__(self, transport: asyncio.Transport, before: asyncio.BaseProtocol, backend: Backend) -> None:
         self._transport = transport
@@ -174,7 +174,7 @@ class Relay(asyncio.Protocol):
         self._end = asyncio.Event()
 
     async def run(self) -> None:
-        """ProxyHandler bytes in both directions until one of the sides ends."""
+        """Forward bytes in both directions until one of the sides ends."""
         self._transport.set_protocol(self)
         self._backend.relay(self)
         try:
@@ -183,38 +183,38 @@ class Relay(asyncio.Protocol):
             self._transport.close()
 
     def write(self, data: bytes) -> None:
-        """What the backend sends."""
+        """Send bytes to the client."""
         self._transport.write(data)
 
     def end(self) -> None:
-        """The backend has ended."""
+        """End the relay: the backend has closed its connection."""
         self._end.set()
 
     def pause(self) -> None:
-        """Read no more for now."""
+        """Stop reading for now."""
         if not self._transport.is_closing():
             self._transport.pause_reading()
 
     def resume(self) -> None:
-        """Read again."""
+        """Resume reading."""
         if not self._transport.is_closing():
             self._transport.resume_reading()
 
     # -- what asyncio calls
 
     def data_received(self, data: bytes) -> None:
-        """Bytes came."""
+        """Forward bytes to the backend."""
         self._backend.write(data)
 
     def pause_writing(self) -> None:
-        """The other side takes no more for now."""
+        """Pause the backend: the client accepts no more for now."""
         self._backend.pause()
 
     def resume_writing(self) -> None:
-        """The other side takes more again."""
+        """Resume the backend: the client accepts more again."""
         self._backend.resume()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection has ended."""
+        """End the relay: the client has closed its connection."""
         self._end.set()
         self._before.connection_lost(exc)

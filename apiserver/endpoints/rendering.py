@@ -1,4 +1,4 @@
-"""The forms of an answer: objects as they are, as a Table or as metadata only; one, a list, or events of a watch."""
+"""Renders answers: objects as they are, as a Table or as metadata only; one object, a list, or watch events."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,21 +18,21 @@ from apiserver.registry.codec import Buffer, Codec
 from apiserver.registry.storage import ListPage
 from etcd.store import KeyValue
 
-ROWS = 30_000
-"""How many rows of Tables are remembered; a pod's takes about 1.5 kB."""
+CACHED_ROWS = 30_000
+"""The number of Table rows that are cached; a pod's takes about 1.5 kB."""
 INCLUDE = ("", "Metadata", "Object", "None")
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A form, and what a Table's rows carry of their objects ("Metadata", "Object" or "None")."""
+    """A form, and the part of the object in each row of a Table ("Metadata", "Object" or "None")."""
 
     form: Form
     include: str = "Metadata"
 
     @property
     def plain(self) -> bool:
-        """Whether the object is answered as it is."""
+        """Return whether the object is sent without transformation."""
         return not self.form.transform
 
 
@@ -44,7 +44,7 @@ def shape_of(form: Form, query: Parameters) -> Shape:
     """Return the shape of an answer.
 
     Raises:
-        ApiError: 400, includeObject is none of its values.
+        ApiError: 400, includeObject has an invalid value.
     """
     if form.transform != "Table":
         return PLAIN if form == PLAIN.form else Shape(form)
@@ -58,7 +58,7 @@ def shape_of(form: Form, query: Parameters) -> Shape:
 
 
 class Renderer:
-    """Writes stored objects in the shape that a client asked for; rows and metadata are kept per (key, revision)."""
+    """Writes stored objects in the shape that a client requested; rows and metadata are cached per (key, revision)."""
 
     def __init__(self, clock: Clock, tables: Tables) -> None:
         self._clock = clock
@@ -66,15 +66,15 @@ class Renderer:
         self._rows: dict[tuple[str, str, int, int], tuple[Row, bytes]] = {}
 
     def invalidate(self) -> None:
-        """Forget rows: the columns of a custom kind may have changed."""
+        """Drop all rows: the columns of a custom kind may have changed."""
         self._tables.invalidate()
         self._rows.clear()
 
     def one(self, kv: KeyValue, codec: Codec, shape: Shape) -> bytes:
-        """Return one object.
+        """Render one object.
 
         Raises:
-            ApiError: 406, or 500 of a custom object: a list was asked for.
+            ApiError: 406, or 500 for a custom object: a list was requested.
         """
         match shape.form.transform:
             case "":
@@ -83,13 +83,13 @@ class Renderer:
                 return self._table(codec, [kv], shape, metadata={"resourceVersion": str(kv.mod_revision)})
             case "PartialObjectMetadata":
                 return self._metadata_only(codec, kv, shape)
-            case _ if codec.resource.custom:  # to Go a custom object may be a list, until its items are looked for
+            case _ if codec.resource.custom:  # Go checks only here whether a custom object has items
                 raise ApiError(500, "", "content is not a list")
             case _:
                 raise _no_list(f"{_go_package(codec.resource)}.{codec.resource.kind}")
 
     def computed(self, resource: Resource, obj: Obj, shape: Shape) -> bytes:
-        """Return an object that is stored nowhere, such as the Scale of a resource; a Status stays as it is.
+        """Render an object that is not stored, such as the Scale of a resource; a Status stays as it is.
 
         Raises:
             ApiError: 406, a list was requested.
@@ -97,15 +97,15 @@ class Renderer:
         if not shape.form.transform or obj.get("kind") == "Status":
             return orjson.dumps(obj)
         version, metadata = f"meta.k8s.io/{shape.form.version}", obj.get("metadata", {})
-        shown = {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": metadata}
+        partial = {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": metadata}
         if shape.form.transform == "PartialObjectMetadata":
-            return orjson.dumps(shown)
+            return orjson.dumps(partial)
         if shape.form.transform == "PartialObjectMetadataList":
             group, _, api_version = obj["apiVersion"].rpartition("/")
             package = api_version if resource.custom else group.partition(".")[0] or "core"
             raise _no_list(f"{package}.{obj['kind']}")
         printer = self._tables.computed(resource, obj)
-        included = {"None": None, "Object": obj}.get(shape.include, shown)
+        included = {"None": None, "Object": obj}.get(shape.include, partial)
         row = {"cells": printer.row(obj).at(self._clock.now()), "object": included}
         table = {
             "kind": "Table",
@@ -117,16 +117,16 @@ class Renderer:
         return orjson.dumps(table)
 
     def many(self, selected: ListPage, codec: Codec, shape: Shape) -> bytes:
-        """Return a list.
+        """Render a list.
 
         Raises:
-            ApiError: 406, a single object was asked for.
+            ApiError: 406, a single object was requested.
         """
         metadata = _list_metadata(selected)
         match shape.form.transform:
             case "":
                 head = {"kind": codec.resource.list_kind, "apiVersion": codec.resource.api_version}
-                if codec.resource.custom:  # what has no Go type leaves out nothing that is empty
+                if codec.resource.custom:  # an object without a Go type keeps empty fields
                     metadata = {"continue": ""} | metadata
                 return _list(head, metadata, codec.items(selected.items))
             case "Table":
@@ -139,8 +139,10 @@ class Renderer:
                 return _list(head, metadata, [b",".join(items)])
             case transform:
                 of_list = f"{_go_package(codec.resource)}.{codec.resource.list_kind}"
-                told = "unstructured.UnstructuredList" if codec.resource.custom else of_list
-                raise errors.not_acceptable(f"you requested {transform}, but the requested object is a list (*{told})")
+                go_type = "unstructured.UnstructuredList" if codec.resource.custom else of_list
+                raise errors.not_acceptable(
+                    f"you requested {transform}, but the requested object is a list (*{go_type})"
+                )
 
     def event(self, kv: KeyValue, codec: Codec, shape: Shape, *, first: bool) -> bytes:
         """Return the object of a watch event; a watch of Tables names its columns in the first event only."""
@@ -152,7 +154,7 @@ class Renderer:
     def bookmark(
         self, revision: int, codec: Codec, shape: Shape, annotations: Obj | None = None, *, first: bool = False
     ) -> bytes:
-        """Return the object of a BOOKMARK: nothing but its kind and how far the watch has come."""
+        """Return the object of a BOOKMARK: only its kind and the resourceVersion that the watch has reached."""
         metadata: Obj = {"resourceVersion": str(revision)} | ({"annotations": annotations} if annotations else {})
         kind, version = codec.resource.kind, codec.resource.api_version
         partial = {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{shape.form.version}"}
@@ -164,7 +166,7 @@ class Renderer:
         included: Obj | None = partial | {"metadata": metadata}
         if shape.include == "Object":
             included = obj
-        elif shape.include == "None" and not annotations:  # the end of the initial events is marked all the same
+        elif shape.include == "None" and not annotations:  # the end of the initial events must be marked
             included = None
         printer = self._tables.printer(codec.resource)
         row = {"cells": printer.row(obj).at(self._clock.now()), "object": included}
@@ -209,18 +211,18 @@ class Renderer:
 
     def _compiled(self, codec: Codec, kv: KeyValue) -> tuple[Row, bytes]:
         resource = codec.resource
-        # bytes remember their hash; a dry run has other bytes at the revision of what is stored
-        place = (resource.api_version, kv.key, kv.mod_revision, hash(kv.value))
-        found = self._rows.get(place) if kv.mod_revision else None
-        if found is None:
+        # bytes cache their hash; a dry run has other bytes at the stored revision
+        key = (resource.api_version, kv.key, kv.mod_revision, hash(kv.value))
+        cached = self._rows.get(key) if kv.mod_revision else None
+        if cached is None:
             obj = codec.decode(kv)
             metadata = memoryview(orjson.dumps(obj["metadata"])).tobytes()  # as in Codec.encode
-            found = self._tables.printer(resource).row(obj), metadata
-            if len(self._rows) >= ROWS:
+            cached = self._tables.printer(resource).row(obj), metadata
+            if len(self._rows) >= CACHED_ROWS:
                 self._rows.clear()
             if kv.mod_revision:
-                self._rows[place] = found
-        return found
+                self._rows[key] = cached
+        return cached
 
 
 def _partial(version: str, metadata: bytes) -> bytes:
@@ -250,5 +252,5 @@ def _no_list(go_type: str) -> ApiError:
 
 
 def _go_package(resource: Resource) -> str:
-    """Return the package of the internal type, as messages of negotiation print it."""
+    """Return the Go package of the internal type, as the messages of negotiation print it."""
     return resource.group.partition(".")[0] or "core"

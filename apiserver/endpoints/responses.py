@@ -20,9 +20,9 @@ from apiserver.endpoints.params import parse_query
 GZIP_FROM = 128 * 1024
 """Bytes from which an answer is compressed for clients that want it (apiserver's defaultGzipThresholdBytes)."""
 PRETTY_AGENTS = ("curl", "Wget", "Mozilla/5.0")
-"""Whose users read the answer themselves."""
+"""User agents whose answers are read by people."""
 TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
-"""What Go's strconv.ParseBool takes for true."""
+"""The texts that Go's strconv.ParseBool takes for true."""
 
 
 def response(
@@ -34,24 +34,24 @@ def response(
     audit_id: str = "",
     ending: bytes = b"",
 ) -> Answer:
-    """Return an answer, with what the client is warned of."""
+    """Return an answer with Warning headers."""
     answer = Answer(body, status=code, media=media, audit_id=audit_id, ending=ending)
-    for text in _that_fit(warnings):
+    for text in _limited(warnings):
         warn(answer, text)
     return answer
 
 
 MOST_WARNED, CUT_TO = 4096, 256
-"""Letters of all warnings of an answer, and what is left of each where there are more (filters/warning.go)."""
+"""The characters of all warnings of an answer, and of each warning if there are more (filters/warning.go)."""
 
 
-def _that_fit(warnings: Iterable[str]) -> list[str]:
-    """Return each text once; where they are too long all in all, their beginnings, and no more of them than fit."""
-    told = list(dict.fromkeys(filter(None, warnings)))
-    if sum(map(len, told)) <= MOST_WARNED:
-        return told
+def _limited(warnings: Iterable[str]) -> list[str]:
+    """Return the distinct texts; if they are too long in total, only as many of their beginnings as fit."""
+    texts = list(dict.fromkeys(filter(None, warnings)))
+    if sum(map(len, texts)) <= MOST_WARNED:
+        return texts
     written, kept = 0, []
-    for text, so_far in zip(told, accumulate(map(len, told)), strict=True):
+    for text, so_far in zip(texts, accumulate(map(len, texts)), strict=True):
         if written >= MOST_WARNED and so_far - len(text) > MOST_WARNED:
             break
         kept.append(text[:CUT_TO])
@@ -60,30 +60,30 @@ def _that_fit(warnings: Iterable[str]) -> list[str]:
 
 
 def warn(answer: Answer, text: str) -> None:
-    """Tell the client something beside the answer."""
+    """Add a Warning header."""
     answer.headers.append(("Warning", warning(text)))
 
 
 def warn_first(answer: Answer, text: str) -> None:
-    """Tell the client something before all else that it is told; once, if somebody else says the same."""
-    told = ("Warning", warning(text))
-    answer.headers[:] = [told, *(header for header in answer.headers if header != told)]
+    """Put a Warning header before all others, in place of an equal one."""
+    new_header = ("Warning", warning(text))
+    answer.headers[:] = [new_header, *(header for header in answer.headers if header != new_header)]
 
 
 def warning(text: str) -> str:
-    """Return a header's value that tells a client something: code, agent and text (RFC 7234, section 5.5)."""
+    """Return the value of a Warning header: code, agent and text (RFC 7234, section 5.5)."""
     return f"299 - {_quoted(text)}"
 
 
 def _quoted(text: str) -> str:
-    """Return a warning's text as RFC 7234 quotes it, without what a header cannot hold."""
+    """Return a warning's text as RFC 7234 quotes it, without characters that a header cannot hold."""
     clean = "".join(c for c in text if c.isprintable())
     escaped = clean.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 def shaped(body: bytes, media: str, *, pretty: bool) -> bytes:
-    """JSON bytes in the media type and layout that the client wants."""
+    """Convert JSON bytes to the media type and layout that the client requests."""
     if media == YAML:
         return to_yaml(body)
     if pretty:
@@ -92,29 +92,29 @@ def shaped(body: bytes, media: str, *, pretty: bool) -> bytes:
 
 
 def line_end(media: str, *, pretty: bool) -> bytes:
-    """Return what follows an object: a line break after JSON that stands on one line (json.Serializer)."""
+    """Return the bytes after an object: a line break after JSON that is not pretty-printed (json.Serializer)."""
     return b"\n" if media == JSON and not pretty else b""
 
 
 def to_yaml(body: bytes) -> bytes:
-    """JSON as YAML, keys sorted as sigs.k8s.io/yaml does."""
+    """Convert JSON to YAML, with sorted keys, as sigs.k8s.io/yaml does."""
     return yaml.dump(
         orjson.loads(body), Dumper=yaml.CSafeDumper, encoding="utf-8", allow_unicode=True, default_flow_style=False
     )
 
 
 def is_pretty(query: Parameters, agent: str) -> bool:
-    """Return whether the answer is meant for human eyes (responsewriters.isPrettyPrint)."""
-    wish = query.get("pretty")
-    return wish in TRUE if wish else agent.startswith(PRETTY_AGENTS)
+    """Return whether the answer is pretty-printed (responsewriters.isPrettyPrint)."""
+    requested = query.get("pretty")
+    return requested in TRUE if requested else agent.startswith(PRETTY_AGENTS)
 
 
 def status_response(error: ApiError, request: web.BaseRequest, *, audit_id: str = "") -> Answer:
-    """Return the Status of an error, in a form that the client reads."""
+    """Return the Status of an error, in a media type that the client accepts."""
     headers = request.headers
     media = error_media(headers.get("Accept", ""))
     pretty = not media or is_pretty(parse_query(request.raw_path.partition("?")[2]), headers.get("User-Agent", ""))
-    media = media or JSON  # a client that accepts nothing gets it for human eyes (responsewriters.WriteRawJSON)
+    media = media or JSON  # a client that accepts none gets it pretty-printed (responsewriters.WriteRawJSON)
     if media == PROTOBUF:
         body, pretty = encode_status(error.status()), False
     else:
@@ -134,7 +134,7 @@ def status_response(error: ApiError, request: web.BaseRequest, *, audit_id: str 
 
 
 def success(details: Obj | None, code: int | None = None) -> Obj:
-    """Return a Status that says all went well."""
+    """Return a Status of success."""
     status: Obj = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     if details is not None:
         status["details"] = details
@@ -144,7 +144,7 @@ def success(details: Obj | None, code: int | None = None) -> Obj:
 
 
 async def compressed(answer: Answer, accept_encoding: str) -> Answer:
-    """Return the answer, gzipped off the event loop where it is large and the client wants that."""
+    """Return the answer, gzipped in a thread if it is large and the client accepts gzip."""
     if len(answer.body) < GZIP_FROM or not takes_gzip(accept_encoding):
         return answer
     answer.body, answer.ending = await asyncio.to_thread(gzip.compress, answer.body + answer.ending, 1), b""

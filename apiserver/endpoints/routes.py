@@ -1,4 +1,4 @@
-"""Paths: one split, one look into the table of resources, and what a path means is bound (apiserver's RequestInfo)."""
+"""Parses resource paths by the table of resources (apiserver's RequestInfo)."""
 
 import re
 from typing import NamedTuple
@@ -9,16 +9,16 @@ from apiserver.api.resources import Resource, ResourceTable
 from apiserver.registry.options import Target
 
 NAMESPACE_PARTS = frozenset(("status", "finalize"))
-"""What may follow /namespaces/NAME and is a subresource of it, not a resource in it."""
+"""Names that after /namespaces/NAME are subresources of the namespace, not resources in it."""
 
 
 class Route(NamedTuple):
-    """What a resource path means.
+    """A parsed resource path.
 
     Attributes:
         target: the resource, namespace, name and subresource.
-        rest: what follows the subresource (only proxies have that).
-        watch: the deprecated /watch/ prefix was there.
+        rest: the path after the subresource (only for proxies).
+        watch: whether the path has the deprecated prefix /watch/.
     """
 
     target: Target
@@ -35,16 +35,16 @@ def well_escaped(path: str) -> bool:
 
 
 class Router:
-    """Paths → routes."""
+    """Finds the routes of paths."""
 
     def __init__(self, table: ResourceTable) -> None:
         self._table = table
 
     def route(self, path: str) -> Route | None:
-        """What the raw (still escaped) path means; None where it names no resource that is served.
+        """Return the route of a raw (still escaped) path, None if it names no served resource.
 
         Raises:
-            ApiError: 400 for a name that no object can have.
+            ApiError: 400 for an invalid name.
         """
         parts = unquote(path.removeprefix("/").removesuffix("/")).split("/")
         match parts:
@@ -55,14 +55,14 @@ class Router:
             case _:
                 return None
         watch = bool(rest) and rest[0] == "watch"
-        found = self._place(group, version, rest[1:] if watch else rest)
-        if found is None or not watch:
-            return found
-        if found.target.subresource and not found.target.resource.custom:  # those cannot be watched
+        route = self._resource_route(group, version, rest[1:] if watch else rest)
+        if route is None or not watch:
+            return route
+        if route.target.subresource and not route.target.resource.custom:  # those cannot be watched
             return None
-        return Route(found.target, found.rest, watch=True)
+        return Route(route.target, route.rest, watch=True)
 
-    def _place(self, group: str, version: str, parts: list[str]) -> Route | None:
+    def _resource_route(self, group: str, version: str, parts: list[str]) -> Route | None:
         namespace = ""
         if len(parts) > 2 and parts[0] == "namespaces" and not (len(parts) == 3 and parts[2] in NAMESPACE_PARTS):
             namespace, parts = parts[1], parts[2:]
@@ -76,21 +76,21 @@ class Router:
         resource = self._table.find(group, version, parts[0])
         if resource is None or resource.namespaced < in_namespace:
             return None
-        return _bind(resource, namespace, parts[1:], in_namespace=in_namespace)
+        return _object_route(resource, namespace, parts[1:], in_namespace=in_namespace)
 
 
-def _bind(resource: Resource, namespace: str, parts: list[str], *, in_namespace: bool) -> Route | None:
+def _object_route(resource: Resource, namespace: str, parts: list[str], *, in_namespace: bool) -> Route | None:
     if not parts:
         return Route(Target(resource, namespace))
     if resource.namespaced and not in_namespace:
         return None
-    name, *below = parts
+    name, *after_name = parts
     _check_name(name)
     if not name:
         return None
-    if not below:
+    if not after_name:
         return Route(Target(resource, namespace, name))
-    subresource, *rest = below
+    subresource, *rest = after_name
     if subresource not in resource.subresources and resource.custom:
         raise errors.not_found(resource.group, resource.plural, name)
     if subresource not in resource.subresources or (rest and subresource != "proxy" and not resource.custom):
@@ -99,7 +99,7 @@ def _bind(resource: Resource, namespace: str, parts: list[str], *, in_namespace:
 
 
 def _check_name(name: str) -> None:
-    """Refuse what cannot be a path segment (apimachinery's IsValidPathSegmentName)."""
+    """Refuse a name that cannot be a path segment (apimachinery's IsValidPathSegmentName)."""
     if name in (".", ".."):
         why = f"may not be '{name}'"
     elif "%" in name:

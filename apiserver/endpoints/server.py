@@ -1,4 +1,4 @@
-"""The one handler behind the socket: who asks, may they, is there room, what is wanted; errors become Status here."""
+"""The handler of all requests: authentication, authorization, limits and dispatch; errors become Status here."""
 
 import logging
 import time
@@ -37,15 +37,15 @@ access = logging.getLogger("apiserver.access")
 READS = frozenset(("GET", "HEAD"))
 METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
 KNOWN = METHODS | READS
-"""Methods that the metrics call by their names."""
+"""Methods that metrics label by their names."""
 RECENT = 1024
-"""How many paths are remembered."""
+"""The number of paths that are cached."""
 TEMPLATES = 8192
-"""How many templates are remembered: one for each method on the objects, or on one subresource, of a collection."""
+"""The number of templates that are cached: one per method on the objects, or on one subresource, of a collection."""
 LONGEST = 512
-"""How long a path may be to be worth its memory; those of objects whose names are not made up are shorter."""
+"""The longest path that is cached; those of ordinary objects are shorter."""
 REPORTED = {"create": "POST", "update": "PUT"}
-"""What metrics call verbs that they do not call by their names (metrics.CanonicalVerb)."""
+"""Verb → its label in metrics, if it is not the verb in capitals (metrics.CanonicalVerb)."""
 
 
 K = TypeVar("K")
@@ -54,7 +54,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many requests may be under way at once; 0 is without limit."""
+    """The limits of requests in flight; 0 is no limit."""
 
     reading: int = 400
     mutating: int = 200
@@ -62,11 +62,11 @@ class Limits:
 
 @dataclass(slots=True)
 class Outcome:
-    """What is known of a request by those who ask when it is answered, or has failed.
+    """Facts about a request that are needed after it is answered or has failed.
 
     Attributes:
-        labels: how the metrics call it.
-        deprecation: what its client is to be told of the version that it uses, whatever else comes of it.
+        labels: its labels in metrics.
+        deprecation: the warning about a deprecated version, for every answer.
     """
 
     labels: Labels | None = None
@@ -74,10 +74,10 @@ class Outcome:
 
 
 class RouteMatch(NamedTuple):
-    """What a method on a path means: what it is about, the action, and how the metrics call it.
+    """The match of a method and path: the target, the action, and the labels in metrics.
 
     Attributes:
-        watch: the path has the deprecated prefix /watch/.
+        watch: whether the path has the deprecated prefix /watch/.
     """
 
     target: Target
@@ -87,7 +87,7 @@ class RouteMatch(NamedTuple):
 
 
 class Template(NamedTuple):
-    """What a method means for any object of a collection, or for one subresource of any of them."""
+    """A match without a name: a method on any object of a collection, or on one subresource of any of them."""
 
     resource: Resource
     namespace: str
@@ -97,9 +97,9 @@ class Template(NamedTuple):
 
 
 class Dispatch:
-    """(method, path) → what is to be done, remembered until the table of resources changes.
+    """A cache of route matches by (method, path), kept until the table of resources changes.
 
-    Paths that come again are remembered as they are. The others share one template for all names in a collection:
+    Recent paths are cached as they are. All others share one template for all names in a collection:
 
         GET    /api/v1/namespaces/default/pods/a           the template of GET, /api/v1/namespaces/default/pods
         GET    /api/v1/namespaces/default/pods/b           the same
@@ -112,23 +112,23 @@ class Dispatch:
         self._templates: dict[tuple[str, str, str], Template] = {}
 
     def invalidate(self) -> None:
-        """Forget what paths mean; called when a row comes or goes."""
+        """Drop all matches: a row was added or removed."""
         self._recent.clear()
         self._templates.clear()
 
-    def bound(self, method: str, path: str) -> RouteMatch | None:
-        """What the method does to the raw path; None where that names no resource.
+    def match(self, method: str, path: str) -> RouteMatch | None:
+        """Return the match of a method and raw path, None if the path names no resource.
 
         Raises:
             ApiError: 400, 405.
         """
-        found = self._recent.get((method, path))
-        if found is not None:
-            return found
-        found = self._from_template(method, path) or self._bind(method, path)
-        if found is not None and len(path) <= LONGEST:
-            _keep(self._recent, (method, path), found, limit=RECENT)
-        return found
+        match = self._recent.get((method, path))
+        if match is not None:
+            return match
+        match = self._from_template(method, path) or self._bind(method, path)
+        if match is not None and len(path) <= LONGEST:
+            _keep(self._recent, (method, path), match, limit=RECENT)
+        return match
 
     def _from_template(self, method: str, path: str) -> RouteMatch | None:
         prefix, _, name = path.rpartition("/")
@@ -156,41 +156,41 @@ class Dispatch:
             raise errors.method_not_allowed()
         else:
             action = action_of(method, target)
-        bound = RouteMatch(target, action, _labels(action.verb, target), route.watch)
+        match = RouteMatch(target, action, _labels(action.verb, target), route.watch)
         if not route.watch and not route.rest and len(path) <= LONGEST:
-            self._keep_template(method, path, bound)
-        return bound
+            self._keep_template(method, path, match)
+        return match
 
-    def _keep_template(self, method: str, path: str, bound: RouteMatch) -> None:
-        """Keep what the path means for all names, unless it has escapes or odd slashes."""
-        resource, namespace, name, subresource = bound.target
+    def _keep_template(self, method: str, path: str, match: RouteMatch) -> None:
+        """Cache the match of the path as a template for all names, unless the path has escapes or extra slashes."""
+        resource, namespace, name, subresource = match.target
         end = f"/{name}/{subresource}" if subresource else f"/{name}"
         if _is_plain_name(name) and path.endswith(end):
-            template = Template(resource, namespace, subresource, bound.action, bound.labels)
+            template = Template(resource, namespace, subresource, match.action, match.labels)
             _keep(self._templates, (method, path.removesuffix(end), subresource), template, limit=TEMPLATES)
 
 
 def _is_plain_name(segment: str) -> bool:
-    """Return whether a segment of a raw path is the name of an object as it stands: no escapes, more than dots."""
+    """Return whether a segment of a raw path is the name of an object as it is: no escapes, not only dots."""
     return "%" not in segment and segment.strip(".") != ""
 
 
 def _keep(table: dict[K, V], key: K, value: V, *, limit: int) -> None:
-    """Add an entry to a table, which starts over when it is full."""
+    """Add an entry to a table, which is emptied first if it is full."""
     if len(table) >= limit:
         table.clear()
     table[key] = value
 
 
 class AuditIds:
-    """Ids of requests: unlike those of objects they only need to differ, so they are counted."""
+    """Ids of requests: they only need to be unique, so they are counted."""
 
     def __init__(self, ids: Ids) -> None:
         self._run = ids.uid()[:24]
         self._count = count(1)
 
     def next(self) -> str:
-        """Return an id that no other request of this server has."""
+        """Return a new id, unique to this request."""
         return f"{self._run}{next(self._count):012x}"
 
 
@@ -223,11 +223,11 @@ class Server:
         self._limits = {"readOnly": limits.reading, "mutating": limits.mutating}
 
     def invalidate(self) -> None:
-        """Forget what paths mean: rows have come or gone."""
+        """Drop all cached matches: rows were added or removed."""
         self._dispatch.invalidate()
 
     async def handle(self, request: web.BaseRequest) -> Reply:
-        """Answer one request; whatever goes wrong is a Status."""
+        """Answer one request; every error becomes a Status."""
         began = time.perf_counter()
         audit_id = request.headers.get("Audit-Id") or self._audit_ids.next()
         outcome = Outcome()
@@ -243,9 +243,9 @@ class Server:
         except Exception:
             log.exception("%s %s failed (audit %s)", request.method, request.path, audit_id)
             if request.writer.output_size and request.transport is not None:
-                request.transport.abort()  # a stream that has begun can be broken off, but not answered anew
+                request.transport.abort()  # a stream that has begun can only be broken off
             answer = status_response(errors.internal("the request could not be served"), request, audit_id=audit_id)
-        if outcome.deprecation and isinstance(answer, Answer):  # a stream has told it
+        if outcome.deprecation and isinstance(answer, Answer):  # a stream has sent it already
             warn_first(answer, outcome.deprecation)
         seconds = time.perf_counter() - began
         self._metrics.tally(outcome.labels or Labels(request.method if request.method in KNOWN else "other")).add(
@@ -271,39 +271,39 @@ class Server:
         if is_anonymous(user) and not (is_public(path) and "Authorization" not in headers):
             raise errors.unauthorized()
         if "%" in path and not well_escaped(path):
-            return _sent(BAD_REQUEST, audit_id)
+            return _page_response(BAD_REQUEST, audit_id)
         query = parse_query(search) if search else NO_QUERY
-        bound = self._dispatch.bound(request.method, path)
-        if bound is None:
+        match = self._dispatch.match(request.method, path)
+        if match is None:
             page = self._page(request, path, query, user=user, audit_id=audit_id)
             return await compressed(page, headers.get("Accept-Encoding", ""))
-        target, action, labels, watch = bound
-        asked = RequestContext(request, target, query, user, audit_id)
+        target, action, labels, watch = match
+        context = RequestContext(request, target, query, user, audit_id)
         watched = watch or (query and action.verb == "list" and query.is_true("watch"))
-        self._authorize(asked, "watch" if watched else action.verb, path)
+        self._authorize(context, "watch" if watched else action.verb, path)
         if target.resource.custom:
             self._customs.check_resolved(target.resource)
         if watched:
-            return await self._watched(asked, outcome)
+            return await self._watched(context, outcome)
         outcome.labels = labels._replace(dry_run=_dry_run(query)) if "dryRun" in query else labels
         if target.subresource in CONNECTIONS:
-            return await action.handle(self._handlers, asked)
-        return await self._limited(asked, action, outcome)
+            return await action.handle(self._handlers, context)
+        return await self._limited(context, action, outcome)
 
     def _allowed_seconds(self, request: web.BaseRequest) -> float | None:
-        """Return the seconds that a request may take by its query, None if it goes on as long as its client wants.
+        """Return the seconds that a request may take by its query, None for a long-running request.
 
         Raises:
-            ApiError: 400, the parameter is no length of time.
+            ApiError: 400, the parameter is not a duration.
         """
         path, _, search = request.raw_path.partition("?")
         query = parse_query(search)
         if "%" not in path or well_escaped(path):
             try:
-                bound = self._dispatch.bound(request.method, path)
+                match = self._dispatch.match(request.method, path)
             except ApiError:
-                bound = None
-            if bound is not None and _is_long_running(bound, query):
+                match = None
+            if match is not None and _is_long_running(match, query):
                 return None
         return requested_seconds(query)
 
@@ -313,11 +313,11 @@ class Server:
         user = self._authentication.user_of(request.headers.get("Authorization"), certificate)
         return impersonated(user, request.headers, self._authorizer) if asks_to_impersonate(request.headers) else user
 
-    def _authorize(self, asked: RequestContext, verb: str, path: str) -> None:
-        target = asked.target
+    def _authorize(self, context: RequestContext, verb: str, path: str) -> None:
+        target = context.target
         resource = target.resource
-        wanted = Request(
-            asked.user,
+        request = Request(
+            context.user,
             verb,
             path,
             resource.group,
@@ -326,42 +326,42 @@ class Server:
             target.namespace,
             target.name,
         )
-        if not self._authorizer.allows(wanted):
+        if not self._authorizer.allows(request):
             plural = f"{resource.plural}/{target.subresource}" if target.subresource else resource.plural
             where = f' in the namespace "{target.namespace}"' if target.namespace else " at the cluster scope"
             raise errors.forbidden(
                 resource.group,
                 plural,
                 name=target.name,
-                why=f'User "{asked.user.name}" cannot {verb} resource "{plural}" in API group '
+                why=f'User "{context.user.name}" cannot {verb} resource "{plural}" in API group '
                 f'"{resource.group}"{where}',
             )
 
-    async def _limited(self, asked: RequestContext, action: Action, outcome: Outcome) -> Answer:
-        kind = "readOnly" if asked.request.method in READS else "mutating"
+    async def _limited(self, context: RequestContext, action: Action, outcome: Outcome) -> Answer:
+        kind = "readOnly" if context.request.method in READS else "mutating"
         inflight, limit = self._metrics.inflight, self._limits[kind]
         if limit and inflight[kind] >= limit:
             raise errors.too_many_requests("Too many requests, please try again later.", 1)
-        outcome.deprecation = asked.target.resource.deprecation
+        outcome.deprecation = context.target.resource.deprecation
         inflight[kind] += 1
         try:
-            answer = await action.handle(self._handlers, asked)
+            answer = await action.handle(self._handlers, context)
         finally:
             inflight[kind] -= 1
         assert isinstance(answer, Answer)  # the others are CONNECTIONS
-        encoding = asked.request.headers.get("Accept-Encoding")
+        encoding = context.request.headers.get("Accept-Encoding")
         return await compressed(answer, encoding) if encoding else answer
 
-    async def _watched(self, asked: RequestContext, outcome: Outcome) -> web.StreamResponse:
-        resource = asked.target.resource
+    async def _watched(self, context: RequestContext, outcome: Outcome) -> web.StreamResponse:
+        resource = context.target.resource
         outcome.deprecation = resource.deprecation
         if "watch" not in resource.verbs:
             raise errors.method_not_supported(resource.group, resource.plural, "watch")
-        labels = outcome.labels = _labels("watch", asked.target)
+        labels = outcome.labels = _labels("watch", context.target)
         running = self._metrics.longrunning
         running[labels] = running.get(labels, 0) + 1
         try:
-            return await self._watches.serve(asked)
+            return await self._watches.serve(context)
         finally:
             running[labels] -= 1
 
@@ -370,35 +370,35 @@ class Server:
             raise errors.forbidden(
                 "", "", name="", why=f'User "{user.name}" cannot {request.method.lower()} path "{path}"'
             )
-        found = self._pages.page(path, query, request.headers.get("Accept", ""))
-        if found.routed and request.method != "GET":
+        page = self._pages.page(path, query, request.headers.get("Accept", ""))
+        if page.routed and request.method != "GET":
             raise errors.method_not_allowed()
-        if found.negotiated:
-            found = _as_wished(found, request, query)
-        if found.etag and found.etag in request.headers.get("If-None-Match", ""):  # a list of tags, each in quotes
-            found = found._replace(body=b"", code=304)
-        answer = _sent(found, audit_id)
-        if found.etag:
-            answer.headers += [("ETag", found.etag), ("Vary", "Accept")]
-        if found.location:
-            answer.headers.append(("Location", found.location))
-        if found.cache:
-            answer.cache = found.cache
+        if page.negotiated:
+            page = _as_requested(page, request, query)
+        if page.etag and page.etag in request.headers.get("If-None-Match", ""):  # a list of tags, each in quotes
+            page = page._replace(body=b"", code=304)
+        answer = _page_response(page, audit_id)
+        if page.etag:
+            answer.headers += [("ETag", page.etag), ("Vary", "Accept")]
+        if page.location:
+            answer.headers.append(("Location", page.location))
+        if page.cache:
+            answer.cache = page.cache
         return answer
 
 
-def _is_long_running(bound: RouteMatch, query: Parameters) -> bool:
-    if bound.target.subresource in CONNECTIONS:
+def _is_long_running(match: RouteMatch, query: Parameters) -> bool:
+    if match.target.subresource in CONNECTIONS:
         return True
-    return bound.watch or (bound.action.verb == "list" and query.is_true("watch"))
+    return match.watch or (match.action.verb == "list" and query.is_true("watch"))
 
 
-def _sent(page: Page, audit_id: str) -> Answer:
+def _page_response(page: Page, audit_id: str) -> Answer:
     return response(page.body, code=page.code, media=page.media, audit_id=audit_id)
 
 
-def _as_wished(page: Page, request: web.BaseRequest, query: Parameters) -> Page:
-    """Return a page of discovery in the media type and layout that the client wants.
+def _as_requested(page: Page, request: web.BaseRequest, query: Parameters) -> Page:
+    """Return a page of discovery in the media type and layout that the client requests.
 
     Raises:
         ApiError: 406.
@@ -410,7 +410,7 @@ def _as_wished(page: Page, request: web.BaseRequest, query: Parameters) -> Page:
 
 
 def _dry_run(query: Parameters) -> str:
-    """Return the parameter as the metrics call it: clients cannot make up labels (metrics.cleanDryRun)."""
+    """Return the label for the parameter dryRun: clients cannot invent labels (metrics.cleanDryRun)."""
     return "All" if is_dry_run(query.all("dryRun")) else "invalid"
 
 

@@ -1,9 +1,9 @@
 """Tables: the columns of every kind, and an object's row of cells, as pkg/printers/internalversion prints them.
 
-A row is compiled once per revision and then told the time at each answer, so a caller caches rows by (key, revision).
-A kind's file in `apiserver.groups` has its printer; kinds without one show their name and when they were created;
-`custom_columns` makes the printers of custom kinds. What wraps the rows (the Table itself, includeObject, the list's
-metadata) is the caller's.
+A row is compiled once per revision and rendered with the current time in each answer, so a caller caches rows by
+(key, revision). A kind's file in `apiserver.groups` has its printer; kinds without one show their name and creation
+time; `custom_columns` makes the printers of custom kinds. The caller writes the Table itself: includeObject and the
+list's metadata.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,18 +24,18 @@ _DEFAULT = Printer(columns=(NAME, CREATED_AT), cells=_name_and_creation)
 
 
 def printer_of(group: str, kind: str) -> Printer:
-    """How a built-in kind looks.
+    """Return the printer of a built-in kind.
 
     Args:
         group: the API group, "" for the core group.
-        kind: the kind; of its versions any will do.
+        kind: the kind, whatever its version.
     """
     built_in = ALL_KINDS.get((group, kind))
     return built_in.printer if built_in is not None and built_in.printer is not None else _DEFAULT
 
 
 class Tables:
-    """How the kinds of one server look, custom ones among them, whose printers are made when they are first needed.
+    """The printers of one server's kinds; those of custom kinds are made on first use.
 
     Args:
         definitions: OpenAPI definitions by name.
@@ -48,21 +48,21 @@ class Tables:
         self._made: dict[tuple[str, str, str], Printer] = {}
 
     def invalidate(self) -> None:
-        """Forget all printers: the columns of a custom kind may have changed."""
+        """Drop all printers: the columns of a custom kind may have changed."""
         self._made.clear()
 
     def printer(self, resource: Resource) -> Printer:
-        """How the objects of a resource look."""
-        place = (resource.group, resource.version, resource.plural)
-        printer = self._made.get(place)
+        """Return the printer for the objects of a resource."""
+        key = (resource.group, resource.version, resource.plural)
+        printer = self._made.get(key)
         if printer is None:
             columns = self._columns_of(resource)
             built_in = printer_of(resource.group, resource.kind)
-            printer = self._made[place] = built_in if columns is None else custom_printer(columns)
+            printer = self._made[key] = built_in if columns is None else custom_printer(columns)
         return printer
 
     def computed(self, resource: Resource, obj: Obj) -> Printer:
-        """How an object looks that was computed for a resource; custom kinds show a Scale in a way of their own."""
+        """Return the printer for an object computed for a resource; the Scale of a custom kind has its own printer."""
         group, _version = group_version(obj["apiVersion"])
         if (group, obj["kind"]) == ("autoscaling", "Scale") and self._columns_of(resource) is not None:
             return SCALE

@@ -18,7 +18,7 @@ from apiserver.metrics import Metrics
 from apiserver.registry.context import Registry
 
 FAREWELL = 0.5
-"""Seconds that clients have to take the end of their watches when the server stops."""
+"""Seconds that clients have to read the end of their watches when the server stops."""
 
 
 class Watches:
@@ -32,24 +32,24 @@ class Watches:
         self._open: dict[Stream, asyncio.Task[object]] = {}
         self._stopping = False
 
-    async def serve(self, asked: RequestContext) -> web.StreamResponse:
-        """Answer one watch until it ends or the client goes away.
+    async def serve(self, context: RequestContext) -> web.StreamResponse:
+        """Serve one watch until it ends or the client disconnects.
 
         Raises:
             ApiError: 400, 406, 422, before the stream begins.
         """
-        shape = _shape(asked)
-        target = asked.target
-        selection = params.list_options(asked.query, target.resource, name=target.name)
-        seconds = asked.query.integer("timeoutSeconds")
-        initial = asked.query.get("sendInitialEvents")
+        shape = _shape(context)
+        target = context.target
+        selection = params.list_options(context.query, target.resource, name=target.name)
+        seconds = context.query.integer("timeoutSeconds")
+        initial = context.query.get("sendInitialEvents")
         options = WatchOptions(
             selection,
             float(seconds) if seconds else default_seconds(),
-            bookmarks=asked.query.is_true("allowWatchBookmarks"),
-            initial=None if initial is None else asked.query.is_true("sendInitialEvents"),
+            bookmarks=context.query.is_true("allowWatchBookmarks"),
+            initial=None if initial is None else context.query.is_true("sendInitialEvents"),
         )
-        stream = Stream(self._registry.storage, self._frames_of(asked, shape), target.namespace, options)
+        stream = Stream(self._registry.storage, self._frames_of(context, shape), target.namespace, options)
         task = asyncio.current_task()
         assert task is not None
         self._open[stream] = task
@@ -57,13 +57,13 @@ class Watches:
             stream.close()
         try:
             await stream.open()
-            return await self._send(asked, stream)
+            return await self._send(context, stream)
         finally:
             del self._open[stream]
             stream.close()
 
     def invalidate(self) -> None:
-        """End the watches of rows that have changed or gone, as upstream does; their clients begin anew if they can."""
+        """End the watches of changed and removed rows, as upstream does; their clients start new ones if they can."""
         self._frames.clear()
         for stream in self._open:
             resource = stream.resource
@@ -71,7 +71,7 @@ class Watches:
                 stream.close()
 
     async def stop(self) -> None:
-        """End all watches, and those that may still come; clients that take no farewell are dropped."""
+        """End all watches, present and future; drop clients that do not read the end in time."""
         self._stopping = True
         for stream in self._open:
             stream.close()
@@ -81,34 +81,34 @@ class Watches:
         for task in stuck:
             task.cancel()
 
-    def _frames_of(self, asked: RequestContext, shape: Shape) -> Frames:
-        resource = asked.target.resource
-        place = (resource.api_version, resource.plural, shape)
-        found = self._frames.get(place)
-        if found is None:
-            found = self._frames[place] = Frames(self._renderer, self._registry.codecs.of(resource), shape)
-        return found
+    def _frames_of(self, context: RequestContext, shape: Shape) -> Frames:
+        resource = context.target.resource
+        key = (resource.api_version, resource.plural, shape)
+        frames = self._frames.get(key)
+        if frames is None:
+            frames = self._frames[key] = Frames(self._renderer, self._registry.codecs.of(resource), shape)
+        return frames
 
-    async def _send(self, asked: RequestContext, stream: Stream) -> web.StreamResponse:
-        resource = asked.target.resource
-        place = (resource.group, resource.version, resource.plural)
+    async def _send(self, context: RequestContext, stream: Stream) -> web.StreamResponse:
+        resource = context.target.resource
+        gvr = (resource.group, resource.version, resource.plural)
         sent = self._metrics.watch_events
-        sent.setdefault(place, 0)
-        if _wants_websocket(asked.request):
-            socket = await _shaken(asked.request)
-            async with _conversation(socket, stream):
+        sent.setdefault(gvr, 0)
+        if _wants_websocket(context.request):
+            socket = await _upgrade(context.request)
+            async with _close_with_client(socket, stream):
                 async for data in stream.frames():
-                    sent[place] += data.count(b"\n")
+                    sent[gvr] += data.count(b"\n")
                     for line in data.splitlines():
                         await socket.send_str(line.decode())
             return socket
-        answer = _begin(asked)
+        answer = _begin(context)
         try:
-            await answer.prepare(asked.request)
-        except ConnectionError:  # the client was gone before the first byte
+            await answer.prepare(context.request)
+        except ConnectionError:  # the client disconnected before the first byte
             return answer
         async for data in stream.frames():
-            sent[place] += data.count(b"\n")
+            sent[gvr] += data.count(b"\n")
             await answer.write(data)
         await answer.write_eof()
         return answer
@@ -119,11 +119,11 @@ def _wants_websocket(request: web.BaseRequest) -> bool:
     return headers.get("Upgrade", "").lower() == "websocket" and "upgrade" in headers.get("Connection", "").lower()
 
 
-async def _shaken(request: web.BaseRequest) -> web.WebSocketResponse:
-    """Return the socket that the request becomes.
+async def _upgrade(request: web.BaseRequest) -> web.WebSocketResponse:
+    """Upgrade the request to a WebSocket.
 
     Raises:
-        ApiError: 400, what the client says of the protocol is not right.
+        ApiError: 400, the client's handshake is invalid.
     """
     socket = web.WebSocketResponse(protocols=("base64.binary.k8s.io", "binary.k8s.io"))
     try:
@@ -134,8 +134,8 @@ async def _shaken(request: web.BaseRequest) -> web.WebSocketResponse:
 
 
 @asynccontextmanager
-async def _conversation(socket: web.WebSocketResponse, stream: Stream) -> AsyncIterator[None]:
-    """A socket for as long as something is sent, which ends the stream when the client closes or goes away."""
+async def _close_with_client(socket: web.WebSocketResponse, stream: Stream) -> AsyncIterator[None]:
+    """Read from the socket while the block sends, and end the stream when the client closes or disconnects."""
 
     async def watch_for_close() -> None:
         async for _ in socket:
@@ -144,14 +144,14 @@ async def _conversation(socket: web.WebSocketResponse, stream: Stream) -> AsyncI
 
     async with asyncio.TaskGroup() as group:
         closing = group.create_task(watch_for_close())
-        with suppress(ConnectionError):  # the client is gone
+        with suppress(ConnectionError):  # the client disconnected
             yield
         await socket.close()
         closing.cancel()
 
 
-def _shape(asked: RequestContext) -> Shape:
-    shape = asked.shape()
+def _shape(context: RequestContext) -> Shape:
+    shape = context.shape()
     if shape.form.media != JSON:
         raise errors.not_acceptable(
             "only the following media types are accepted: application/json;stream=watch, "
@@ -160,11 +160,11 @@ def _shape(asked: RequestContext) -> Shape:
     return shape
 
 
-def _begin(asked: RequestContext) -> web.StreamResponse:
-    headers = CIMultiDict({"Audit-Id": asked.audit_id, "Cache-Control": "no-cache, private", "Content-Type": JSON})
-    if deprecation := asked.target.resource.deprecation:
+def _begin(context: RequestContext) -> web.StreamResponse:
+    headers = CIMultiDict({"Audit-Id": context.audit_id, "Cache-Control": "no-cache, private", "Content-Type": JSON})
+    if deprecation := context.target.resource.deprecation:
         headers["Warning"] = warning(deprecation)
     answer = web.StreamResponse(headers=headers)
-    if asked.request.version >= (1, 1):
+    if context.request.version >= (1, 1):
         answer.enable_chunked_encoding()
     return answer

@@ -21,23 +21,23 @@ BOOKMARK_EVERY = 60.0
 """Seconds between bookmarks (cacher's defaultBookmarkFrequency)."""
 LAST_BOOKMARK = 2.0
 """Seconds before the end of a watch at which its last bookmark is due."""
-FRAMES = 1024
-"""How many frames of a kind and shape are shared between its watchers; a pod's takes about 2.5 kB."""
+SHARED_FRAMES = 1024
+"""The number of frames that the watchers of a kind and shape share; a pod's takes about 2.5 kB."""
 CHUNK = 64 * 1024
-"""Bytes from which frames are handed on, so that a client that does not read holds up little more than that."""
+"""Bytes after which frames are yielded, so that little more is buffered for a client that does not read."""
 
 INITIAL_END: Obj = {"k8s.io/initial-events-end": "true"}
 
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """What a watch asks for.
+    """The options of a watch.
 
     Attributes:
-        selection: selectors and the version to start from.
-        seconds: how long the watch lasts.
-        bookmarks: whether the client wants to be told how far the watch has come.
-        initial: sendInitialEvents, None where not given.
+        selection: selectors and the resourceVersion to start from.
+        seconds: the duration of the watch.
+        bookmarks: whether the client wants bookmarks.
+        initial: sendInitialEvents, None if not given.
     """
 
     selection: ListOptions
@@ -55,42 +55,42 @@ class Frames:
         self._renderer = renderer
         self._made: dict[tuple[int, str], bytes] = {}
 
-    def shared(self, word: str, kv: KeyValue) -> bytes:
+    def shared(self, event_type: str, kv: KeyValue) -> bytes:
         """Return the frame of an event whose object is kv, at kv's revision."""
-        place = (kv.mod_revision, word)
-        frame = self._made.get(place)
+        key = (kv.mod_revision, event_type)
+        frame = self._made.get(key)
         if frame is None:
-            if len(self._made) >= FRAMES:
+            if len(self._made) >= SHARED_FRAMES:
                 del self._made[next(iter(self._made))]
-            frame = self._made[place] = self.own(word, kv, first=False)
+            frame = self._made[key] = self.own(event_type, kv, first=False)
         return frame
 
-    def own(self, word: str, kv: KeyValue, *, first: bool) -> bytes:
+    def own(self, event_type: str, kv: KeyValue, *, first: bool) -> bytes:
         """Return a frame that is not shared."""
-        return _frame(word, self._renderer.event(kv, self.codec, self.shape, first=first))
+        return _frame(event_type, self._renderer.event(kv, self.codec, self.shape, first=first))
 
     def bookmark(self, revision: int, annotations: Obj | None = None, *, first: bool = False) -> bytes:
         """Return the frame of a bookmark."""
         return _frame("BOOKMARK", self._renderer.bookmark(revision, self.codec, self.shape, annotations, first=first))
 
 
-def _frame(word: str, obj: bytes) -> bytes:
-    return b'{"type":"%b","object":%b}\n' % (word.encode(), obj)
+def _frame(event_type: str, obj: bytes) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (event_type.encode(), obj)
 
 
 def error_frame(error: ApiError) -> bytes:
-    """Return the frame by which a stream that has begun tells what went wrong."""
+    """Return the frame of an ERROR event, for a stream that has begun."""
     return _frame("ERROR", orjson.dumps(error.status()))
 
 
 class Stream:
-    """One watch: where it starts, what it selects, and the frames it yields until it ends."""
+    """One watch: its start, its selection, and the frames that it yields until it ends."""
 
     def __init__(self, storage: Storage, frames: Frames, namespace: str, options: WatchOptions) -> None:
-        """Take what is asked for.
+        """Prepare the watch.
 
         Raises:
-            ApiError: 400, the version is none.
+            ApiError: 400, the resourceVersion is invalid.
         """
         self._storage = storage
         self._frames = frames
@@ -106,13 +106,13 @@ class Stream:
 
     @property
     def resource(self) -> Resource:
-        """What is watched."""
+        """The watched resource."""
         return self._frames.codec.resource
 
     async def open(self) -> None:
-        """Find the start, after which nothing that happens is missed; if there is none, the stream tells just that.
+        """Open the watch at its start; no later event is missed. If it cannot start, the stream yields only an ERROR.
 
-        Clients are told so within a stream, not by the answer's status (cacher's newErrWatcher).
+        Clients get such errors within the stream, not as the response's status (cacher's newErrWatcher).
         """
         try:
             await self._start()
@@ -120,7 +120,7 @@ class Stream:
             self._failed = too_old(self._revision, gone)
         except ApiError as error:
             self._failed = error
-        if self._closed:  # meanwhile
+        if self._closed:  # closed meanwhile
             self.close()
 
     async def _start(self) -> None:
@@ -142,7 +142,7 @@ class Stream:
         self._watcher = store.watch(self._prefix, after=page.revision)
 
     def close(self) -> None:
-        """End the stream, from wherever: a parked one wakes and is over."""
+        """End the stream, from any task; a waiting stream wakes up and ends."""
         self._closed = True
         if self._watcher is not None:
             self._watcher.close()
@@ -169,10 +169,10 @@ class Stream:
                     yield chunk
         except Compacted as gone:
             yield error_frame(too_old(self._watcher.position, gone))
-        except ApiError as refused:  # an object cannot be had in the form that is asked for
+        except ApiError as refused:  # an object cannot be rendered in the requested form
             yield error_frame(refused)
         except Unavailable:
-            return  # the watch is closed: the server stops
+            return  # the watch is closed: the server is stopping
 
     async def _events_until(self, when: float) -> Sequence[Event]:
         assert self._watcher is not None
@@ -215,32 +215,32 @@ class Stream:
                 assert prev is not None
                 yield self._frame("DELETED", prev._replace(mod_revision=event.revision))
 
-    def _frame(self, word: str, kv: KeyValue, *, shared: bool = True) -> bytes:
+    def _frame(self, event_type: str, kv: KeyValue, *, shared: bool = True) -> bytes:
         if self._first:
             self._first = False
-            return self._frames.own(word, kv, first=True)
-        return self._frames.shared(word, kv) if shared else self._frames.own(word, kv, first=False)
+            return self._frames.own(event_type, kv, first=True)
+        return self._frames.shared(event_type, kv) if shared else self._frames.own(event_type, kv, first=False)
 
 
 def _chunks(frames: Iterable[bytes]) -> Iterator[bytes]:
-    """Frames joined to chunks that are not much larger than CHUNK."""
-    held: list[bytes] = []
+    """Yield the frames joined to chunks not much larger than CHUNK."""
+    pending: list[bytes] = []
     size = 0
     for frame in frames:
-        held.append(frame)
+        pending.append(frame)
         size += len(frame)
         if size >= CHUNK:
-            yield b"".join(held)
-            held, size = [], 0
-    if held:
-        yield b"".join(held)
+            yield b"".join(pending)
+            pending, size = [], 0
+    if pending:
+        yield b"".join(pending)
 
 
 def too_old(revision: int, gone: Compacted) -> ApiError:
-    """410: the events after a revision are compacted."""
+    """Return the 410 for a watch whose next events are compacted."""
     return errors.expired(f"too old resource version: {revision} ({gone.compact_revision})")
 
 
 def default_seconds() -> float:
-    """How long a watch lasts that says nothing: 30 to 60 minutes, so that clients do not all come back at once."""
+    """Return a random default duration of a watch, 30 to 60 minutes, so that clients do not all come back at once."""
     return 1800 * (1 + SystemRandom().random())

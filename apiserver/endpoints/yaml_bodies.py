@@ -1,4 +1,4 @@
-"""Bodies in YAML: the first document of a text as JSON would hold it, and the keys that it repeats."""
+"""Parses YAML bodies: the first document of a text as a JSON value, and its repeated keys."""
 
 import re
 from collections.abc import Mapping
@@ -13,22 +13,22 @@ from apiserver.api.json_syntax import type_name
 from apiserver.api.schema import quoted
 
 MAX_NODES = 1_000_000
-"""How much a document may grow into: aliases can make a small text enormous."""
+"""The largest number of nodes of a document: aliases can expand a small text enormously."""
 MAX_DEPTH = 1_000
-"""How deep a document may be nested: its loader recurses in C, where too deep is the end of the process."""
+"""The deepest nesting of a document: its loader recurses in C, where a stack overflow kills the process."""
 _EXCESSIVE = "document contains excessive aliasing"
 
 
 _INFINITE = {inf: ".inf", -inf: "-.inf"}
-"""Keys that no text of a number in JSON names."""
+"""Keys that have no number in JSON."""
 
 
 class YamlText(NamedTuple):
-    """What a text holds.
+    """The content of a YAML text.
 
     Attributes:
-        value: its first document; None where there is none.
-        repeated: the keys that stand twice in one object, of which the last counts, in go-yaml's words.
+        value: its first document; None if there is none.
+        repeated: go-yaml's messages for repeated keys of an object; the last value wins.
     """
 
     value: Any
@@ -44,14 +44,14 @@ class _Loader(yaml.CSafeLoader):
         self._left = MAX_NODES
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Take over what an object merges (<<), which multiplies where what is merged merges as well."""
-        super().flatten_mapping(node)  # it comes here first for each object that is merged, as often as it is
+        """Merge the objects of << keys; nested merges can multiply, so the nodes are counted."""
+        super().flatten_mapping(node)  # this calls it again for each merged object, each time
         self._left -= len(node.value)
         if self._left < 0:
             raise yaml.constructor.ConstructorError(problem=_EXCESSIVE)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
-        """Return an object; keys of other types are texts as JSON has them, and those that it has twice are noted."""
+        """Return an object, with keys of other types as JSON texts; record repeated keys."""
         seen: set[str] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
@@ -63,13 +63,13 @@ class _Loader(yaml.CSafeLoader):
         return {self._key(key): self.construct_object(value, deep=deep) for key, value in node.value}
 
     def construct_go_int(self, node: yaml.ScalarNode) -> int | float:
-        """Return a whole number, which is a float64 where it has more than 64 bits."""
+        """Return an integer, or a float64 if it has more than 64 bits."""
         digits = node.value.replace("_", "")
         value = int(digits, 8) if "o" in digits else int(self.construct_yaml_int(node))
         return value if -(1 << 63) <= value < 1 << 64 else float(value)
 
     def construct_go_float(self, node: yaml.ScalarNode) -> float | str:
-        """Return a float64, or the text of a number that none holds."""
+        """Return a float64, or the text of a number that is too large for one."""
         value = float(self.construct_yaml_float(node))
         return node.value if isinf(value) and node.value[-1].isdigit() else value
 
@@ -90,10 +90,10 @@ class _Loader(yaml.CSafeLoader):
 
 _TEXTS = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:value")
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in found if tag not in _TEXTS]
-    for first, found in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in _TEXTS]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
-_OWN = (
+_RESOLVERS = (
     (
         "-+.0123456789",
         "tag:yaml.org,2002:float",
@@ -103,9 +103,9 @@ _OWN = (
     ("yYnN", "tag:yaml.org,2002:bool", re.compile(r"^(?:y|Y|n|N)$")),
     ("+-0123456789", "tag:yaml.org,2002:str", re.compile(r"^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$")),
 )
-"""What a plain scalar is besides, by its first letter: a number, since exponents need neither point nor sign, 0o17 is
-octal and 089 is not; a boolean; or text where YAML 1.1 has a number to base 60."""
-for _letters, _tag, _pattern in _OWN:
+"""Further types of plain scalars, by their first letters: a number, since exponents need neither point nor sign, 0o17
+is octal and 089 is not; a boolean; or a text that YAML 1.1 takes for a number to base 60."""
+for _letters, _tag, _pattern in _RESOLVERS:
     for _letter in _letters:
         _Loader.yaml_implicit_resolvers.setdefault(_letter, []).insert(0, (_tag, _pattern))
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_go_int)
@@ -117,7 +117,7 @@ def load_yaml(raw: bytes) -> YamlText:
     """Return the first document of a YAML text.
 
     Raises:
-        ValueError: it is no YAML, or grows beyond any sense.
+        ValueError: it is not valid YAML, or expands too much.
     """
     try:
         _check_depth(raw)
@@ -129,16 +129,16 @@ def load_yaml(raw: bytes) -> YamlText:
     except (yaml.YAMLError, RecursionError, UnicodeDecodeError) as error:
         problem = getattr(error, "problem", None) or "the document cannot be read"
         raise ValueError(f"yaml: {problem}") from error
-    _count(value, MAX_NODES)
+    _nodes_left(value, MAX_NODES)
     try:
         plain = orjson.loads(as_go_writes(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)))  # 1.0 comes as 1
     except (TypeError, ValueError) as error:
         raise ValueError(f"error converting YAML to JSON: {error}") from error
-    return YamlText(plain, tuple(told for _, told in sorted(loader.repeated)))
+    return YamlText(plain, tuple(message for _, message in sorted(loader.repeated)))
 
 
 _OPENERS = (b"[", b"{", b"-", b"?")
-"""What nests YAML within a line; by indentation alone a body cannot get deep enough to do harm."""
+"""The characters that nest YAML within a line; by indentation alone a body cannot be too deep."""
 _STEPS: Mapping[type[yaml.Event], int] = {
     yaml.SequenceStartEvent: 1,
     yaml.MappingStartEvent: 1,
@@ -148,11 +148,11 @@ _STEPS: Mapping[type[yaml.Event], int] = {
 
 
 def _check_depth(raw: bytes) -> None:
-    """Refuse what is nested too deeply to be loaded, which only a text with many openers needs to be looked at for.
+    """Refuse a text that is nested too deeply to be loaded; only texts with many openers need the check.
 
     Raises:
-        ValueError: it is.
-        yaml.YAMLError: it is no YAML.
+        ValueError: it is nested too deeply.
+        yaml.YAMLError: it is not valid YAML.
     """
     if sum(map(raw.count, _OPENERS)) <= MAX_DEPTH:
         return
@@ -163,11 +163,11 @@ def _check_depth(raw: bytes) -> None:
             raise ValueError(f"yaml: exceeded max depth of {MAX_DEPTH}")
 
 
-def _count(value: Any, left: int) -> int:
-    """How many nodes are left of a budget after this value.
+def _nodes_left(value: Any, left: int) -> int:
+    """Return how many nodes are left of a budget after this value.
 
     Raises:
-        ValueError: none.
+        ValueError: the value has more nodes than that.
     """
     left -= 1
     if left < 0:
@@ -175,7 +175,7 @@ def _count(value: Any, left: int) -> int:
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     try:
         for child in children:
-            left = _count(child, left)
+            left = _nodes_left(child, left)
     except RecursionError as error:
         raise ValueError("yaml: document is nested too deeply") from error
     return left

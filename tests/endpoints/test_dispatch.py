@@ -86,7 +86,7 @@ class CountingRouter(Router):
 def meaning(dispatch: Dispatch, method: str, path: str) -> Any:
     """Return what a method on a path means, or how it is refused."""
     try:
-        bound = dispatch.bound(method, path)
+        bound = dispatch.match(method, path)
     except ApiError as error:
         return error.code, error.message
     return bound and (bound.target, bound.action.verb, bound.labels, bound.watch)
@@ -104,7 +104,7 @@ def test_a_path_is_split_once_for_all_names_in_a_collection(table: ResourceTable
     router = CountingRouter(table)
     dispatch = Dispatch(router)
     for number in range(2 * RECENT):
-        bound = dispatch.bound(method, f"{PODS}/p{number}{below}")
+        bound = dispatch.match(method, f"{PODS}/p{number}{below}")
         assert bound is not None
         assert bound.target.name == f"p{number}"
     assert router.splits == 1
@@ -114,7 +114,7 @@ def test_a_path_is_split_once_for_all_names_in_a_collection(table: ResourceTable
 def test_a_path_that_comes_again_is_not_split_again(table: ResourceTable, below: str) -> None:
     router = CountingRouter(table)
     dispatch = Dispatch(router)
-    assert dispatch.bound("GET", f"{PODS}{below}") is dispatch.bound("GET", f"{PODS}{below}")
+    assert dispatch.match("GET", f"{PODS}{below}") is dispatch.match("GET", f"{PODS}{below}")
     assert router.splits == 1
 
 
@@ -122,14 +122,14 @@ def test_a_path_that_comes_again_is_not_split_again(table: ResourceTable, below:
 def test_a_server_with_many_namespaces_remembers_so_many_of_them_and_no_more(table: ResourceTable, below: str) -> None:
     dispatch = Dispatch(Router(table))
     for number in range(TEMPLATES + 1):
-        assert dispatch.bound("GET", f"/api/v1/namespaces/n{number}/pods{below}") is not None
+        assert dispatch.match("GET", f"/api/v1/namespaces/n{number}/pods{below}") is not None
     assert len(dispatch._recent) <= RECENT
     assert len(dispatch._templates) <= TEMPLATES
 
 
 def test_a_path_that_is_too_long_is_not_remembered(table: ResourceTable) -> None:
     dispatch = Dispatch(Router(table))
-    assert dispatch.bound("GET", f"{PODS}/{'a' * LONGEST}") is not None
+    assert dispatch.match("GET", f"{PODS}/{'a' * LONGEST}") is not None
     assert not dispatch._recent
     assert not dispatch._templates
 
@@ -138,9 +138,9 @@ def test_a_path_of_a_row_that_is_gone_leads_nowhere(table: ResourceTable) -> Non
     rows = ResourceTable(table)
     dispatch = Dispatch(Router(rows))
     paths = [f"/apis/example.com/v1/namespaces/a/widgets{below}" for below in ("", "/a", "/a/status")]
-    assert all(dispatch.bound("GET", path) for path in paths)
+    assert all(dispatch.match("GET", path) for path in paths)
     gone = rows.find("example.com", "v1", "widgets")
     assert gone is not None
     rows.remove(gone)
     dispatch.invalidate()
-    assert not any(dispatch.bound("GET", path) for path in paths)
+    assert not any(dispatch.match("GET", path) for path in paths)

@@ -24,21 +24,21 @@ from apiserver.endpoints.openapi.rendering import CUSTOM, V2, V3, rendered
 from apiserver.groups.kinds import KINDS
 
 FORMAT = "2"
-"""Part of every hash: to be raised when documents of the same resources come out differently, as clients keep them."""
+"""Part of every hash: raise it when documents of the same resources change, since clients cache them by hash."""
 
 ALWAYS = (f"{META}.APIResourceList", f"{META}.Status")
-"""Definitions that every document has: clients look for them although no operation names them."""
+"""Definitions that every document has: clients need them although no operation refers to them."""
 
 ROOTS = {"api": "APIVersions", "apis": "APIGroupList", "version": ""}
-"""Paths of documents that are no resources, and what they answer."""
+"""Paths of discovery documents → the kind that they return."""
 
 WHOLE = frozenset(("v2", "v2+protobuf", "v3"))
-"""What the documents about all paths are kept as."""
+"""The cache keys of the documents about all paths."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAPIDocument:
-    """A document as it is sent; the hash is the one of its URL, etag the same in quotes."""
+    """A document as it is sent; `hash` is the hash in its URL, `etag` the same in quotes."""
 
     body: bytes
     hash: str
@@ -53,11 +53,11 @@ class OpenAPI:
     """The documents of a table.
 
     Args:
-        table: what is served; call invalidate() after a row has come or gone.
-        definitions: of the release, by name, with references to "#/$defs/NAME".
-        minor: the Kubernetes release that is played: 34 for v1.34.0.
-        customs: gives those of custom kinds, in version 3; their lists need none. A custom row without one is not told
-            of.
+        table: the rows that are served; call invalidate() after a row is added or removed.
+        definitions: the definitions of the release, by name, with references to "#/$defs/NAME".
+        minor: the minor version of the emulated Kubernetes release: 34 for v1.34.0.
+        customs: returns the definitions of custom kinds, in version 3; lists need none. A custom row without one is
+            not described.
     """
 
     def __init__(
@@ -73,28 +73,28 @@ class OpenAPI:
         self._customs = customs
         self._known: Mapping[str, Obj] | None = None
         self._release = f"v1.{minor}.0"
-        self._made: dict[str, OpenAPIDocument] = {}
+        self._cached: dict[str, OpenAPIDocument] = {}
         self._rows: dict[str, list[Resource]] = {}
         self._kinds: dict[Gvk, str] = {}
         self._hashes: dict[str, str] = {}
 
     def invalidate(self) -> None:
-        """Forget what custom resources may have changed; documents whose hash stays are made only once."""
+        """Drop what depends on custom resources; a document whose hash stays the same is not made again."""
         self._known = None
-        self._let_go()
+        self._drop_removed()
         self._rows.clear()
         self._kinds.clear()
         self._hashes.clear()
 
-    def _let_go(self) -> None:
-        """Keep no document of a group or version that is gone."""
+    def _drop_removed(self) -> None:
+        """Drop the documents of groups and versions that are gone."""
         there = {path for row in self._table for path in (f"apis/{row.group}", _path_of(row))}
-        for path in self._made.keys() - there - ROOTS.keys() - WHOLE:
-            del self._made[path]
+        for path in self._cached.keys() - there - ROOTS.keys() - WHOLE:
+            del self._cached[path]
 
     @property
     def _definitions(self) -> Mapping[str, Obj]:
-        """Those of the release, and those of the custom kinds that are served."""
+        """The definitions of the release and of the custom kinds that are served."""
         if self._known is None:
             customs = self._custom_definitions()
             self._known = {**self._release_definitions, **customs} if customs else self._release_definitions
@@ -102,44 +102,44 @@ class OpenAPI:
 
     def _custom_definitions(self) -> dict[str, Obj]:
         """Return the definitions of custom kinds and of their lists, in version 3."""
-        found = {**self._customs()}
+        definitions = {**self._customs()}
         for row in self._table:
-            item = found.get(row.definition) or self._release_definitions.get(row.definition)
+            item = definitions.get(row.definition) or self._release_definitions.get(row.definition)
             if row.group not in KINDS and item is not None:
-                found.setdefault(row.definition, item)
-                found[list_definition(row)] = published_list(row, item, self._release_definitions)
-        return found
+                definitions.setdefault(row.definition, item)
+                definitions[list_definition(row)] = published_list(row, item, self._release_definitions)
+        return definitions
 
     def v2(self) -> OpenAPIDocument:
         """GET /openapi/v2 as JSON."""
-        return self._kept("v2", lambda: orjson.dumps(self._document_v2()))
+        return self._up_to_date("v2", lambda: orjson.dumps(self._document_v2()))
 
     def v2_protobuf(self) -> OpenAPIDocument:
         """GET /openapi/v2 as gnostic.CONTENT_TYPE."""
-        return self._kept("v2+protobuf", lambda: encode_document(self._document_v2()))
+        return self._up_to_date("v2+protobuf", lambda: encode_document(self._document_v2()))
 
     def index(self) -> OpenAPIDocument:
-        """GET /openapi/v3: every path with a document, and the URL of its present state."""
+        """GET /openapi/v3: every path with a document, and the URL of its current state."""
         paths = {
             path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={self._hash(path)}"} for path in sorted(self._paths())
         }
-        return self._kept("v3", lambda: orjson.dumps({"paths": paths}))
+        return self._up_to_date("v3", lambda: orjson.dumps({"paths": paths}))
 
     def v3(self, path: str) -> OpenAPIDocument | None:
-        """GET /openapi/v3/PATH, such as "apis/apps/v1"; None where there is no such document."""
+        """GET /openapi/v3/PATH, such as "apis/apps/v1"; None if there is no such document."""
         if path not in self._paths():
             return None
-        return self._kept(path, lambda: orjson.dumps(self._document_v3(path)))
+        return self._up_to_date(path, lambda: orjson.dumps(self._document_v3(path)))
 
-    def _kept(self, key: str, make: Callable[[], bytes]) -> OpenAPIDocument:
+    def _up_to_date(self, key: str, make: Callable[[], bytes]) -> OpenAPIDocument:
         current = self._hash(key)
-        found = self._made.get(key)
-        if found is None or found.hash != current:
-            found = self._made[key] = OpenAPIDocument(make(), current)
-        return found
+        document = self._cached.get(key)
+        if document is None or document.hash != current:
+            document = self._cached[key] = OpenAPIDocument(make(), current)
+        return document
 
     def _paths(self) -> dict[str, list[Resource]]:
-        """Path of a version 3 document → the rows that it is about."""
+        """Return path of a version 3 document → the rows that it describes."""
         if not self._rows:
             self._rows.update((root, []) for root in ROOTS)
             for row in self._table:
@@ -151,18 +151,18 @@ class OpenAPI:
         return self._rows
 
     def _hash(self, key: str) -> str:
-        """Return a hash of all that the document is made from, which is much cheaper than making it."""
-        found = self._hashes.get(key)
-        if found is None:
+        """Return a hash of everything that the document is made from, which is much cheaper than making it."""
+        digest = self._hashes.get(key)
+        if digest is None:
             rows = self._paths().get(key)
             about = [row for each in self._paths().values() for row in each] if rows is None else rows
             custom = [self._definitions.get(row.definition) for row in about if row.group not in KINDS]
             state = f"{FORMAT} {self._release} {key} {about}".encode() + orjson.dumps(custom)
-            found = self._hashes[key] = hashlib.sha512(state).hexdigest().upper()
-        return found
+            digest = self._hashes[key] = hashlib.sha512(state).hexdigest().upper()
+        return digest
 
     def _definition_of(self) -> dict[Gvk, str]:
-        """Group, version and kind → definition, for the bodies of subresources."""
+        """Return (group, version, kind) → definition, for the bodies of subresources."""
         if not self._kinds:
             for name, schema in self._definitions.items():
                 for gvk in schema.get("x-kubernetes-group-version-kind", ()):
@@ -211,12 +211,12 @@ def _path_of(row: Resource) -> str:
 
 
 def _is_custom(rows: list[Resource]) -> bool:
-    """Return whether a path is that of a version with nothing but custom kinds."""
+    """Return whether the rows of a path are of custom kinds."""
     return bool(rows) and rows[0].group not in KINDS
 
 
 def _root_operation(path: str) -> Operation:
-    """Return the discovery document at the path, as an operation."""
+    """Return the operation that reads the discovery document at a path."""
     root, *rest = path.split("/")
     group, version = ("", rest[0]) if root == "api" and rest else (*rest, "", "")[:2]
     if root == "version":

@@ -13,10 +13,10 @@ ACCEPTED = (
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
 )
-"""The media types by which clients ask for this form."""
+"""The media types by which clients request this form."""
 
 CONTENT_TYPE = ACCEPTED[1]
-"""The media type of the answer, whatever was asked: Go refuses the "@" of the first in a Content-Type."""
+"""The media type of every answer: Go rejects a Content-Type with "@", as the first one has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +98,13 @@ MESSAGES: Mapping[str, Mapping[str, Field]] = {
         "properties": Field(25, "Schema", entries=1),
     },
 }
-"""Message → JSON key → field (google/gnostic-models, openapiv2/OpenAPIv2.proto): what our documents use of them."""
+"""Message → JSON key → field (google/gnostic-models, openapiv2/OpenAPIv2.proto), as far as these documents use them."""
 
 EXTENSIONS = {"Operation": 13, "Schema": 31}
 """Message → number of the field that holds its "x-" keys."""
 
 PARAMETERS = {"body": ("BodyParameter", (1,)), "query": ("QueryParameter", (2, 3)), "path": ("PathParameter", (2, 4))}
-"""Where a parameter stands → its message, and the wrappers that choose it."""
+"""Location of a parameter → its message, and the wrappers around it."""
 
 
 def encode_document(document: Obj) -> bytes:

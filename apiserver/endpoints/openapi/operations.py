@@ -1,4 +1,4 @@
-"""Operations: every request that a resource's row stands for, in a form that neither OpenAPI version owns."""
+"""Operations: all requests for a resource, in a form that does not depend on the OpenAPI version."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -30,12 +30,12 @@ class Operation:
     """One method of one path.
 
     Attributes:
-        action: what authorization calls it ("list"); "" for documents that are no resources.
-        kind: group, version and kind of what it works on, None for documents.
-        owner: the kind whose name the path holds, which is not that of a subresource.
+        action: its verb in authorization ("list"); "" for discovery documents.
+        kind: group, version and kind of its object, None for documents.
+        owner: the kind whose name is in the path, for a subresource the parent's.
         options: the kind of the options of a log or connection, "" for others.
         query: the names of its query parameters.
-        body, answer: definitions that it takes and gives; "" for no body, and for an answer of plain text.
+        body, answer: definitions of its body and answer; "" for no body, and for an answer of plain text.
     """
 
     path: str
@@ -56,19 +56,19 @@ class Operation:
 
     @property
     def path_names(self) -> list[str]:
-        """The variable parts of the path, sorted."""
+        """The names of the path parameters, sorted."""
         return sorted(re.findall(r"\{(\w+)\}", self.path))
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """How a verb shows as an operation.
+    """The parts of an operation that depend on its verb.
 
     Attributes:
-        identifier: what the operation's identifier begins with.
-        words: its description, with places for {of} (a subresource), {article} and {kind}.
+        identifier: the beginning of the operationId.
+        words: its description, with placeholders {of} (a subresource), {article} and {kind}.
         takes: the definition of its body, OBJECT for the resource's own.
-        gives: the same of its answer.
+        gives: the definition of its answer, in the same way.
     """
 
     method: str
@@ -150,11 +150,15 @@ def operations_of(row: Resource, definition_of: Mapping[Gvk, str]) -> Iterator[O
         row: the resource.
         definition_of: the definition of each group, version and kind.
     """
-    scene = _Scene(row, definition_of)
-    yield from _whole(scene)
-    yield from _items(scene)
+    context = _RowContext(row, definition_of)
+    yield from _collection_operations(context)
+    yield from _item_operations(context)
     for part in row.subresources.values():
-        yield from _connects(scene, part) if part.kind.endswith("Options") else _parts(scene, part)
+        yield from (
+            _connect_operations(context, part)
+            if part.kind.endswith("Options")
+            else _subresource_operations(context, part)
+        )
 
 
 def group_tag(group: str, version: str) -> str:
@@ -170,17 +174,17 @@ def short_group(group: str) -> str:
 def valid_identifier(text: str, *, capital: bool) -> str:
     """Return the text in camel case (openapi.ToValidOperationID).
 
-    "rbac.authorization" becomes "rbacAuthorization". What is neither a letter nor "_" goes, as does a digit in front,
-    and the next letter is a capital.
+    "rbac.authorization" becomes "rbacAuthorization". Characters other than letters, digits and "_" are dropped, as is a
+    leading digit, and the next letter is capitalized.
     """
-    made = []
+    characters = []
     for at, character in enumerate(text):
         if character.isalpha() or character == "_" or (at and character.isdigit()):
-            made.append(character.upper() if capital else character)
+            characters.append(character.upper() if capital else character)
             capital = False
         else:
             capital = True
-    return "".join(made)
+    return "".join(characters)
 
 
 def article(kind: str) -> str:
@@ -193,8 +197,8 @@ def article(kind: str) -> str:
 VOWELS = frozenset("aeiou")
 
 
-class _Scene:
-    """What all operations of a row share."""
+class _RowContext:
+    """The facts that all operations of a row share."""
 
     def __init__(self, row: Resource, definition_of: Mapping[Gvk, str]) -> None:
         self.row = row
@@ -203,21 +207,21 @@ class _Scene:
         self.tag = group_tag(row.group, row.version)
         self.root = f"/apis/{row.group}/{row.version}" if row.group else f"/api/{row.version}"
         self.scope = "Namespaced" if row.namespaced else ""
-        self.place = f"namespaces/{{namespace}}/{row.plural}" if row.namespaced else row.plural
+        self.collection = f"namespaces/{{namespace}}/{row.plural}" if row.namespaced else row.plural
         self.prefix = "".join(valid_identifier(each, capital=True) for each in (short_group(row.group), row.version))
         self.own = (row.group, row.version, row.kind)
 
     @property
     def item(self) -> str:
         """The path of one object."""
-        return f"{self.root}/{self.place}/{{name}}"
+        return f"{self.root}/{self.collection}/{{name}}"
 
     def operation(self, verb: Verb, *, path: str, name: str, part: Subresource | None = None) -> Operation:
-        """Return the verb at a path, of the resource or of a subresource."""
+        """Return the operation of a verb at a path, on the resource or on a subresource."""
         row = self.row
         kind = self.own if part is None else (part.group, part.version, part.kind)
-        meant = {OBJECT: row.definition if kind == self.own else self.definition_of.get(kind, "")}
-        meant[LIST] = list_definition(row)
+        definitions = {OBJECT: row.definition if kind == self.own else self.definition_of.get(kind, "")}
+        definitions[LIST] = list_definition(row)
         of = f" {part.name} of" if part else ""
         return Operation(
             path=path,
@@ -229,15 +233,15 @@ class _Scene:
             kind=self.own if self.custom else kind,
             owner=row.kind,
             query=verb.query,
-            body=meant.get(verb.takes, verb.takes),
-            answer=meant.get(verb.gives, verb.gives),
+            body=definitions.get(verb.takes, verb.takes),
+            answer=definitions.get(verb.gives, verb.gives),
             codes=verb.codes,
             consumes=verb.consumes,
             produces=verb.produces,
         )
 
     def verb(self, name: str, verbs: Mapping[str, Verb]) -> Verb | None:
-        """Return how one of the resource's verbs shows, None if it is not in the table of this kind of path."""
+        """Return one of the resource's verbs, None if it is not in the table of this kind of path."""
         if name not in verbs:
             return None
         if self.custom:
@@ -251,63 +255,63 @@ def list_definition(row: Resource) -> str:
     return f"{package}.{row.list_kind}"
 
 
-def _whole(scene: _Scene) -> Iterator[Operation]:
-    """Operations on all objects, of one namespace and of all."""
-    row, named = scene.row, f"{scene.scope}{scene.row.kind}"
+def _collection_operations(context: _RowContext) -> Iterator[Operation]:
+    """Yield the operations on all objects, of one namespace and of all."""
+    row, named = context.row, f"{context.scope}{context.row.kind}"
     for name in COLLECTION_VERBS:
-        verb = scene.verb(name, COLLECTION_VERBS)
+        verb = context.verb(name, COLLECTION_VERBS)
         if verb and name in row.verbs:
             collection = "Collection" if name == "deletecollection" else ""
-            yield scene.operation(verb, path=f"{scene.root}/{scene.place}", name=f"{collection}{named}")
-    if row.namespaced and "list" in row.verbs and (listing := scene.verb("list", COLLECTION_VERBS)):
-        yield scene.operation(listing, path=f"{scene.root}/{row.plural}", name=f"{row.kind}ForAllNamespaces")
-    if "watch" in row.verbs and not scene.custom:
-        yield scene.operation(WATCHING, path=f"{scene.root}/watch/{scene.place}", name=f"{named}List")
+            yield context.operation(verb, path=f"{context.root}/{context.collection}", name=f"{collection}{named}")
+    if row.namespaced and "list" in row.verbs and (listing := context.verb("list", COLLECTION_VERBS)):
+        yield context.operation(listing, path=f"{context.root}/{row.plural}", name=f"{row.kind}ForAllNamespaces")
+    if "watch" in row.verbs and not context.custom:
+        yield context.operation(WATCHING, path=f"{context.root}/watch/{context.collection}", name=f"{named}List")
         if row.namespaced:
             name = f"{row.kind}ListForAllNamespaces"
-            yield scene.operation(WATCHING, path=f"{scene.root}/watch/{row.plural}", name=name)
+            yield context.operation(WATCHING, path=f"{context.root}/watch/{row.plural}", name=name)
 
 
-def _items(scene: _Scene) -> Iterator[Operation]:
-    """Operations on one object."""
-    named = f"{scene.scope}{scene.row.kind}"
+def _item_operations(context: _RowContext) -> Iterator[Operation]:
+    """Yield the operations on one object."""
+    named = f"{context.scope}{context.row.kind}"
     for name in ITEM_VERBS:
-        verb = scene.verb(name, ITEM_VERBS)
-        if verb and name in scene.row.verbs:
-            yield scene.operation(verb, path=scene.item, name=named)
-    if "watch" in scene.row.verbs and not scene.custom:
-        yield scene.operation(WATCHING_ONE, path=f"{scene.root}/watch/{scene.place}/{{name}}", name=named)
+        verb = context.verb(name, ITEM_VERBS)
+        if verb and name in context.row.verbs:
+            yield context.operation(verb, path=context.item, name=named)
+    if "watch" in context.row.verbs and not context.custom:
+        yield context.operation(WATCHING_ONE, path=f"{context.root}/watch/{context.collection}/{{name}}", name=named)
 
 
-def _parts(scene: _Scene, part: Subresource) -> Iterator[Operation]:
-    """Operations on a subresource that is an object (or, as a log, at least named after one)."""
-    name = f"{scene.scope}{scene.row.kind}{part.name.title()}"
+def _subresource_operations(context: _RowContext, part: Subresource) -> Iterator[Operation]:
+    """Yield the operations on a subresource that is an object, and on logs."""
+    name = f"{context.scope}{context.row.kind}{part.name.title()}"
     verbs = ITEM_VERBS | {"create": CREATE}
-    for verb in (scene.verb(each, verbs) for each in part.verbs):
+    for verb in (context.verb(each, verbs) for each in part.verbs):
         assert verb is not None, "subresources have the verbs of objects"
-        made = scene.operation(verb, path=f"{scene.item}/{part.name}", name=name, part=part)
+        item = context.operation(verb, path=f"{context.item}/{part.name}", name=name, part=part)
         if part.name == "log":
             plain = ("text/plain", *OBJECTS)
-            made = replace(made, options=LOG_OPTIONS, query=parameters.LOG, answer="", produces=plain)
-        yield made
+            item = replace(item, options=LOG_OPTIONS, query=parameters.LOG, answer="", produces=plain)
+        yield item
 
 
-def _connects(scene: _Scene, part: Subresource) -> Iterator[Operation]:
-    """Operations that hand the connection over: exec, attach, portforward and proxy."""
+def _connect_operations(context: _RowContext, part: Subresource) -> Iterator[Operation]:
+    """Yield the operations that connect: exec, attach, portforward and proxy."""
     proxied = part.name == "proxy"
     tails = {"": "", "/{path}": "WithPath"} if proxied else {"": ""}
     methods = PROXY_METHODS if proxied else CONNECT_METHODS
     for tail, suffix in tails.items():
         for method in (method for verb in part.verbs for method in methods[verb]):
             yield Operation(
-                path=f"{scene.item}/{part.name}{tail}",
+                path=f"{context.item}/{part.name}{tail}",
                 method=method,
-                identifier=f"connect{scene.prefix}{method.title()}{scene.scope}{scene.row.kind}{part.name.title()}{suffix}",
-                description=f"connect {method.upper()} requests to {part.name} of {scene.row.kind}",
-                tag=scene.tag,
+                identifier=f"connect{context.prefix}{method.title()}{context.scope}{context.row.kind}{part.name.title()}{suffix}",
+                description=f"connect {method.upper()} requests to {part.name} of {context.row.kind}",
+                tag=context.tag,
                 action="connect",
                 kind=(part.group, part.version, part.kind),
-                owner=scene.row.kind,
+                owner=context.row.kind,
                 options=part.kind,
                 query=tuple(CONNECTIONS[part.kind]),
                 produces=ANYTHING,

@@ -1,4 +1,4 @@
-"""The query parameters of operations: one row per name, and which verb takes which."""
+"""The query parameters of each verb, and the description of each parameter."""
 
 from apiserver.endpoints.openapi.connection_parameters import CONNECTIONS, LOG_OPTIONS
 from apiserver.endpoints.openapi.standard_parameters import PATCH_FIELD_MANAGER, STANDARD, Parameter
@@ -32,14 +32,14 @@ DELETE = (
 DELETE_COLLECTION = tuple(sorted({*DELETE, *LIST} - {"allowWatchBookmarks", "watch"}))
 
 LOG = tuple(sorted((*CONNECTIONS[LOG_OPTIONS], "pretty")))
-"""Those of a log, which is read and not connected to."""
+"""The query parameters of a log, which is read and not connected to."""
 
 
 def query_parameter(name: str, method: str, options: str) -> Parameter:
     """Return the row of a query parameter.
 
     Args:
-        name: of the parameter.
+        name: the parameter's name.
         method: the HTTP method of the operation.
         options: the kind of the options that the operation takes, if it is one of CONNECTIONS.
     """

@@ -1,4 +1,4 @@
-"""Operations and schemas put together into a document, in the dialect of OpenAPI version 2 or 3."""
+"""Renders operations and schemas as a document of OpenAPI version 2 or 3."""
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ from apiserver.endpoints.openapi.standard_parameters import Parameter
 
 BEARER = {"type": "apiKey", "description": "Bearer Token authentication", "name": "authorization", "in": "header"}
 CUSTOM: Obj = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
-"""The info of a document of custom resources, which nothing else stands in."""
+"""The info of a document that has only custom resources."""
 UNAUTHORIZED = {"401": {"description": "Unauthorized"}}
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What the two versions write differently.
+    """The differences between the two versions.
 
     Attributes:
-        schemas: where references point.
-        schema: (name, definitions, whether it is a custom one) → the definition of that name.
-        parameter: (parameter) → how its type is said.
-        body: (operation, schema of its body) → what the operation says of it.
-        answer: (operation, schema of its answer) → what a response says of it.
-        document: (info, paths, schemas) → the whole; the info is empty for a document of custom resources alone.
+        schemas: the prefix of references.
+        schema: (name, definitions, whether it is custom) → the definition of that name.
+        parameter: (parameter) → its type.
+        body: (operation, schema of its body) → the operation's fields for it.
+        answer: (operation, schema of its answer) → the fields of a response.
+        document: (info, paths, schemas) → the document; the info is CUSTOM if it has only custom resources.
     """
 
     schemas: str
@@ -38,7 +38,7 @@ class Dialect:
 
 
 def _required(operation: Operation) -> Obj:
-    """Return what an operation says of its body: options may be left out, and nothing is said then."""
+    """Return the field `required` of an operation's body; options are optional and lack the field."""
     return {} if operation.body == OPTIONS else {"required": True}
 
 
@@ -91,24 +91,24 @@ def rendered(
     """Return the document of these operations, with the schemas that they reach.
 
     Args:
-        operations: what it is about.
+        operations: the operations to describe.
         dialect: V2 or V3.
         definitions: the release's definitions and those of custom resources.
-        customs: the names of the latter, which are told as they are.
-        names: definitions to describe beside those that the operations name.
+        customs: the names of the latter, whose schemas are rendered as they are.
+        names: definitions to add to those that the operations refer to.
         info: title and version.
     """
     paths: dict[str, list[Operation]] = {}
-    wanted = set(names)
+    used = set(names)
     for operation in operations:
-        wanted.update((operation.body, operation.answer))
+        used.update((operation.body, operation.answer))
         paths.setdefault(operation.path, []).append(operation)
-    schemas = {name: dialect.schema(name, definitions, name in customs) for name in reachable(wanted, definitions)}
+    schemas = {name: dialect.schema(name, definitions, name in customs) for name in reachable(used, definitions)}
     return dialect.document(info, {path: _path_item(paths[path], dialect) for path in sorted(paths)}, schemas)
 
 
 def _path_item(operations: list[Operation], dialect: Dialect) -> Obj:
-    """Return a path with its operations; query parameters that all of them have stand beside them, once."""
+    """Return the path item of operations; query parameters that all of them share are listed once, on the item."""
     first = operations[0]
     common = frozenset.intersection(*(frozenset(operation.query) for operation in operations))
     shared = _path_parameters(first, dialect)
@@ -123,27 +123,27 @@ def _in_order(parameters: list[Obj]) -> list[Obj]:
 
 def _operation(operation: Operation, dialect: Dialect, common: frozenset[str]) -> Obj:
     answer = {"$ref": f"{dialect.schemas}{operation.answer}"} if operation.answer else {"type": "string"}
-    said = dialect.answer(operation, answer)
+    content = dialect.answer(operation, answer)
     own = [_query_parameter(name, operation, dialect) for name in operation.query if name not in common]
-    made: Obj = {
+    fields: Obj = {
         "tags": [operation.tag],
         "description": operation.description,
         "operationId": operation.identifier,
         "parameters": own,
-        "responses": {str(code): {"description": HTTPStatus(code).phrase, **said} for code in operation.codes}
+        "responses": {str(code): {"description": HTTPStatus(code).phrase, **content} for code in operation.codes}
         | UNAUTHORIZED,
     }
     if dialect is V2:
-        made |= {"consumes": list(operation.consumes), "produces": list(operation.produces)}
+        fields |= {"consumes": list(operation.consumes), "produces": list(operation.produces)}
     if operation.body:
         body = dialect.body(operation, {"$ref": f"{dialect.schemas}{operation.body}"})
-        made |= body | {"parameters": _in_order(own + body.get("parameters", []))}
-    if not made["parameters"]:
-        del made["parameters"]
+        fields |= body | {"parameters": _in_order(own + body.get("parameters", []))}
+    if not fields["parameters"]:
+        del fields["parameters"]
     if operation.kind:
-        made["x-kubernetes-action"] = operation.action
-        made["x-kubernetes-group-version-kind"] = dict(zip(("group", "version", "kind"), operation.kind, strict=True))
-    return made
+        fields["x-kubernetes-action"] = operation.action
+        fields["x-kubernetes-group-version-kind"] = dict(zip(("group", "version", "kind"), operation.kind, strict=True))
+    return fields
 
 
 def _path_parameters(operation: Operation, dialect: Dialect) -> list[Obj]:

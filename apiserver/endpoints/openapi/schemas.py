@@ -1,4 +1,4 @@
-"""Schemas: the definitions of a release as OpenAPI version 2 and version 3 write them."""
+"""Translates the definitions of a release into schemas of OpenAPI version 2 and version 3."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from apiserver.api.meta import Obj
 
 SOURCE = "#/$defs/"
-"""Where the definitions' own references point."""
+"""The prefix of references between the definitions."""
 
 INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
@@ -18,11 +18,11 @@ SPECIAL_V3: dict[str, Obj] = {
     INT_OR_STRING: {"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]},
     QUANTITY: {"oneOf": [{"type": "string"}, {"type": "number"}]},
 }
-"""Types that the release's definitions describe for validation only: here as upstream describes them to clients."""
+"""Types that the definitions describe for validation only: these are upstream's descriptions for clients."""
 
 ZEROS: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False}
 STRUCTS = frozenset({"metadata", "spec", "status"})
-"""Properties that are no pointers in Go although they may be left out: their default is {}."""
+"""Optional properties that are not pointers in Go: their default is {}."""
 
 V2_KEYS = frozenset(
     {
@@ -53,39 +53,39 @@ V2_KEYS = frozenset(
         "uniqueItems",
     }
 )
-"""What version 2 knows of JSON Schema; custom resources may use more."""
+"""The keys of JSON Schema that version 2 supports; custom resources may use more."""
 
 Translation = Callable[[Obj], Obj]
 
 
 def version_2(name: str, definitions: Mapping[str, Obj], custom: bool) -> Obj:  # noqa: FBT001, ARG001 - as version_3
-    """Return a definition as it stands under "definitions" of version 2."""
-    found = _own_parts(_plain(_definition(name, definitions)))
-    return SPECIAL_V2.get(name) or _schema_v2(found)
+    """Return a definition for "definitions" of version 2."""
+    schema = _own_parts(_plain(_definition(name, definitions)))
+    return SPECIAL_V2.get(name) or _schema_v2(schema)
 
 
 def version_3(name: str, definitions: Mapping[str, Obj], custom: bool) -> Obj:  # noqa: FBT001 - a row's attribute
-    """Return a definition as it stands under "components/schemas" of version 3; custom ones have no types of Go's."""
-    found = _own_parts(_plain(_definition(name, definitions)))
+    """Return a definition for "components/schemas" of version 3; custom ones have no Go types."""
+    schema = _own_parts(_plain(_definition(name, definitions)))
     if custom:
-        return _custom_v3(found)
-    return SPECIAL_V3.get(name) or _schema_v3(found)
+        return _custom_v3(schema)
+    return SPECIAL_V3.get(name) or _schema_v3(schema)
 
 
 def reachable(names: Iterable[str], definitions: Mapping[str, Obj]) -> list[str]:
     """Return the names and all that they refer to, at any depth, sorted."""
-    found: set[str] = set()
+    reached: set[str] = set()
     waiting = [name for name in names if name]
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in reached:
+            reached.add(name)
             waiting.extend(_references(_definition(name, definitions)))
-    return sorted(found)
+    return sorted(reached)
 
 
 def _definition(name: str, definitions: Mapping[str, Obj]) -> Obj:
-    """Return the definition; a kind that the release does not describe is an object."""
+    """Return the definition of a name, {"type": "object"} if the release has none."""
     return definitions.get(name) or {"type": "object"}
 
 
@@ -108,7 +108,7 @@ def _plain(schema: Obj) -> Obj:
 
 
 def _own_parts(schema: Obj) -> Obj:
-    """Return the schema without the values that the definitions demand of apiVersion and kind."""
+    """Return the schema without the enums of apiVersion and kind."""
     properties = schema.get("properties")
     if "x-kubernetes-group-version-kind" not in schema or not properties:
         return schema
@@ -122,29 +122,29 @@ def _own_parts(schema: Obj) -> Obj:
 
 def _children(schema: Obj, translate: Translation) -> Obj:
     """Return the schema with the schemas in it translated."""
-    made = dict(schema)
+    translated = dict(schema)
     for key in ("items", "additionalProperties", "not"):
-        if isinstance(made.get(key), dict):
-            made[key] = translate(_plain(made[key]))
+        if isinstance(translated.get(key), dict):
+            translated[key] = translate(_plain(translated[key]))
     for key in ("allOf", "anyOf", "oneOf"):
-        if key in made:
-            made[key] = [translate(_plain(one)) for one in made[key]]
-    if "properties" in made:
-        made["properties"] = {name: translate(_plain(one)) for name, one in made["properties"].items()}
-    return made
+        if key in translated:
+            translated[key] = [translate(_plain(one)) for one in translated[key]]
+    if "properties" in translated:
+        translated["properties"] = {name: translate(_plain(one)) for name, one in translated["properties"].items()}
+    return translated
 
 
 def _schema_v2(schema: Obj) -> Obj:
-    """A schema in version 2; what version 2 cannot say is left out, so that clients do not refuse what we accept."""
-    made = {key: value for key, value in schema.items() if key in V2_KEYS or key.startswith("x-")}
+    """Return a schema in version 2, without what it cannot express, so that clients do not refuse valid objects."""
+    translated = {key: value for key, value in schema.items() if key in V2_KEYS or key.startswith("x-")}
     if schema.get("nullable") or schema.get("x-kubernetes-int-or-string"):
-        return {key: value for key, value in made.items() if key == "description" or key.startswith("x-")}
+        return {key: value for key, value in translated.items() if key == "description" or key.startswith("x-")}
     if schema.get("x-kubernetes-preserve-unknown-fields"):
-        made.pop("properties", None)
-        made.pop("items", None)
-    if "$ref" in made:
-        made["$ref"] = made["$ref"].replace(SOURCE, "#/definitions/", 1)
-    return _children(made, _schema_v2)
+        translated.pop("properties", None)
+        translated.pop("items", None)
+    if "$ref" in translated:
+        translated["$ref"] = translated["$ref"].replace(SOURCE, "#/definitions/", 1)
+    return _children(translated, _schema_v2)
 
 
 def _schema_v3(schema: Obj) -> Obj:
@@ -163,7 +163,7 @@ def _reference_v3(schema: Obj) -> Obj:
 
 
 def _with_defaults(schema: Obj) -> Obj:
-    """Return the schema, its parts with the zero values that Go gives to what is no pointer."""
+    """Return the schema with Go's zero values as defaults of parts that are not pointers."""
     for key in ("items", "additionalProperties"):
         if isinstance(schema.get(key), dict):
             schema[key] = _defaulted(schema[key])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A query or path parameter: its JSON type and what it is for."""
+    """A query or path parameter: its JSON type and its description."""
 
     type: str
     description: str
@@ -187,7 +187,7 @@ STANDARD = {
         "notifications. Specify resourceVersion.",
     ),
 }
-"""Those of GetOptions, ListOptions, CreateOptions, UpdateOptions, PatchOptions and DeleteOptions."""
+"""The parameters of GetOptions, ListOptions, CreateOptions, UpdateOptions, PatchOptions and DeleteOptions."""
 
 PATCH_FIELD_MANAGER = Parameter(
     "string",
