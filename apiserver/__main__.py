@@ -16,12 +16,12 @@ from apiserver.config import Config, ConfigError, from_arguments
 log = logging.getLogger("apiserver")
 
 GARBAGE = (50_000, 20, 50)
-"""How many objects, and how many rounds, bring the collector to look at the next older generation for cycles: requests
-make next to none, and what is stored lives long, so that looking at all of it would stop the server in vain."""
+"""The thresholds of gc.set_threshold: requests make hardly any cycles, and stored objects live long, so that collecting
+the oldest generation would stop the server for nothing."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until a signal comes; the exit code is 2 where the settings cannot be used."""
+    """Serve until a signal comes; return the exit code, 2 if the settings are invalid."""
     try:
         config, verbosity = from_arguments(arguments)
         set_up_logging(verbosity)
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def set_up_logging(verbosity: int) -> None:
-    """Structured lines to stderr; from verbosity 1 on one for every request."""
+    """Log structured lines to stderr; from verbosity 1 on, one for every request."""
     handler = logging.StreamHandler()
     handler.setFormatter(Lines())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
@@ -41,7 +41,7 @@ def set_up_logging(verbosity: int) -> None:
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
-    """Run on uvloop where it installs."""
+    """Run on uvloop if it is installed."""
     try:
         import uvloop  # noqa: PLC0415 - absent on some systems
     except ImportError:
@@ -53,24 +53,24 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 async def serve(config: Config) -> None:
     """Serve until SIGINT or SIGTERM."""
     stop = stop_signal(with_input=config.until_stdin_ends)
-    gc.disable()  # hardly anything that a start makes is garbage
+    gc.disable()  # a start makes hardly any garbage
     async with serving(config) as running:
         spare_collector()
         log.info("serving Kubernetes %s at %s", config.version, running.url)
         if config.until_stdin_ends:
-            print(f"ready at {running.url}", flush=True)  # noqa: T201 - keepers wait for it
+            print(f"ready at {running.url}", flush=True)  # noqa: T201 - supervisors wait for it
         await stop.wait()
 
 
 def spare_collector() -> None:
-    """Let the collector of cycles look only at what comes from now on, and seldom at what has stayed."""
+    """Exclude all present objects from garbage collection, and collect later ones rarely."""
     gc.freeze()
     gc.set_threshold(*GARBAGE)
     gc.enable()
 
 
 def stop_signal(*, with_input: bool = False) -> asyncio.Event:
-    """An event that SIGINT, SIGTERM and perhaps the end of input set from now on, instead of ending the process."""
+    """Return an event that SIGINT, SIGTERM and perhaps the end of input set, instead of ending the process."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
@@ -81,9 +81,9 @@ def stop_signal(*, with_input: bool = False) -> asyncio.Event:
 
 
 def _read_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    """Say what standard input says, by which keepers know that this process does not hang; its end is the signal."""
-    if said := os.read(0, 4096):
-        os.write(1, said)
+    """Echo standard input, by which supervisors know that this process is alive; stop at its end."""
+    if data := os.read(0, 4096):
+        os.write(1, data)
     else:
         loop.remove_reader(0)
         stop.set()

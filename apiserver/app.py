@@ -1,4 +1,4 @@
-"""The server put together: settings in, a listening socket out, and everything in between made once and handed down."""
+"""Assembles the server from its settings: every collaborator is created once and passed down."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -23,7 +23,7 @@ from apiserver.auth.authentication import Authentication, StaticTokens
 from apiserver.auth.authorization import MODES
 from apiserver.auth.guard import Guard
 from apiserver.auth.tokens import ServiceAccountTokens
-from apiserver.background import housekeeping
+from apiserver.background import background_tasks
 from apiserver.config import Config, ConfigError, EtcdAccess
 from apiserver.controllers.crd import CRDController
 from apiserver.endpoints.discovery import Discovery
@@ -59,11 +59,11 @@ PAGES = (CONFIGURATION, KEY_SET, "/healthz", "/livez", "/readyz", "/metrics", "/
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server that answers.
+    """A running server.
 
     Attributes:
-        host, port: where it listens; the port that was chosen where 0 was asked for.
-        registry: its verbs, for those who embed it.
+        host, port: the address that it listens on; for port 0 the chosen port.
+        registry: its verbs, for programs that embed it.
     """
 
     host: str
@@ -73,22 +73,22 @@ class Running:
 
     @property
     def url(self) -> str:
-        """Where clients find it."""
+        """The URL for clients."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}"
 
 
 @asynccontextmanager
 async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None = None) -> AsyncIterator[Running]:
-    """Yield a server for as long as the context lasts.
+    """Run a server for as long as the context lasts.
 
     Args:
         config: its settings, checked.
-        clock: tells the time; the system's if None.
-        ids: makes uids and name suffixes; random ones if None.
+        clock: the source of time; the system's clock if None.
+        ids: the source of uids and name suffixes; random ones if None.
 
     Raises:
-        ConfigError: the store cannot be opened, a file cannot be read, or the address cannot be had.
+        ConfigError: the store cannot be opened, a file cannot be read, or the address is not available.
     """
     clock, ids = clock or SystemClock(), ids or RandomIds()
     release = load_release(config.version)
@@ -98,9 +98,9 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
     try:
         guard = _guard(config, store, table, clock)
         registry = _registry(config, store, customs, guard=guard, release=release, clock=clock, ids=ids)
-        await bootstrap(registry, _place(config), kruise=config.kruise)
-        registrar = CRDController(registry)
-        registrar.load()
+        await bootstrap(registry, _server_location(config), kruise=config.kruise)
+        crd_controller = CRDController(registry)
+        crd_controller.load()
         renderer = Renderer(clock, Tables(release.definitions, registry.customs.columns))
         metrics = Metrics(lambda: _objects(registry))
         watches = Watches(registry, renderer, metrics)
@@ -119,8 +119,11 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
         )
         for part in (server, watches, renderer):
             registry.customs.listen(part.invalidate)
-        ended = (watches.stop, kubelets.stop)
-        async with housekeeping(config, registry, registrar.run), listening(config, server.handle, ended=ended) as port:
+        stops = (watches.stop, kubelets.stop)
+        async with (
+            background_tasks(config, registry, crd_controller.run),
+            listening(config, server.handle, stops=stops) as port,
+        ):
             scheme = "https" if config.tls_cert_file else "http"
             yield Running(config.bind_address, port, scheme, registry)
     finally:
@@ -128,7 +131,7 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
 
 
 def etcd_access(etcd: EtcdAccess) -> Access:
-    """How the store uses a cluster, whose members it does not say; the keys of objects are named as by kube-apiserver.
+    """Return the store's settings for an etcd cluster, all but its members; keys are those of kube-apiserver.
 
     Raises:
         ConfigError: the password cannot be read.
@@ -184,9 +187,9 @@ def _registry(  # noqa: PLR0913 - the one place where the collaborators of the v
 
 
 def _plugins(config: Config, store: Store, schema: Schema) -> Sequence[Plugin]:
-    """The admission plug-ins, in the order in which they are asked (pkg/kubeapiserver/options AllOrderedPlugins)."""
+    """Return the admission plug-ins in their calling order (pkg/kubeapiserver/options AllOrderedPlugins)."""
     plugins: list[Plugin] = [NamespaceLifecycle(store), Priority(store), DefaultStorageClass(store)]
-    if not config.empties_namespaces:  # controllers are there, who take its finalizers away
+    if not config.empties_namespaces:  # controllers run, which remove its finalizers
         plugins.append(StorageObjectInUseProtection())
     if config.kruise:
         plugins += [UnitedDeployments(schema), KruiseSets(schema, store)]
@@ -214,15 +217,15 @@ def _authentication(config: Config, tokens: ServiceAccountTokens) -> Authenticat
         raise ConfigError(f"--token-auth-file: {error}") from error
 
 
-def _place(config: Config) -> ServerLocation:
-    """Where the server is, as the cluster knows it; Endpoints cannot name loopback."""
+def _server_location(config: Config) -> ServerLocation:
+    """Return the server's address in the cluster; Endpoints cannot name loopback."""
     ca = config.client_ca_file.read_text() if config.tls_cert_file and config.client_ca_file else ""
     port = config.secure_port or 6443
     return ServerLocation(reachable(config.bind_address), port, config.service_cluster_ip_range, ca)
 
 
 def _pages(config: Config, registry: Registry, release: Release, guard: Guard, metrics: Metrics) -> Pages:
-    """What is answered beside the API; discovery and OpenAPI change with the custom kinds that are served."""
+    """Return the non-resource pages; discovery and OpenAPI change with the served custom kinds."""
     table, customs = registry.table, registry.customs
     address = f"{config.bind_address}:{config.secure_port}"
     discovery = Discovery(table, minor=release.minor, address=address, other_paths=PAGES, verbs=customs.verbs)
@@ -239,7 +242,7 @@ def _pages(config: Config, registry: Registry, release: Release, guard: Guard, m
 
 
 def _issuer_pages(tokens: ServiceAccountTokens, address: str) -> Mapping[str, Callable[[], Page]]:
-    """What others read to check tokens by themselves (OpenID Connect discovery)."""
+    """Return the pages by which others verify tokens themselves (OpenID Connect discovery)."""
     cache = "public, max-age=3600"
     return {
         CONFIGURATION: lambda: Page(orjson.dumps(tokens.configuration(address)), cache=cache),
@@ -255,8 +258,8 @@ def _kubelets(config: Config) -> Kubelets:
 
 
 def _published(registry: Registry, release: Release) -> Mapping[str, Obj]:
-    told = (kind for kind in registry.customs if kind.verbs)
-    return {kind.resource.definition: kind.published(release.definitions) for kind in told}
+    listed = (kind for kind in registry.customs if kind.verbs)
+    return {kind.resource.definition: kind.published(release.definitions) for kind in listed}
 
 
 def _checks(store: Store) -> Mapping[str, Any]:
@@ -264,11 +267,11 @@ def _checks(store: Store) -> Mapping[str, Any]:
 
 
 def _objects(registry: Registry) -> Mapping[str, int]:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for row in registry.table:
         if row.custom or (row.group, row.version) == (row.storage_group, row.storage_version):
-            found[qualified(row.group, row.plural)] = registry.storage.store.count(f"{ROOT}{row.storage_prefix}/")
-    return found
+            counts[qualified(row.group, row.plural)] = registry.storage.store.count(f"{ROOT}{row.storage_prefix}/")
+    return counts
 
 
 def _exposition(metrics: Metrics) -> bytes:

@@ -1,4 +1,4 @@
-"""What the server does unasked, beside requests: old Events are forgotten, deleted namespaces are emptied."""
+"""Background tasks of the server: old Events are deleted, terminating namespaces are emptied."""
 
 import asyncio
 import logging
@@ -13,21 +13,23 @@ from apiserver.registry.context import Registry
 log = logging.getLogger("apiserver")
 
 RESTART = 5.0
-"""Seconds until work in the background that failed is started again."""
+"""Seconds until a failed background task is started again."""
 
 
 @asynccontextmanager
-async def housekeeping(config: Config, registry: Registry, *more: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
-    """What the server does unasked, and more that does so, for as long as the context lasts."""
-    work = [*more]
+async def background_tasks(
+    config: Config, registry: Registry, *more: Callable[[], Awaitable[None]]
+) -> AsyncIterator[None]:
+    """Run the server's background tasks, and `more` of them, for as long as the context lasts."""
+    runs = [*more]
     if not registry.storage.store.expires:
-        work.append(EventSweeper(registry, config.event_ttl).run)
+        runs.append(EventSweeper(registry, config.event_ttl).run)
     if registry.claims is not None:
-        work.append(registry.claims.run)
+        runs.append(registry.claims.run)
     if config.empties_namespaces:
-        work.append(NamespaceDeleter(registry).run)
-    # no TaskGroup: it would wrap whatever is raised inside the context into a group
-    tasks = [asyncio.create_task(_lasting(run)) for run in work]
+        runs.append(NamespaceDeleter(registry).run)
+    # no TaskGroup: it would wrap any exception of the context in a group
+    tasks = [asyncio.create_task(_restarted(run)) for run in runs]
     try:
         yield
     finally:
@@ -36,8 +38,8 @@ async def housekeeping(config: Config, registry: Registry, *more: Callable[[], A
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _lasting(run: Callable[[], Awaitable[None]]) -> None:
-    """Work that begins anew when it fails, and takes nobody else with it."""
+async def _restarted(run: Callable[[], Awaitable[None]]) -> None:
+    """Run a task, again each time it fails; other tasks are not affected."""
     while True:
         try:
             return await run()

@@ -13,22 +13,22 @@ from apiserver.endpoints.kubelet_proxy import KubeletAccess
 from apiserver.endpoints.server import Limits
 
 FEWEST_ADDRESSES = 8
-"""What a range of Service addresses has at least (kube-apiserver's limit on the size of its mask)."""
+"""The smallest range of Service addresses (kube-apiserver's limit on the size of its mask)."""
 
 
 class ConfigError(Exception):
-    """A setting that cannot be used; the message says which, why, and what to do."""
+    """A setting is invalid; the message says which, why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class EtcdAccess:
-    """How an etcd cluster is used.
+    """Settings for the use of an etcd cluster.
 
     Attributes:
-        prefix: what the keys of all objects begin with.
-        authority: who signs the members' certificates; None for whom the system trusts.
-        certificate, key: what the server shows to them; None for nothing.
-        user: of etcd, "" for none.
+        prefix: the prefix of all keys.
+        authority: the CA file for the members' certificates; None for the system's CAs.
+        certificate, key: files of the server's client certificate; None for none.
+        user: the etcd user, "" for none.
         password_file: a file with that user's password.
         compaction: seconds after which history is compacted, 0 for never.
     """
@@ -48,27 +48,27 @@ class Config:
 
     Attributes:
         store: URL of the store: "memory://", "sqlite:///DIRECTORY", or "https://HOST:PORT,…" for members of etcd.
-        etcd: how the members of etcd are used.
-        bind_address: where to listen; loopback unless told otherwise.
+        etcd: settings for the use of etcd.
+        bind_address: the address to listen on; loopback by default.
         secure_port: the port, 0 for any free one.
         permit_port_sharing: whether other servers may listen on the same port: the system spreads connections.
-        tls_cert_file, tls_private_key_file: of the server; None serves plain HTTP (embedding and tests).
-        client_ca_file: who signs client certificates, None for none.
+        tls_cert_file, tls_private_key_file: the server's certificate; None serves plain HTTP (embedding and tests).
+        client_ca_file: the CA of client certificates, None for none.
         token_auth_file: the static tokens, None for none.
-        service_account_key_file: signs tokens of service accounts; made if absent, None for a key that is not kept.
-        service_account_issuer: who those tokens say they are from.
+        service_account_key_file: signs service account tokens; created if absent, None for a key that is not kept.
+        service_account_issuer: the issuer of those tokens.
         authorization_mode: a key of MODES.
-        service_cluster_ip_range: where Services get their addresses.
+        service_cluster_ip_range: the ranges of cluster IPs.
         service_node_port_range: first and last port for NodePort Services.
         event_ttl: seconds that Events are kept after their last write.
-        empties_namespaces: the server itself deletes what is in a deleted namespace, and nothing holds volumes in use;
-            False where controllers see to both.
+        empties_namespaces: the server itself deletes the contents of deleted namespaces, and nothing protects volumes
+            in use; False if controllers do both.
         kubernetes_version: the release whose kinds are served, such as "1.34"; "" for the newest.
-        limits: how many requests may be under way.
-        kubelets: how the nodes' kubelets are reached.
-        kruise: whether the definitions of OpenKruise's workloads are made where they are missing.
-        warn_unsupported: whether writers of objects that are stored and not carried out are warned.
-        until_stdin_ends: stop when standard input does, as it does when a keeper dies.
+        limits: the limits of requests in flight.
+        kubelets: settings for connections to the nodes' kubelets.
+        kruise: whether missing definitions of OpenKruise's workloads are created.
+        warn_unsupported: whether writers of objects that have no effect here are warned.
+        until_stdin_ends: stop at the end of standard input, which comes when a supervisor dies.
     """
 
     store: str = "memory://"
@@ -96,19 +96,19 @@ class Config:
 
     @property
     def version(self) -> str:
-        """The release, the newest where none is named."""
+        """The release, the newest if none is named."""
         return self.kubernetes_version or available_versions()[-1]
 
 
 DEFAULT = Config()
-"""What holds if nothing is said."""
+"""The defaults."""
 
 
 def check(config: Config) -> Config:
-    """Return the same settings, if they can be used, with the release filled in.
+    """Return the same settings, if they are valid, with the release filled in.
 
     Raises:
-        ConfigError: one cannot.
+        ConfigError: a setting is invalid.
     """
     known = available_versions()
     if config.version not in known:
@@ -176,7 +176,7 @@ def _is_pem(path: Path) -> bool:
 
 
 def _is_host(bind: str) -> bool:
-    """Whether an address can be one: what begins like an IP address has to be one, names are for the system to know."""
+    """Return whether an address may be valid: an IP address is checked, a host name is left to the system."""
     if not (bind[:1].isdigit() or ":" in bind):
         return bool(bind)
     try:
@@ -187,15 +187,15 @@ def _is_host(bind: str) -> bool:
 
 
 class _Help(argparse.ArgumentDefaultsHelpFormatter):
-    """Tells the defaults that say something."""
+    """Shows defaults, except those that mean nothing is set."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
-        says_nothing = action.default in (None, False, "")
-        return action.help if says_nothing else super()._get_help_string(action)
+        is_unset = action.default in (None, False, "")
+        return action.help if is_unset else super()._get_help_string(action)
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line of `python -m apiserver`, with kube-apiserver's names."""
+    """Return the parser for the flags of `python -m apiserver`, which have kube-apiserver's names."""
     flags = argparse.ArgumentParser(
         prog="python -m apiserver",
         description="mockube's API server: Kubernetes' REST and watch protocol over a versioned store.",
@@ -342,54 +342,54 @@ def _kubelet_flags(flags: argparse.ArgumentParser) -> None:
 
 
 def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]:
-    """Return the settings that a command line gives, and how much to log.
+    """Return the settings of a command line, and the verbosity of logs.
 
     Raises:
-        ConfigError: a setting cannot be used.
-        SystemExit: the command line cannot be read, or asks for help.
+        ConfigError: a setting is invalid.
+        SystemExit: the command line is invalid, or requests help.
     """
-    given = parser().parse_args(arguments)
+    flags = parser().parse_args(arguments)
     config = Config(
-        store=given.etcd_servers,
-        etcd=replace(etcd_of(given), compaction=given.etcd_compaction_interval),
-        bind_address=given.bind_address,
-        secure_port=given.secure_port,
-        permit_port_sharing=given.permit_port_sharing,
-        tls_cert_file=given.tls_cert_file,
-        tls_private_key_file=given.tls_private_key_file,
-        client_ca_file=given.client_ca_file,
-        token_auth_file=given.token_auth_file,
-        service_account_key_file=given.service_account_signing_key_file,
-        service_account_issuer=given.service_account_issuer,
-        authorization_mode=given.authorization_mode,
-        service_cluster_ip_range=given.service_cluster_ip_range,
-        service_node_port_range=given.service_node_port_range,
-        kubernetes_version=given.kubernetes_version.removeprefix("v"),
-        limits=Limits(given.max_requests_inflight, given.max_mutating_requests_inflight),
-        event_ttl=given.event_ttl,
+        store=flags.etcd_servers,
+        etcd=replace(etcd_of(flags), compaction=flags.etcd_compaction_interval),
+        bind_address=flags.bind_address,
+        secure_port=flags.secure_port,
+        permit_port_sharing=flags.permit_port_sharing,
+        tls_cert_file=flags.tls_cert_file,
+        tls_private_key_file=flags.tls_private_key_file,
+        client_ca_file=flags.client_ca_file,
+        token_auth_file=flags.token_auth_file,
+        service_account_key_file=flags.service_account_signing_key_file,
+        service_account_issuer=flags.service_account_issuer,
+        authorization_mode=flags.authorization_mode,
+        service_cluster_ip_range=flags.service_cluster_ip_range,
+        service_node_port_range=flags.service_node_port_range,
+        kubernetes_version=flags.kubernetes_version.removeprefix("v"),
+        limits=Limits(flags.max_requests_inflight, flags.max_mutating_requests_inflight),
+        event_ttl=flags.event_ttl,
         kubelets=KubeletAccess(
-            given.kubelet_client_certificate,
-            given.kubelet_client_key,
-            given.kubelet_certificate_authority,
-            given.kubelet_timeout,
+            flags.kubelet_client_certificate,
+            flags.kubelet_client_key,
+            flags.kubelet_certificate_authority,
+            flags.kubelet_timeout,
         ),
-        kruise=given.install_kruise,
-        warn_unsupported=given.warn_unsupported,
-        empties_namespaces=not given.leave_to_controllers,
-        until_stdin_ends=given.until_stdin_ends,
+        kruise=flags.install_kruise,
+        warn_unsupported=flags.warn_unsupported,
+        empties_namespaces=not flags.leave_to_controllers,
+        until_stdin_ends=flags.until_stdin_ends,
     )
-    return check(config), given.v
+    return check(config), flags.v
 
 
-def etcd_of(given: argparse.Namespace) -> EtcdAccess:
-    """How flags want etcd to be used, of every command that has them."""
+def etcd_of(flags: argparse.Namespace) -> EtcdAccess:
+    """Return the etcd settings of the flags, for every command that has them."""
     return EtcdAccess(
-        given.etcd_prefix,
-        given.etcd_cafile,
-        given.etcd_certfile,
-        given.etcd_keyfile,
-        given.etcd_user,
-        given.etcd_password_file,
+        flags.etcd_prefix,
+        flags.etcd_cafile,
+        flags.etcd_certfile,
+        flags.etcd_keyfile,
+        flags.etcd_user,
+        flags.etcd_password_file,
     )
 
 
@@ -401,7 +401,7 @@ def _ports(text: str) -> tuple[int, int]:
 
 
 def _boolean(text: str) -> bool:
-    """Return the value of a flag that is true or false, as Go writes it."""
+    """Parse a flag that is "true" or "false", as in Go."""
     if text not in ("true", "false"):
         raise argparse.ArgumentTypeError(f"{text} is neither true nor false")
     return text == "true"

@@ -1,4 +1,4 @@
-"""The counts as Prometheus scrapes them: families with upstream's names, help texts and labels."""
+"""Exposes the metrics for Prometheus: families with upstream's names, help texts and labels."""
 
 from collections.abc import Iterator
 from itertools import accumulate
@@ -12,11 +12,11 @@ from apiserver.metrics import BUCKETS, Metrics
 _REQUEST = ("verb", "group", "version", "resource", "subresource", "scope")
 _COMPONENT = "apiserver"
 _BOUNDS = (*(str(bound).removesuffix(".0") for bound in BUCKETS), "+Inf")
-"""The bounds as Go writes them."""
+"""The bounds of buckets as Go writes them."""
 
 
 def exposition(metrics: Metrics) -> bytes:
-    """Return the text of all families, the process's own among them."""
+    """Return the text of all families, including those of the process."""
     registry = CollectorRegistry()
     registry.register(_Families(metrics))
     ProcessCollector(registry=registry)
@@ -26,7 +26,7 @@ def exposition(metrics: Metrics) -> bytes:
 
 
 class _Families(Collector):
-    """Makes the families of what was counted when they are asked for."""
+    """Makes the families of the server's metrics at each scrape."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -85,14 +85,14 @@ class _Families(Collector):
             "Number of events sent in watch clients",
             labels=["group", "version", "resource"],
         )
-        for place, count in self._metrics.watch_events.items():
-            family.add_metric(list(place), count)
+        for labels, count in self._metrics.watch_events.items():
+            family.add_metric(list(labels), count)
         return family
 
     def _stored(self) -> Iterator[Metric]:
-        told = "Number of stored objects at the time of last check split by kind."
-        older = GaugeMetricFamily("apiserver_storage_objects", told, labels=["resource"])
-        newer = GaugeMetricFamily("apiserver_resource_objects", told, labels=["group", "resource"])
+        help_text = "Number of stored objects at the time of last check split by kind."
+        older = GaugeMetricFamily("apiserver_storage_objects", help_text, labels=["resource"])
+        newer = GaugeMetricFamily("apiserver_resource_objects", help_text, labels=["group", "resource"])
         for name, count in self._metrics.objects().items():
             older.add_metric([name], count)
             resource, _, group = name.partition(".")
@@ -102,5 +102,5 @@ class _Families(Collector):
 
 
 def _cumulative(buckets: list[int]) -> list[tuple[str, float]]:
-    """Bound → how many were not above it."""
+    """Return bound → the number of requests up to it."""
     return list(zip(_BOUNDS, map(float, accumulate(buckets)), strict=True))

@@ -1,4 +1,4 @@
-"""The socket: TLS, the port, and an end in which what lasts is ended first and requests under way are finished."""
+"""The listening socket: TLS, the port, and a graceful shutdown."""
 
 import asyncio
 import errno
@@ -15,17 +15,17 @@ from apiserver.config import Config, ConfigError
 from apiserver.endpoints.protocol import Handle, Listener
 
 Stop = Callable[[], Awaitable[None]]
-"""Ends what would last as long as its client wants."""
+"""Ends long-running requests."""
 
 BACKLOG = 1024
 KEEP_ALIVE = 3600.0
-"""Seconds that a silent connection is kept."""
+"""Seconds that an idle connection is kept."""
 SHUTDOWN = 5.0
-"""Seconds that requests under way may take when the server stops."""
-_OF_PORTS = frozenset((errno.EADDRINUSE, errno.EACCES))
-"""Errors that another port is the remedy for."""
+"""Seconds that requests in flight may take when the server stops."""
+_PORT_ERRORS = frozenset((errno.EADDRINUSE, errno.EACCES))
+"""Errors that another port would avoid."""
 LONGEST_LINE = 128 * 1024
-"""Bytes that a request line may have: selectors of a thousand values stand in it (aiohttp's default is 8 KiB)."""
+"""The longest request line in bytes: it may hold selectors of a thousand values (aiohttp's default is 8 KiB)."""
 
 
 def _tls(config: Config) -> ssl.SSLContext | None:
@@ -44,15 +44,15 @@ def _tls(config: Config) -> ssl.SSLContext | None:
 
 
 @asynccontextmanager
-async def listening(config: Config, handle: Handle, *, ended: Sequence[Stop]) -> AsyncIterator[int]:
-    """A socket that is served; at the end what lasts is ended first, then requests under way are finished."""
+async def listening(config: Config, handle: Handle, *, stops: Sequence[Stop]) -> AsyncIterator[int]:
+    """Serve a socket and yield its port; at the end, stop long-running requests first, then finish the others."""
     listener = Listener(
         handle,
         handler_cancellation=True,
         access_log=None,
         keepalive_timeout=KEEP_ALIVE,
         max_line_size=LONGEST_LINE,
-        auto_decompress=False,  # nor does kube-apiserver: a packed body is no JSON
+        auto_decompress=False,  # as kube-apiserver, which takes a compressed body for malformed JSON
     )
     runner = web.ServerRunner(listener, shutdown_timeout=SHUTDOWN)
     await runner.setup()
@@ -69,36 +69,36 @@ async def listening(config: Config, handle: Handle, *, ended: Sequence[Stop]) ->
         try:
             await site.start()
         except OSError as error:
-            raise ConfigError(_why_not(config, error)) from error
-        yield site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr] # noqa: SLF001 - aiohttp tells the port of a server that chose one nowhere else
+            raise ConfigError(_listen_error(config, error)) from error
+        yield site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr] # noqa: SLF001 - nowhere else is the port that the system chose
     finally:
-        for stop in ended:
+        for stop in stops:
             await stop()
         transports = [connection.transport for connection in listener.connections]
         await runner.cleanup()
         for transport in transports:
             if transport is not None:
-                transport.abort()  # TLS waits for the client's farewell, for which nobody waits here
+                transport.abort()  # TLS would wait for the client's close_notify
         await asyncio.sleep(0)
 
 
-def _why_not(config: Config, error: OSError) -> str:
-    place = f"{config.bind_address}:{config.secure_port}"
-    # asyncio's words repeat the place, and an unknown host has no error number of the system's.
+def _listen_error(config: Config, error: OSError) -> str:
+    address = f"{config.bind_address}:{config.secure_port}"
+    # asyncio's message repeats the address, and an unknown host has no errno.
     reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-    remedy = "choose another port, or 0 for any free one" if error.errno in _OF_PORTS else "choose another address"
-    return f"cannot listen on {place}: {reason}; {remedy}"
+    remedy = "choose another port, or 0 for any free one" if error.errno in _PORT_ERRORS else "choose another address"
+    return f"cannot listen on {address}: {reason}; {remedy}"
 
 
 def reachable(bind: str) -> str:
-    """Return the address that a server has for others: its own, or that of the interface towards them; "" for none."""
+    """Return the address for others: the bound one, or that of the outgoing interface; "" if there is none."""
     address = ipaddress.ip_address(bind) if bind[:1].isdigit() or ":" in bind else None
     if address and not (address.is_loopback or address.is_unspecified):
         return bind
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # an address of nobody: nothing is sent, but the way is chosen
+            probe.connect(("192.0.2.1", 9))  # a documentation address: nothing is sent, but a route is chosen
         except OSError:
             return ""
-        found: str = probe.getsockname()[0]
-    return "" if found.startswith(("127.", "0.")) else found
+        local_address: str = probe.getsockname()[0]
+    return "" if local_address.startswith(("127.", "0.")) else local_address

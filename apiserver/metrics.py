@@ -1,4 +1,4 @@
-"""What the server counts while it works: an increment of a dictionary; `exposition` makes Prometheus' text of it."""
+"""The server's metrics as plain counters in dictionaries; `exposition` writes them for Prometheus."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ BUCKETS = (
 
 
 class Labels(NamedTuple):
-    """What requests are told apart by."""
+    """The labels of requests."""
 
     verb: str
     group: str = ""
@@ -41,13 +41,13 @@ class Tally:
 
 
 class Metrics:
-    """All counts of one server."""
+    """All metrics of one server."""
 
     def __init__(self, objects: Callable[[], Mapping[str, int]]) -> None:
-        """Begin to count.
+        """Start with empty counters.
 
         Args:
-            objects: tells how many objects of each resource ("deployments.apps") are stored.
+            objects: returns the number of stored objects of each resource ("deployments.apps").
         """
         self.objects = objects
         self._requests: dict[Labels, Tally] = {}
@@ -56,12 +56,12 @@ class Metrics:
         self.watch_events: dict[tuple[str, str, str], int] = {}
 
     def tally(self, labels: Labels) -> Tally:
-        """Where requests with these labels are counted."""
-        found = self._requests.get(labels)
-        if found is None:
-            found = self._requests[labels] = Tally()
-        return found
+        """Return the tally of requests with these labels."""
+        tally = self._requests.get(labels)
+        if tally is None:
+            tally = self._requests[labels] = Tally()
+        return tally
 
     def requests(self) -> list[tuple[Labels, Tally]]:
-        """Return all tallies by their labels."""
+        """Return all tallies with their labels."""
         return list(self._requests.items())

@@ -1,4 +1,4 @@
-"""A Kubernetes release as servers use it: its definitions, and what is computed from them and from nothing else."""
+"""A Kubernetes release as servers use it: its definitions, and what is computed from them alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,10 +16,10 @@ from apiserver.groups.rows import builtin_rows
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What all servers of a release share. The schemas compile a kind when it is first used, and are else unchanging.
+    """The data that all servers of a release share; immutable, except that schemas compile a kind on first use.
 
     Attributes:
-        version: such as "1.34".
+        version: the release, such as "1.34".
         definitions: name → JSON schema.
         rows: the built-in resources.
     """
@@ -33,16 +33,16 @@ class Release:
 
     @property
     def minor(self) -> int:
-        """34 of "1.34"."""
+        """The minor version: 34 for "1.34"."""
         return int(self.version.partition(".")[2])
 
 
-@cache  # nobody writes to it, and a second server in the process, such as a test's, starts in half the time
+@cache  # immutable, and a second server in the process, such as a test's, starts in half the time
 def load_release(version: str) -> Release:
     """Return a release by its version.
 
     Raises:
-        ValueError: there are no definitions of it.
+        ValueError: there are no definitions for it.
     """
     definitions = load_definitions(version)
     minor = int(version.partition(".")[2])

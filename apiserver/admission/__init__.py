@@ -1,5 +1,5 @@
 """Admission plug-ins, one file each (plugin/pkg/admission).
 
-The chain and its contract are `apiserver.registry.admission`, since every write passes it; `apiserver.app` says which
-plug-ins a server has. Here: defaulting and refusing that needs other objects or another project's rules.
+The chain and its contract are `apiserver.registry.admission`, since every write passes it; `apiserver.app` lists the
+plug-ins of a server. Here: defaults and checks that need other objects or another project's rules.
 """

@@ -1,11 +1,11 @@
-"""CertificateRequester: a signing request tells who made it, whatever its body says."""
+"""CertificateRequester: sets the requesting user of a CertificateSigningRequest, whatever its body says."""
 
 from apiserver.api.meta import Obj
 from apiserver.registry.admission import Attributes
 
 
 class CertificateRequester:
-    """Fills in who asks; upstream does so in the strategy, which knows the user there."""
+    """Sets the user of a request; upstream's strategy, which knows the user, does this."""
 
     name = "CertificateRequester"
     kinds: frozenset[tuple[str, str]] | None = frozenset({("certificates.k8s.io", "CertificateSigningRequest")})
@@ -16,9 +16,9 @@ class CertificateRequester:
             assert attributes.obj is not None
             user = attributes.user
             extra = {key: list(values) for key, values in user.extra.items()}
-            who: Obj = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
+            user_fields: Obj = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
             spec = attributes.obj.setdefault("spec", {})
-            for name, value in who.items():
+            for name, value in user_fields.items():
                 spec.pop(name, None)
                 if value:
                     spec[name] = value

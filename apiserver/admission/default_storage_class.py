@@ -1,4 +1,4 @@
-"""DefaultStorageClass: a claim that says nothing of classes is given the default one, if there is one."""
+"""DefaultStorageClass: sets the default class, if there is one, on claims that name none."""
 
 from collections.abc import Iterable
 
@@ -25,7 +25,7 @@ class DefaultStorageClass:
         self._default = Latest(store, CLASSES, _default)
 
     async def admit(self, attributes: Attributes) -> None:
-        """Name the default class in a new claim; a claim that names "" wants none."""
+        """Set the default class on a new claim; a claim that names "" keeps that."""
         obj = attributes.obj
         if attributes.operation != "CREATE" or obj is None or attributes.target.subresource:
             return
@@ -40,7 +40,7 @@ class DefaultStorageClass:
 
 
 def _default(classes: Iterable[KeyValue]) -> str:
-    # most are none, and need no parsing
-    found: list[Obj] = [orjson.loads(kv.value) for kv in classes if any(mark in kv.value for mark in _MARKS)]
-    chosen = default_of(found)
+    # most classes are not the default, and are not parsed
+    marked: list[Obj] = [orjson.loads(kv.value) for kv in classes if any(mark in kv.value for mark in _MARKS)]
+    chosen = default_of(marked)
     return name_of(chosen) if chosen is not None else ""

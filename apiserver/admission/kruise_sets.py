@@ -1,4 +1,4 @@
-"""CloneSets and Advanced StatefulSets: what OpenKruise's webhooks do for them beside what a schema can."""
+"""Defaults and validation of OpenKruise's webhooks for CloneSets and Advanced StatefulSets, beyond their schemas."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
@@ -32,7 +32,7 @@ _PODS = "/registry/pods"
 
 
 class Reader(Protocol):
-    """What the plug-in needs of a store."""
+    """The part of a store that the plug-in uses."""
 
     def get(self, key: str) -> KeyValue | None:
         """Return the newest state of a key."""
@@ -40,12 +40,12 @@ class Reader(Protocol):
 
 
 class Rules(NamedTuple):
-    """What is done for a kind in one version; specs are well-formed, and their templates typed.
+    """The functions for a kind in one version; specs are well-formed, and their templates typed.
 
     Attributes:
-        default: fills in what is missing beside templates, in place.
-        validate: what is wrong with a spec, and with its replacing the former one, if there is one.
-        looks_for_pods: whether scaleStrategy.podsToDelete may name nothing but pods of the set.
+        default: sets defaults outside the templates, in place.
+        validate: (spec, former spec or None) → errors.
+        looks_for_pods: whether scaleStrategy.podsToDelete may name only pods of the set.
     """
 
     default: Callable[[Obj], None]
@@ -60,17 +60,17 @@ _RULES: Mapping[tuple[str, str], Rules] = {
     ("StatefulSet", "v1beta1"): Rules(default_advanced_stateful_set, _STATEFUL),
     ("StatefulSet", "v1alpha1"): Rules(default_old_advanced_stateful_set, _STATEFUL),
 }
-"""Kind and version → what is done for it."""
+"""(kind, version) → its functions."""
 
 
 class KruiseSets:
-    """Gives CloneSets and Advanced StatefulSets their defaults and refuses what cannot work.
+    """Sets the defaults of CloneSets and Advanced StatefulSets, and refuses invalid ones.
 
     (openkruise/kruise pkg/webhook/cloneset, pkg/webhook/statefulset)
 
     Args:
-        schema: the types of the release, which pods and claims in templates have.
-        store: where pods are.
+        schema: the types of the release, for pods and claims in templates.
+        store: the store that has the pods.
     """
 
     name = "KruiseSets"
@@ -81,10 +81,10 @@ class KruiseSets:
         self._store = store
 
     async def admit(self, attributes: Attributes) -> None:
-        """Default and validate a set that is made or changed.
+        """Default and validate a set that is created or updated.
 
         Raises:
-            ApiError: 422 with the fields that are wrong, or 400 where its templates are none.
+            ApiError: 422 with the invalid fields, or 400 for malformed templates.
         """
         obj, old, resource = attributes.obj, attributes.old, attributes.target.resource
         rules = _RULES.get((resource.kind, resource.version))
@@ -93,8 +93,8 @@ class KruiseSets:
         if attributes.target.subresource:
             return
         ensure_spec(obj, old)
-        if not _is_whole(obj.get("spec")):
-            return  # the schema will tell of it
+        if not _is_well_formed(obj.get("spec")):
+            return  # the schema will report it
         spec = obj["spec"] = orjson.loads(
             orjson.dumps(obj["spec"])
         )  # a patched object shares parts with the stored one
@@ -104,19 +104,19 @@ class KruiseSets:
         typed = self._typed(resource.kind, spec)
         if not keeps:
             spec.update({name: typed[name] for name in ("template", "volumeClaimTemplates") if name in typed})
-        before = self._former(resource.kind, former, rules) if _is_whole(former) else None
-        wrong = rules.validate(typed, before)
+        former_typed = self._typed_former(resource.kind, former, rules) if _is_well_formed(former) else None
+        problems = rules.validate(typed, former_typed)
         if rules.looks_for_pods:
-            wrong += at("scaleStrategy.podsToDelete", self._strangers(attributes, spec, former))
-        if wrong:
+            problems += at("scaleStrategy.podsToDelete", self._pod_errors(attributes, spec, former))
+        if problems:
             name = (obj.get("metadata") or {}).get("name") or ""
-            raise errors.invalid(GROUP, resource.kind, name=name, errors=[*at("spec", wrong)])
+            raise errors.invalid(GROUP, resource.kind, name=name, errors=[*at("spec", problems)])
 
     def _typed(self, kind: str, spec: Obj) -> Obj:
-        """Return a spec whose templates are typed and have their defaults.
+        """Return the spec with its templates typed and defaulted.
 
         Raises:
-            ApiError: 400, they are none.
+            ApiError: 400, the templates are malformed.
         """
         try:
             template = self._decoded(_POD_TEMPLATE, spec["template"])
@@ -127,8 +127,8 @@ class KruiseSets:
         default_set_claims(claims)
         return spec | {"template": template} | ({"volumeClaimTemplates": claims} if claims else {})
 
-    def _former(self, kind: str, stored: Obj, rules: Rules) -> Obj:
-        """The same of a stored spec; templates that were stored before anybody looked into them stay as they are."""
+    def _typed_former(self, kind: str, stored: Obj, rules: Rules) -> Obj:
+        """Do the same with the stored spec; malformed templates that were stored unchecked stay as they are."""
         spec: Obj = orjson.loads(orjson.dumps(stored))
         rules.default(spec)
         try:
@@ -136,22 +136,24 @@ class KruiseSets:
         except ApiError:
             return spec
 
-    def _decoded(self, definition: str, given: Any) -> Obj:
-        if not isinstance(given, dict):
+    def _decoded(self, definition: str, document: Any) -> Obj:
+        if not isinstance(document, dict):
             raise DecodeError(f"{definition.rpartition('.')[2]} must be an object")
-        return self._schema.decode(definition, given, strict=False).obj
+        return self._schema.decode(definition, document, strict=False).obj
 
-    def _strangers(self, attributes: Attributes, spec: Obj, former: Obj) -> list[FieldError]:
-        """Which of the pods that are newly to be deleted are none, or not the set's (validateScaleStrategy)."""
+    def _pod_errors(self, attributes: Attributes, spec: Obj, former: Obj) -> list[FieldError]:
+        """Return the errors for new podsToDelete that do not exist or are not the set's (validateScaleStrategy)."""
         known = (former.get("scaleStrategy") or {}).get("podsToDelete") or ()
         names = (spec.get("scaleStrategy") or {}).get("podsToDelete") or ()
         if len(set(names)) != len(names):
-            return []  # which is told of already
+            return []  # reported already
         uid = ((attributes.old or {}).get("metadata") or {}).get("uid")
-        found = ((name, self._fault(attributes.target.namespace, name, uid)) for name in sorted({*names} - {*known}))
-        return [field.invalid("", name, f"find pod {name} {fault}") for name, fault in found if fault]
+        faults = (
+            (name, self._pod_fault(attributes.target.namespace, name, uid)) for name in sorted({*names} - {*known})
+        )
+        return [field.invalid("", name, f"find pod {name} {fault}") for name, fault in faults if fault]
 
-    def _fault(self, namespace: str, name: str, uid: str | None) -> str:
+    def _pod_fault(self, namespace: str, name: str, uid: str | None) -> str:
         kv = self._store.get(f"{_PODS}/{namespace}/{name}")
         if kv is None:
             return f'failed: Pod "{name}" not found'
@@ -199,11 +201,11 @@ _SPEC: Mapping[str, Any] = {
         },
     },
 }
-"""What of a spec is looked into."""
+"""The shape of the fields that the plug-in reads from a spec."""
 
 
-def _is_whole(spec: Any) -> bool:
-    """Return whether a spec is what the schema says, and has what that asks for; templates are open there."""
+def _is_well_formed(spec: Any) -> bool:
+    """Return whether a spec satisfies the schema, required fields included; templates are open in the schema."""
     if not isinstance(spec, dict) or not fits(spec, _SPEC):
         return False
     claims = spec.get("volumeClaimTemplates")

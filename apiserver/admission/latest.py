@@ -1,4 +1,4 @@
-"""What plug-ins work out of all objects of a kind, such as which class is the default, anew when one has changed."""
+"""Values that plug-ins compute from all objects of a kind, such as the default class; recomputed on changes."""
 
 from collections.abc import Callable, Iterable
 from typing import Generic, Protocol, TypeVar
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Follows(Protocol):
-    """What that needs of a store."""
+    """The part of a store that `Latest` uses."""
 
     def range(self, prefix: str) -> Page:
         """Return the newest state of all keys under a prefix."""
@@ -22,47 +22,47 @@ class Follows(Protocol):
 
 
 class Reader(Protocol):
-    """What reads single keys of a store."""
+    """The part of a store that reads single keys."""
 
     def get(self, key: str) -> KeyValue | None:
-        """Return the newest state of a key that is known here."""
+        """Return the newest state of a key that this server knows."""
         ...
 
     async def sync_read(self) -> None:
-        """Make the reads that follow see what anybody has written before."""
+        """Make later reads return at least what any server has written before this call."""
         ...
 
 
 async def find(store: Reader, key: str) -> KeyValue | None:
-    """The newest state of a key, which another server may have written a moment ago: absent is only what still is."""
-    found = store.get(key)
-    if found is None:
+    """Return the state of a key, None if it is absent even after a sync: another server may just have written it."""
+    kv = store.get(key)
+    if kv is None:
         with map_store_errors():
             await store.sync_read()
-        found = store.get(key)
-    return found
+        kv = store.get(key)
+    return kv
 
 
 class Latest(Generic[T]):
-    """What is worked out of everything under a prefix; asking costs next to nothing while nothing changes there."""
+    """A value computed from everything under a prefix, and cached until something changes there."""
 
-    def __init__(self, store: Follows, prefix: str, work_out: Callable[[Iterable[KeyValue]], T]) -> None:
+    def __init__(self, store: Follows, prefix: str, compute: Callable[[Iterable[KeyValue]], T]) -> None:
         self._store = store
         self._prefix = prefix
-        self._work_out = work_out
+        self._compute = compute
         self._changes: Watcher | None = None
-        self._found: T
+        self._value: T
 
     def get(self) -> T:
-        """Return the outcome for what is stored now."""
+        """Return the value for what is stored now."""
         try:
             if self._changes is not None and not self._changes.take():
-                return self._found
+                return self._value
         except Compacted:
-            pass  # too much has changed since anybody asked
+            pass  # too much has changed since the last call
         if self._changes is not None:
             self._changes.close()
         page = self._store.range(self._prefix)
         self._changes = self._store.watch(self._prefix, after=page.revision)
-        self._found = self._work_out(page.items)
-        return self._found
+        self._value = self._compute(page.items)
+        return self._value

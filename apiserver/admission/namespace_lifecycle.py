@@ -1,4 +1,4 @@
-"""NamespaceLifecycle: nothing is made in a namespace that is absent or terminating, and the system's own ones stay."""
+"""NamespaceLifecycle: refuses creations in absent or terminating namespaces, and deletion of system namespaces."""
 
 from apiserver.admission.latest import Reader, find
 from apiserver.api import errors
@@ -25,10 +25,10 @@ class NamespaceLifecycle:
             return
         if not target.namespace or attributes.operation in ("DELETE", "CONNECT"):
             return
-        found = await find(self._store, f"/registry/namespaces/{target.namespace}")
-        if found is None:
+        namespace = await find(self._store, f"/registry/namespaces/{target.namespace}")
+        if namespace is None:
             raise errors.not_found("", "namespaces", target.namespace)
-        if attributes.operation == "CREATE" and found.index_attrs.fields.get("status.phase") == "Terminating":
+        if attributes.operation == "CREATE" and namespace.index_attrs.fields.get("status.phase") == "Terminating":
             raise _terminating(attributes)
 
 

@@ -1,4 +1,4 @@
-"""Priority: a pod's priority class becomes a number, and only one class is the default."""
+"""Priority: resolves a pod's priority class to its value, and allows only one default class."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -12,13 +12,13 @@ from etcd.store import KeyValue
 
 CLASSES = "/registry/priorityclasses/"
 DEFAULT: Obj = {"metadata": {"name": ""}, "value": 0, "preemptionPolicy": "PreemptLowerPriority"}
-"""What counts where no class is the default (scheduling.DefaultPriorityWhenNoDefaultClassExists)."""
+"""The class of pods without one if no class is the default (scheduling.DefaultPriorityWhenNoDefaultClassExists)."""
 RESOLVED = ("priority", "preemptionPolicy")
-"""What the plug-in sets in the spec of a pod; an update that leaves it out means no change."""
+"""The fields that the plug-in sets in a pod's spec; an update that omits them does not change them."""
 
 
 class Classes(Follows, Reader, Protocol):
-    """What the plug-in needs of a store."""
+    """The part of a store that the plug-in uses."""
 
 
 class Priority:
@@ -32,7 +32,7 @@ class Priority:
         self._default = Latest(store, CLASSES, _lowest_default)
 
     async def admit(self, attributes: Attributes) -> None:
-        """Resolve the priority of a pod; refuse a second default among the classes."""
+        """Resolve the priority of a pod; refuse a second default class."""
         resource, obj = attributes.target.resource, attributes.obj
         if obj is None or attributes.target.subresource:
             return
@@ -45,12 +45,12 @@ class Priority:
             self._check_only_default(attributes, obj)
 
     async def _resolve(self, attributes: Attributes, spec: Obj) -> None:
-        """Set the number and the policy of the pod's class, or of the default one."""
+        """Set priority and preemptionPolicy from the pod's class, or from the default one."""
         name = spec.get("priorityClassName")
-        found = await self._class(attributes, name) if name else self._default.get()
-        if found is not DEFAULT:
-            spec["priorityClassName"] = found["metadata"]["name"]
-        value, policy = found["value"], found.get("preemptionPolicy")
+        priority_class = await self._class(attributes, name) if name else self._default.get()
+        if priority_class is not DEFAULT:
+            spec["priorityClassName"] = priority_class["metadata"]["name"]
+        value, policy = priority_class["value"], priority_class.get("preemptionPolicy")
         if spec.setdefault("priority", value) != value:
             why = f"the integer value of priority ({spec['priority']}) {_ADVICE.format(value)}"
             raise forbidden(attributes, why)
@@ -62,21 +62,21 @@ class Priority:
         kv = await find(self._store, CLASSES + name)
         if kv is None:
             raise forbidden(attributes, f"no PriorityClass with name {name} was found")
-        found: Obj = orjson.loads(kv.value)
-        return found
+        priority_class: Obj = orjson.loads(kv.value)
+        return priority_class
 
     def _check_only_default(self, attributes: Attributes, obj: Obj) -> None:
-        found = self._default.get()["metadata"]["name"]
-        if found and (attributes.old is None or found != obj["metadata"].get("name")):
-            why = f"PriorityClass {found} is already marked as default. Only one default can exist"
+        default_name = self._default.get()["metadata"]["name"]
+        if default_name and (attributes.old is None or default_name != obj["metadata"].get("name")):
+            why = f"PriorityClass {default_name} is already marked as default. Only one default can exist"
             raise forbidden(attributes, why)
 
 
 def _lowest_default(classes: Iterable[KeyValue]) -> Obj:
-    """Return the class that is the default: of several, which only a race can make, the lowest."""
-    # most are none, and need no parsing
-    found = (orjson.loads(kv.value) for kv in classes if b'"globalDefault":true' in kv.value)
-    return min(found, key=lambda each: int(each["value"]), default=DEFAULT)
+    """Return the default class; if there are several, which only a race can cause, the lowest."""
+    # most classes are not the default, and are not parsed
+    defaults = (orjson.loads(kv.value) for kv in classes if b'"globalDefault":true' in kv.value)
+    return min(defaults, key=lambda each: int(each["value"]), default=DEFAULT)
 
 
 _ADVICE = (

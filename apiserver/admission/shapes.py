@@ -1,4 +1,4 @@
-"""Whether an object is what a schema says, for plug-ins that look into it before the schema does."""
+"""Checks the shape of objects, for plug-ins that run before schema validation."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,22 +7,22 @@ from apiserver.api.meta import Obj
 
 
 def ensure_spec(obj: Obj, old: Obj | None) -> None:
-    """Give an object without a spec an empty one, so that what it lacks is told of: upstream's types have one always.
+    """Give an object without a spec an empty one, so that missing fields are reported: upstream always has one.
 
     Args:
-        obj: what is written; changed in place.
-        old: what is stored. If that has none either, it is not this write's fault, and nothing is done.
+        obj: the object to write; changed in place.
+        old: the stored object. If it has no spec either, this write is not to blame, and nothing is done.
     """
     if obj.get("spec") is None and (old is None or old.get("spec") is not None):
         obj["spec"] = {}
 
 
 def fits(value: Any, shape: Any) -> bool:
-    """Return whether a value has a shape; what is absent or null fits any.
+    """Return whether a value has a shape; an absent or null value fits any.
 
     Args:
-        value: some JSON.
-        shape: a type, several, a list of one shape, or an object's fields with theirs, "*" being all others.
+        value: a JSON value.
+        shape: a type, a tuple of types, a list of one shape, or a mapping from fields to shapes, "*" for all others.
     """
     if value is None:
         return True
@@ -30,7 +30,9 @@ def fits(value: Any, shape: Any) -> bool:
         case Mapping():
             usual = shape.get("*")
             return isinstance(value, dict) and all(
-                fits(each, wanted) for name, each in value.items() if (wanted := shape.get(name, usual)) is not None
+                fits(each, field_shape)
+                for name, each in value.items()
+                if (field_shape := shape.get(name, usual)) is not None
             )
         case [item]:
             return isinstance(value, list) and all(each is not None and fits(each, item) for each in value)
@@ -39,8 +41,8 @@ def fits(value: Any, shape: Any) -> bool:
 
 
 TEXTS = {"*": str}
-"""Labels, annotations."""
+"""The shape of labels and annotations."""
 REQUIREMENTS = [{"key": str, "operator": str, "values": [str]}]
 SELECTOR: Mapping[str, Any] = {"matchLabels": TEXTS, "matchExpressions": REQUIREMENTS}
 SHARE = (int, str)
-"""A number or a percentage."""
+"""The shape of a number or a percentage."""

@@ -1,4 +1,4 @@
-"""StorageObjectInUseProtection: claims and volumes do not go while they are in use; controllers see to when they do."""
+"""StorageObjectInUseProtection: finalizers keep claims and volumes that are in use; controllers remove them."""
 
 from apiserver.api.storage_classes import CLAIM_FINALIZER, VOLUME_FINALIZER
 from apiserver.registry.admission import Attributes
@@ -10,13 +10,13 @@ FINALIZERS = {
 
 
 class StorageObjectInUseProtection:
-    """The plug-in of that name; it is of use only where controllers take its finalizers away again."""
+    """The plug-in of that name; only for servers with controllers that remove its finalizers."""
 
     name = "StorageObjectInUseProtection"
     kinds: frozenset[tuple[str, str]] | None = frozenset(("", kind) for kind in FINALIZERS)
 
     async def admit(self, attributes: Attributes) -> None:
-        """Put the finalizer on a new claim or volume."""
+        """Add the finalizer to a new claim or volume."""
         obj = attributes.obj
         if attributes.operation != "CREATE" or obj is None or attributes.target.subresource:
             return

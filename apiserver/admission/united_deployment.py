@@ -1,4 +1,4 @@
-"""UnitedDeployment: what OpenKruise's webhooks do for it: defaults, and what a schema cannot tell to be wrong."""
+"""Defaults and validation of OpenKruise's webhooks for UnitedDeployments, beyond their schema."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,12 +24,12 @@ _POD_TEMPLATE = "io.k8s.api.core.v1.PodTemplateSpec"
 
 
 class UnitedDeployments:
-    """Gives UnitedDeployments their defaults and refuses what cannot work; the rest is left to the schema of the kind.
+    """Sets the defaults of UnitedDeployments, and refuses invalid ones; the rest is left to the schema.
 
     (openkruise/kruise pkg/webhook/uniteddeployment)
 
     Args:
-        schema: the types of the release, which workloads in templates have.
+        schema: the types of the release, for workloads in templates.
     """
 
     name = "UnitedDeployment"
@@ -39,10 +39,10 @@ class UnitedDeployments:
         self._schema = schema
 
     async def admit(self, attributes: Attributes) -> None:
-        """Default and validate a UnitedDeployment that is made or changed.
+        """Default and validate a UnitedDeployment that is created or updated.
 
         Raises:
-            ApiError: 422 with the fields that are wrong, or 400 where a template holds no workload.
+            ApiError: 422 with the invalid fields, or 400 for a malformed template.
         """
         obj, old = attributes.obj, attributes.old
         if obj is None or attributes.operation not in ("CREATE", "UPDATE") or attributes.target.subresource:
@@ -50,53 +50,55 @@ class UnitedDeployments:
         ensure_spec(obj, old)
         spec = obj.get("spec")
         if not isinstance(spec, dict) or not fits(spec, _SPEC) or _lacks_a_spec(spec):
-            _refuse_what_no_schema_tells_of(spec)
-            return  # the schema will tell of it
+            _refuse_malformed_templates(spec)
+            return  # the schema will report it
         spec = obj["spec"] = orjson.loads(orjson.dumps(spec))  # a patched object shares parts with the stored one
         default_united_deployment(spec)
         workload = self._workload(spec)
         if template_field(spec) == STATEFUL and (old is None or spec["template"] != _template(old)):
             _write_back(spec, workload)
-        wrong = united_deployment(spec, workload)
+        problems = united_deployment(spec, workload)
         if old is not None and fits(old.get("spec") or {}, _SPEC):
             former = old.get("spec") or {}
-            wrong += united_deployment_update(spec, former, workload=workload, former=self._former(former, workload))
-        if wrong:
-            raise errors.invalid(GROUP, KIND, name=(obj.get("metadata") or {}).get("name") or "", errors=wrong)
+            problems += united_deployment_update(
+                spec, former, workload=workload, former=self._former_workload(former, workload)
+            )
+        if problems:
+            raise errors.invalid(GROUP, KIND, name=(obj.get("metadata") or {}).get("name") or "", errors=problems)
 
     def _workload(self, spec: Obj) -> Obj:
-        """Return the workload's spec, typed and with defaults, as far as somebody looks into it.
+        """Return the workload's spec, typed and defaulted as far as validation reads it.
 
         Raises:
-            ApiError: 400, it is none.
+            ApiError: 400, it is malformed.
         """
         name = template_field(spec)
         if not name:
             return {}
-        given = spec["template"][name].get("spec") or {}
+        workload_spec = spec["template"][name].get("spec") or {}
         if name != STATEFUL:
-            template = self._typed(_POD_TEMPLATE, given.get("template") or {})
-            if name == CLONES:  # that it holds pods is all that is asked of it
+            template = self._typed(_POD_TEMPLATE, workload_spec.get("template") or {})
+            if name == CLONES:  # only its pod template is checked
                 return {}
             default_template(template)
             return {"template": template}
-        workload = self._typed(_STATEFUL_SET, given | {"selector": spec.get("selector"), "replicas": 1})
+        workload = self._typed(_STATEFUL_SET, workload_spec | {"selector": spec.get("selector"), "replicas": 1})
         if rolling := (workload.get("updateStrategy") or {}).get("rollingUpdate"):
             rolling.pop("partition", None)
         default_set_template(workload.get("template") or {})
         default_stateful_set({"spec": workload})
         return workload
 
-    def _former(self, spec: Obj, workload: Obj) -> Obj:
-        """The same of the stored spec; what was stored before anybody looked into it changes nothing that is fixed."""
+    def _former_workload(self, spec: Obj, workload: Obj) -> Obj:
+        """Return the workload of the stored spec; if that is malformed, the new one: nothing immutable changes."""
         try:
             return self._workload(spec)
         except ApiError:
             return workload
 
-    def _typed(self, definition: str, given: Obj) -> Obj:
+    def _typed(self, definition: str, document: Obj) -> Obj:
         try:
-            return self._schema.decode(definition, given, strict=False).obj
+            return self._schema.decode(definition, document, strict=False).obj
         except DecodeError as error:
             raise errors.bad_request(f"{KIND} cannot be handled as a {KIND}: {error}") from error
 
@@ -106,33 +108,33 @@ def _template(obj: Obj) -> Any:
 
 
 def _lacks_a_spec(spec: Obj) -> bool:
-    """Return whether one of its templates has none, which the schema asks for."""
-    found = (spec.get("template") or {}).items()
-    return any(name in TEMPLATES and each is not None and each.get("spec") is None for name, each in found)
+    """Return whether one of the templates lacks a spec, which the schema requires."""
+    templates = (spec.get("template") or {}).items()
+    return any(name in TEMPLATES and each is not None and each.get("spec") is None for name, each in templates)
 
 
-def _refuse_what_no_schema_tells_of(spec: Any) -> None:
-    """Refuse a template whose metadata, pods or workload are none, all of which the schema lets through.
+def _refuse_malformed_templates(spec: Any) -> None:
+    """Refuse a template with malformed metadata, pods or workload, which the schema accepts.
 
     Raises:
         ApiError: 400.
     """
-    found = spec.get("template") if isinstance(spec, dict) else None
-    template: Obj = found if isinstance(found, dict) else {}
+    given_template = spec.get("template") if isinstance(spec, dict) else None
+    template: Obj = given_template if isinstance(given_template, dict) else {}
     for name, shape in _OPEN.items():
         if isinstance(template.get(name), dict) and not fits(template[name], shape):
             raise errors.bad_request(f"{KIND} cannot be handled as a {KIND}: spec.template.{name} is no template of it")
 
 
 def _write_back(spec: Obj, workload: Obj) -> None:
-    """Store a StatefulSet's pods and claims with their defaults; templates of the other kinds stay as they are."""
-    given = spec["template"][STATEFUL]["spec"]
+    """Put the defaulted pods and claims of a StatefulSet into the spec; templates of other kinds stay as they are."""
+    template_spec = spec["template"][STATEFUL]["spec"]
     for name in ("template", "volumeClaimTemplates"):
         if workload.get(name):
-            given[name] = workload[name]
+            template_spec[name] = workload[name]
 
 
-# -- whether an object is what the schema says, before it is looked into -----------------------------------------------
+# -- the shape of objects, checked before they are read ---------------------------------------------------------------
 
 _SUBSET = {
     "name": str,
@@ -153,7 +155,7 @@ _OPEN: Mapping[str, Any] = {
     name: {"metadata": _META, "spec": _WORKLOAD if name in (STATEFUL, DEPLOYMENT) else {"template": {}}}
     for name in TEMPLATES
 }
-"""Of each template what the schema says nothing of, its shape."""
+"""Template → the shape of the fields that the schema leaves open."""
 _SPEC: Mapping[str, Any] = {
     "replicas": int,
     "revisionHistoryLimit": int,
@@ -165,4 +167,4 @@ _SPEC: Mapping[str, Any] = {
     },
     "updateStrategy": {"type": str, "manualUpdate": {"partitions": {"*": int}}},
 }
-"""What of a spec is looked into."""
+"""The shape of the fields that the plug-in reads from a spec."""

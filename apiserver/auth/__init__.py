@@ -1,1 +1,1 @@
-"""Who is it (authentication) and may it (authorization)."""
+"""Authentication (who sends a request) and authorization (may they do it)."""

@@ -1,4 +1,4 @@
-"""Who is it: bearer tokens and client certificates, asked in turn; nobody known is 401, nobody named is anonymous."""
+"""Authentication by client certificates and bearer tokens; bad tokens give a 401, no credentials the anonymous user."""
 
 import csv
 from collections.abc import Iterable, Mapping
@@ -10,10 +10,10 @@ from apiserver.api.user import ANONYMOUS, AUTHENTICATED, User
 
 
 class TokenAuthenticator(Protocol):
-    """Knows tokens."""
+    """Finds the users of tokens."""
 
     def user_of(self, token: str) -> User | None:
-        """Whose the token is, None if it is none of ours."""
+        """Return the user of a token, None if it is unknown."""
         ...
 
 
@@ -44,25 +44,25 @@ class StaticTokens:
         return cls(users)
 
     def user_of(self, token: str) -> User | None:
-        """Whose the token is."""
+        """Return the user of a token, None if it is unknown."""
         return self._users.get(token)
 
 
 class Authentication:
-    """Asks each way of knowing somebody in turn: certificates first, as upstream does."""
+    """Tries all authenticators in turn: certificates first, as upstream does."""
 
     def __init__(self, tokens: Iterable[TokenAuthenticator]) -> None:
         self._tokens = tuple(tokens)
 
     def user_of(self, authorization: str | None, certificate: Mapping[str, Any] | None) -> User:
-        """Who sends a request.
+        """Return the user who sends a request.
 
         Args:
-            authorization: the header.
-            certificate: the client's verified certificate as ssl gives it.
+            authorization: the Authorization header.
+            certificate: the client's verified certificate as ssl returns it.
 
         Raises:
-            ApiError: 401, a credential is given and is no good.
+            ApiError: 401, the token is invalid.
         """
         if certificate and (holder := _user_of_certificate(certificate)) is not ANONYMOUS:
             return holder
@@ -80,7 +80,7 @@ class Authentication:
 
 
 def _user_of_certificate(certificate: Mapping[str, Any]) -> User:
-    """The common name is the user, the organizations are the groups (x509.CommonNameUserConversion)."""
+    """Return the user named by the common name, in the groups of the organizations (x509.CommonNameUserConversion)."""
     pairs = [pair for part in certificate.get("subject", ()) for pair in part]
     name = next((value for key, value in pairs if key == "commonName"), "")
     groups = tuple(value for key, value in pairs if key == "organizationName")

@@ -1,15 +1,15 @@
-"""May they: the modes of --authorization-mode, AlwaysAllow and AlwaysDeny yet; nobody anonymous may but for health."""
+"""Authorization: the modes of --authorization-mode, so far AlwaysAllow and AlwaysDeny, and the public paths."""
 
 from typing import NamedTuple, Protocol
 
 from apiserver.api.user import UNAUTHENTICATED, User
 
 PUBLIC = frozenset(("/healthz", "/livez", "/readyz", "/version", "/version/"))
-"""What anybody may read (the bootstrap role system:public-info-viewer)."""
+"""Paths that anybody may read (the bootstrap role system:public-info-viewer)."""
 
 
 class Request(NamedTuple):
-    """What somebody wants to do (authorizer.Attributes)."""
+    """A request to authorize (authorizer.Attributes)."""
 
     user: User
     verb: str
@@ -22,18 +22,18 @@ class Request(NamedTuple):
 
 
 class Authorizer(Protocol):
-    """Decides."""
+    """Decides whether requests are allowed."""
 
     def allows(self, request: Request) -> bool:
-        """Whether the user may."""
+        """Return whether the request is allowed."""
         ...
 
 
 class AlwaysAllow:
-    """Everybody who is known may do everything."""
+    """Every known user may do everything."""
 
     def allows(self, request: Request) -> bool:  # noqa: ARG002 - the answer depends on nothing
-        """Yes."""
+        """Return True."""
         return True
 
 
@@ -41,7 +41,7 @@ class AlwaysDeny:
     """Nobody may do anything."""
 
     def allows(self, request: Request) -> bool:  # noqa: ARG002 - the answer depends on nothing
-        """No."""
+        """Return False."""
         return False
 
 
@@ -49,7 +49,7 @@ MODES: dict[str, type[Authorizer]] = {"AlwaysAllow": AlwaysAllow, "AlwaysDeny": 
 
 
 def is_anonymous(user: User) -> bool:
-    """Return whether nobody known asks."""
+    """Return whether the user is not authenticated."""
     return UNAUTHENTICATED in user.groups
 
 

@@ -1,4 +1,4 @@
-"""Authentication and authorization behind one door, for reviews and tokens: the registry's Security contract."""
+"""The registry's Security contract: authentication and authorization for reviews and tokens."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _NOTHING: Mapping[str, list[Obj]] = {"resourceRules": [], "nonResourceRules": []
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Answers for the authenticators and the authorizer of one server."""
+    """The authenticators and the authorizer of one server behind the Security contract."""
 
     authentication: Authentication
     authorizer: Authorizer
@@ -27,7 +27,7 @@ class Guard:
 
     @property
     def audiences(self) -> tuple[str, ...]:
-        """For whom tokens are meant when nobody says."""
+        """The default audiences of tokens."""
         return self.tokens.audiences
 
     def issue(self, claims: Obj) -> str:
@@ -35,18 +35,18 @@ class Guard:
         return self.tokens.issue(claims)
 
     def known(self, token: str, audiences: Sequence[str]) -> Known | None:
-        """Whose the token is; tokens that name no audience are meant for this server."""
-        found = self.tokens.known(token, audiences)
-        if found is not None:
-            return found
-        meant = tuple(a for a in audiences if a in self.audiences)
+        """Return the user and audiences of a token, None if it is invalid; static tokens are for this server."""
+        account = self.tokens.known(token, audiences)
+        if account is not None:
+            return account
+        own_audiences = tuple(a for a in audiences if a in self.audiences)
         try:
-            return Known(self.authentication.user_of(f"Bearer {token}", None), meant) if meant else None
+            return Known(self.authentication.user_of(f"Bearer {token}", None), own_audiences) if own_audiences else None
         except ApiError:
             return None
 
     def allows(self, user: User, attributes: Obj) -> bool:
-        """Whether the user may."""
+        """Return whether the user may do what the attributes describe."""
         return self.authorizer.allows(
             Request(
                 user,
@@ -57,6 +57,6 @@ class Guard:
         )
 
     def rules(self, user: User, namespace: str) -> Obj:
-        """What the user may do, as far as the authorizer can list it."""
+        """Return the user's permissions, as far as the authorizer can list them."""
         del user, namespace
         return {**(_EVERYTHING if isinstance(self.authorizer, AlwaysAllow) else _NOTHING), "incomplete": False}

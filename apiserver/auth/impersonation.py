@@ -1,4 +1,4 @@
-"""Acting as somebody else: the Impersonate-* headers of those who may (apiserver's filters/impersonation.go)."""
+"""Impersonation: the Impersonate-* headers of users who may act as others (apiserver's filters/impersonation.go)."""
 
 from collections.abc import Mapping
 from urllib.parse import unquote
@@ -16,69 +16,71 @@ EXTRA = "impersonate-extra-"
 
 
 def asks_to_impersonate(headers: CIMultiDictProxy[str]) -> bool:
-    """Return whether any header may be one of those by which a request acts as somebody else."""
+    """Return whether any header may be an Impersonate-* header."""
     return "impersonate-" in "\n".join(headers).lower()
 
 
 def impersonated(user: User, headers: CIMultiDictProxy[str], authorizer: Authorizer) -> User:
-    """Who a request counts as, whose headers may name a user to act as.
+    """Return the user that a request acts as: the impersonated one, or its sender.
 
     Args:
-        user: who sends it.
+        user: the sender of the request.
         headers: its headers.
-        authorizer: decides whether the sender may.
+        authorizer: decides whether the sender may impersonate.
 
     Raises:
-        ApiError: 400, no user is named, but something else of one; 401, the sender is nobody known; 403, the sender
-            may not.
+        ApiError: 400, there are groups, a uid or extra fields, but no user name; 401, the sender is anonymous; 403, the
+            sender may not impersonate.
     """
     name, uid, extra = _text(headers.get(USER, "")), _text(headers.get(UID, "")), _extra(headers)
     groups = tuple(map(_text, headers.getall(GROUPS, ())))
-    if not (name or uid or groups or extra):  # an empty header names nobody
+    if not (name or uid or groups or extra):  # empty headers count as absent
         return user
     if is_anonymous(user):
         raise errors.unauthorized()
     if not name:
-        told = (
+        user_info = (
             f"&user.DefaultInfo{{Name:{quoted('')}, UID:{quoted(uid)}, Groups:{_go(groups)}, Extra:{_go_map(extra)}}}"
         )
-        raise errors.bad_request(f"requested {told} without impersonating a user name")
+        raise errors.bad_request(f"requested {user_info} without impersonating a user name")
     account = _account(name)
-    wanted = [Request(user, "impersonate", "", "", *account)]
-    wanted += [Request(user, "impersonate", "", "", "groups", "", "", group) for group in groups]
-    about = "authentication.k8s.io"
-    wanted += [Request(user, "impersonate", "", about, "uids", "", "", uid)] if uid else []
-    wanted += [Request(user, "impersonate", "", about, "userextras", key, "", v) for key in extra for v in extra[key]]
-    for request in wanted:
+    requests = [Request(user, "impersonate", "", "", *account)]
+    requests += [Request(user, "impersonate", "", "", "groups", "", "", group) for group in groups]
+    auth_group = "authentication.k8s.io"
+    requests += [Request(user, "impersonate", "", auth_group, "uids", "", "", uid)] if uid else []
+    requests += [
+        Request(user, "impersonate", "", auth_group, "userextras", key, "", v) for key in extra for v in extra[key]
+    ]
+    for request in requests:
         if not authorizer.allows(request):
             raise _forbidden(request)
     namespace = account[2]
     own = groups or ((GROUP, f"{GROUP}:{namespace}") if namespace else ())
-    return User(name, uid, (*own, *_marks(name, own)), extra)
+    return User(name, uid, (*own, *_authentication_group(name, own)), extra)
 
 
 def _account(name: str) -> tuple[str, str, str, str]:
-    """Resource, subresource, namespace and name of whom to act as."""
+    """Return resource, subresource, namespace and name of the user to impersonate."""
     namespace, _, account = name.removeprefix(PREFIX).partition(":")
     if name.startswith(PREFIX) and namespace and account:
         return "serviceaccounts", "", namespace, account
     return "users", "", "", name
 
 
-def _marks(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
-    """The group that tells whether somebody is known, where none of the groups says so."""
+def _authentication_group(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the group for authenticated or unauthenticated users, unless the groups have one of them already."""
     if AUTHENTICATED in groups or UNAUTHENTICATED in groups:
         return ()
     return (UNAUTHENTICATED if name == ANONYMOUS.name else AUTHENTICATED,)
 
 
 def _extra(headers: CIMultiDictProxy[str]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    extra: dict[str, tuple[str, ...]] = {}
     for name, value in headers.items():
         if name.lower().startswith(EXTRA):
             key = unquote(name.lower().removeprefix(EXTRA))
-            found[key] = (*found.get(key, ()), _text(value))
-    return found
+            extra[key] = (*extra.get(key, ()), _text(value))
+    return extra
 
 
 def _go(texts: tuple[str, ...]) -> str:
@@ -94,7 +96,7 @@ def _go_map(values: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def _text(value: str) -> str:
-    """Return a header as JSON can hold it: bytes that are no UTF-8 are replaced, as Go does."""
+    """Return a header's text for JSON: bytes that are not UTF-8 are replaced, as in Go."""
     return value if value.isascii() else value.encode(errors="surrogateescape").decode(errors="replace")
 
 

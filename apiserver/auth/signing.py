@@ -1,4 +1,4 @@
-"""The key that signs tokens: ECDSA P-256 (ES256) or RSA (RS256); cryptography is imported when it is first used."""
+"""The key that signs tokens: ECDSA P-256 (ES256) or RSA (RS256); the package cryptography is imported on first use."""
 
 import base64
 import hashlib
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     Private = EllipticCurvePrivateKey | RSAPrivateKey
 
 _COORDINATE = 32
-"""Bytes of a number on the curve P-256."""
+"""The bytes of a coordinate on the curve P-256."""
 
 
 class SigningKey:
-    """A private key with what tokens and clients need of its public half."""
+    """A private key that signs and verifies tokens, with its public half for clients."""
 
     def __init__(self, private: "Private") -> None:
         from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - costs a tenth of the start
@@ -34,21 +34,21 @@ class SigningKey:
 
     @classmethod
     def load(cls, file: Path | None) -> "SigningKey":
-        """Return the key in a file, which is made if it is absent; without a file a new key that dies with the server.
+        """Return the key of a file, created if it is absent; without a file, a new key that is not kept.
 
         Raises:
             OSError: the file cannot be read or written.
-            ValueError: it holds no key that can sign here.
+            ValueError: it holds no key of a supported type.
         """
         from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - costs a tenth of the start
         from cryptography.hazmat.primitives.asymmetric import ec, rsa  # noqa: PLC0415 - as above
 
         if file is None or not file.exists():
-            made = ec.generate_private_key(ec.SECP256R1())
+            new_key = ec.generate_private_key(ec.SECP256R1())
             form, bare = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
             if file is not None:
-                _write(file, made.private_bytes(serialization.Encoding.PEM, form, bare))
-            return cls(made)
+                _write(file, new_key.private_bytes(serialization.Encoding.PEM, form, bare))
+            return cls(new_key)
         private = serialization.load_pem_private_key(file.read_bytes(), password=None)
         if isinstance(private, rsa.RSAPrivateKey):
             return cls(private)
@@ -57,7 +57,7 @@ class SigningKey:
         raise ValueError(f"{file} holds neither a P-256 nor an RSA key")
 
     def sign(self, message: bytes) -> bytes:
-        """Return the signature of a message in the form of a JSON web token."""
+        """Return the signature of a message in the format of JSON web tokens."""
         from cryptography.hazmat.primitives import hashes  # noqa: PLC0415 - imported already
         from cryptography.hazmat.primitives.asymmetric import ec, padding, utils  # noqa: PLC0415 - as above
 
@@ -68,7 +68,7 @@ class SigningKey:
         return b"".join(number.to_bytes(_COORDINATE, "big") for number in pair)
 
     def verifies(self, message: bytes, signature: bytes) -> bool:
-        """Return whether the signature of a message is this key's."""
+        """Return whether this key made the signature of a message."""
         from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - imported already
         from cryptography.hazmat.primitives import hashes  # noqa: PLC0415 - as above
         from cryptography.hazmat.primitives.asymmetric import ec, padding, utils  # noqa: PLC0415 - as above
@@ -87,15 +87,15 @@ class SigningKey:
 
     def public(self) -> Obj:
         """Return the public half as a JSON web key (RFC 7517)."""
-        about: Obj = {"use": "sig", "kid": self.id, "alg": self.algorithm}
+        fields: Obj = {"use": "sig", "kid": self.id, "alg": self.algorithm}
         if self._rsa:
             rsa = self._rsa.public_key().public_numbers()
             numbers = {"n": _number(rsa.n, (rsa.n.bit_length() + 7) // 8), "e": _number(rsa.e, 3)}
-            return about | {"kty": "RSA"} | numbers
+            return fields | {"kty": "RSA"} | numbers
         assert self._ec is not None
         point = self._ec.public_key().public_numbers()
-        place = {"x": _number(point.x, _COORDINATE), "y": _number(point.y, _COORDINATE)}
-        return about | {"kty": "EC", "crv": "P-256"} | place
+        coordinates = {"x": _number(point.x, _COORDINATE), "y": _number(point.y, _COORDINATE)}
+        return fields | {"kty": "EC", "crv": "P-256"} | coordinates
 
 
 def _write(file: Path, content: bytes) -> None:
@@ -104,15 +104,15 @@ def _write(file: Path, content: bytes) -> None:
 
 
 def text_of(raw: bytes) -> str:
-    """Bytes in base64url without padding, as web tokens have them."""
+    """Return bytes as base64url without padding, as in web tokens."""
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def bytes_of(text: str) -> bytes:
-    """Return the bytes of such a text.
+    """Return the bytes of a base64url text without padding.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not base64url.
     """
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 

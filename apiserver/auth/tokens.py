@@ -1,4 +1,4 @@
-"""Tokens of service accounts: signed JSON web tokens, good while their account and what they are bound to live."""
+"""Service account tokens: signed JSON web tokens, valid while their account and the bound object exist."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -11,39 +11,39 @@ from apiserver.api.user import AUTHENTICATED, Known, User
 from apiserver.auth.signing import SigningKey, bytes_of, text_of
 
 Lookup = Callable[[str, str, str], Obj | None]
-"""The core object of a plural, namespace and name as it is now, None if there is none."""
+"""Returns the core object for (plural, namespace, name) as it is now, None if there is none."""
 
 PREFIX = "system:serviceaccount:"
 GROUP = "system:serviceaccounts"
-REMEMBERED = 1024
-"""How many tokens' signatures are remembered to be good."""
+CACHED_TOKENS = 1024
+"""The number of tokens whose verified claims are cached."""
 BOUND = {"pod": "pods", "secret": "secrets", "node": "nodes"}
-"""What a token may be bound to, by the name of its claim → the resource."""
+"""Claim of the object that a token is bound to → the object's resource."""
 _EXTRA = "authentication.kubernetes.io/"
 
 
 class ServiceAccountTokens:
-    """Issues tokens and knows them again (pkg/serviceaccount)."""
+    """Issues and verifies tokens (pkg/serviceaccount)."""
 
     def __init__(self, *, issuer: str, key_file: Path | None, lookup: Lookup, now: Callable[[], float]) -> None:
-        """Take the settings; nothing is read before the first token.
+        """Store the settings; the key is read or created for the first token.
 
         Args:
-            issuer: the URL in the claim "iss", which is the audience of the server too.
-            key_file: the signing key; None makes one that lives as long as the server.
-            lookup: finds accounts and what tokens are bound to.
-            now: seconds since 1970.
+            issuer: the URL in the claim "iss", also the server's audience.
+            key_file: the signing key; None creates one that lives as long as the server.
+            lookup: finds accounts and the objects that tokens are bound to.
+            now: returns the seconds since 1970.
         """
         self.issuer = issuer
         self.audiences = (issuer,)
         self._key_file = key_file
         self._lookup = lookup
         self._now = now
-        self._verified = lru_cache(REMEMBERED)(self._verify)
+        self._verified = lru_cache(CACHED_TOKENS)(self._verify)
 
     @cached_property
     def key(self) -> SigningKey:
-        """The signing key, read or made on first use."""
+        """The signing key, read or created on first use."""
         return SigningKey.load(self._key_file)
 
     def issue(self, claims: Obj) -> str:
@@ -53,46 +53,50 @@ class ServiceAccountTokens:
         return f"{signed}.{text_of(self.key.sign(signed.encode()))}"
 
     def user_of(self, token: str) -> User | None:
-        """Whose the token is, if it is meant for this server."""
-        found = self.known(token, self.audiences)
-        return found.user if found else None
+        """Return the user of a token for this server, None if it is invalid."""
+        known = self.known(token, self.audiences)
+        return known.user if known else None
 
     def known(self, token: str, audiences: Sequence[str]) -> Known | None:
-        """Whose the token is and for which of the audiences, None if it is not good."""
+        """Return the user of a token and its audiences among the given ones, None if it is invalid."""
         claims = self._verified(token) if token.count(".") == 2 else None
         if claims is None or not claims["nbf"] <= self._now() + 60 or self._now() >= claims["exp"]:
             return None
-        meant = tuple(a for a in audiences if a in claims["aud"])
-        about = claims["kubernetes.io"]
-        return Known(_user(claims, about), meant) if meant and self._lives(about) else None
+        own_audiences = tuple(a for a in audiences if a in claims["aud"])
+        kubernetes_claim = claims["kubernetes.io"]
+        return (
+            Known(_user(claims, kubernetes_claim), own_audiences)
+            if own_audiences and self._lives(kubernetes_claim)
+            else None
+        )
 
     def _verify(self, token: str) -> Mapping[str, Any] | None:
-        """Return the claims of a token whose signature is ours."""
+        """Return the claims of a token, None if this server has not signed it."""
         signed, _, signature = token.rpartition(".")
         try:
             header, claims = (json.loads(bytes_of(part)) for part in signed.split("."))
-            good = header.get("kid") == self.key.id and self.key.verifies(signed.encode(), bytes_of(signature))
+            is_genuine = header.get("kid") == self.key.id and self.key.verifies(signed.encode(), bytes_of(signature))
         except (ValueError, AttributeError):
             return None
-        return claims if good and claims.get("iss") == self.issuer else None
+        return claims if is_genuine and claims.get("iss") == self.issuer else None
 
-    def _lives(self, about: Obj) -> bool:
-        namespace = about["namespace"]
-        account = about["serviceaccount"]
-        if not self._is(account, "serviceaccounts", namespace):
+    def _lives(self, kubernetes_claim: Obj) -> bool:
+        namespace = kubernetes_claim["namespace"]
+        account = kubernetes_claim["serviceaccount"]
+        if not self._exists(account, "serviceaccounts", namespace):
             return False
         return all(
-            self._is(about[claim], plural, "" if claim == "node" else namespace)
+            self._exists(kubernetes_claim[claim], plural, "" if claim == "node" else namespace)
             for claim, plural in BOUND.items()
-            if claim in about and (claim != "node" or "pod" not in about)
+            if claim in kubernetes_claim and (claim != "node" or "pod" not in kubernetes_claim)
         )
 
-    def _is(self, named: Obj, plural: str, namespace: str) -> bool:
-        found = self._lookup(plural, namespace, named["name"])
-        return found is not None and found["metadata"]["uid"] == named["uid"]
+    def _exists(self, reference: Obj, plural: str, namespace: str) -> bool:
+        current = self._lookup(plural, namespace, reference["name"])
+        return current is not None and current["metadata"]["uid"] == reference["uid"]
 
     def configuration(self, address: str) -> Obj:
-        """Return the page /.well-known/openid-configuration of a server at an address."""
+        """Return the document /.well-known/openid-configuration of a server at an address."""
         return {
             "issuer": self.issuer,
             "jwks_uri": f"https://{address}/openid/v1/jwks",
@@ -102,18 +106,18 @@ class ServiceAccountTokens:
         }
 
     def key_set(self) -> Obj:
-        """Return the page /openid/v1/jwks."""
+        """Return the document /openid/v1/jwks."""
         return {"keys": [self.key.public()]}
 
 
-def _user(claims: Mapping[str, Any], about: Obj) -> User:
+def _user(claims: Mapping[str, Any], kubernetes_claim: Obj) -> User:
     extra: dict[str, tuple[str, ...]] = {f"{_EXTRA}credential-id": (f"JTI={claims['jti']}",)}
     for claim in ("pod", "node"):
-        if claim in about:
-            extra[f"{_EXTRA}{claim}-name"] = (about[claim]["name"],)
-            extra |= {f"{_EXTRA}{claim}-uid": (uid,) for uid in [about[claim].get("uid")] if uid}
-    groups = (GROUP, f"{GROUP}:{about['namespace']}", AUTHENTICATED)
-    return User(claims["sub"], about["serviceaccount"]["uid"], groups, extra)
+        if claim in kubernetes_claim:
+            extra[f"{_EXTRA}{claim}-name"] = (kubernetes_claim[claim]["name"],)
+            extra |= {f"{_EXTRA}{claim}-uid": (uid,) for uid in [kubernetes_claim[claim].get("uid")] if uid}
+    groups = (GROUP, f"{GROUP}:{kubernetes_claim['namespace']}", AUTHENTICATED)
+    return User(claims["sub"], kubernetes_claim["serviceaccount"]["uid"], groups, extra)
 
 
 def _encoded(value: Obj) -> str:

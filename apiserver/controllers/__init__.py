@@ -1,1 +1,1 @@
-"""What the server does in the background, over its own store: definitions, expiry of Events, namespaces."""
+"""Controllers inside the server, over its own store: CustomResourceDefinitions, expiry of Events, namespaces."""

@@ -1,8 +1,8 @@
-"""Keeps what is served in step with the definitions of custom kinds: names are given, rows come, change and go.
+"""Serves CustomResourceDefinitions: accepts their names, sets their conditions, and updates the rows of their kinds.
 
-One loop judges one definition after the other, so that of two that want one name the first has it; the same write says
-that the names are accepted and that the kind is served (upstream's naming, establishing and approval controllers). A
-definition that cannot be judged is judged again later, and holds up no other meanwhile.
+One loop processes the definitions one by one, so that the first of two with the same name gets it. A single write sets
+NamesAccepted and Established (upstream's naming, establishing and approval controllers). A definition that fails is
+retried later, without delaying others.
 """
 
 import asyncio
@@ -40,10 +40,10 @@ OPTIONS = WriteOptions(SYSTEM, manager="kube-apiserver")
 
 
 class CRDController:
-    """Follows the definitions in the store.
+    """Reconciles the definitions in the store.
 
     Args:
-        registry: the server's collaborators; its `customs` are kept by this object.
+        registry: the server's collaborators; this controller maintains its `customs`.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -52,109 +52,109 @@ class CRDController:
         self._known: dict[str, Obj] = {}
         self._served: dict[str, list[CustomKind]] = {}
         self._verdicts: dict[str, tuple[tuple[str, int], Obj | None]] = {}
-        self._emptier = CRDFinalizer(registry, self._resource)
+        self._finalizer = CRDFinalizer(registry, self._resource)
         self._retries = Retries(lambda: asyncio.get_running_loop().time())
 
     @property
     def _resource(self) -> Resource:
-        found = self._registry.table.find(GROUP, VERSION, PLURAL)
-        assert found is not None, "every release has it"
-        return found
+        row = self._registry.table.find(GROUP, VERSION, PLURAL)
+        assert row is not None, "every release has it"
+        return row
 
     def load(self) -> None:
-        """Serve what is established in the store, before the first request."""
+        """Serve the established definitions of the store, before the first request."""
         for kv in self._registry.storage.store.range(PREFIX).items:
             name = _name(kv)
-            with self._trying(name):
+            with self._retried_on_error(name):
                 self._known[name] = self._decoded(kv)
                 self._serve(self._known[name])
 
     async def run(self) -> None:
-        """Follow until cancelled or the store is closed."""
+        """Reconcile definitions until cancelled or the store is closed."""
         try:
-            await follow(self._registry.storage.store, PREFIX, self._keep)
+            await follow(self._registry.storage.store, PREFIX, self._follow)
         finally:
-            await self._emptier.stop()
+            await self._finalizer.stop()
 
-    async def _keep(self, watcher: Watcher, found: Sequence[KeyValue]) -> None:
-        there = {_name(kv) for kv in found}
-        for name in self._known.keys() - there:
+    async def _follow(self, watcher: Watcher, items: Sequence[KeyValue]) -> None:
+        names = {_name(kv) for kv in items}
+        for name in self._known.keys() - names:
             await self._forget(name)
-        for kv in found:
-            await self._note(kv)
+        for kv in items:
+            await self._reconcile(kv)
         while True:
             for event in await next_within(watcher, self._retries.wait()):
-                await self._take(event)
-                await asyncio.sleep(0)  # requests are served in between, however many events there are
+                await self._handle(event)
+                await asyncio.sleep(0)  # let requests in between, however many events there are
             for name in self._retries.due():
-                await self._try_again(name)
+                await self._retry(name)
 
-    async def _take(self, event: Event) -> None:
+    async def _handle(self, event: Event) -> None:
         if event.kv is not None:
-            await self._note(event.kv)
+            await self._reconcile(event.kv)
         elif self._revision(name := event.key.removeprefix(PREFIX)) < event.revision:
             await self._forget(name)
 
-    async def _try_again(self, name: str) -> None:
-        """Look at what failed, as it is by now; that it is gone will be told, or has been."""
+    async def _retry(self, name: str) -> None:
+        """Retry a definition that failed, in its present state; if it is gone, an event says so."""
         kv = self._registry.storage.store.get(f"{PREFIX}{name}")
         if kv is None:
             self._retries.settled(name)
         elif self._revision(name) > kv.mod_revision:
-            await self._judge(name)
+            await self._update(name)
         else:
-            await self._note(kv)
+            await self._reconcile(kv)
 
     def _decoded(self, kv: KeyValue) -> Obj:
         return self._registry.codecs.of(self._resource).decode(kv)
 
     def _revision(self, name: str) -> int:
-        """That of the newest state of a definition that is known; events lag behind what this object itself stores."""
+        """Return the newest known revision of a definition, 0 if unknown; events lag behind own writes."""
         return int(self._known[name]["metadata"]["resourceVersion"]) if name in self._known else 0
 
-    async def _note(self, kv: KeyValue) -> None:
-        """Look at a definition as it is now, unless a newer state of it is known."""
+    async def _reconcile(self, kv: KeyValue) -> None:
+        """Reconcile a definition from its stored state, unless a newer one is known."""
         name = _name(kv)
         if self._revision(name) > kv.mod_revision:
             return
-        with self._trying(name):
+        with self._retried_on_error(name):
             definition = self._known[name] = self._decoded(kv)
-            await self._judge(name)
+            await self._update(name)
             if waits(definition):
-                self._emptier.begin(definition)
+                self._finalizer.begin(definition)
 
     async def _forget(self, name: str) -> None:
-        """A definition is gone: its kind is served no more, and others may have its names."""
+        """Stop serving a deleted definition, and let others have its names."""
         self._known.pop(name, None)
         self._verdicts.pop(name, None)
         self._retries.settled(name)
-        with self._trying(name):
+        with self._retried_on_error(name):
             self._replace(name, [])
-            await self._judge_rivals(name)
+            await self._update_rivals(name)
 
-    async def _judge(self, name: str) -> None:
-        """Give a definition its names and conditions, and serve what it says."""
+    async def _update(self, name: str) -> None:
+        """Update the names and conditions of a definition, and serve its kind."""
         before = self._known[name]
-        with self._trying(name):
+        with self._retried_on_error(name):
             try:
                 await self._write(name)
             finally:
                 self._serve(self._known[name])
             self._retries.settled(name)
         if _accepted(before) != _accepted(self._known[name]):
-            await self._judge_rivals(name)
+            await self._update_rivals(name)
 
-    async def _judge_rivals(self, name: str) -> None:
+    async def _update_rivals(self, name: str) -> None:
         for other in rivals(name, self._known.values()):
-            await self._judge(other)
+            await self._update(other)
 
     @contextmanager
-    def _trying(self, name: str) -> Iterator[None]:
-        """Whatever goes wrong with one definition is told and tried again, and is nothing to the others."""
+    def _retried_on_error(self, name: str) -> Iterator[None]:
+        """Log any error of one definition and retry it later, without affecting the others."""
         try:
             yield
         except ApiError as error:
-            if error.code == 404:  # gone meanwhile: that will be told
+            if error.code == 404:  # gone meanwhile: an event will say so
                 self._retries.settled(name)
                 return
             log.warning("the definition %s cannot be judged yet: %s", name, error)
@@ -164,31 +164,31 @@ class CRDController:
             self._retries.failed(name)
 
     async def _write(self, name: str) -> None:
-        """Store the status that a definition deserves, if it has another; it is served before that can be read."""
-        judged = self._judged(self._known[name])
-        if judged is None:
+        """Store the computed status of a definition, if it differs; the kind is served before clients can read that."""
+        updated = self._updated(self._known[name])
+        if updated is None:
             return
-        self._serve(judged)
+        self._serve(updated)
         target = Target(self._resource, "", name, "status")
-        written = await modify(self._registry, target, lambda old: self._judged(old) or _copied(old), OPTIONS)
+        written = await modify(self._registry, target, lambda old: self._updated(old) or _copied(old), OPTIONS)
         self._known[name] = self._decoded(written.kv)
 
-    def _judged(self, definition: Obj) -> Obj | None:
-        """Return the definition with its names and conditions, None where it has them."""
+    def _updated(self, definition: Obj) -> Obj | None:
+        """Return the definition with updated names and conditions, None if they are up to date."""
         now = self._registry.timestamps.now()
         steps: Iterable[Callable[[Obj], Obj | None]] = (
-            lambda given: accept_names(given, self._known.values(), now),
-            lambda given: conform(given, now),
-            lambda given: judge_structure(given, now, self._verdict),
-            lambda given: establish(given, now),
+            lambda obj: accept_names(obj, self._known.values(), now),
+            lambda obj: conform(obj, now),
+            lambda obj: judge_structure(obj, now, self._verdict),
+            lambda obj: establish(obj, now),
         )
-        found = definition
+        current = definition
         for step in steps:
-            found = step(found) or found
-        return None if found is definition else _copied(found)
+            current = step(current) or current
+        return None if current is definition else _copied(current)
 
     def _verdict(self, definition: Obj) -> Obj | None:
-        """What the structure of a definition's schemas deserves: worked out once for each generation of it."""
+        """Return the verdict on the structure of a definition's schemas, computed once per generation."""
         name, meta = name_of(definition), definition["metadata"]
         state = (meta["uid"], meta.get("generation") or 0)
         known = self._verdicts.get(name)
@@ -199,7 +199,7 @@ class CRDController:
     # -- rows
 
     def _serve(self, definition: Obj) -> None:
-        """Have the table say what a definition says."""
+        """Update the rows of the table from a definition."""
         name = name_of(definition)
         rows = rows_of(definition) if is_served(definition) else []
         before = {kind.resource.version: kind for kind in self._served.get(name, ())}
@@ -209,10 +209,10 @@ class CRDController:
             versions = known
         kinds = [self._kind(row, versions, before.get(row.version)) for row in rows]
         verbs = told_verbs(definition)
-        is_told_anew = any(kind.verbs != verbs for kind in kinds)
+        verbs_changed = any(kind.verbs != verbs for kind in kinds)
         for kind in kinds:
             kind.terminates, kind.verbs = terminates(definition), verbs
-        if not self._replace(name, kinds) and is_told_anew:
+        if not self._replace(name, kinds) and verbs_changed:
             self._registry.customs.announce()
         if kinds and versions is not known and kinds[0].resource.kept_fields:
             self._reselect(kinds[0])
@@ -223,14 +223,14 @@ class CRDController:
         return CustomKind(row, versions)
 
     def _reselect(self, kind: CustomKind) -> None:
-        """Selectors may see other values from now on: those of what is stored are found anew."""
+        """Recompute the selectable fields of stored objects: the definition may select other fields now."""
         for kv in self._registry.storage.store.range(prefix_of(kind.resource, "")).items:
             obj: Obj = orjson.loads(kv.value)
             kind.restored(obj)
             kv.index_attrs.fields.update(selectable_fields(kind.resource, obj))
 
     def _replace(self, name: str, kinds: list[CustomKind]) -> bool:
-        """Serve other kinds by a definition; whether they are others."""
+        """Replace the served kinds of a definition; return whether they differ."""
         before = self._served.get(name, [])
         if all(old is new for old, new in zip(before, kinds, strict=False)) and len(before) == len(kinds):
             return False

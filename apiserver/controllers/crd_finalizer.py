@@ -1,6 +1,6 @@
-"""Deletes the objects of a kind whose definition is being deleted, and then lets the definition go.
+"""Deletes the objects of a CustomResourceDefinition that is being deleted, then removes its finalizer.
 
-One task for each such definition, so that objects with finalizers hold up nobody else (pkg/controller/finalizer).
+Each definition has its own task, so that objects with finalizers delay no others (pkg/controller/finalizer).
 """
 
 import asyncio
@@ -24,18 +24,18 @@ log = logging.getLogger("apiserver")
 
 OPTIONS = WriteOptions(SYSTEM, manager="kube-apiserver")
 FIRST_LOOK = 0.05
-"""Seconds after which it is looked again whether objects are gone, each time twice as long (upstream: at once 5 s)."""
+"""Seconds until the first check whether the objects are gone; the interval doubles (upstream: 5 s from the start)."""
 
 
-class _Place(NamedTuple):
-    """A definition, which another of its name is not."""
+class _DefinitionID(NamedTuple):
+    """The identity of a definition: another one may have the same name."""
 
     name: str
     uid: str
 
 
 class CRDFinalizer:
-    """The definitions that are being emptied.
+    """The tasks that delete the objects of definitions.
 
     Args:
         registry: the server's collaborators.
@@ -45,54 +45,54 @@ class CRDFinalizer:
     def __init__(self, registry: Registry, resource: Resource) -> None:
         self._registry = registry
         self._resource = resource
-        self._tasks: dict[_Place, asyncio.Task[None]] = {}
+        self._tasks: dict[_DefinitionID, asyncio.Task[None]] = {}
 
     def begin(self, definition: Obj) -> None:
-        """Empty a definition, unless that is under way."""
+        """Start deleting the objects of a definition, unless that is under way."""
         meta = definition["metadata"]
-        place = _Place(meta["name"], meta["uid"])
-        if place not in self._tasks:
-            # no TaskGroup: it would wait for objects that finalizers hold when the store has closed
-            task = self._tasks[place] = asyncio.create_task(self._empty(place))
-            task.add_done_callback(lambda _: self._tasks.pop(place, None))
+        definition_id = _DefinitionID(meta["name"], meta["uid"])
+        if definition_id not in self._tasks:
+            # no TaskGroup: it would wait for objects with finalizers after the store has closed
+            task = self._tasks[definition_id] = asyncio.create_task(self._finalize(definition_id))
+            task.add_done_callback(lambda _: self._tasks.pop(definition_id, None))
 
     async def stop(self) -> None:
-        """End what is under way, and wait until it has ended."""
+        """Cancel all tasks, and wait until they have ended."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _empty(self, place: _Place) -> None:
+    async def _finalize(self, definition_id: _DefinitionID) -> None:
         while True:
             try:
-                if await self._try(place):
+                if await self._try_finalize(definition_id):
                     return
             except ApiError as error:
                 if error.code == 404:
                     return
-                log.warning("the definition %s cannot be emptied yet: %s", place.name, error)
+                log.warning("the definition %s cannot be emptied yet: %s", definition_id.name, error)
             except Exception:
-                log.exception("the definition %s cannot be emptied yet", place.name)
+                log.exception("the definition %s cannot be emptied yet", definition_id.name)
             await asyncio.sleep(termination.LOOK_AGAIN)
 
-    async def _try(self, place: _Place) -> bool:
-        """Return whether the definition could be let go."""
-        definition = await self._changed(place, termination.begun)
+    async def _try_finalize(self, definition_id: _DefinitionID) -> bool:
+        """Delete the objects; return whether the definition's finalizer was removed."""
+        definition = await self._change_status(definition_id, termination.begun)
         if termination.is_emptied(definition):
             row = storage_row(definition)
             errors = await delete_all(self._registry, row, "", background(SYSTEM)) if row else []
             if errors:
-                await self._changed(place, lambda old, now: termination.undeleted(old, errors, now))
+                await self._change_status(definition_id, lambda old, now: termination.undeleted(old, errors, now))
                 return False
             if row and not await self._is_empty(row):
-                await self._changed(place, termination.unconfirmed)
+                await self._change_status(definition_id, termination.unconfirmed)
                 return False
-        await self._changed(place, termination.released)
+        await self._change_status(definition_id, termination.released)
         return True
 
     async def _is_empty(self, row: Resource) -> bool:
-        """Return whether everything goes within a minute."""
+        """Wait for the objects to be gone; return False if that takes longer than LONGEST_WAIT."""
         store, prefix, wait, waited = self._registry.storage.store, prefix_of(row, ""), FIRST_LOOK, 0.0
         while store.count(prefix):
             if waited >= termination.LONGEST_WAIT:
@@ -101,16 +101,16 @@ class CRDFinalizer:
             waited, wait = waited + wait, min(wait * 2, termination.LOOK_AGAIN)
         return True
 
-    async def _changed(self, place: _Place, change: Callable[[Obj, str], Obj]) -> Obj:
-        """Write what becomes of the definition; raises ApiError 404 where it is gone, or another, or no longer goes."""
+    async def _change_status(self, definition_id: _DefinitionID, change: Callable[[Obj, str], Obj]) -> Obj:
+        """Change the definition's status; raise ApiError 404 if it is gone, replaced, or no longer being deleted."""
         now, resource = self._registry.timestamps.now(), self._resource
 
         def apply(old: Obj) -> Obj:
-            if old["metadata"]["uid"] != place.uid or not termination.waits(old):
-                raise not_found(resource.group, resource.plural, place.name)
-            found = change(old, now)
-            return found | {"metadata": dict(found["metadata"])}
+            if old["metadata"]["uid"] != definition_id.uid or not termination.waits(old):
+                raise not_found(resource.group, resource.plural, definition_id.name)
+            new = change(old, now)
+            return new | {"metadata": dict(new["metadata"])}
 
-        target = Target(resource, "", place.name, "status")
+        target = Target(resource, "", definition_id.name, "status")
         written = await modify(self._registry, target, apply, OPTIONS)
         return self._registry.codecs.of(resource).decode(written.kv)

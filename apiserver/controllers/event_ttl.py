@@ -1,4 +1,4 @@
-"""Forgets Events that nobody has written for a while, as upstream's store does with a lease (--event-ttl)."""
+"""Deletes Events some time after their last write, as upstream's store does with a lease (--event-ttl)."""
 
 import asyncio
 import calendar
@@ -17,14 +17,14 @@ from etcd.store import Conflict, KeyValue, Watcher
 
 PREFIX = "/registry/events/"
 LONGEST_PAUSE = 30.0
-"""Seconds between two sweeps; an Event may live so much longer."""
+"""Seconds between two sweeps; an Event may live that much longer."""
 AT_ONCE = 256
-"""How many Events are deleted at a time, so that the store commits them together."""
+"""The number of Events deleted at a time, so that the store commits them together."""
 _TIMES = ("lastTimestamp", "eventTime", "firstTimestamp")
 
 
 class Written(NamedTuple):
-    """One write of an Event; it counts while the Event has no later one."""
+    """One write of an Event; only its last one counts."""
 
     seconds: float
     key: str
@@ -32,14 +32,14 @@ class Written(NamedTuple):
 
 
 class EventSweeper:
-    """Knows when each Event was written last, by reading the store's log now and then: writers wait for nothing."""
+    """Deletes expired Events; it reads the store's log from time to time, so that writers need not wait."""
 
     def __init__(self, registry: Registry, ttl: float) -> None:
-        """Take the settings.
+        """Store the settings.
 
         Args:
             registry: the server's collaborators.
-            ttl: how long an Event is kept after its last write, in seconds.
+            ttl: seconds that an Event is kept after its last write.
         """
         self._store = registry.storage.store
         self._clock = registry.clock
@@ -49,8 +49,8 @@ class EventSweeper:
         """Sweep until cancelled or the store is closed."""
         await follow(self._store, PREFIX, self._sweep)
 
-    async def _sweep(self, watcher: Watcher, found: Sequence[KeyValue]) -> None:
-        known = deque(sorted(Written(_seconds(kv), kv.key, kv.mod_revision) for kv in found))
+    async def _sweep(self, watcher: Watcher, items: Sequence[KeyValue]) -> None:
+        known = deque(sorted(Written(_seconds(kv), kv.key, kv.mod_revision) for kv in items))
         while True:
             now = self._clock.now()
             while events := watcher.take():
@@ -70,7 +70,7 @@ class EventSweeper:
 
 
 def _older(known: deque[Written], seconds: float) -> Iterator[Written]:
-    """Take some of the writes that are not after a time."""
+    """Remove and yield at most AT_ONCE of the writes up to a time."""
     for _ in range(AT_ONCE):
         if not known or known[0].seconds > seconds:
             return
@@ -78,8 +78,8 @@ def _older(known: deque[Written], seconds: float) -> Iterator[Written]:
 
 
 def _seconds(kv: KeyValue) -> float:
-    """When an Event that was there at the start was written last, as far as it tells."""
+    """Return the time of the last write of an Event that was stored at the start, as far as its fields tell."""
     event: Obj = orjson.loads(kv.value)
     times = (*(event.get(name) for name in _TIMES), event["metadata"].get("creationTimestamp"))
-    told = next((text for text in times if text), "1970-01-01T00:00:00Z")
-    return calendar.timegm(time.strptime(told[:19], "%Y-%m-%dT%H:%M:%S"))
+    timestamp = next((text for text in times if text), "1970-01-01T00:00:00Z")
+    return calendar.timegm(time.strptime(timestamp[:19], "%Y-%m-%dT%H:%M:%S"))

@@ -1,6 +1,6 @@
-"""Empties namespaces that are being deleted and lets them go: the work of a namespace controller, while there is none.
+"""Deletes the contents of terminating namespaces, then their finalizer: the namespace controller, if none runs.
 
-The one caller is the app, which starts it only where no controller manager does the same (pkg/controller/namespace).
+The app starts it only if no controller manager does the same (pkg/controller/namespace).
 """
 
 import logging
@@ -28,30 +28,30 @@ PREFIX = "/registry/namespaces/"
 SYSTEM = User("system:serviceaccount:kube-system:namespace-controller", groups=("system:masters",))
 OPTIONS = WriteOptions(SYSTEM, manager="kube-controller-manager")
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
-"""Seconds until a namespace in which something remains is looked at again; each time twice as long."""
+"""Seconds until a namespace with remaining contents is checked again; the interval doubles."""
 
 
 class NamespaceDeleter:
-    """Waits for namespaces to terminate."""
+    """Deletes the contents of terminating namespaces."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._row = registry.table.find("", "v1", "namespaces")
 
     async def run(self) -> None:
-        """Empty every namespace that terminates, until cancelled or the store is closed."""
+        """Empty every terminating namespace, until cancelled or the store is closed."""
         await follow(self._registry.storage.store, PREFIX, self._finish_each)
 
-    async def _finish_each(self, watcher: Watcher, found: Sequence[KeyValue]) -> None:
-        waiting, wait = {kv.key for kv in found if _terminates(kv)}, FIRST_WAIT
+    async def _finish_each(self, watcher: Watcher, items: Sequence[KeyValue]) -> None:
+        waiting, wait = {kv.key for kv in items if _terminates(kv)}, FIRST_WAIT
         while True:
-            waiting = {key for key in waiting if not await self._try(key.removeprefix(PREFIX))}
+            waiting = {key for key in waiting if not await self._try_finish(key.removeprefix(PREFIX))}
             events = await next_within(watcher, wait if waiting else None)
             wait = FIRST_WAIT if events else min(wait * 2, LONGEST_WAIT)
             waiting |= {event.key for event in events if event.kv and _terminates(event.kv)}
 
-    async def _try(self, name: str) -> bool:
-        """Return whether nothing is left to do for a namespace."""
+    async def _try_finish(self, name: str) -> bool:
+        """Delete the contents of a namespace; return whether nothing is remaining to do."""
         try:
             return await self._finish(name)
         except ApiError as error:
@@ -61,10 +61,10 @@ class NamespaceDeleter:
             return False
 
     async def _finish(self, name: str) -> bool:
-        left = await self._empty(name)
+        remaining = await self._empty(name)
         target = Target(self._resource, "", name, "status")
-        await modify(self._registry, target, lambda old: self._described(old, left), OPTIONS)
-        if left.kinds or left.failures:
+        await modify(self._registry, target, lambda old: self._described(old, remaining), OPTIONS)
+        if remaining.kinds or remaining.failures:
             return False
         await modify(self._registry, Target(self._resource, "", name, "finalize"), _released, OPTIONS)
         return True
@@ -75,43 +75,43 @@ class NamespaceDeleter:
         return self._row
 
     async def _empty(self, namespace: str) -> Remaining:
-        """Delete all that is in a namespace, and tell what remains."""
-        left, store = Remaining(), self._registry.storage.store
+        """Delete all objects of a namespace, and return what remains."""
+        remaining, store = Remaining(), self._registry.storage.store
         for resource in self._contents():
             prefix = prefix_of(resource, namespace)
             if not store.count(prefix):
                 continue
-            left.failures += await delete_all(self._registry, resource, namespace, background(SYSTEM))
+            remaining.failures += await delete_all(self._registry, resource, namespace, background(SYSTEM))
             for kv in store.range(prefix).items:
-                left.kinds[f"{resource.plural}.{resource.group}"] += 1
+                remaining.kinds[f"{resource.plural}.{resource.group}"] += 1
                 obj = self._registry.codecs.of(resource).decode(kv)
-                left.finalizers.update(obj["metadata"].get("finalizers") or ())
-        return left
+                remaining.finalizers.update(obj["metadata"].get("finalizers") or ())
+        return remaining
 
     def _contents(self) -> Iterator[Resource]:
-        """Yield one row for each place where objects of namespaces lie."""
+        """Yield one row for each storage prefix of namespaced objects."""
         seen = set()
         for row in self._registry.table:
             if row.namespaced and "delete" in row.verbs and row.storage_prefix not in seen:
                 seen.add(row.storage_prefix)
                 yield row
 
-    def _described(self, old: Obj, left: Remaining) -> Obj:
-        """Return the namespace with conditions that tell how far it is."""
+    def _described(self, old: Obj, remaining: Remaining) -> Obj:
+        """Return the namespace with conditions about what remains."""
         status = old.get("status") or {}
-        conditions = updated(status.get("conditions") or (), left, self._registry.timestamps.now())
+        conditions = updated(status.get("conditions") or (), remaining, self._registry.timestamps.now())
         return old | {"metadata": dict(old["metadata"]), "status": status | {"conditions": conditions}}
 
 
 def _released(old: Obj) -> Obj:
-    """Return the namespace without the finalizer that stood for its content."""
+    """Return the namespace without the `kubernetes` finalizer."""
     spec = old.get("spec") or {}
     finalizers = [name for name in spec.get("finalizers") or () if name != KUBERNETES_FINALIZER]
     return old | {"metadata": dict(old["metadata"]), "spec": spec | {"finalizers": finalizers}}
 
 
 def _terminates(kv: KeyValue) -> bool:
-    """Return whether a namespace is being deleted and still waits for its content."""
+    """Return whether a namespace is terminating and still has the `kubernetes` finalizer."""
     if kv.index_attrs.fields.get("status.phase") != "Terminating":
         return False
     finalizers = (orjson.loads(kv.value).get("spec") or {}).get("finalizers") or ()

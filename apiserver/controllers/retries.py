@@ -1,19 +1,19 @@
-"""What failed and is to be tried again: each time after twice as long, as the rate limiters of upstream's queues do."""
+"""Retries with exponential backoff, as the rate limiters of upstream's queues have it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 FIRST_WAIT, LONGEST_WAIT = 0.1, 30.0
-"""Seconds until something is tried again, after its first failure and after many."""
+"""Seconds until a retry, after the first failure and at most."""
 
 
 @dataclass(slots=True)
 class _Failed:
-    """What failed.
+    """A pending retry.
 
     Attributes:
-        due: when it is tried again.
-        wait: how long that is after it failed last, in seconds.
+        due: the time of the retry.
+        wait: the seconds between the last failure and the retry.
     """
 
     due: float
@@ -21,10 +21,10 @@ class _Failed:
 
 
 class Retries:
-    """The names of what failed.
+    """The pending retries, by name.
 
     Args:
-        now: tells the time, in seconds since whenever.
+        now: returns the time, in seconds from any start.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
@@ -32,22 +32,22 @@ class Retries:
         self._failed: dict[str, _Failed] = {}
 
     def failed(self, name: str) -> None:
-        """Have it tried again, later than the last time."""
+        """Schedule a retry after a failure, with twice the last wait."""
         before = self._failed.get(name)
         wait = min(before.wait * 2, LONGEST_WAIT) if before else FIRST_WAIT
         self._failed[name] = _Failed(self._now() + wait, wait)
 
     def settled(self, name: str) -> None:
-        """It went well, or there is nothing to be tried any more."""
+        """Drop the retry of a name: it has succeeded, or is gone."""
         self._failed.pop(name, None)
 
     def due(self) -> list[str]:
-        """What is to be tried now."""
+        """Return the names whose retries are due."""
         now = self._now()
         return [name for name, failed in self._failed.items() if failed.due <= now]
 
     def wait(self) -> float | None:
-        """Seconds until something is due, None where nothing failed."""
+        """Return the seconds until the next retry, None if there is none."""
         if not self._failed:
             return None
         return max(0.0, min(failed.due for failed in self._failed.values()) - self._now())
