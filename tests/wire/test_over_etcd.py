@@ -184,14 +184,14 @@ async def test_a_server_that_hears_late_of_a_deletion_leaves_the_claims_of_the_n
     wish = {"clusterIP": "10.96.0.9", "ports": [{"port": 80, "nodePort": 30009}]}
     async with opened(settings) as api:
         claims = api.running.registry.claims
-        heard, take_in = asyncio.Event(), claims._take_in
+        heard, take_in = asyncio.Event(), claims._record_write
         late = []
 
         async def hear_late(event):
             late.append(event)
             heard.set()
 
-        claims._take_in = hear_late
+        claims._record_write = hear_late
         await api.post(SERVICES, service("a", **wish))
         await api.delete(f"{SERVICES}/a")
         assert (await api.post(SERVICES, service("b", **wish))).code == 201
