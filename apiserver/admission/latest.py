@@ -54,7 +54,7 @@ class Latest(Generic[T]):
         self._value: T
 
     def get(self) -> T:
-        """Return the value for what is stored now."""
+        """Return the value for the objects that are stored now."""
         try:
             if self._changes is not None and not self._changes.take():
                 return self._value

@@ -55,8 +55,8 @@ def impersonated(user: User, headers: CIMultiDictProxy[str], authorizer: Authori
         if not authorizer.allows(request):
             raise _forbidden(request)
     namespace = account[2]
-    own = groups or ((GROUP, f"{GROUP}:{namespace}") if namespace else ())
-    return User(name, uid, (*own, *_authentication_group(name, own)), extra)
+    all_groups = groups or ((GROUP, f"{GROUP}:{namespace}") if namespace else ())
+    return User(name, uid, (*all_groups, *_authentication_group(name, all_groups)), extra)
 
 
 def _account(name: str) -> tuple[str, str, str, str]:

@@ -30,7 +30,7 @@ class ServiceAccountTokens:
 
         Args:
             issuer: the URL in the claim "iss", also the server's audience.
-            key_file: the signing key; None creates one that lives as long as the server.
+            key_file: the signing key; None creates one that is not kept.
             lookup: finds accounts and the objects that tokens are bound to.
             now: returns the seconds since 1970.
         """

@@ -155,7 +155,7 @@ def _json(raw: bytes) -> tuple[Any, bytes]:
 def _object(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
-    if value is None:  # a null leaves Go's empty object as it is
+    if value is None:  # null decodes to Go's empty object
         return {}
     raise UnreadableError(unreadable_kind(value))
 

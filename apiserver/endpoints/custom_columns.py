@@ -107,7 +107,9 @@ def _number(value: Any) -> float | None:
     if type(value) is not float and type(value) is not int:
         return None
     number = float(value)
-    return int(number) if number.is_integer() and int(number) in _INT64 else number  # Go writes no point here
+    return (
+        int(number) if number.is_integer() and int(number) in _INT64 else number
+    )  # Go writes such numbers without a decimal point
 
 
 def _boolean(value: Any) -> bool | None:

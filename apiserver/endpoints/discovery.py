@@ -44,7 +44,7 @@ class Discovery:
         table: the rows that are served; call invalidate() when rows are added or removed, or their verbs change.
         minor: the minor version of the emulated Kubernetes release: 34 for v1.34.0.
         address: "host:port" under which clients reach the server.
-        other_paths: the paths beside the API's that "/" lists ("/healthz", "/metrics", ...).
+        other_paths: the paths besides the API's that "/" lists ("/healthz", "/metrics", ...).
         verbs: returns the verbs to list for a row, which may be fewer than it has; a row without any is not listed.
     """
 
@@ -285,6 +285,6 @@ def _aggregated_resource(row: Resource) -> Obj:
 
 def _response_kind(body: Resource | Subresource, row: Resource) -> Obj:
     """Return the responseKind; built-in kinds omit a group and version that are the same as their row's."""
-    own = (body.group, body.version) == (row.group, row.version)
-    group, version = ("", "") if own and row.group in KINDS else (body.group, body.version)
+    is_same_version = (body.group, body.version) == (row.group, row.version)
+    group, version = ("", "") if is_same_version and row.group in KINDS else (body.group, body.version)
     return {"group": group, "version": version, "kind": body.kind}

@@ -357,6 +357,6 @@ def _computed(verb: str, part: Part) -> Action:
 
 
 def not_built(target: Target) -> ApiError:
-    """Return the 501 for what discovery lists, since real servers have it, but this server cannot do yet."""
-    what = f"{target.resource.plural}/{target.subresource}" if target.subresource else target.resource.plural
-    return ApiError(501, "NotImplemented", f"{what} is not implemented by this server yet")
+    """Return the 501 for a resource that discovery lists, as real servers do, but that is not implemented yet."""
+    path = f"{target.resource.plural}/{target.subresource}" if target.subresource else target.resource.plural
+    return ApiError(501, "NotImplemented", f"{path} is not implemented by this server yet")

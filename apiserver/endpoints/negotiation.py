@@ -18,7 +18,7 @@ ANSWERED = {JSON: JSON, YAML: YAML, "*/*": JSON, "application/*": JSON}
 ROUTED = frozenset((JSON, YAML, "*/*"))
 """Media types that a route of go-restful accepts; it does not know application/*."""
 EVENT_STREAMS = tuple(f"{media};stream=watch" for media in (JSON, PROTOBUF))
-"""The media types that the route of a list produces beside SUPPORTED."""
+"""The media types that the route of a list produces besides SUPPORTED."""
 ERROR_MEDIA = {JSON: JSON, YAML: YAML, PROTOBUF: PROTOBUF, "*/*": JSON, "application/*": JSON}
 """Media type of an Accept header → media type of a Status."""
 
@@ -55,7 +55,7 @@ def clauses(accept: str) -> tuple[_Clause, ...]:
     """Return the clauses of an Accept header, the preferred one first (munnerz/goautoneg).
 
     A clause goes before another of lower quality, and one that names a type before a wildcard, whatever their
-    qualities; that is no strict order, so the insertion sort of Go's sort.Sort is part of the rule.
+    qualities; this is not a strict order, so the result depends on the insertion sort of Go's sort.Sort.
     """
     ordered: list[_Clause] = []
     for clause in filter(None, map(_clause, accept.split(","))):
@@ -116,12 +116,12 @@ def answer_form(accept: str, *, transforms: bool = True) -> Form:
 
 @lru_cache(maxsize=1024)
 def routed_form(accept: str, *, transforms: bool = True, streams: tuple[str, ...] = ()) -> Form:
-    """Return the form that an answer takes behind a route of go-restful, which looks at the header first.
+    """Return the form that an answer takes behind a route of go-restful, which checks the header first.
 
     Args:
         accept: the header.
         transforms: as for answer_form.
-        streams: the media types that the route produces beside SUPPORTED.
+        streams: the media types that the route produces besides SUPPORTED.
 
     Raises:
         ApiError: 406, the client accepts none of the available forms.

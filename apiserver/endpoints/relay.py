@@ -50,7 +50,7 @@ class Backend(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End the peer as well."""
-        del exc  # whatever it was, nothing more comes
+        del exc  # in any case nothing more comes
         self._ended = True
         self._changed.set()
         if self._peer is not None:

@@ -134,9 +134,9 @@ class Dispatch:
         prefix, _, name = path.rpartition("/")
         template = self._templates.get((method, prefix, ""))
         if template is None:
-            below = name
+            last = name
             prefix, _, name = prefix.rpartition("/")
-            template = self._templates.get((method, prefix, below))
+            template = self._templates.get((method, prefix, last))
         if template is None or not _is_plain_name(name):
             return None
         resource, namespace, subresource, action, labels = template

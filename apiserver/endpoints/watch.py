@@ -92,13 +92,13 @@ class Watches:
     async def _send(self, context: RequestContext, stream: Stream) -> web.StreamResponse:
         resource = context.target.resource
         gvr = (resource.group, resource.version, resource.plural)
-        sent = self._metrics.watch_events
-        sent.setdefault(gvr, 0)
+        event_counts = self._metrics.watch_events
+        event_counts.setdefault(gvr, 0)
         if _wants_websocket(context.request):
             socket = await _upgrade(context.request)
             async with _close_with_client(socket, stream):
                 async for data in stream.frames():
-                    sent[gvr] += data.count(b"\n")
+                    event_counts[gvr] += data.count(b"\n")
                     for line in data.splitlines():
                         await socket.send_str(line.decode())
             return socket
@@ -108,7 +108,7 @@ class Watches:
         except ConnectionError:  # the client disconnected before the first byte
             return answer
         async for data in stream.frames():
-            sent[gvr] += data.count(b"\n")
+            event_counts[gvr] += data.count(b"\n")
             await answer.write(data)
         await answer.write_eof()
         return answer

@@ -131,7 +131,7 @@ def load_yaml(raw: bytes) -> YamlText:
         raise ValueError(f"yaml: {problem}") from error
     _nodes_left(value, MAX_NODES)
     try:
-        plain = orjson.loads(as_go_writes(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)))  # 1.0 comes as 1
+        plain = orjson.loads(as_go_writes(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)))  # 1.0 becomes 1
     except (TypeError, ValueError) as error:
         raise ValueError(f"error converting YAML to JSON: {error}") from error
     return YamlText(plain, tuple(message for _, message in sorted(loader.repeated)))

@@ -16,7 +16,7 @@ _DEFINITIONS_SCHEME = "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go
 """The same for upstream's extension server, which serves CustomResourceDefinitions (1.33 to 1.36)."""
 _DEFINITIONS = "apiextensions.k8s.io"
 _OPTIONS = frozenset(("CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions"))
-"""The kinds that every version of every group has beside its own."""
+"""The kinds that every version of every group has besides its own."""
 _RETIRED: Mapping[str, tuple[str, ...]] = {
     "extensions/v1beta1": ("DaemonSet", "Deployment", "Ingress", "NetworkPolicy", "ReplicaSet", "Scale"),
     "apps/v1beta1": ("ControllerRevision", "Deployment", "Scale", "StatefulSet"),
@@ -42,7 +42,7 @@ def check_kind(table: ResourceTable, resource: Resource, body: Obj, source: byte
 
     Args:
         table: all that is served.
-        resource: what the path names.
+        resource: the resource that the path names.
         body: the body; a kind or apiVersion that it omits is the resource's, but custom objects must have both.
         source: the body as it was sent, for the message; None if the server made it itself.
 
@@ -86,7 +86,7 @@ NO_TYPE_META = "couldn't get version/kind; json parse error: "
 
 
 def _type_meta(body: Obj) -> tuple[str, str]:
-    """Return the kind and apiVersion that a body names, "" for what it leaves out (SimpleMetaFactory.Interpret).
+    """Return the kind and apiVersion that a body names, "" for an absent one (SimpleMetaFactory.Interpret).
 
     Raises:
         ValueError: they cannot be read.
@@ -121,7 +121,7 @@ _OF_META = frozenset(
         "WatchEvent",
     )
 )
-"""Kinds that are registered beside DeleteOptions: of any version, or of META_VERSION alone."""
+"""Kinds that are registered besides DeleteOptions: of any version, or of META_VERSION alone."""
 
 
 def check_options_kind(body: Obj) -> None:
@@ -167,13 +167,13 @@ def unreadable_kind(value: object) -> str:
 def other_type(resource: Resource, obj: Obj) -> ApiError:
     """Return the 422 for an object of another kind or version (customresource/validator.go's ValidateTypeMeta)."""
     kind, version = obj.get("kind") or "", obj.get("apiVersion") or ""
-    wrong = [
+    mismatches = [
         field.invalid(name, is_value, f"must be {must}")
         for name, is_value, must in (("kind", kind, resource.kind), ("apiVersion", version, resource.api_version))
         if is_value != must
     ]
     group = str(version).rpartition("/")[0]
-    return errors.invalid(group, str(kind), name=str(metadata(obj).get("name") or ""), errors=wrong)
+    return errors.invalid(group, str(kind), name=str(metadata(obj).get("name") or ""), errors=mismatches)
 
 
 def _other_version(resource: Resource, version: str) -> ApiError:

@@ -1,6 +1,6 @@
 """Object ↔ stored bytes, and the one place that stamps a resourceVersion.
 
-What is stored is the object's JSON without a resourceVersion, since that is known only after the write. Its head
+The store keeps the object's JSON without a resourceVersion, since that is known only after the write. Its head
 (`{"kind":…,"apiVersion":…,"metadata":{`) has a fixed length for each kind, so stamping is two slices and no parsing.
 """
 
@@ -34,7 +34,7 @@ class SchemaGeneration:
 
 @dataclass(slots=True)
 class IndexAttrs:
-    """An object's labels and fields, kept by the store beside its bytes so that selectors match without decoding.
+    """An object's labels and fields, kept by the store with its bytes so that selectors match without decoding.
 
     Attributes:
         labels: metadata.labels.

@@ -111,7 +111,7 @@ class WriteResult(NamedTuple):
 
 
 def index_attrs(resource: Resource, obj: Obj, codec: Codec | None = None) -> IndexAttrs:
-    """Return what the store keeps beside an object's bytes.
+    """Return the labels and fields that the store keeps with an object's bytes.
 
     Args:
         resource: the row that the request was routed to; another may have replaced it since.

@@ -78,7 +78,7 @@ class Versions:
         self._structurals: dict[str, Structural] = {}
 
     def structural(self, name: str) -> Structural | None:
-        """Return the structural schema of a version, None if there is no such version (any more)."""
+        """Return the structural schema of a version, None if the definition has no such version (any longer)."""
         structural = self._structurals.get(name)
         if structural is None and name in self.entries:
             structural = self._structurals[name] = Structural(_schema(self.entries[name]), self.types.schema)

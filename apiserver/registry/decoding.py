@@ -61,7 +61,7 @@ def decode(registry: Registry, resource: Resource, body: Body, *, validation: st
 
     Args:
         registry: the server's collaborators.
-        resource: what the path names.
+        resource: the resource that the path names.
         body: the document.
         validation: "Strict", "Warn" or "Ignore" for unknown and duplicate fields.
         kept: the stored spec, if the write keeps it whatever the body says, as a status write does: an equal spec is

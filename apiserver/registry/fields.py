@@ -13,7 +13,7 @@ NAME, NAMESPACE = "metadata.name", "metadata.namespace"
 FIELDS: Mapping[tuple[str, str], Callable[[Obj], Fields]] = {
     key: kind.field_labels for key, kind in ALL_KINDS.items() if kind.field_labels is not None
 }
-"""(group, kind) → the fields of an object beside its name and namespace; other built-in kinds have none."""
+"""(group, kind) → the fields of an object besides its name and namespace; other built-in kinds have none."""
 
 
 def selectable_fields(resource: Resource, obj: Obj) -> Fields:

@@ -1,4 +1,4 @@
-"""The arguments of a verb beside the object: its target, and the options of reads, writes and deletes."""
+"""The arguments of a verb besides the object: its target, and the options of reads, writes and deletes."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

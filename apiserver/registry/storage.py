@@ -86,7 +86,7 @@ def _api_error(error: StoreError) -> ApiError | None:
             return errors.unavailable(f"etcd does not answer: {error}", seconds=RETRY_AFTER)
         case Unavailable():
             return errors.internal(str(error))
-    return ApiError(500, "", str(error))  # the store's own words, as upstream tells them
+    return ApiError(500, "", str(error))  # the store's own message, as upstream has it
 
 
 def parse_revision(text: str, *, prefix: str = "") -> int:
@@ -104,8 +104,8 @@ def parse_revision(text: str, *, prefix: str = "") -> int:
     try:
         return parse_uint(text)
     except ValueError as error:
-        wrong = field.invalid("resourceVersion", text, str(error))
-        raise errors.bad_request(f"{prefix}{wrong}") from error
+        invalid = field.invalid("resourceVersion", text, str(error))
+        raise errors.bad_request(f"{prefix}{invalid}") from error
 
 
 def matcher(options: ListOptions) -> Match | None:
@@ -172,7 +172,7 @@ class Storage:
             sure: whether to start with the newest state, as for a dry run, which stores nothing.
 
         Raises:
-            ApiError: 404, and what the attempt raises.
+            ApiError: 404, and the errors of the attempt.
         """
         store, newest = self.store, False
         kv = store.get(key_of(resource, namespace, name)) if store.is_shared and not sure else None
@@ -228,7 +228,7 @@ class Storage:
             exact = options.match == "Exact" or (options.limit > 0 and not options.match)
             revision = requested if exact else 0
             if options.resource_version == "0" and options.limit > 0:
-                options = replace(options, limit=0)  # as the watch cache has it (cacher.go's computeListLimit)
+                options = replace(options, limit=0)  # as in the watch cache (cacher.go's computeListLimit)
             if not options.resource_version:
                 with map_store_errors():
                     await self.store.sync_read()

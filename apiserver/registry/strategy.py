@@ -1,6 +1,6 @@
 """Strategies by kind: how creation and updates prepare an object (pkg/registry/*/*/strategy.go).
 
-Custom kinds have two: one with the status as a subresource, and one with the status as a field like others.
+Custom kinds have two: one with the status as a subresource, and one with the status as an ordinary field.
 """
 
 from collections.abc import Mapping

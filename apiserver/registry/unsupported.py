@@ -24,7 +24,7 @@ def _always(_new: Obj, _old: Obj | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A warning for whoever creates, updates or patches an object.
+    """A warning for clients that create, update or patch an object.
 
     Attributes:
         text: one line that says what is stored but has no effect.
@@ -77,7 +77,7 @@ def _is_account_token(new: Obj, _old: Obj | None) -> bool:
 
 
 def _grows(new: Obj, old: Obj | None) -> bool:
-    """Test whether a claim asks for more storage than it asked for before."""
+    """Test whether a claim requests more storage than before."""
     if old is None:
         return False
     return _requested_storage(new) > _requested_storage(old)

@@ -1,4 +1,4 @@
-"""Validation of what is written: metadata, then the rules of the kind, in upstream's words and order."""
+"""Validates objects on writes: metadata, then the rules of the kind, with upstream's messages in upstream's order."""
 
 from collections.abc import Callable, Mapping
 

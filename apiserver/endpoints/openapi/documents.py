@@ -88,8 +88,8 @@ class OpenAPI:
 
     def _drop_removed(self) -> None:
         """Drop the documents of groups and versions that are gone."""
-        there = {path for row in self._table for path in (f"apis/{row.group}", _path_of(row))}
-        for path in self._cached.keys() - there - ROOTS.keys() - WHOLE:
+        current = {path for row in self._table for path in (f"apis/{row.group}", _path_of(row))}
+        for path in self._cached.keys() - current - ROOTS.keys() - WHOLE:
             del self._cached[path]
 
     @property
@@ -155,9 +155,9 @@ class OpenAPI:
         digest = self._hashes.get(key)
         if digest is None:
             rows = self._paths().get(key)
-            about = [row for each in self._paths().values() for row in each] if rows is None else rows
-            custom = [self._definitions.get(row.definition) for row in about if row.group not in KINDS]
-            state = f"{FORMAT} {self._release} {key} {about}".encode() + orjson.dumps(custom)
+            described = [row for each in self._paths().values() for row in each] if rows is None else rows
+            custom = [self._definitions.get(row.definition) for row in described if row.group not in KINDS]
+            state = f"{FORMAT} {self._release} {key} {described}".encode() + orjson.dumps(custom)
             digest = self._hashes[key] = hashlib.sha512(state).hexdigest().upper()
         return digest
 

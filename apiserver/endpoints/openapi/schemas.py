@@ -102,7 +102,7 @@ def _references(value: Any) -> Iterator[str]:
 
 
 def _plain(schema: Obj) -> Obj:
-    """Return the schema without "null" beside its type, which the definitions add for validation."""
+    """Return the schema without "null" among its types, which the definitions add for validation."""
     kind = schema.get("type")
     return schema | {"type": next(one for one in kind if one != "null")} if isinstance(kind, list) else schema
 
@@ -156,7 +156,7 @@ def _custom_v3(schema: Obj) -> Obj:
 
 
 def _reference_v3(schema: Obj) -> Obj:
-    """Return a reference, wrapped if something stands beside it, which version 3 does not allow."""
+    """Return a reference, wrapped in allOf if it has other keys, which version 3 does not allow next to $ref."""
     rest = {key: value for key, value in schema.items() if key != "$ref"}
     target = {"$ref": schema["$ref"].replace(SOURCE, "#/components/schemas/", 1)}
     return rest | {"allOf": [target]} if rest else target

@@ -33,7 +33,7 @@ def access() -> Iterator[Obj]:
 
 def _aggregates(name: str) -> dict[str, str]:
     """Return the labels by which a role is aggregated into others."""
-    return {f"{RBAC}/aggregate-to-{whole}": "true" for whole, parts in AGGREGATED.items() if name in parts}
+    return {f"{RBAC}/aggregate-to-{aggregate}": "true" for aggregate, parts in AGGREGATED.items() if name in parts}
 
 
 def _aggregated(name: str) -> Obj:

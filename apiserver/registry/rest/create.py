@@ -88,7 +88,7 @@ async def _try_names(
 
     Args:
         registry: the server's collaborators.
-        target: where it is stored.
+        target: the resource and namespace.
         obj: the object with its first name.
         options: who writes and how.
         attempts: the number of names to try; 1 for a name that the client chose.

@@ -18,7 +18,7 @@ def decode_patched(registry: Registry, target: Target, patch: Patch, *, old: Obj
 
     Args:
         registry: the server's collaborators.
-        target: what is patched.
+        target: the object to patch.
         patch: the patch.
         old: the object to patch; fields that the patch does not mention share their values with it.
         validation: "Strict", "Warn" or "Ignore" for unknown and repeated fields, of the patch and of its outcome.

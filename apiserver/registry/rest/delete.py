@@ -73,7 +73,7 @@ async def _delete_once(registry: Registry, target: Target, kv: KeyValue, options
         return await _delete_definition(registry, target, kv, obj, options)
     strategy = strategy_of(target.resource)
     meta = obj["metadata"]
-    before = {"metadata": dict(meta)}
+    old = {"metadata": dict(meta)}
     graceful = strategy.graceful and _set_grace(registry, obj, options)
     if graceful is None:
         return Deleted(kv, gone=False)
@@ -85,7 +85,7 @@ async def _delete_once(registry: Registry, target: Target, kv: KeyValue, options
     if finalizers and not graceful:
         _mark(registry, meta)
     if finalizers or graceful:
-        if meta != before["metadata"]:
+        if meta != old["metadata"]:
             kv = await _store(registry, target, kv, obj, options)
         if finalizers or meta.get("deletionGracePeriodSeconds"):
             return Deleted(kv, gone=False)
@@ -176,8 +176,8 @@ def _shorten(registry: Registry, meta: Obj, *, requested: int, current: int) -> 
 
 def _wrapped(seconds: int) -> int:
     """Return seconds as a time.Duration holds them: its nanoseconds overflow after 292 years (rest.BeforeDelete)."""
-    whole = 2**64
-    return ((seconds * 10**9 + whole // 2) % whole - whole // 2) // 10**9
+    modulus = 2**64
+    return ((seconds * 10**9 + modulus // 2) % modulus - modulus // 2) // 10**9
 
 
 def _grace(pod: Obj, requested: int | None) -> int:
@@ -196,14 +196,14 @@ def _seconds(timestamp: str) -> int:
 def _finalizers(strategy: Strategy, meta: Obj, options: DeleteOptions) -> list[str]:
     """Return the finalizers with those of the garbage collector added or removed by the propagation policy."""
     finalizers: list[str] = meta.get("finalizers") or []
-    own = [f for f in finalizers if f not in (ORPHAN, FOREGROUND)]
+    others = [f for f in finalizers if f not in (ORPHAN, FOREGROUND)]
     match options.propagation or _propagation_of(finalizers) or strategy.default_propagation:
         case "Orphan":
-            return [*own, ORPHAN]
+            return [*others, ORPHAN]
         case "Foreground":
-            return [*own, FOREGROUND]
+            return [*others, FOREGROUND]
         case _:
-            return own
+            return others
 
 
 def _propagation_of(finalizers: list[str]) -> str:
@@ -284,9 +284,9 @@ async def delete_collection(
 
 async def _delete_listed(registry: Registry, target: Target, kv: KeyValue, options: DeleteOptions) -> None:
     fields = kv.index_attrs.fields
-    one = Target(target.resource, fields.get("metadata.namespace", ""), fields["metadata.name"])
+    listed = Target(target.resource, fields.get("metadata.namespace", ""), fields["metadata.name"])
     try:
-        await delete(registry, one, options)
+        await delete(registry, listed, options)
     except ApiError as error:
         if error.code != 404:
             raise

@@ -91,8 +91,8 @@ class Patch(ABC):
 
     def refused(self, patched: Any, why: str, *, custom: bool) -> ApiError:
         """Return the 422 for a patch whose outcome is not an object of the kind."""
-        wrong = [field.invalid("patch", self.shown(patched, custom=custom), why)]
-        error = errors.invalid("", "", name="", errors=wrong)
+        invalid = [field.invalid("patch", self.shown(patched, custom=custom), why)]
+        error = errors.invalid("", "", name="", errors=invalid)
         error.details = {"causes": (error.details or {}).get("causes", [])}
         return error
 
@@ -113,9 +113,9 @@ class JsonPatch(Patch):
         touched: Obj = {}
         for operation in filter(None, self.body or ()):
             for pointer in (operation.get("path"), operation.get("from")):
-                here = touched
+                node = touched
                 for key in json_patch.keys_of(pointer)[:-1] if isinstance(pointer, str) else ():
-                    here = here.setdefault(key, {})
+                    node = node.setdefault(key, {})
         return touched
 
     def oddities(self) -> tuple[str, ...]:

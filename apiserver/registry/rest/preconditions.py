@@ -54,8 +54,8 @@ def _stale(target: Target) -> ApiError:
 
 
 def _version_required(target: Target) -> ApiError:
-    wrong = [field.invalid("metadata.resourceVersion", 0, "must be specified for an update")]
-    return errors.invalid(target.resource.group, target.resource.plural, name=target.name, errors=wrong)
+    invalid = [field.invalid("metadata.resourceVersion", 0, "must be specified for an update")]
+    return errors.invalid(target.resource.group, target.resource.plural, name=target.name, errors=invalid)
 
 
 def check_name(target: Target, obj: Obj) -> None:

@@ -75,13 +75,13 @@ async def modify(
 
     Args:
         registry: the server's collaborators.
-        target: what to change; its subresource decides which strategy prepares and validates.
+        target: the object to change; its subresource selects the strategy that prepares and validates.
         change: returns the new object for the old one, which it does not change; it may run several times.
         options: who writes and how.
         seen: the object as the caller has seen it; not decoded again if it is still that state.
 
     Raises:
-        ApiError: 404, 409, 422, and what the change raises.
+        ApiError: 404, 409, 422, and the errors of the change.
     """
     strategy = strategy_of(target.resource)
     prepare, check = _rules(registry, target, strategy)
@@ -130,7 +130,7 @@ async def rewrite(registry: Registry, target: Target, change: Change, options: W
     The change may run several times, since conflicts are retried (upstream's GuaranteedUpdate).
 
     Raises:
-        ApiError: 404, and what the change raises.
+        ApiError: 404, and the errors of the change.
     """
 
     async def attempt(kv: KeyValue) -> WriteResult:

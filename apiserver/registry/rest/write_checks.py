@@ -40,7 +40,7 @@ def refuse_invalid(
 
     Args:
         registry: the server's collaborators.
-        target: what is written.
+        target: the object to write.
         obj: the object.
         invalid: the errors that validation has found so far.
         old: the object that it replaces.

@@ -144,7 +144,7 @@ class ServiceAddresses:
             dry_run: show an address and ports, but allocate none.
 
         Raises:
-            ApiError: 422 if a requested number cannot be had, 500 if none is left.
+            ApiError: 422 if a requested number is not available, 500 if none is left.
         """
         spec = dict(service.get("spec") or {})
         spec["ports"] = [dict(port) for port in spec.get("ports") or ()]
@@ -225,12 +225,12 @@ class ServiceAddresses:
         if spec.get("type") == "ExternalName":
             attempt.release_later(self._address_reservations(before))
             return
-        families, was = spec.get("ipFamilies") or [], before.get("ipFamilies") or []
-        if len(was) == 1 and len(families) == 2 and spec.get("clusterIPs"):
+        families, old_families = spec.get("ipFamilies") or [], before.get("ipFamilies") or []
+        if len(old_families) == 1 and len(families) == 2 and spec.get("clusterIPs"):
             addresses = spec["clusterIPs"]
             second = self._give_address(attempt, families[1], addresses[1] if len(addresses) > 1 else "", addresses)
             spec["clusterIPs"] = [addresses[0], second]
-        elif len(was) == 2 and len(families) == 1:
+        elif len(old_families) == 2 and len(families) == 1:
             attempt.release_later(list(self._address_reservations(before))[1:])
 
     def _give_node_ports(self, attempt: "_Attempt", spec: Obj) -> None:
@@ -258,13 +258,13 @@ class ServiceAddresses:
         attempt.allocate(self._ports, requested)
         return requested
 
-    def _any_port(self, attempt: "_Attempt", what: str) -> int:
+    def _any_port(self, attempt: "_Attempt", purpose: str) -> int:
         if attempt.dry_run:
             return attempt.dry_port()
         try:
             return attempt.allocate_next(self._ports, self._choose)
         except PoolError as error:
-            raise errors.internal(f"failed to allocate a {what}: {error}") from None
+            raise errors.internal(f"failed to allocate a {purpose}: {error}") from None
 
     def _port_problem(self, attempt: "_Attempt", requested: int) -> str:
         if requested not in self._ports and not attempt.dry_run:

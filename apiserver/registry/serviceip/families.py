@@ -70,11 +70,11 @@ def _reduced(spec: Obj, before: Obj) -> Iterator[FieldError]:
     """Drop the secondary address and family under the policy SingleStack; refuse to drop them under others."""
     policy = spec["ipFamilyPolicy"]
     for name, what in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
-        values, was = spec.get(name) or [], before.get(name) or []
+        values, old_values = spec.get(name) or [], before.get(name) or []
         if policy == "SingleStack":
-            if values == was and len(values) > 1:
+            if values == old_values and len(values) > 1:
                 spec[name] = values[:1]
-        elif len(was) > 1 and values == was[:1]:
+        elif len(old_values) > 1 and values == old_values[:1]:
             yield field.invalid("spec.ipFamilyPolicy", policy, _RELEASE.format(what))
 
 

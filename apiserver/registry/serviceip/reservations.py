@@ -123,10 +123,10 @@ class ServiceClaims:
 
     async def _record_write(self, event: Event) -> None:
         """Record what the write of a Service has allocated and released."""
-        has = set(self._reservations_of(event.kv))
-        had = set(self._reservations_of(event.prev)) - has
-        self._addresses.record(allocated=has, released=had)
-        await self.release_unless_reclaimed(had, event.revision)
+        allocated = set(self._reservations_of(event.kv))
+        released = set(self._reservations_of(event.prev)) - allocated
+        self._addresses.record(allocated=allocated, released=released)
+        await self.release_unless_reclaimed(released, event.revision)
 
     def _reservations_of(self, kv: KeyValue | None) -> Iterator[Reservation]:
         return self._addresses.reservations_of(_service(kv)) if kv is not None else iter(())

@@ -27,7 +27,7 @@ def allocated(
     """Return a context manager for storing an object; its value is the object with its addresses and ports allocated.
 
     Raises:
-        ApiError: 422 if a requested number cannot be had, 500 if none is left.
+        ApiError: 422 if a requested number is not available, 500 if none is left.
     """
     if target.resource.plural != "services" or target.resource.group or target.subresource:
         return nullcontext(new)

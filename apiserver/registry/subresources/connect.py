@@ -88,31 +88,31 @@ async def proxy(call: Call) -> Obj:
             raise errors.bad_request("address not allowed")
         case "services":
             await _check_endpoints(named, owner, call.target.name)
-    what = f"{call.target.resource.plural}/{call.target.subresource}"
-    raise ApiError(501, "NotImplemented", f"{what} is not implemented by this server yet")
+    subresource = f"{call.target.resource.plural}/{call.target.subresource}"
+    raise ApiError(501, "NotImplemented", f"{subresource} is not implemented by this server yet")
 
 
 async def _check_endpoints(call: Call, service: Obj, name: str) -> None:
     """Check that a Service has a ready endpoint (core/service's ResourceLocation).
 
     Args:
-        call: the call, with the Service's own name.
+        call: the call, with the Service's plain name.
         service: the Service.
         name: the name in the path, which may have a scheme and a port.
 
     Raises:
         ApiError: 503, it has no such port, or no endpoint for it.
     """
-    own, port = call.target.name, _port_of(name)
+    service_name, port = call.target.name, _port_of(name)
     if port.isascii() and port.isdecimal():
         ports = (service.get("spec") or {}).get("ports") or ()
         names = [each.get("name", "") for each in ports if each["port"] == int(port)]
         if not names:
-            raise errors.unavailable(f'no service port {int(port)} found for service "{own}"')
+            raise errors.unavailable(f'no service port {int(port)} found for service "{service_name}"')
         port = names[0]
     row = core(call.registry, "endpoints")
     try:
-        kv = await call.registry.storage.get(row, call.target.namespace, own)
+        kv = await call.registry.storage.get(row, call.target.namespace, service_name)
     except ApiError as error:
         if error.code != 404:
             raise
@@ -120,7 +120,7 @@ async def _check_endpoints(call: Call, service: Obj, name: str) -> None:
     else:
         subsets = call.registry.codecs.of(row).decode(kv).get("subsets") or []
     if not subsets:
-        raise errors.unavailable(f'no endpoints available for service "{own}"')
+        raise errors.unavailable(f'no endpoints available for service "{service_name}"')
     ready = (each.get("ports") or () for each in subsets if each.get("addresses"))
     if not any(each.get("name", "") == port for ports in ready for each in ports):
         raise errors.unavailable(f'no endpoints available for service "{name}"')

@@ -142,8 +142,8 @@ def _scaled(resource: Resource, old: Obj, scale_obj: Obj) -> Obj:
     """
     name, replicas, sent_meta = old["metadata"]["name"], desired_replicas(scale_obj), scale_obj["metadata"]
     if replicas < 0:
-        wrong = [field.invalid("spec.replicas", replicas, "must be greater than or equal to 0")]
-        raise errors.invalid(SCALE.group, SCALE.kind, name=name, errors=wrong)
+        invalid = [field.invalid("spec.replicas", replicas, "must be greater than or equal to 0")]
+        raise errors.invalid(SCALE.group, SCALE.kind, name=name, errors=invalid)
     uid = old["metadata"].get("uid", "")
     if sent_meta.get("uid") not in (None, "", uid):
         why = f"Precondition failed: UID in precondition: {sent_meta['uid']}, UID in object meta: {uid}"

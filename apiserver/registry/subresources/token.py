@@ -73,8 +73,8 @@ def _check_seconds(seconds: int) -> None:
         why = "may not specify a duration larger than 2^32 seconds"
     else:
         return
-    wrong = [field.invalid("spec.expirationSeconds", seconds, why)]
-    raise errors.invalid(TOKEN_REQUEST.group, TOKEN_REQUEST.kind, name="", errors=wrong)
+    invalid = [field.invalid("spec.expirationSeconds", seconds, why)]
+    raise errors.invalid(TOKEN_REQUEST.group, TOKEN_REQUEST.kind, name="", errors=invalid)
 
 
 async def _bound(call: Call, reference: Obj | None) -> Obj:

@@ -2,8 +2,8 @@
 
 The texts are this project's own; fields, columns and versions are those of openkruise/kruise's config/crd/bases at its
 main branch of mid-2026, where all three kinds have v1beta1; in 1.9 and before only StatefulSet had. As there, schemas
-have almost no defaults: those come by admission, and conversion is the work of a webhook. Both are done by the server
-itself (registry/admission/kruise_sets.py and united_deployment.py, registry/kruise_conversion.py).
+have almost no defaults: admission sets them, and a webhook converts between versions. The server does both itself
+(registry/admission/kruise_sets.py and united_deployment.py, registry/kruise_conversion.py).
 """
 
 from collections.abc import Mapping, Sequence

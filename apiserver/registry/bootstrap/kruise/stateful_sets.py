@@ -37,7 +37,7 @@ def spec() -> Schema:
 
 
 def _spec(**more: Schema) -> Schema:
-    """Return the schema of its spec in v1alpha1, and what v1beta1 has more."""
+    """Return the schema of its spec in v1alpha1, and the fields that v1beta1 adds."""
     rolling = struct(
         "How pods are updated.",
         maxUnavailable=share("How many pods may be unavailable while others are updated; 1 if nothing is said."),
@@ -64,7 +64,7 @@ def _spec(**more: Schema) -> Schema:
 
 
 def _status(**more: Schema) -> Schema:
-    """Return the schema of its status in v1alpha1, and what v1beta1 has more."""
+    """Return the schema of its status in v1alpha1, and the fields that v1beta1 adds."""
     return struct(
         "What is there.",
         "availableReplicas",
