@@ -43,7 +43,7 @@ from apiserver.registry.admission import Chain, Plugin
 from apiserver.registry.bootstrap import ServerLocation, bootstrap
 from apiserver.registry.clock import Clock, Ids, RandomIds, SystemClock, Timestamps
 from apiserver.registry.context import Attach, Codecs, Registry
-from apiserver.registry.custom_resources import Customs
+from apiserver.registry.custom_resources import CustomKinds
 from apiserver.registry.serviceip import transaction
 from apiserver.registry.serviceip.allocator import ServiceAddresses
 from apiserver.registry.serviceip.reservations import ServiceClaims
@@ -93,7 +93,7 @@ async def serving(config: Config, *, clock: Clock | None = None, ids: Ids | None
     clock, ids = clock or SystemClock(), ids or RandomIds()
     release = load_release(config.version)
     table = ResourceTable(unsupported.bound(release.rows) if config.warn_unsupported else release.rows)
-    customs = Customs(table)
+    customs = CustomKinds(table)
     store = await _open(config, Attach(table, customs))
     try:
         guard = _guard(config, store, table, clock)
@@ -160,7 +160,7 @@ async def _open(config: Config, attach: Attach) -> Store:
 
 
 def _registry(  # noqa: PLR0913 - the one place where the collaborators of the verbs meet
-    config: Config, store: Store, customs: Customs, *, guard: Guard, release: Release, clock: Clock, ids: Ids
+    config: Config, store: Store, customs: CustomKinds, *, guard: Guard, release: Release, clock: Clock, ids: Ids
 ) -> Registry:
     ranges = config.service_cluster_ip_range.split(",")
     addresses = ServiceAddresses(ranges, config.service_node_port_range, choose=Random().randrange)  # noqa: S311 - no secrets

@@ -205,7 +205,7 @@ class CRDController:
         before = {kind.resource.version: kind for kind in self._served.get(name, ())}
         versions = Versions(definition["spec"], self._types)
         known = next((kind.versions for kind in before.values()), None)
-        if known is not None and known.says_the_same(versions):
+        if known is not None and known.reads_alike(versions):
             versions = known
         kinds = [self._kind(row, versions, before.get(row.version)) for row in rows]
         verbs = told_verbs(definition)
@@ -226,7 +226,7 @@ class CRDController:
         """Recompute the selectable fields of stored objects: the definition may select other fields now."""
         for kv in self._registry.storage.store.range(prefix_of(kind.resource, "")).items:
             obj: Obj = orjson.loads(kv.value)
-            kind.restored(obj)
+            kind.prune_stored(obj)
             kv.index_attrs.fields.update(selectable_fields(kind.resource, obj))
 
     def _replace(self, name: str, kinds: list[CustomKind]) -> bool:

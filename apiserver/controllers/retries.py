@@ -1,4 +1,4 @@
-"""Retries with exponential backoff, as the rate limiters of upstream's queues have it."""
+"""Retries with exponential backoff, as in the rate limiters of upstream's queues."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

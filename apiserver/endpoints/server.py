@@ -27,7 +27,7 @@ from apiserver.endpoints.routes import Router, well_escaped
 from apiserver.endpoints.watch import Watches
 from apiserver.metrics import Labels, Metrics
 from apiserver.registry.clock import Ids
-from apiserver.registry.custom_resources import Customs
+from apiserver.registry.custom_resources import CustomKinds
 from apiserver.registry.options import Target
 from apiserver.registry.subresources import CONNECTIONS
 
@@ -207,7 +207,7 @@ class Server:
         watches: Watches,
         pages: Pages,
         metrics: Metrics,
-        customs: Customs,
+        customs: CustomKinds,
         ids: Ids,
         limits: Limits,
     ) -> None:

@@ -1,4 +1,4 @@
-"""Implements the API verbs for every kind as pipelines over the store. No HTTP.
+"""The API verbs for every kind, as pipelines over the store. No HTTP.
 
 `rest` has a file per verb. What is special about a kind comes from its file in `apiserver.groups`, through
 `defaults`, `strategy`, `validation`, `fields` and `conversion`. `storage` alone turns a store's errors into API errors;

@@ -39,31 +39,35 @@ class IndexAttrs:
     Attributes:
         labels: metadata.labels.
         fields: the kind's selectable fields, metadata.name and metadata.namespace among them.
-        edition: the schema generation for which the bytes need no conversion when they are read; None if unknown.
+        schema_generation: the generation for which the bytes need no conversion when they are read; None if unknown.
     """
 
     labels: dict[str, str]
     fields: dict[str, str]
-    edition: SchemaGeneration | None = None
+    schema_generation: SchemaGeneration | None = None
 
 
 class Codec:
     """Reads and writes the stored form of one kind, in one version that is served."""
 
     def __init__(
-        self, resource: Resource, conversion: Conversion | None = None, *, edition: SchemaGeneration | None = None
+        self,
+        resource: Resource,
+        conversion: Conversion | None = None,
+        *,
+        schema_generation: SchemaGeneration | None = None,
     ) -> None:
         """Make the codec of a resource.
 
         Args:
             resource: the row; objects are decoded and encoded in its version.
             conversion: to and from the stored version, None if they are alike.
-            edition: stored objects of this schema generation need no conversion; None: all of them need it.
+            schema_generation: stored objects of this generation need no conversion; None: all of them need it.
         """
         self.resource = resource
         self._to_storage = conversion.to_storage if conversion else None
         self._convert = conversion.from_storage if conversion else None
-        self.edition = edition
+        self.schema_generation = schema_generation
         self._stored_api_version = api_version(resource.storage_group, resource.storage_version)
         # a merge keeps the order of its left side: the head comes first, so that it can be cut off by length
         self._order: Obj = {"kind": resource.kind, "apiVersion": "", "metadata": None}
@@ -99,7 +103,7 @@ class Codec:
             obj["metadata"]["resourceVersion"] = str(kv.mod_revision)
         return obj
 
-    def keeps(self, kv: KeyValue) -> bool:
+    def is_canonical(self, kv: KeyValue) -> bool:
         """Return whether encoding the decoded object again would give the stored bytes."""
         if self._convert is None or self._is_current(kv):
             return True
@@ -138,7 +142,7 @@ class Codec:
             obj = self._convert(orjson.loads(kv.value)) | {"apiVersion": self.resource.api_version}
             value = self._dumps(self._order | obj)
             if value == kv.value:
-                kv.index_attrs.edition = self.edition
+                kv.index_attrs.schema_generation = self.schema_generation
             return _join(head, kv.mod_revision, value[len(self._head) :])
         value = kv.value if kv.value.startswith(self._stored_head) else self._reheaded(kv.value)
         return _join(head, kv.mod_revision, value[self._cut :])
@@ -149,7 +153,7 @@ class Codec:
 
     def _is_current(self, kv: KeyValue) -> bool:
         """Return whether the object can be read without conversion."""
-        return self.edition is not None and kv.index_attrs.edition is self.edition
+        return self.schema_generation is not None and kv.index_attrs.schema_generation is self.schema_generation
 
 
 def _join(head: bytes, revision: int, rest: bytes) -> bytes:

@@ -17,7 +17,7 @@ from apiserver.registry.admission import Chain
 from apiserver.registry.clock import Clock, Ids, Timestamps
 from apiserver.registry.codec import Codec, IndexAttrs
 from apiserver.registry.conversion import conversion_of
-from apiserver.registry.custom_resources import Customs
+from apiserver.registry.custom_resources import CustomKinds
 from apiserver.registry.fields import selectable_fields
 from apiserver.registry.security import Security
 from apiserver.registry.serviceip.allocator import ServiceAddresses
@@ -30,7 +30,7 @@ from etcd.store import KeyValue
 class Codecs:
     """The codec of each resource, made on first use."""
 
-    def __init__(self, customs: Customs) -> None:
+    def __init__(self, customs: CustomKinds) -> None:
         self._customs = customs
         self._made: dict[tuple[str, str, str], Codec] = {}
 
@@ -46,7 +46,11 @@ class Codecs:
         custom = self._customs.find(resource)
         if custom is None:
             return Codec(resource, conversion_of(resource))
-        return Codec(custom.resource, Conversion(custom.stored, custom.reread), edition=custom.current)
+        return Codec(
+            custom.resource,
+            Conversion(custom.to_storage, custom.from_storage),
+            schema_generation=custom.stored_generation,
+        )
 
     def forget(self) -> None:
         """Drop all codecs, so that they are built again: rows have changed."""
@@ -68,7 +72,7 @@ class Registry:
     timestamps: Timestamps
     security: Security
     addresses: ServiceAddresses
-    customs: Customs
+    customs: CustomKinds
     codecs: Codecs
     claims: ServiceClaims | None = None
     event_ttl: float = 0.0
@@ -118,8 +122,8 @@ def index_attrs(resource: Resource, obj: Obj, codec: Codec | None = None) -> Ind
         obj: the object.
         codec: the codec that encoded the bytes, None if they were read from the store.
     """
-    edition = codec.edition if codec is not None and codec.resource is resource else None
-    return IndexAttrs(obj["metadata"].get("labels") or {}, selectable_fields(resource, obj), edition)
+    schema_generation = codec.schema_generation if codec is not None and codec.resource is resource else None
+    return IndexAttrs(obj["metadata"].get("labels") or {}, selectable_fields(resource, obj), schema_generation)
 
 
 Change = Callable[[Obj], Obj]
@@ -129,7 +133,7 @@ Change = Callable[[Obj], Obj]
 class Attach:
     """Computes IndexAttrs from stored bytes, for objects read when the store opens or written by other servers."""
 
-    def __init__(self, table: ResourceTable, customs: Customs) -> None:
+    def __init__(self, table: ResourceTable, customs: CustomKinds) -> None:
         self._customs = customs
         self._rows = {row.storage_prefix: row for row in table}
         for row in table:
@@ -144,8 +148,8 @@ class Attach:
         resource = self._resource(key)
         if resource is not None:
             return index_attrs(resource, obj)
-        if (custom := self._customs.selecting("/".join(_parts(key)[:2]))) is not None:
-            custom.restored(obj)
+        if (custom := self._customs.find_by_prefix("/".join(_parts(key)[:2]))) is not None:
+            custom.prune_stored(obj)
             return index_attrs(custom.resource, obj)
         meta = obj["metadata"]  # a custom object, whose row may come once its definition has been read
         fields = {"metadata.name": meta.get("name", ""), "metadata.namespace": meta.get("namespace", "")}

@@ -65,7 +65,7 @@ class Versions:
         entries: the definition's spec.versions, by name.
         storage: the name of the storage version.
         is_converted: whether the conversion strategy is "None": versions differ only in what their schemas keep.
-        edition: marks the objects that these schemas have written.
+        schema_generation: marks the objects that these schemas have written.
     """
 
     def __init__(self, spec: Obj, types: Types) -> None:
@@ -73,7 +73,7 @@ class Versions:
         self.entries: Mapping[str, Obj] = {each["name"]: each for each in spec["versions"]}
         self.storage = next((name for name, each in self.entries.items() if each.get("storage")), "")
         self.is_converted = (spec.get("conversion") or {}).get("strategy") != "Webhook"
-        self.edition = SchemaGeneration()
+        self.schema_generation = SchemaGeneration()
         self.types = types
         self._structurals: dict[str, Structural] = {}
 
@@ -84,7 +84,7 @@ class Versions:
             structural = self._structurals[name] = Structural(_schema(self.entries[name]), self.types.schema)
         return structural
 
-    def says_the_same(self, other: "Versions") -> bool:
+    def reads_alike(self, other: "Versions") -> bool:
         """Return whether objects are read and written the same by these versions and by others."""
         return self.entries == other.entries and self.is_converted == other.is_converted
 
@@ -169,11 +169,11 @@ class CustomKind:
         return Decoded(obj, repeated + tuple([f'unknown field "{path}"' for path in unknown]) if strict else ())
 
     @property
-    def current(self) -> SchemaGeneration | None:
+    def stored_generation(self) -> SchemaGeneration | None:
         """The generation whose stored objects need no conversion to this version; None: it is not stored."""
-        return self.versions.edition if self.resource.version == self.versions.storage else None
+        return self.versions.schema_generation if self.resource.version == self.versions.storage else None
 
-    def reread(self, stored: Obj) -> Obj:
+    def from_storage(self, stored: Obj) -> Obj:
         """Return an object that another schema stored, converted to this version; the argument may be changed.
 
         The version that it was stored in prunes and defaults it (upstream's crdConversionRESTOptionsGetter).
@@ -181,13 +181,13 @@ class CustomKind:
         Raises:
             ApiError: 500, only a webhook could convert it.
         """
-        written_in = self.restored(stored)
+        written_in = self.prune_stored(stored)
         if written_in != self.resource.version:
             stored = self._converted(stored, written_in, self.resource.version)
             self.structural.coerce(stored, drops=True)
         return stored
 
-    def restored(self, stored: Obj) -> str:
+    def prune_stored(self, stored: Obj) -> str:
         """Prune and default a stored object by its version's present schema, in place; return the version's name."""
         written_in: str = stored["apiVersion"].rpartition("/")[2]
         stored["metadata"].setdefault("generation", 1)
@@ -196,7 +196,7 @@ class CustomKind:
             structural.default(stored)
         return written_in
 
-    def stored(self, obj: Obj) -> Obj:
+    def to_storage(self, obj: Obj) -> Obj:
         """Convert an object of this version to the storage version, whose schema prunes it, in place.
 
         Raises:
@@ -221,7 +221,7 @@ class CustomKind:
             raise ApiError(500, "", f"conversion webhook for {group}/{source}, Kind={kind} failed: {_NO_WEBHOOKS}")
         return convert(obj)
 
-    def judge(self, obj: Obj, old: Obj | None = None, *, of_status: bool = False) -> Verdict:
+    def validate(self, obj: Obj, old: Obj | None = None, *, of_status: bool = False) -> Verdict:
         """Validate an object, all but its metadata (customresource/strategy.go and validator.go).
 
         Rules that fail for parts which an update leaves unchanged give warnings.
@@ -249,7 +249,7 @@ class CustomKind:
         return Verdict(failures + verdict.errors, verdict.warnings)
 
 
-class Customs:
+class CustomKinds:
     """The custom kinds of one server, by group, version and kind.
 
     Attributes:
@@ -259,7 +259,7 @@ class Customs:
     def __init__(self, table: ResourceTable) -> None:
         self.table = table
         self._kinds: dict[GroupVersionKind, CustomKind] = {}
-        self._selecting: dict[str, CustomKind] = {}
+        self._by_prefix: dict[str, CustomKind] = {}
         self._listeners: list[Listener] = []
 
     def find(self, resource: Resource) -> CustomKind | None:
@@ -288,9 +288,9 @@ class Customs:
         if resource.custom and not self.verbs(resource):
             raise errors.internal("error resolving resource")
 
-    def selecting(self, prefix: str) -> CustomKind | None:
+    def find_by_prefix(self, prefix: str) -> CustomKind | None:
         """Return one version of the kind stored under a prefix, if it has selectableFields; else None."""
-        return self._selecting.get(prefix)
+        return self._by_prefix.get(prefix)
 
     def __iter__(self) -> Iterator[CustomKind]:
         return iter(self._kinds.values())
@@ -310,7 +310,7 @@ class Customs:
             if existing is None or existing.custom:  # a built-in kind answers before its namesake
                 self.table.add(resource)
                 self._kinds[_gvk(resource)] = kind
-        self._selecting = {
+        self._by_prefix = {
             kind.resource.storage_prefix: kind for kind in self._kinds.values() if kind.resource.kept_fields
         }
         self.announce()

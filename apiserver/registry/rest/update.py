@@ -145,7 +145,7 @@ async def _replace(registry: Registry, target: Target, seen: Current, new: Obj, 
     resource, store, kv = target.resource, registry.storage.store, seen.kv
     codec = registry.codecs.of(resource)
     # compared twice, in case a change mutated shared parts; what an older schema stored is stored again
-    if new == seen.obj and new == codec.decode(kv) and codec.keeps(kv):
+    if new == seen.obj and new == codec.decode(kv) and codec.is_canonical(kv):
         return WriteResult(kv)
     emptied = _emptied_finalizers(new, kv)
     value = codec.encode(new)

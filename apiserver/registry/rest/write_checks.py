@@ -50,7 +50,7 @@ def refuse_invalid(
     """
     warnings: tuple[str, ...] = ()
     if (custom := registry.customs.find(target.resource)) is not None:
-        verdict = custom.judge(obj, old, of_status=target.subresource == "status")
+        verdict = custom.validate(obj, old, of_status=target.subresource == "status")
         invalid, warnings = invalid + verdict.errors, tuple(verdict.warnings)
     if invalid:
         resource, name = target.resource, obj["metadata"].get("name") or ""

@@ -1,4 +1,4 @@
-"""Implements subresources that are not stored fields of their object, and resources whose objects are not stored.
+"""Subresources that are not stored fields of their object, and resources whose objects are not stored.
 
 `status` and others like it (strategy.SUBRESOURCES) are fields of their objects, which the verbs read and write.
 """
