@@ -109,7 +109,7 @@ def test_addresses_run_out_from_the_top_down() -> None:
 )
 def test_services_without_an_address_take_none(addresses: ServiceAddresses, new: Obj) -> None:
     allocation = addresses.allocate(new)
-    assert allocation.taken == []
+    assert allocation.allocated == []
     assert allocation.service["spec"].get("clusterIPs") == new["spec"].get("clusterIPs")
 
 
@@ -215,7 +215,7 @@ def test_a_dry_run_shows_some_address_and_port_and_takes_none(addresses: Service
     spec = allocation.service["spec"]
     assert spec["clusterIP"] == "10.0.0.0"
     assert [port["nodePort"] for port in spec["ports"]] == [32769, 32770]
-    assert allocation.taken == []
+    assert allocation.allocated == []
 
 
 def test_a_service_of_both_families_has_two_addresses(both: ServiceAddresses) -> None:
