@@ -1,4 +1,4 @@
-"""What the scheduler keeps and sees of the cluster, and which changes give pods their turn."""
+"""The scheduler's view of the cluster, and which changes make it run."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from controller_manager.reconcile.pods import is_terminal
 from controller_manager.reconcile.volumes import FREE_VOLUMES, PODS_BY_CLAIM, VOLUMES_BY_CLAIM, class_of
 from controller_manager.scheduler.pod_info import PodInfo
 from controller_manager.scheduler.schedule_one import SchedulingContext
-from controller_manager.scheduler.scheduling_queue import SchedulingQueue, Waiting
+from controller_manager.scheduler.scheduling_queue import SchedulingQueue, QueuedPod
 from controller_manager.scheduler.snapshot import Cluster
 from controller_manager.scheduler.status import TOPOLOGY_PLUGINS, VOLUME_PLUGINS
 from controller_manager.scheduler.topology import default_selector
@@ -33,7 +33,7 @@ from controller_manager.scheduler.volume_binding import Storage
 
 VIEW = "placement"
 FLUSH = "flush"
-"""The key that runs from time to time, lest an event was missed."""
+"""The key that runs periodically, in case an event was missed."""
 
 OWNERS: Mapping[tuple[str, str], Kind] = {
     (kind.api_version, kind.kind): kind for kind in (REPLICA_SET, STATEFUL_SET, REPLICATION_CONTROLLER)
@@ -45,15 +45,15 @@ OWNERS: Mapping[tuple[str, str], Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Claiming:
-    """A pod that has its node, and waits for its claims to be bound there.
+    """A pod that has a node, and waits for its claims to be bound there.
 
     Attributes:
         until: when it gives up.
-        claims: their keys, each with its resourceVersion before it was written to.
-        volumes: names of the volumes that they get, where those are there already.
+        claims: the keys of the claims, each with its resourceVersion before the scheduler wrote to it.
+        volumes: the names of existing volumes that the claims get.
     """
 
-    waiting: Waiting
+    waiting: QueuedPod
     node: str
     until: float
     claims: Mapping[Key, str]
@@ -62,12 +62,12 @@ class Claiming:
 
 @dataclass(slots=True)
 class Placement:
-    """The cluster, who waits for a node, and who waits for claims.
+    """The cluster, the queue, and the pods that wait for their claims.
 
     Attributes:
         claiming: pods that have a node but not their claims, by key.
         reserved: names of volumes that pods are about to get.
-        alarm: when a run is due because pods have waited long enough.
+        alarm: when a run is due because a backoff ends.
     """
 
     cluster: Cluster = field(default_factory=Cluster)
@@ -77,7 +77,7 @@ class Placement:
     alarm: float = 0.0
 
     def change(self, kind: Kind, old: Obj | None, new: Obj | None) -> None:
-        """Keep up with the watch."""
+        """Update the view with an event of the watch."""
         match kind.kind:
             case "Pod":
                 self.cluster.pod_changed(old, new)
@@ -90,36 +90,36 @@ class Placement:
                 self.cluster.outdate()
 
     def begin_claiming(self, claiming: Claiming) -> None:
-        """A pod waits for its claims."""
+        """Note that a pod waits for its claims."""
         self.claiming[claiming.waiting.key] = claiming
         self.reserved.update(claiming.volumes)
 
     def end_claiming(self, key: Key) -> Claiming | None:
-        """A pod waits for its claims no longer; None where it did not."""
+        """Note that a pod no longer waits for its claims; return what it waited for, None if it did not wait."""
         ended = self.claiming.pop(key, None)
         if ended is not None:
             self.reserved.difference_update(ended.volumes)
         return ended
 
     def move(self, helps: Callable[[PodInfo, frozenset[str]], bool]) -> Sequence[Key]:
-        """Have pods tried again that something may help; gives keys that are to run."""
+        """Try the pods again that an event may help; return the keys that are to run."""
         return self.queue.move(helps) if self.queue.has_parked else ()
 
     def freed(self, node: str) -> Sequence[Key]:
-        """There is more room on a node: the same for pods that it may help."""
+        """Try the pods again that more room on a node may help; return the keys that are to run."""
         return self.move(partial(self._is_helped, node))
 
     def _is_helped(self, name: str, info: PodInfo, plugins: frozenset[str]) -> bool:
-        """Whether room on a node helps pods of a kind: it suits them now, or what it changes elsewhere may do."""
+        """Return True if room on a node may help pods with this PodInfo: it suits them now, or affects other nodes."""
         node = self.cluster.nodes.get(name)
-        board = self.cluster.known_board(info)
-        if board is None or plugins & (TOPOLOGY_PLUGINS | VOLUME_PLUGINS):
+        feasible_nodes = self.cluster.known_feasible_nodes(info)
+        if feasible_nodes is None or plugins & (TOPOLOGY_PLUGINS | VOLUME_PLUGINS):
             return True
-        return node is not None and node.exists and (bool(node.nominated) or board.status(node) is None)
+        return node is not None and node.exists and (bool(node.nominated) or feasible_nodes.status(node) is None)
 
 
 def _offer(node: Obj | None) -> Any:
-    """What of a node makes a difference to pods; its heartbeat does not."""
+    """Return the fields of a node that matter to pods; a heartbeat changes none of them."""
     if node is None:
         return None
     spec, status = node.get("spec") or {}, node.get("status") or {}
@@ -130,11 +130,11 @@ def _selector_of(service: Obj | None) -> Any:
     return (service or {}).get("spec", {}).get("selector")
 
 
-# -- what makes a turn -------------------------------------------------------------------------------------------------
+# -- which changes make it run -----------------------------------------------------------------------------------------
 
 
 def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
-    """A pod that wants a node has its turn; one that came to a node, or leaves it, may help those that wait."""
+    """Return the keys to run: a pod that wants a node; if it came to a node or left one, pods that this may help."""
     view: Placement = listers.view(VIEW)
     old, new = change.old, change.new
     meta = change.obj["metadata"]
@@ -150,7 +150,7 @@ def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
 
 
 def wants_node(pod: Obj, scheduler: str) -> bool:
-    """Whether a pod without a node is one that the scheduler is to place."""
+    """Return True if the pod has no node and this scheduler is the one to find it one."""
     spec = pod["spec"]
     return (
         spec.get("schedulerName") == scheduler
@@ -161,7 +161,7 @@ def wants_node(pod: Obj, scheduler: str) -> bool:
 
 
 def _wanted(view: Placement, old: Obj | None, new: Obj) -> Iterable[Key]:
-    """A pod without a node came or changed; what is said of it in its status changes nothing."""
+    """Queue a pod without a node that came or changed; a change of its status alone does not matter."""
     uid, queue = new["metadata"]["uid"], view.queue
     if view.cluster.is_assumed(uid):
         return ()
@@ -173,7 +173,7 @@ def _wanted(view: Placement, old: Obj | None, new: Obj) -> Iterable[Key]:
 
 
 def _helped(view: Placement, old: Obj | None, new: Obj | None) -> Iterable[Key]:
-    """A pod on a node came, changed or went: which pods that wait may find a place now."""
+    """Return the keys of the waiting pods that may find a node now that a pod on a node came, changed or went."""
     if new is None or (is_terminal(new) and not (old is not None and is_terminal(old))):
         name = ((new or old or {}).get("spec") or {}).get("nodeName")
         return view.freed(name) if name else ()
@@ -185,7 +185,7 @@ def _helped(view: Placement, old: Obj | None, new: Obj | None) -> Iterable[Key]:
 
 
 def node_changed(listers: Listers, change: Change) -> Iterable[Key]:
-    """A node came, or offers something else."""
+    """Return the keys of the waiting pods to try again since a node came or has other labels, taints or resources."""
     view: Placement = listers.view(VIEW)
     if change.new is None or _offer(change.old) == _offer(change.new):
         return ()
@@ -193,7 +193,7 @@ def node_changed(listers: Listers, change: Change) -> Iterable[Key]:
 
 
 def volume_changed(listers: Listers, change: Change) -> Iterable[Key]:
-    """A volume or a class came or changed."""
+    """Return the keys of the waiting pods to try again since a volume or a class came or changed."""
     view: Placement = listers.view(VIEW)
     if change.new is None or change.old is change.new:
         return ()
@@ -201,7 +201,7 @@ def volume_changed(listers: Listers, change: Change) -> Iterable[Key]:
 
 
 def claim_changed(listers: Listers, change: Change) -> Iterable[Key]:
-    """A claim came or changed: for pods that wait for it, with a node or without."""
+    """Return the keys of the pods that wait for a claim that came or changed, with a node or without."""
     view: Placement = listers.view(VIEW)
     namespace, key = namespace_of(change.obj), key_of(change.obj)
     ready = [pod for pod, claiming in view.claiming.items() if key in claiming.claims]
@@ -211,7 +211,7 @@ def claim_changed(listers: Listers, change: Change) -> Iterable[Key]:
     return (*ready, *moved)
 
 
-# -- what is seen ------------------------------------------------------------------------------------------------------
+# -- what decisions need -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,28 +219,28 @@ class Observed:
     """Everything that decisions need.
 
     Attributes:
-        key: that runs.
-        view: cluster and queue.
-        around: what decisions look up; they are made before the first action.
-        pod, claim: find one by its key.
-        scheduler: whose pods these are.
+        key: the key that runs.
+        view: the cluster and the queue.
+        context: what decisions look up; all decisions are made before the first action.
+        pod, claim: return the object with a key, None if there is none.
+        scheduler: the scheduler's name (spec.schedulerName).
     """
 
     key: Key
     view: Placement
-    around: SchedulingContext
+    context: SchedulingContext
     pod: Callable[[Key], Obj | None]
     claim: Callable[[Key], Obj | None]
     scheduler: str
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
-    """Whose turn it is, None where it is nobody's."""
+    """Return what the scheduler needs to decide, None if there is nothing to do."""
     view: Placement = listers.view(VIEW)
     if not view.queue.has_any and key not in view.claiming and key != FLUSH:
         return None
-    around, scheduler = _surroundings(listers, view), listers.settings.scheduler_name
-    return Observed(key, view, around, listers[POD].get, listers[CLAIM].get, scheduler)
+    context, scheduler = _surroundings(listers, view), listers.settings.scheduler_name
+    return Observed(key, view, context, listers[POD].get, listers[CLAIM].get, scheduler)
 
 
 def _surroundings(listers: Listers, view: Placement) -> SchedulingContext:

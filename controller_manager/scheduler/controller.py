@@ -1,8 +1,9 @@
-"""The scheduler: pods without a node get one, by priority and then as they came, or are told why they get none.
+"""The scheduler: gives pods without a node one, by priority and then in the order they came, or says why it cannot.
 
-A key is a turn, not a pod: whichever key runs takes pods from the queue whose turn it is, some at a time, so that
-priority holds in whatever order keys come. Each decision is made at once and counts for the next; what carries them out
-is asked of the server together, while other keys decide on. All decisions of a run come before its first action.
+A key that runs does not schedule its own pod only: it pops the pods at the head of the queue, up to MAX_ATTEMPTS, so
+that priority holds in whatever order keys come. Each decision is made at once and counts for the next; requests that
+carry decisions out are sent to the server together, while other keys go on deciding. A run makes all its decisions
+before its first action.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -61,11 +62,11 @@ from controller_manager.scheduler.volume_binding import Bindings, why_given_up
 from controller_manager.scheduler.writes import binding, reservation, selection
 
 FLUSH_EVERY = 30.0
-"""Seconds between two such runs (flushUnschedulablePodsLeftover)."""
-TURN = 64
-"""How many pods a run takes at most: their bindings are under way together."""
+"""Seconds between two runs of the FLUSH key (flushUnschedulablePodsLeftover)."""
+MAX_ATTEMPTS = 64
+"""The most pods that one run schedules; their bindings are sent together."""
 BIND_TIMEOUT = 600.0
-"""Seconds that a pod waits for its claims when it has a node (VolumeBindingArgs.bindTimeoutSeconds)."""
+"""Seconds that a pod with a node waits for its claims (VolumeBindingArgs.bindTimeoutSeconds)."""
 
 _BIND = 'running Bind plugin "DefaultBinder": '
 _PRE_BIND = 'running PreBind plugin "VolumeBinding": binding volumes: '
@@ -73,32 +74,32 @@ _PRE_BIND = 'running PreBind plugin "VolumeBinding": binding volumes: '
 # -- what is decided ---------------------------------------------------------------------------------------------------
 
 
-def _attempts(seen: Observed, now: float) -> Iterator[Attempt]:
-    """Decide about whoever has a turn."""
-    queue = seen.view.queue
-    for _ in range(TURN):
-        waiting = queue.take(now)
+def _attempts(observed: Observed, now: float) -> Iterator[Attempt]:
+    """Yield a decision for each pod at the head of the queue, at most MAX_ATTEMPTS."""
+    queue = observed.view.queue
+    for _ in range(MAX_ATTEMPTS):
+        waiting = queue.pop(now)
         if waiting is None:
             return
-        pod = seen.pod(waiting.key)
-        if pod is None or pod["metadata"]["uid"] != waiting.uid or not wants_node(pod, seen.scheduler):
+        pod = observed.pod(waiting.key)
+        if pod is None or pod["metadata"]["uid"] != waiting.uid or not wants_node(pod, observed.scheduler):
             queue.remove(waiting.uid)
             continue
-        attempt = Attempt(waiting, pod, _outcome(seen, pod))
-        _account(seen, attempt, now=now)
+        attempt = Attempt(waiting, pod, _outcome(observed, pod))
+        _account(observed, attempt, now=now)
         yield attempt
 
 
-def _outcome(seen: Observed, pod: Obj) -> Chosen | Refused | Failed:
+def _outcome(observed: Observed, pod: Obj) -> Chosen | Refused | Failed:
     try:
-        return decide(seen.view.cluster, pod, around=seen.around)
+        return decide(observed.view.cluster, pod, context=observed.context)
     except Exception as error:  # noqa: BLE001 - an odd pod must not hold up the others; it is raised in the end
         return Failed(f"{type(error).__name__}: {error}", error)
 
 
-def _account(seen: Observed, attempt: Attempt, *, now: float) -> None:
-    """Give the pod back to the queue, or have it wait for its claims."""
-    view, waiting = seen.view, attempt.waiting
+def _account(observed: Observed, attempt: Attempt, *, now: float) -> None:
+    """Return the pod to the queue if it has no node; begin to wait for its claims if they are not bound yet."""
+    view, waiting = observed.view, attempt.waiting
     match attempt.outcome:
         case Refused(info=info, plugins=plugins):
             view.queue.park(waiting, info, plugins=plugins, now=now)
@@ -111,58 +112,61 @@ def _account(seen: Observed, attempt: Attempt, *, now: float) -> None:
             view.begin_claiming(Claiming(waiting, node, now + BIND_TIMEOUT, claims, volumes))
 
 
-def _claimed(seen: Observed, now: float) -> Attempt | float | None:
-    """What became of the claims for which the pod of this key waits: bound, failed, or seconds to wait on."""
-    claiming = seen.view.claiming.get(seen.key)
-    pod = seen.pod(seen.key)
+def _claimed(observed: Observed, now: float) -> Attempt | float | None:
+    """Return the attempt of this key's pod if its claims are bound or have failed, or the seconds left to wait.
+
+    None if the pod does not wait for claims.
+    """
+    claiming = observed.view.claiming.get(observed.key)
+    pod = observed.pod(observed.key)
     if claiming is None:
         return None
     if pod is None or claiming.waiting.part is not Part.TAKEN:
-        seen.view.end_claiming(seen.key)
+        observed.view.end_claiming(observed.key)
         return None
-    claims = [(key, seen.claim(key), version) for key, version in claiming.claims.items()]
+    claims = [(key, observed.claim(key), version) for key, version in claiming.claims.items()]
     if all(claim is not None and is_bound(claim) for _, claim, _ in claims):
-        seen.view.end_claiming(seen.key)
+        observed.view.end_claiming(observed.key)
         return Attempt(claiming.waiting, pod, Chosen(claiming.node, Bindings()))
-    whys = [why_given_up(claim, key, node=claiming.node, version=version) for key, claim, version in claims]
-    why = next(filter(None, whys), "context deadline exceeded" if now >= claiming.until else "")
-    if not why:
+    failures = [why_given_up(claim, key, node=claiming.node, version=version) for key, claim, version in claims]
+    failure = next(filter(None, failures), "context deadline exceeded" if now >= claiming.until else "")
+    if not failure:
         return claiming.until - now
-    attempt = Attempt(claiming.waiting, pod, Failed(f"{_PRE_BIND}{why}"))
-    _take_back(seen, attempt, now=now)
+    attempt = Attempt(claiming.waiting, pod, Failed(f"{_PRE_BIND}{failure}"))
+    _release(observed, attempt, now=now)
     return attempt
 
 
 # -- what is done ------------------------------------------------------------------------------------------------------
 
 
-def plan(seen: Observed, now: float) -> Plan:
-    """Bind, ask for claims, say why not, and make room.
+def plan(observed: Observed, now: float) -> Plan:
+    """Bind pods, write to their claims, explain why pods are unschedulable, and preempt.
 
     Raises:
         Exception: a pod was so odd that nothing could be decided; everything else is done by then.
     """
-    view = seen.view
-    if seen.key == FLUSH:
+    view = observed.view
+    if observed.key == FLUSH:
         view.queue.flush(now)
-    attempts = list(_attempts(seen, now))
-    claimed = _claimed(seen, now)
+    attempts = list(_attempts(observed, now))
+    claimed = _claimed(observed, now)
     if isinstance(claimed, Attempt):
         attempts.append(claimed)
     elif claimed is not None:
         yield RequeueAfter(claimed)
-    yield from _go_on(view, now)
+    yield from _requeue(view, now)
     chosen = [attempt for attempt in attempts if isinstance(attempt.outcome, Chosen)]
-    yield from _bind(seen, [attempt for attempt in chosen if not attempt.bindings.claims], now=now)
-    yield from _claim(seen, [attempt for attempt in chosen if attempt.bindings.claims], now=now)
-    yield from explain(seen, [attempt for attempt in attempts if not isinstance(attempt.outcome, Chosen)], now=now)
+    yield from _bind(observed, [attempt for attempt in chosen if not attempt.bindings.claims], now=now)
+    yield from _claim(observed, [attempt for attempt in chosen if attempt.bindings.claims], now=now)
+    yield from explain(observed, [attempt for attempt in attempts if not isinstance(attempt.outcome, Chosen)], now=now)
     for attempt in attempts:
         if isinstance(attempt.outcome, Failed) and attempt.outcome.error is not None:
             raise attempt.outcome.error
 
 
-def _go_on(view: Placement, now: float) -> Plan:
-    """See to it that there is a run for who is left: now, or when the next has waited long enough."""
+def _requeue(view: Placement, now: float) -> Plan:
+    """Make sure that the pods left in the queue get a run: now, or when the next backoff is over."""
     if key := view.queue.next_key():
         yield Enqueue((key,))
     due = view.queue.due()
@@ -171,40 +175,40 @@ def _go_on(view: Placement, now: float) -> Plan:
         yield RequeueAfter(due - now)
 
 
-def _bind(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
-    """Give pods their nodes; where that fails the room is free again."""
+def _bind(observed: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
+    """Bind pods to their nodes; a pod whose binding fails gives its room back."""
     if not attempts:
         return
     requests = [Create(POD, binding(a.pod, a.node), name=name_of(a.pod), subresource="binding") for a in attempts]
-    answers = yield from _ask(seen, attempts, requests, now=now)
+    answers = yield from _ask(observed, attempts, requests, now=now)
     failed, bound = [], []
     for attempt, answer in zip(attempts, answers, strict=True):
         if isinstance(answer, ApiError):
             failed.append(Failure(attempt, _BIND, answer))
             continue
-        seen.view.queue.remove(attempt.waiting.uid)
+        observed.view.queue.remove(attempt.waiting.uid)
         bound.append(attempt)
         pod = attempt.pod
         message = f"Successfully assigned {namespace_of(pod)}/{name_of(pod)} to {attempt.node}"
-        yield RecordEvent(pod, "Scheduled", message, component=seen.scheduler)
-    yield from attempted((Result.SCHEDULED for _ in bound), seen.scheduler)
+        yield RecordEvent(pod, "Scheduled", message, component=observed.scheduler)
+    yield from attempted((Result.SCHEDULED for _ in bound), observed.scheduler)
     yield from placed(attempt.waiting.failures for attempt in bound)
-    yield from _fail(seen, failed, now=now)
+    yield from _fail(observed, failed, now=now)
 
 
-def _claim(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
-    """Have claims bound for the node; when they are, their pods' keys run again and the pods are bound."""
+def _claim(observed: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
+    """Write to claims and volumes so that they are bound for the node; the pods' keys run again when they are."""
     if not attempts:
         return
-    wanted = [_claim_requests(attempt) for attempt in attempts]
-    answers = iter((yield from _ask(seen, attempts, [request for part in wanted for request in part], now=now)))
+    requests_by_attempt = [_claim_requests(attempt) for attempt in attempts]
+    answers = iter((yield from _ask(observed, attempts, [request for group in requests_by_attempt for request in group], now=now)))
     failed = []
-    for attempt, requests in zip(attempts, wanted, strict=True):
+    for attempt, requests in zip(attempts, requests_by_attempt, strict=True):
         errors = [answer for answer in islice(answers, len(requests)) if isinstance(answer, ApiError)]
-        if errors and attempt.key in seen.view.claiming:
+        if errors and attempt.key in observed.view.claiming:
             failed.append(Failure(attempt, _PRE_BIND, errors[0]))
     yield Enqueue([attempt.key for attempt in attempts])
-    yield from _fail(seen, failed, now=now)
+    yield from _fail(observed, failed, now=now)
 
 
 def _claim_requests(attempt: Attempt) -> Sequence[Request]:
@@ -215,25 +219,25 @@ def _claim_requests(attempt: Attempt) -> Sequence[Request]:
 
 
 def _ask(
-    seen: Observed, attempts: Sequence[Attempt], requests: Sequence[Request], *, now: float
+    observed: Observed, attempts: Sequence[Attempt], requests: Sequence[Request], *, now: float
 ) -> Generator[Action, Any, Sequence[Answer]]:
-    """The answers; where the run is broken off before they come, nothing has been placed."""
+    """Return the server's answers; if the run is broken off before they come, release the pods' room."""
     answers: Sequence[Answer] | None = None
     try:
         answers = yield Batch(requests)
     finally:
         if answers is None:
             for attempt in attempts:
-                _take_back(seen, attempt, now=now)
+                _release(observed, attempt, now=now)
     return answers
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What the server refused.
+    """A request that the server refused.
 
     Attributes:
-        what: who had asked, as a beginning of the message.
+        what: the plug-in that sent it, as the beginning of the message.
     """
 
     attempt: Attempt
@@ -241,23 +245,23 @@ class Failure:
     error: ApiError
 
 
-def _fail(seen: Observed, failures: Sequence[Failure], *, now: float) -> Plan:
-    """Pods are not placed after all: whom that helps is tried, and it is said of those that are not gone."""
+def _fail(observed: Observed, failures: Sequence[Failure], *, now: float) -> Plan:
+    """Release the pods' room, retry the pods that this may make schedulable, and report those that still exist."""
     if not failures:
         return
-    told = []
+    failed = []
     for failure in failures:
         attempt, error = failure.attempt, failure.error
-        _take_back(seen, attempt, now=now)
+        _release(observed, attempt, now=now)
         if error.code != 404 and attempt.waiting.part is not Part.GONE:
-            told.append(Attempt(attempt.waiting, attempt.pod, Failed(f"{failure.what}{error.message}")))
-    yield from _go_on(seen.view, now)
-    yield from explain(seen, told, now=now)
+            failed.append(Attempt(attempt.waiting, attempt.pod, Failed(f"{failure.what}{error.message}")))
+    yield from _requeue(observed.view, now)
+    yield from explain(observed, failed, now=now)
 
 
-def _take_back(seen: Observed, attempt: Attempt, *, now: float) -> None:
-    """The pod is not placed after all, and is tried again later."""
-    view, waiting = seen.view, attempt.waiting
+def _release(observed: Observed, attempt: Attempt, *, now: float) -> None:
+    """Release the pod's room and try it again later."""
+    view, waiting = observed.view, attempt.waiting
     placed = view.cluster.placed(waiting.uid)
     view.end_claiming(attempt.key)
     view.cluster.forget(waiting.uid)

@@ -1,4 +1,4 @@
-"""Pods that get no node: why is said, and others may have to go for them."""
+"""Pods that get no node: the event and condition that say why, and the preemption of others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,17 +23,17 @@ from controller_manager.reconcile.metric_defs import Measure
 from controller_manager.scheduler.context import Observed
 from controller_manager.scheduler.metrics import PREEMPTIONS, VICTIMS, Result, attempted
 from controller_manager.scheduler.schedule_one import Chosen, Refused
-from controller_manager.scheduler.scheduling_queue import Waiting
+from controller_manager.scheduler.scheduling_queue import QueuedPod
 from controller_manager.scheduler.volume_binding import Bindings
 from controller_manager.scheduler.writes import NO_NOMINATION, SCHEDULER_ERROR, UNSCHEDULABLE, disruption, note, refusal
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Something went wrong with a pod, which is tried again.
+    """An attempt that ended with an error; the pod is tried again.
 
     Attributes:
-        error: what, where it was not the server's doing.
+        error: the exception, if the server did not refuse a request.
     """
 
     message: str
@@ -42,37 +42,37 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A pod's turn, and what came of it."""
+    """An attempt to schedule a pod, and its outcome."""
 
-    waiting: Waiting
+    waiting: QueuedPod
     pod: Obj
     outcome: Chosen | Refused | Failed
 
     @property
     def key(self) -> Key:
-        """Of the pod."""
+        """The pod's key."""
         return self.waiting.key
 
     @property
     def node(self) -> str:
-        """The name of the node that it gets."""
+        """The name of the node that the pod gets."""
         assert isinstance(self.outcome, Chosen)
         return self.outcome.node
 
     @property
     def bindings(self) -> Bindings:
-        """What has to be done for its claims first."""
+        """The bindings and provisioning that the pod's claims need first."""
         assert isinstance(self.outcome, Chosen)
         return self.outcome.bindings
 
 
-def explain(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
-    """Say why pods have no node (handleSchedulingFailure), and have others go for them."""
+def explain(observed: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
+    """Report why pods have no node (handleSchedulingFailure), and preempt others for them."""
     patches = []
     for attempt in attempts:
         outcome, pod = attempt.outcome, attempt.pod
         assert not isinstance(outcome, Chosen)
-        yield RecordEvent(pod, "FailedScheduling", note(outcome.message), WARNING, component=seen.scheduler)
+        yield RecordEvent(pod, "FailedScheduling", note(outcome.message), WARNING, component=observed.scheduler)
         reason, nominated = (
             (UNSCHEDULABLE, outcome.nominated) if isinstance(outcome, Refused) else (SCHEDULER_ERROR, "")
         )
@@ -80,39 +80,39 @@ def explain(seen: Observed, attempts: Sequence[Attempt], *, now: float) -> Plan:
         if body is not None:
             patches.append(_status(attempt.key, body))
     if patches:
-        yield Batch(patches)  # what cannot be told now is told next time
+        yield Batch(patches)  # a status that cannot be written now is written next time
     for attempt in attempts:
         if isinstance(attempt.outcome, Refused) and attempt.outcome.candidate is not None:
-            yield from _preempt(seen, attempt, attempt.outcome, now=now)
-    yield from _count(attempts, seen.scheduler)
+            yield from _preempt(observed, attempt, attempt.outcome, now=now)
+    yield from _count(attempts, observed.scheduler)
 
 
 def _count(attempts: Sequence[Attempt], scheduler: str) -> Plan:
-    """Count attempts that came to nothing; room is looked for in each pod that finds no place."""
+    """Count attempts that found no node; each unschedulable pod counts as a preemption attempt too."""
     refused = sum(isinstance(attempt.outcome, Refused) for attempt in attempts)
     yield from attempted([Result.UNSCHEDULABLE] * refused + [Result.ERROR] * (len(attempts) - refused), scheduler)
     if refused:
         yield Measure(PREEMPTIONS, times=refused)
 
 
-def _preempt(seen: Observed, attempt: Attempt, refused: Refused, *, now: float) -> Plan:
-    """Have pods go from the node that the attempt's pod is promised (preemption/executor.go)."""
+def _preempt(observed: Observed, attempt: Attempt, refused: Refused, *, now: float) -> Plan:
+    """Delete the victims on the node that the attempt's pod is nominated to (preemption/executor.go)."""
     assert refused.candidate is not None
-    queue = seen.view.queue
+    queue = observed.view.queue
     demoted = [key for uid in refused.demoted if (key := queue.retry(uid))]
     if demoted:
         yield Batch([_status(key, NO_NOMINATION) for key in demoted])
     yield Measure(VICTIMS, float(len(refused.candidate.victims)))
     victims = [victim.pod for victim in refused.candidate.victims if not is_deleting(victim.pod)]
     marks = {
-        key_of(pod): body for pod in victims if (body := disruption(pod, now, scheduler=seen.scheduler)) is not None
+        key_of(pod): body for pod in victims if (body := disruption(pod, now, scheduler=observed.scheduler)) is not None
     }
     marked = yield Batch([_status(key, body) for key, body in marks.items()])
     gone = yield Batch([Delete(POD, key_of(pod), uid=pod["metadata"]["uid"]) for pod in victims])
     for pod, answer in zip(victims, gone, strict=True):
         if not isinstance(answer, ApiError):
             message = f"Preempted by pod {attempt.waiting.uid} on node {refused.nominated}"
-            yield RecordEvent(pod, "Preempted", message, component=seen.scheduler)
+            yield RecordEvent(pod, "Preempted", message, component=observed.scheduler)
     if any(isinstance(answer, ApiError) and answer.code != 404 for answer in (*marked, *gone)):
         queue.retry(attempt.waiting.uid)
         demoted.append(attempt.key)

@@ -1,8 +1,8 @@
-"""All nodes before the eyes of pods that are alike: which suit, and the best of them, kept up to date node by node.
+"""Feasible nodes and their scores for pods with the same scheduling requirements, updated incrementally.
 
-What is the same for many nodes is judged once for all of them. Nodes with equal taints, preferences and domains share a
-bucket, in which they are ordered by what they have left; a decision looks at the first node of each bucket. So it takes
-time with the number of buckets, not of nodes, and every node counts, where upstream looks at a sample of them.
+Nodes with equal taints, preferences and domains share a bucket, where the filters and scores that depend on those are
+evaluated once for all of them, and which is ordered by free resources. A decision looks at the first node of each
+bucket. So its time grows with the number of buckets, not of nodes, and all nodes count, where upstream takes a sample.
 
 For example, of 1,000 nodes in zones a and b, 10 in b have a taint PreferNoSchedule. For a pod with a spread constraint
 over zones there are three buckets, each a heap whose first entry is the node with the best score:
@@ -30,7 +30,7 @@ from controller_manager.scheduler.status import NODE_AFFINITY, NODE_UNSCHEDULABL
 from controller_manager.scheduler.topology import SpreadConstraint
 
 Accepts: TypeAlias = Callable[[NodeInfo], Status | None]
-"""A filter of one pod's own, such as its volumes: why a node does not suit, None if it does."""
+"""A filter of one pod alone, such as its volumes: returns why a node does not suit, None if it does."""
 
 _NOT_NAMED = Status((f"node(s) didn't satisfy plugin(s) [{NODE_AFFINITY}]",), NODE_AFFINITY)
 _CORDONED = Status(("node(s) were unschedulable",), NODE_UNSCHEDULABLE)
@@ -42,7 +42,7 @@ _REMEMBERED = 4096
 
 
 class _Key(NamedTuple):
-    """What nodes of a bucket have in common: taints that are disliked, weight of what is preferred, domains."""
+    """The properties that nodes of a bucket share: disliked taints, weight of the preferences, and domains."""
 
     disliked: int
     preferred: int
@@ -50,18 +50,18 @@ class _Key(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """A node in a bucket, the best the smallest; one whose serial is not its place's any more is out of date."""
+    """A node in a bucket's heap, the best first; it is out of date if its serial is not the node's current one."""
 
     score: int
     pods: int
     order: int
     serial: int
-    place: "_Place"
+    state: "_NodeState"
 
     @property
     def is_current(self) -> bool:
-        """Whether this is where the node is."""
-        return self.place.serial == self.serial
+        """True if the entry is not out of date."""
+        return self.state.serial == self.serial
 
 
 @dataclass(slots=True)
@@ -71,33 +71,33 @@ class _Bucket:
     size: int = 0
 
     def push(self, entry: _Entry) -> None:
-        """Put a node in, and what is out of date out when there is too much of it."""
+        """Add a node, and drop entries that are out of date when there are too many of them."""
         if len(self.entries) > _SLACK + 4 * self.size:
             self.entries = [known for known in self.entries if known.is_current]
             heapify(self.entries)
         heappush(self.entries, entry)
 
     def best(self, accepts: Accepts | None) -> _Entry | None:
-        """The best node that the pod's own filter lets through."""
+        """Return the best node that the pod's own filter accepts, None if it accepts none."""
         while not self.entries[0].is_current:
             heappop(self.entries)
-        if accepts is None or accepts(self.entries[0].place.node) is None:
+        if accepts is None or accepts(self.entries[0].state.node) is None:
             return self.entries[0]
         current = sorted(entry for entry in self.entries if entry.is_current)
-        return next((entry for entry in current if accepts(entry.place.node) is None), None)
+        return next((entry for entry in current if accepts(entry.state.node) is None), None)
 
 
 @dataclass(slots=True, eq=False)
-class _Place:
-    """What the board knows of a node.
+class _NodeState:
+    """The state of a node for these pods.
 
     Attributes:
-        stamp: of the node, when its labels and taints were looked at.
+        stamp: the node's stamp when its labels and taints were evaluated.
         refusal: why the node itself does not suit.
-        values: for each count the node's domain, None for none.
-        counts_in: for each whether the node's pods count.
-        counted: for each what was counted.
-        serial: of its entry in its bucket.
+        values: for each count the node's domain, None if it has none.
+        counts_in: for each count True if the node's pods count.
+        counted: for each count the number that the node adds to its domain.
+        serial: the serial of its valid entry in its bucket.
     """
 
     node: NodeInfo
@@ -117,10 +117,10 @@ class Diagnosis:
     """Why no node suits.
 
     Attributes:
-        nodes: how many there are.
-        reasons: how many of them have which.
-        plugins: who refused them.
-        resolvable: the nodes that might suit if pods went.
+        nodes: the number of nodes.
+        reasons: reason → number of nodes.
+        plugins: the plug-ins that refused them.
+        resolvable: the nodes that might suit if pods were preempted.
     """
 
     nodes: int
@@ -129,35 +129,35 @@ class Diagnosis:
     resolvable: Sequence[NodeInfo]
 
 
-class Board:
-    """The nodes for pods of one shape under the same rules.
+class FeasibleNodes:
+    """The nodes for pods with one shape and the same rules.
 
     Attributes:
-        seen: how far in the journal of changes the board has come, -1 at first; its keeper's business.
+        seen: the position in the journal of changes up to which this is current, -1 at first; set by the Cluster.
     """
 
     def __init__(self, shape: Shape, rules: Rules, *, namespaces: Namespaces) -> None:
-        self.seen = -1
+        self.journal_position = -1
         self._shape = shape
         self._criteria = Criteria(rules, namespaces)
-        self._places: dict[NodeInfo, _Place] = {}
+        self._states: dict[NodeInfo, _NodeState] = {}
         self._buckets: dict[_Key, _Bucket] = {}
         self._serials = count(1)
         self._matters: dict[PodInfo, bool] = {}
         self._spread_keys = _keys(rules.spread) if rules.needs_all else {}
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._states)
 
     @property
     def nodes(self) -> Iterable[NodeInfo]:
-        """The nodes that it knows."""
-        return self._places
+        """All nodes, including those that do not suit."""
+        return self._states
 
     # -- keeping up
 
     def matters(self, info: PodInfo) -> bool:
-        """Whether pods of a kind do more to a node than to take room."""
+        """Return True if pods with this PodInfo do more to a node than use its resources."""
         known = self._matters.get(info)
         if known is None:
             if len(self._matters) >= _REMEMBERED:
@@ -166,46 +166,46 @@ class Board:
         return known
 
     def settle(self, nodes: Mapping[NodeInfo, bool]) -> None:
-        """Look at nodes again.
+        """Evaluate nodes again.
 
         Args:
-            nodes: False where nothing but the room has changed, by pods that do not matter otherwise.
+            nodes: node → False if only its free resources have changed.
         """
         for node, whole in nodes.items():
-            place = self._places.get(node)
-            if place is not None and not whole and place.bucket is not None and node.has_room(self._shape):
-                self._rank(place, place.bucket)
+            state = self._states.get(node)
+            if state is not None and not whole and state.bucket is not None and node.has_room(self._shape):
+                self._rank(state, state.bucket)
                 continue
-            if place is not None and place.stamp != node.stamp:
-                self._drop(place)
-                place = None
+            if state is not None and state.stamp != node.stamp:
+                self._drop(state)
+                state = None
             if not node.exists:
                 continue
-            if place is None:
-                place = self._places[node] = self._survey(node)
-            if place.counted:
-                self._recount(place)
-            self._file(place)
+            if state is None:
+                state = self._states[node] = self._evaluate(node)
+            if state.counted:
+                self._recount(state)
+            self._enter_bucket(state)
 
-    def _drop(self, place: _Place) -> None:
-        del self._places[place.node]
-        self._take_out(place)
-        for index, known in enumerate(self._criteria.counts):
-            if place.counts_in[index]:
-                value = place.values[index]
+    def _drop(self, state: _NodeState) -> None:
+        del self._states[state.node]
+        self._leave_bucket(state)
+        for index, domain_count in enumerate(self._criteria.counts):
+            if state.counts_in[index]:
+                value = state.values[index]
                 assert value is not None
-                known.domains.add(value, -place.counted[index])
-                known.domains.leave(value)
+                domain_count.domains.add(value, -state.counted[index])
+                domain_count.domains.leave(value)
 
-    def _survey(self, node: NodeInfo) -> _Place:
-        """What follows from the node itself; its pods are not counted yet."""
+    def _evaluate(self, node: NodeInfo) -> _NodeState:
+        """Evaluate the node itself; its pods are not counted yet."""
         shape, counts = self._shape, self._criteria.counts
-        values = [node.labels.get(known.topology_key) for known in counts]
-        counts_in = [self._is_counted(node, known) for known in counts]
-        for known, value, counted in zip(counts, values, counts_in, strict=True):
+        values = [node.labels.get(domain_count.topology_key) for domain_count in counts]
+        counts_in = [self._is_counted(node, domain_count) for domain_count in counts]
+        for domain_count, value, counted in zip(counts, values, counts_in, strict=True):
             if counted and value is not None:
-                known.domains.join(value)
-        return _Place(
+                domain_count.domains.join(value)
+        return _NodeState(
             node,
             node.stamp,
             self._refusal(node),
@@ -217,7 +217,7 @@ class Board:
         )
 
     def _refusal(self, node: NodeInfo) -> Status | None:
-        """NodeAffinity's names, NodeUnschedulable, TaintToleration, NodeAffinity."""
+        """Apply NodeAffinity's names, NodeUnschedulable, TaintToleration, and NodeAffinity."""
         shape = self._shape
         if shape.names is not None and node.name not in shape.names:
             return _NOT_NAMED
@@ -227,11 +227,11 @@ class Board:
             return _TAINTED
         return None if shape.affinity.matches(node.labels, node.name) else _OTHER_LABELS
 
-    def _is_counted(self, node: NodeInfo, known: Count) -> bool:
-        """Whether the node's pods count (matchNodeInclusionPolicies, nodeLabelsMatchSpreadConstraints)."""
-        if known.topology_key not in node.labels:
+    def _is_counted(self, node: NodeInfo, domain_count: Count) -> bool:
+        """Return True if the node's pods count (matchNodeInclusionPolicies, nodeLabelsMatchSpreadConstraints)."""
+        if domain_count.topology_key not in node.labels:
             return False
-        constraint, shape = known.spread, self._shape
+        constraint, shape = domain_count.spread, self._shape
         if constraint is None:
             return True
         if any(key not in node.labels for key in self._spread_keys.get(constraint.hard, ())):
@@ -240,51 +240,51 @@ class Board:
             return False
         return not (constraint.heeds_taints and untolerated(node.taints, shape.tolerations))
 
-    def _recount(self, place: _Place) -> None:
-        found = [tally(place.node) for tally in self._criteria.tallies]
-        for index, known in enumerate(self._criteria.counts):
-            change = found[known.tally] - place.counted[index]
-            if change and place.counts_in[index]:
-                value = place.values[index]
+    def _recount(self, state: _NodeState) -> None:
+        node_counts = [tally(state.node) for tally in self._criteria.tallies]
+        for index, domain_count in enumerate(self._criteria.counts):
+            change = node_counts[domain_count.tally] - state.counted[index]
+            if change and state.counts_in[index]:
+                value = state.values[index]
                 assert value is not None
-                known.domains.add(value, change)
-                place.counted[index] += change
+                domain_count.domains.add(value, change)
+                state.counted[index] += change
 
-    def _file(self, place: _Place) -> None:
-        """Put the node into the bucket where it belongs now, or into none."""
-        node = place.node
-        if place.refusal is not None or not node.has_room(self._shape):
-            self._take_out(place)
+    def _enter_bucket(self, state: _NodeState) -> None:
+        """Move the node into its bucket, or out of all if it does not suit."""
+        node = state.node
+        if state.refusal is not None or not node.has_room(self._shape):
+            self._leave_bucket(state)
             return
-        key = _Key(place.disliked, place.preferred, self._parts(place))
-        bucket = place.bucket
+        key = _Key(state.disliked, state.preferred, self._domains_of(state))
+        bucket = state.bucket
         if bucket is None or bucket.key != key:
-            self._take_out(place)
+            self._leave_bucket(state)
             bucket = self._buckets.get(key)
             if bucket is None:
                 bucket = self._buckets[key] = _Bucket(key)
             bucket.size += 1
-            place.bucket = bucket
-        self._rank(place, bucket)
+            state.bucket = bucket
+        self._rank(state, bucket)
 
-    def _rank(self, place: _Place, bucket: _Bucket) -> None:
-        node = place.node
-        place.serial = next(self._serials)
-        bucket.push(_Entry(-node.score(self._shape), node.pods, node.order, place.serial, place))
+    def _rank(self, state: _NodeState, bucket: _Bucket) -> None:
+        node = state.node
+        state.serial = next(self._serials)
+        bucket.push(_Entry(-node.score(self._shape), node.pods, node.order, state.serial, state))
 
-    def _parts(self, place: _Place) -> tuple[str | int | None, ...]:
-        """Where the node stands; by host the total itself, so that hosts with equal totals share a bucket."""
-        if not place.values:
+    def _domains_of(self, state: _NodeState) -> tuple[str | int | None, ...]:
+        """Return the node's domains; for a count by host the count, so that hosts with equal counts share a bucket."""
+        if not state.values:
             return ()
         return tuple(
-            known.domains.totals.get(value, 0) if known.by_host and value is not None else value
-            for known, value in zip(self._criteria.counts, place.values, strict=True)
+            domain_count.domains.totals.get(value, 0) if domain_count.by_host and value is not None else value
+            for domain_count, value in zip(self._criteria.counts, state.values, strict=True)
         )
 
-    def _take_out(self, place: _Place) -> None:
-        place.serial = 0
-        if (bucket := place.bucket) is not None:
-            place.bucket = None
+    def _leave_bucket(self, state: _NodeState) -> None:
+        state.serial = 0
+        if (bucket := state.bucket) is not None:
+            state.bucket = None
             bucket.size -= 1
             if not bucket.size:
                 del self._buckets[bucket.key]
@@ -292,10 +292,10 @@ class Board:
     # -- deciding
 
     def choose(self, accepts: Accepts | None = None) -> NodeInfo | None:
-        """The best node, None where none suits.
+        """Return the best node, None if none suits.
 
         Args:
-            accepts: a filter of the pod's own.
+            accepts: the filter of this pod alone.
         """
         buckets = list(self._buckets.values())
         scores = [0] * len(buckets)
@@ -313,18 +313,18 @@ class Board:
             entry = entry._replace(score=entry.score - liked)
             if best is None or entry < best:
                 best = entry
-        return None if best is None else best.place.node
+        return None if best is None else best.state.node
 
     def _group(self, bucket: _Bucket) -> Group:
         parts = bucket.key.parts
         totals = [
-            part if part is None or isinstance(part, int) else known.domains.totals.get(part, 0)
-            for known, part in zip(self._criteria.counts, parts, strict=True)
+            part if part is None or isinstance(part, int) else domain_count.domains.totals.get(part, 0)
+            for domain_count, part in zip(self._criteria.counts, parts, strict=True)
         ]
         return Group(parts, totals, bucket.size)
 
     def _scores(self, buckets: Sequence[_Bucket], groups: Sequence[Group]) -> list[int]:
-        """How much each is liked, in the weights of upstream: taints 3, preferences 2, other pods 2."""
+        """Return a score for each bucket, weighted like upstream: taints 3, node preferences 2, other pods 2."""
         keys = [bucket.key for bucket in buckets]
         scores = self._criteria.scores(groups) if self._criteria.has_scores and groups else [0] * len(keys)
         if most := max((key.disliked for key in keys), default=0):
@@ -338,40 +338,40 @@ class Board:
     def status(
         self, node: NodeInfo, *, origin: NodeInfo | None = None, accepts: Accepts | None = None
     ) -> Status | None:
-        """Why a node does not suit, None if it does; the first plug-in that refuses tells.
+        """Return why a node does not suit, None if it does; the first plug-in that refuses decides.
 
         Args:
-            node: a node of the board, or a copy of it with other pods.
+            node: one of these nodes, or a copy of it with other pods.
             origin: the node that it is a copy of.
-            accepts: a filter of the pod's own.
+            accepts: the filter of this pod alone.
         """
-        place = self._places[origin or node]
-        if place.refusal is not None:
-            return place.refusal
+        state = self._states[origin or node]
+        if state.refusal is not None:
+            return state.refusal
         if (lacking := node.refusal(self._shape)) is not None:
             return lacking
         if accepts is not None and (unaccepted := accepts(node)) is not None:
             return unaccepted
-        return self._criteria.refusal(self._totals(place, node)) if place.values else None
+        return self._criteria.refusal(self._totals(state, node)) if state.values else None
 
-    def _totals(self, place: _Place, node: NodeInfo) -> Totals:
-        found = [tally(node) for tally in self._criteria.tallies]
+    def _totals(self, state: _NodeState, node: NodeInfo) -> Totals:
+        node_counts = [tally(node) for tally in self._criteria.tallies]
         totals: list[int | None] = []
-        for index, known in enumerate(self._criteria.counts):
-            value = place.values[index]
+        for index, domain_count in enumerate(self._criteria.counts):
+            value = state.values[index]
             if value is None:
                 totals.append(None)
             else:
-                change = found[known.tally] - place.counted[index] if place.counts_in[index] else 0
-                totals.append(known.domains.totals.get(value, 0) + change)
+                change = node_counts[domain_count.tally] - state.counted[index] if state.counts_in[index] else 0
+                totals.append(domain_count.domains.totals.get(value, 0) + change)
         return totals
 
     def diagnose(self, accepts: Accepts | None = None) -> Diagnosis:
-        """Why no node suits."""
+        """Return why the nodes do not suit."""
         reasons: Counter[str] = Counter()
         plugins: set[str] = set()
         resolvable = []
-        for node in self._places:
+        for node in self._states:
             status = self.status(node, accepts=accepts)
             if status is None:
                 continue
@@ -379,12 +379,12 @@ class Board:
             plugins.add(status.plugin)
             if status.resolvable:
                 resolvable.append(node)
-        return Diagnosis(len(self._places), reasons, frozenset(plugins), resolvable)
+        return Diagnosis(len(self._states), reasons, frozenset(plugins), resolvable)
 
 
 def _keys(spread: Iterable[SpreadConstraint]) -> dict[bool, list[str]]:
-    """The labels of hard constraints (True) and of the others."""
-    found: dict[bool, list[str]] = {True: [], False: []}
+    """Return the topology keys of hard constraints (True) and of the others."""
+    keys: dict[bool, list[str]] = {True: [], False: []}
     for constraint in spread:
-        found[constraint.hard].append(constraint.topology_key)
-    return found
+        keys[constraint.hard].append(constraint.topology_key)
+    return keys

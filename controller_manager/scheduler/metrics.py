@@ -1,4 +1,4 @@
-"""What the scheduler tells of its work (pkg/scheduler/metrics)."""
+"""The scheduler's metrics (pkg/scheduler/metrics)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ from controller_manager.scheduler.scheduling_queue import Part
 
 
 class Result(StrEnum):
-    """What came of an attempt to place a pod."""
+    """The result of an attempt to schedule a pod."""
 
     SCHEDULED = "scheduled"
     UNSCHEDULABLE = "unschedulable"
@@ -41,11 +41,11 @@ _QUEUES = {Part.ACTIVE: "active", Part.BACKOFF: "backoff", Part.PARKED: "unsched
 
 
 def attempted(results: Iterable[Result], scheduler: str) -> Iterator[Measure]:
-    """Count attempts that end now, by what came of them.
+    """Count attempts that end now, by result.
 
     Args:
-        results: of each attempt.
-        scheduler: whose attempts, which upstream calls a profile.
+        results: one for each attempt.
+        scheduler: the scheduler's name, which upstream calls a profile.
     """
     for result, times in Counter(results).items():
         yield Measure(ATTEMPTS, labels=(result.value, scheduler), times=times)
@@ -53,7 +53,7 @@ def attempted(results: Iterable[Result], scheduler: str) -> Iterator[Measure]:
 
 
 def placed(failures: Iterable[int]) -> Iterator[Measure]:
-    """Count how many attempts it took to place pods that found no place so many times before."""
+    """Observe how many attempts it took to schedule pods, given how many attempts failed before."""
     for before, times in Counter(failures).items():
         yield Measure(POD_ATTEMPTS, before + 1.0, times=times)
 

@@ -1,4 +1,4 @@
-"""What pods ask of a node itself: its labels, its name, and that its taints are tolerated."""
+"""Requirements and preferences of pods for nodes themselves: labels, name, and taints that the pod tolerates."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ _KEEPS_AWAY = frozenset((NO_SCHEDULE, NO_EXECUTE))
 
 @dataclass(frozen=True, slots=True)
 class NodeTerm:
-    """A NodeSelectorTerm: all of its conditions hold.
+    """A NodeSelectorTerm; it matches if all of its requirements hold.
 
     Attributes:
-        labels: None where a condition cannot be understood, so that no node matches.
-        names: the node's name is one of them; None for any.
-        others: the node's name is none of them.
-        weight: of a preferred term.
+        labels: the requirements on labels; None if one is invalid, so that no node matches.
+        names: the only names that match; None for any.
+        others: names that the node must not have.
+        weight: the weight of a preferred term.
     """
 
     labels: LabelSelector | None
@@ -34,14 +34,14 @@ class NodeTerm:
     weight: int = 0
 
     def matches(self, labels: Labels, name: str) -> bool:
-        """Whether a node is one that the term means."""
+        """Return True if the term matches a node with these labels and this name."""
         if self.labels is None or not self.labels.matches(labels):
             return False
         return (self.names is None or name in self.names) and name not in self.others
 
 
 def node_term(term: Obj, weight: int = 0) -> NodeTerm:
-    """The term of its object (nodeaffinity.go newNodeSelectorTerm); one without conditions matches no node."""
+    """Parse a term (nodeaffinity.go newNodeSelectorTerm); one without requirements matches no node."""
     expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
     if not expressions and not fields:
         return NodeTerm(None)
@@ -72,12 +72,12 @@ def _selector(expressions: Iterable[Obj]) -> LabelSelector | None:
 
 @dataclass(frozen=True, slots=True)
 class NodeAffinity:
-    """What a pod requires and prefers of nodes.
+    """The requirements and preferences of a pod for nodes.
 
     Attributes:
         selector: spec.nodeSelector.
-        required: one of these terms holds; None where nothing is required.
-        preferred: each that holds counts its weight.
+        required: one of these terms must match; None if there is no such requirement.
+        preferred: terms that each add their weight if they match.
     """
 
     selector: tuple[tuple[str, str], ...] = ()
@@ -86,30 +86,30 @@ class NodeAffinity:
 
     @property
     def names(self) -> frozenset[str] | None:
-        """The nodes that are asked for by name, by every term; None where other nodes are looked at too (PreFilter)."""
+        """The node names that all required terms are limited to; None if other nodes may match too (PreFilter)."""
         if not self.required:
             return None
-        found: frozenset[str] = frozenset()
+        names: frozenset[str] = frozenset()
         for term in self.required:
             if term.names is None:
                 return None
-            found |= term.names
-        return found
+            names |= term.names
+        return names
 
     def matches(self, labels: Labels, name: str) -> bool:
-        """Whether a node has what is required (RequiredNodeAffinity.Match)."""
+        """Return True if a node meets the requirements (RequiredNodeAffinity.Match)."""
         for key, value in self.selector:
             if labels.get(key) != value:
                 return False
         return self.required is None or any(term.matches(labels, name) for term in self.required)
 
     def weight(self, labels: Labels, name: str) -> int:
-        """The weights of what is preferred and holds."""
+        """Return the sum of the weights of the preferred terms that match."""
         return sum(term.weight for term in self.preferred if term.matches(labels, name))
 
 
 def node_affinity(spec: Obj) -> NodeAffinity:
-    """What the spec of a pod asks of nodes."""
+    """Parse the node selector and node affinity of a pod's spec."""
     selector = tuple(sorted((spec.get("nodeSelector") or {}).items()))
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
@@ -122,7 +122,7 @@ def node_affinity(spec: Obj) -> NodeAffinity:
 
 
 def node_terms(selector: Obj) -> tuple[NodeTerm, ...]:
-    """The terms of a NodeSelector, one of which is to hold."""
+    """Parse the terms of a NodeSelector, at least one has to match."""
     return tuple(node_term(term) for term in selector.get("nodeSelectorTerms") or ())
 
 
@@ -130,17 +130,17 @@ def node_terms(selector: Obj) -> tuple[NodeTerm, ...]:
 
 
 def untolerated(taints: Iterable[Obj], tolerations: Sequence[Obj]) -> bool:
-    """Whether a taint keeps the pod away from the node (FindMatchingUntoleratedTaint)."""
+    """Return True if a taint keeps the pod off the node (FindMatchingUntoleratedTaint)."""
     return any(taint.get("effect") in _KEEPS_AWAY and not _tolerated(taint, tolerations) for taint in taints)
 
 
 def disliked(taints: Iterable[Obj], tolerations: Sequence[Obj]) -> int:
-    """How many taints would rather have the pod elsewhere (countIntolerableTaintsPreferNoSchedule)."""
+    """Count the PreferNoSchedule taints that the pod does not tolerate (countIntolerableTaintsPreferNoSchedule)."""
     return sum(taint.get("effect") == "PreferNoSchedule" and not _tolerated(taint, tolerations) for taint in taints)
 
 
 def ignores_cordon(tolerations: Sequence[Obj]) -> bool:
-    """Whether the pod may go to nodes that are closed to new pods (plugins/nodeunschedulable)."""
+    """Return True if the pod may go to cordoned nodes (plugins/nodeunschedulable)."""
     return _tolerated({"key": UNSCHEDULABLE, "effect": NO_SCHEDULE}, tolerations)
 
 

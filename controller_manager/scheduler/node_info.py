@@ -1,4 +1,4 @@
-"""A node as the scheduler sees it: what it has, what its pods take of that, and who they are (framework.NodeInfo)."""
+"""A node as the scheduler sees it: its resources, what its pods request of them, and its pods (framework.NodeInfo)."""
 
 from collections.abc import Mapping
 from typing import Self, TypeVar
@@ -7,7 +7,7 @@ from apiserver.api.meta import Obj
 from controller_manager.scheduler.pod_info import ANY_ADDRESS, HostPort, PodInfo, Shape
 from controller_manager.scheduler.resources import CPU, MEMORY, PODS, amounts
 from controller_manager.scheduler.status import NODE_PORTS, NODE_RESOURCES_FIT, Status
-from controller_manager.scheduler.topology import ANY_COMPANY, Company
+from controller_manager.scheduler.topology import NO_POD_AFFINITY, PodAffinity
 
 _T = TypeVar("_T")
 
@@ -15,27 +15,27 @@ _PORTS_TAKEN = Status(("node(s) didn't have free ports for the requested pod por
 
 
 class NodeInfo:
-    """What a node has left, and its pods by kind; kept up to date by one addition or subtraction per pod.
+    """A node's free resources, and its pods grouped by PodInfo; updated by one addition or subtraction per pod.
 
     Attributes:
-        order: when the node was first heard of; decides between equals.
+        order: when the node was first seen; breaks ties.
         stamp: rises when the node itself changes.
-        exists: False for a node that pods name but nobody has seen, or that is gone.
-        allocatable, free: by resource; free less what pods request.
+        exists: False for a node that pods name but that has not been seen, or that is gone.
+        allocatable, free: by resource; free is allocatable less what pods request.
         cpu, memory: of allocatable.
-        used_cpu, used_memory: what its pods request.
-        counted_cpu, counted_memory: the same as scores count it.
-        pods: how many it has.
-        present: its pods by kind, and how many of each.
-        leaving: those of them that are being deleted.
-        companies: what its pods want of others, and how many do.
-        nominated: uid → shape of pods that others have to leave this node for.
+        used_cpu, used_memory: the sum of its pods' requests.
+        counted_cpu, counted_memory: the same, with defaults for containers without requests, as scores count them.
+        pods: the number of its pods.
+        present: PodInfo → number of pods.
+        leaving: the same for those that are being deleted.
+        pod_affinities: pod affinity → number of its pods that have it.
+        nominated: uid → Shape of the pods that are nominated to this node.
     """
 
     __slots__ = (
         "_ports",
         "allocatable",
-        "companies",
+        "pod_affinities",
         "counted_cpu",
         "counted_memory",
         "cpu",
@@ -72,15 +72,15 @@ class NodeInfo:
         self.pods = 0
         self.present: dict[PodInfo, int] = {}
         self.leaving: dict[PodInfo, int] = {}
-        self.companies: dict[Company, int] = {}
+        self.pod_affinities: dict[PodAffinity, int] = {}
         self.nominated: dict[str, Shape] = {}
         self._ports: dict[HostPort, int] = {}
 
     def set_node(self, node: Obj | None) -> None:
-        """The node came, changed, or went (None).
+        """Take over a node that came or changed; None if it is gone.
 
         Raises:
-            QuantityError: what it has is no amount.
+            QuantityError: an amount in allocatable is not a quantity.
         """
         spec, status = (node.get("spec") or {}, node.get("status") or {}) if node is not None else ({}, {})
         allocatable = amounts(status.get("allocatable"))
@@ -98,15 +98,15 @@ class NodeInfo:
     # -- its pods
 
     def add(self, info: PodInfo) -> None:
-        """A pod is here, or is taken to be."""
+        """Count a pod that is here, or is assumed to be."""
         self._count(info, 1)
 
     def remove(self, info: PodInfo) -> None:
-        """A pod is here no longer."""
+        """Stop counting a pod."""
         self._count(info, -1)
 
     def mark_leaving(self, info: PodInfo, change: int) -> None:
-        """A pod that is here is being deleted (1), or one that was is gone (-1)."""
+        """Count a pod that is being deleted (1), or stop that since it is gone (-1)."""
         _add(self.leaving, info, change)
 
     def _count(self, info: PodInfo, sign: int) -> None:
@@ -122,32 +122,32 @@ class NodeInfo:
         _add(self.present, info, sign)
         for port in shape.ports:
             _add(self._ports, port, sign)
-        if info.company is not ANY_COMPANY:
-            _add(self.companies, info.company, sign)
+        if info.pod_affinity is not NO_POD_AFFINITY:
+            _add(self.pod_affinities, info.pod_affinity, sign)
 
     def copy(self) -> Self:
-        """The same, to try out who would have to go."""
-        made = type(self)(self.name, self.order)
+        """Return a copy, to try out which pods would have to be preempted."""
+        copied = type(self)(self.name, self.order)
         for name in self.__slots__:
-            found = getattr(self, name)
-            setattr(made, name, dict(found) if isinstance(found, dict) else found)
-        return made
+            value = getattr(self, name)
+            setattr(copied, name, dict(value) if isinstance(value, dict) else value)
+        return copied
 
     # -- what fits
 
     def refusal(self, shape: Shape) -> Status | None:
-        """Why there is no room for a pod, None if there is (NodePorts, NodeResourcesFit).
+        """Return why a pod does not fit, None if it does (NodePorts, NodeResourcesFit).
 
-        Pods of the same or a higher priority that this node is promised to count as if they were here
+        Pods of the same or a higher priority that are nominated to this node count as if they were here
         (RunFilterPluginsWithNominatedPods).
         """
-        promised = [s for s in self.nominated.values() if s.priority >= shape.priority] if self.nominated else []
-        if shape.ports and self._has_taken(shape.ports, promised):
+        nominated = [s for s in self.nominated.values() if s.priority >= shape.priority] if self.nominated else []
+        if shape.ports and self._has_taken(shape.ports, nominated):
             return _PORTS_TAKEN
-        return self._lacks(shape, promised)
+        return self._lacks(shape, nominated)
 
     def has_room(self, shape: Shape) -> bool:
-        """Whether `refusal` is None, found faster."""
+        """Return True if `refusal` would be None, which is found faster."""
         if self.nominated or shape.ports:
             return self.refusal(shape) is None
         free = self.free
@@ -156,17 +156,17 @@ class NodeInfo:
                 return False
         return self.pods < self.allocatable.get(PODS, 0)
 
-    def _has_taken(self, ports: tuple[HostPort, ...], promised: list[Shape]) -> bool:
-        taken = (*self._ports, *(port for shape in promised for port in shape.ports))
+    def _has_taken(self, ports: tuple[HostPort, ...], nominated: list[Shape]) -> bool:
+        taken = (*self._ports, *(port for shape in nominated for port in shape.ports))
         return any(_conflict(port, other) for port in ports for other in taken)
 
-    def _lacks(self, shape: Shape, promised: list[Shape]) -> Status | None:
+    def _lacks(self, shape: Shape, nominated: list[Shape]) -> Status | None:
         """Everything that there is too little of (fitsRequest)."""
         reasons, resolvable = [], True
-        if self.pods + len(promised) >= self.allocatable.get(PODS, 0):
+        if self.pods + len(nominated) >= self.allocatable.get(PODS, 0):
             reasons.append("Too many pods")
         for name, amount in shape.requests:
-            taken = sum(n for other in promised for wanted, n in other.requests if wanted == name)
+            taken = sum(n for other in nominated for requested, n in other.requests if requested == name)
             if amount > self.free.get(name, 0) - taken:
                 reasons.append(f"Insufficient {name}")
                 resolvable = resolvable and amount <= self.allocatable.get(name, 0)
@@ -175,7 +175,7 @@ class NodeInfo:
     # -- how well
 
     def score(self, shape: Shape) -> int:
-        """How much is left, and how evenly, if the pod were here: 0 to 200 (LeastAllocated, BalancedAllocation)."""
+        """Score how much is left, and how evenly, with the pod here: 0 to 200 (LeastAllocated, BalancedAllocation)."""
         cpu, memory = self.cpu, self.memory
         if not cpu or not memory:
             return self._score_without(shape)
@@ -190,7 +190,7 @@ class NodeInfo:
         return least // 2 + int((1 - abs(apart) / 2) * 100)
 
     def _score_without(self, shape: Shape) -> int:
-        """The same for a node that tells nothing of its cpu or memory."""
+        """Return the score of a node that has no allocatable cpu or memory."""
         pairs = [
             (self.cpu, self.counted_cpu + shape.counted_cpu),
             (self.memory, self.counted_memory + shape.counted_memory),
@@ -209,7 +209,7 @@ def _add(counts: dict[_T, int], key: _T, change: int) -> None:
 
 
 def _conflict(one: HostPort, other: HostPort) -> bool:
-    """Whether two pods cannot both have their port (HostPortInfo.CheckConflict)."""
+    """Return True if two pods cannot both have their port (HostPortInfo.CheckConflict)."""
     if one.port != other.port:
         return False
     return one.address == other.address or ANY_ADDRESS in (one.address, other.address)

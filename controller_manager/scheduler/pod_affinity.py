@@ -1,7 +1,7 @@
-"""What other pods have to do with where a pod goes: the rules of its own and of those that are there, and their weight.
+"""Rules between pods: topology spread and the affinity of the pod and of those that run, as filters and scores.
 
-The nodes that are equal before these rules are judged together, by their totals: for each count of the rules the number
-of pods that matter in the node's domain, None where the node has no such domain.
+Nodes that are equal otherwise are judged together, by their totals: for each count of the rules the number of pods in
+the node's domain that matter, None if the node has no such domain.
 """
 
 import math
@@ -11,12 +11,12 @@ from typing import TypeAlias
 
 from controller_manager.scheduler.pod_info import PodInfo
 from controller_manager.scheduler.status import INTER_POD_AFFINITY, POD_TOPOLOGY_SPREAD, Status
-from controller_manager.scheduler.topology import HOSTNAME, Company, PodTerm, SpreadConstraint
-from controller_manager.scheduler.topology_counts import CompanyTally, Domains, PodTally, SumTally, Tally
+from controller_manager.scheduler.topology import HOSTNAME, PodAffinity, PodTerm, SpreadConstraint
+from controller_manager.scheduler.topology_counts import AffinityTally, Domains, PodTally, SumTally, Tally
 
 Totals: TypeAlias = Sequence[int | None]
 Parts: TypeAlias = Sequence[str | int | None]
-"""For each count where a node stands: the value of the label, or for a count by host the total itself."""
+"""For each count a node's position: the value of the label, or for a count by host the total itself."""
 Namespaces: TypeAlias = Mapping[str, Mapping[str, str]]
 """Namespace → its labels."""
 
@@ -36,43 +36,43 @@ class Rules:
     """The rules for a pod, with everything looked up that they depend on.
 
     Attributes:
-        spread: its constraints, its own or the default ones.
-        namespace: of the pods that these count.
-        needs_all: whether a node counts only if it has the labels of all of them; not for the default ones.
-        company: whom the pod wants near or far.
-        suits_itself: whether the pod is one of those that it wants near.
-        refused: by label, the company of pods that do not want this one near.
-        liked: by label, the company of pods that like this one near, and how much.
+        spread: topology spread constraints, the pod's own or the default ones.
+        namespace: the namespace of the pods that these count.
+        needs_all: True if a node counts only if it has the labels of all constraints; False for the default ones.
+        pod_affinity: the pod's affinity and anti-affinity.
+        suits_itself: True if the pod matches its own required affinity.
+        refused: topology key → affinities of running pods whose required anti-affinity matches this pod.
+        liked: topology key → affinities of running pods that match this pod, each with its weight.
     """
 
     spread: tuple[SpreadConstraint, ...]
     namespace: str
     needs_all: bool
-    company: Company
+    pod_affinity: PodAffinity
     suits_itself: bool
-    refused: tuple[tuple[str, frozenset[Company]], ...]
-    liked: tuple[tuple[str, frozenset[tuple[Company, int]]], ...]
+    refused: tuple[tuple[str, frozenset[PodAffinity]], ...]
+    liked: tuple[tuple[str, frozenset[tuple[PodAffinity, int]]], ...]
 
 
 def rules_of(
-    info: PodInfo, *, default: tuple[SpreadConstraint, ...], others: Iterable[Company], namespaces: Namespaces
+    info: PodInfo, *, default: tuple[SpreadConstraint, ...], others: Iterable[PodAffinity], namespaces: Namespaces
 ) -> Rules:
-    """The rules for a pod.
+    """Return the rules for a pod.
 
     Args:
         info: the pod.
-        default: how it is spread if it says nothing itself.
-        others: what the pods want that are placed.
-        namespaces: the labels of all.
+        default: constraints for a pod that has none itself.
+        others: the affinities of the pods on nodes.
+        namespaces: the labels of all namespaces.
     """
-    labels, namespace, company = info.labels, info.namespace, info.company
+    labels, namespace, pod_affinity = info.labels, info.namespace, info.pod_affinity
     of_namespace = namespaces.get(namespace, _NO_LABELS)
 
     def is_meant(term: PodTerm) -> bool:
         return term.matches(labels, namespace, of_namespace=of_namespace)
 
-    refused: dict[str, set[Company]] = {}
-    liked: dict[str, dict[Company, int]] = {}
+    refused: dict[str, set[PodAffinity]] = {}
+    liked: dict[str, dict[PodAffinity, int]] = {}
     for other in others:
         for term in filter(is_meant, other.far):
             refused.setdefault(term.topology_key, set()).add(other)
@@ -85,23 +85,23 @@ def rules_of(
         info.spread or default,
         namespace if info.spread or default else "",
         bool(info.spread),
-        company,
-        all(map(is_meant, company.near)),
-        tuple((key, frozenset(found)) for key, found in sorted(refused.items())),
-        tuple((key, frozenset(found.items())) for key, found in sorted(liked.items())),
+        pod_affinity,
+        all(map(is_meant, pod_affinity.near)),
+        tuple((key, frozenset(affinities)) for key, affinities in sorted(refused.items())),
+        tuple((key, frozenset(affinities.items())) for key, affinities in sorted(liked.items())),
     )
 
 
 @dataclass(slots=True)
 class Count:
-    """One thing that is counted by domain.
+    """A number of pods that is counted per domain.
 
     Attributes:
         topology_key: the label that makes the domains.
-        tally: which of the tallies counts.
-        spread: the constraint that it is for, None for affinity.
-        by_host: whether every node is a domain of its own.
-        domains: the counts.
+        tally: the index of the tally that counts.
+        spread: the constraint that it belongs to, None for affinity.
+        by_host: True if every node is a domain of its own.
+        domains: the counts per domain.
     """
 
     topology_key: str
@@ -116,12 +116,12 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Nodes that are equal before the rules.
+    """Nodes that are equal for the rules.
 
     Attributes:
-        parts: where they stand.
-        totals: their totals.
-        size: how many they are.
+        parts: their position for each count.
+        totals: their total for each count.
+        size: the number of nodes.
     """
 
     parts: Parts
@@ -130,13 +130,13 @@ class Group:
 
 
 class Criteria:
-    """Rules at work: what has to be counted, and what follows from the totals.
+    """Evaluates rules: keeps counts, and derives refusals and scores from totals.
 
     Attributes:
-        tallies: what counts on a node; several counts may share one.
-        counts: what is added up by domain.
-        refuses: whether nodes may be refused.
-        has_scores: whether some may be liked more than others.
+        tallies: count pods on a node; several counts may share one.
+        counts: the sums per domain.
+        refuses: True if the rules can refuse nodes.
+        has_scores: True if the rules give scores.
     """
 
     def __init__(self, rules: Rules, namespaces: Namespaces) -> None:
@@ -149,17 +149,17 @@ class Criteria:
         added = [(c, self._count(c.topology_key, spread[c.selector], c)) for c in rules.spread]
         self._hard = [(constraint, index) for constraint, index in added if constraint.hard]
         self._soft = [(constraint, index) for constraint, index in added if not constraint.hard]
-        self._near = self._near_counts(rules.company.near)
-        self._far = [self._count(t.topology_key, self._tally(self._pod_tally([t]))) for t in rules.company.far]
+        self._near = self._near_counts(rules.pod_affinity.near)
+        self._far = [self._count(t.topology_key, self._tally(self._pod_tally([t]))) for t in rules.pod_affinity.far]
         self._refused = [
-            self._count(key, self._tally(CompanyTally(dict.fromkeys(found, 1)))) for key, found in rules.refused
+            self._count(key, self._tally(AffinityTally(dict.fromkeys(affinities, 1)))) for key, affinities in rules.refused
         ]
         self._liked = self._liked_counts()
         self.refuses = bool(self._hard or self._near or self._far or self._refused)
         self.has_scores = bool(self._soft or self._liked)
 
     def matters(self, info: PodInfo) -> bool:
-        """Whether pods of a kind make a difference to any count."""
+        """Return True if pods with this PodInfo change any count."""
         return any(tally.weight(info) for tally in self.tallies)
 
     # -- what is counted
@@ -177,7 +177,7 @@ class Criteria:
         return PodTally.of(lambda info: info.namespace == namespace and selects(info.labels), with_leaving=False)
 
     def _pod_tally(self, terms: Sequence[PodTerm]) -> Tally:
-        """Counts pods that all of the terms mean."""
+        """Return a tally of the pods that match all of the terms."""
         return PodTally.of(lambda info: all(self._is_meant(term, info) for term in terms), with_leaving=True)
 
     def _is_meant(self, term: PodTerm, info: PodInfo) -> bool:
@@ -191,13 +191,13 @@ class Criteria:
         return [self._count(term.topology_key, tally) for term in terms]
 
     def _liked_counts(self) -> list[int]:
-        """What makes a node liked, by label: the pod's own wishes and those of the pods there."""
+        """Add the counts for preferred affinity, by topology key: the pod's own terms and those of the running pods."""
         parts: dict[str, list[Tally]] = {}
-        for term in self.rules.company.preferred:
+        for term in self.rules.pod_affinity.preferred:
             parts.setdefault(term.topology_key, []).append(PodTally.of(self._liking(term), with_leaving=True))
-        for key, found in self.rules.liked:
-            parts.setdefault(key, []).append(CompanyTally(dict(found)))
-        return [self._count(key, self._tally(SumTally(tuple(found)))) for key, found in parts.items()]
+        for key, tallies in self.rules.liked:
+            parts.setdefault(key, []).append(AffinityTally(dict(tallies)))
+        return [self._count(key, self._tally(SumTally(tuple(tallies)))) for key, tallies in parts.items()]
 
     def _liking(self, term: PodTerm) -> Callable[[PodInfo], int]:
         return lambda info: term.weight if self._is_meant(term, info) else 0
@@ -205,7 +205,10 @@ class Criteria:
     # -- what follows
 
     def refusal(self, totals: Totals) -> Status | None:
-        """Why nodes with these totals do not suit, None if they do (PodTopologySpread, then InterPodAffinity)."""
+        """Return why nodes with these totals do not suit, None if they do.
+
+        (PodTopologySpread, then InterPodAffinity)
+        """
         for constraint, index in self._hard:
             total = totals[index]
             if total is None:
@@ -221,16 +224,16 @@ class Criteria:
         return _UNWANTED if any(totals[index] for index in self._refused) else None
 
     def _is_near(self, totals: Totals) -> bool:
-        """Whether all that must be near is; the first of pods that want each other near may go anywhere."""
-        found = [totals[index] for index in self._near]
-        if None in found:
+        """Return True if all required affinity is met; the first of pods that want each other near may go anywhere."""
+        near_totals = [totals[index] for index in self._near]
+        if None in near_totals:
             return False
-        if all(found):
+        if all(near_totals):
             return True
         return self.rules.suits_itself and not any(self.counts[index].domains for index in self._near)
 
     def scores(self, groups: Sequence[Group]) -> list[int]:
-        """How much the nodes of each group are liked, if all of them suit: 0 to 400."""
+        """Return a score of each group if all of them suit: 0 to 400."""
         scores = [0] * len(groups)
         if self._soft:
             scores = _added(scores, self._spread_scores(groups))
@@ -239,16 +242,16 @@ class Criteria:
         return scores
 
     def _spread_scores(self, groups: Sequence[Group]) -> list[int]:
-        """podtopologyspread/scoring.go; a node that misses a label which its pod names is last."""
+        """Return podtopologyspread/scoring.go's scores; a node without the label of a constraint of the pod gets 0."""
         heeded = [group for group in groups if not self._is_ignored(group)]
         weights = [(constraint, index, self._weight(index, heeded)) for constraint, index in self._soft]
         raw = {}
         for group in heeded:
-            found = 0.0
+            score = 0.0
             for constraint, index, weight in weights:
                 if (total := group.totals[index]) is not None:
-                    found += total * weight + (constraint.max_skew - 1)
-            raw[id(group)] = math.floor(found + 0.5)
+                    score += total * weight + (constraint.max_skew - 1)
+            raw[id(group)] = math.floor(score + 0.5)
         if not raw:
             return [0] * len(groups)
         most, least = max(raw.values()), min(raw.values())
@@ -258,7 +261,7 @@ class Criteria:
         return self.rules.needs_all and any(group.totals[index] is None for _, index in self._soft)
 
     def _weight(self, index: int, groups: Sequence[Group]) -> float:
-        """The weight of a domain, more where there are more of them (topologyNormalizingWeight)."""
+        """Return the weight of a domain, which grows with their number (topologyNormalizingWeight)."""
         if self.counts[index].by_host:
             domains = sum(group.size for group in groups)
         else:
@@ -266,19 +269,19 @@ class Criteria:
         return math.log(domains + 2)
 
     def _liked_scores(self, groups: Sequence[Group]) -> list[int]:
-        """interpodaffinity/scoring.go."""
+        """Return interpodaffinity/scoring.go's scores."""
         raw = [sum(group.totals[index] or 0 for index in self._liked) for group in groups]
         most, least = max(raw), min(raw)
         return [int(100 * ((score - least) / (most - least))) if most > least else 0 for score in raw]
 
 
 def _inverted(score: int | None, *, most: int, least: int) -> int:
-    """The fewer pods, the better; None is a node that does not count."""
+    """Return the node's domains; for a count by host the count, so that hosts with equal counts share a bucket."""
     if score is None:
         return 0
     return 100 * (most + least - score) // most if most else 100
 
 
 def _added(scores: Sequence[int], more: Sequence[int]) -> list[int]:
-    """Scores with more of them added, which count twice (the weight of both plug-ins)."""
+    """Return the scores plus more scores, which count twice (the weight of both plug-ins)."""
     return [score + 2 * other for score, other in zip(scores, more, strict=True)]

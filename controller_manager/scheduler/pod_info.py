@@ -1,4 +1,4 @@
-"""What the scheduler needs to know of a pod, the same object for all pods that are alike in it (framework.PodInfo)."""
+"""A pod as the scheduler sees it; pods that are alike share one object (framework.PodInfo)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ import orjson
 from apiserver.api.meta import Obj
 from controller_manager.scheduler.node_affinity import NodeAffinity, ignores_cordon, node_affinity
 from controller_manager.scheduler.resources import CPU, MEMORY, MISSING, in_order, requests_of
-from controller_manager.scheduler.topology import ANY_COMPANY, Company, SpreadConstraint, company, spread_constraint
+from controller_manager.scheduler.topology import NO_POD_AFFINITY, PodAffinity, SpreadConstraint, pod_affinity, spread_constraint
 
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - what a hostIP is where none is given; nothing listens here
 
 
 @dataclass(frozen=True, slots=True)
 class HostPort:
-    """A port of the node that a pod takes.
+    """A port of the node that a pod uses.
 
     Attributes:
         port: protocol and number: "TCP/80".
@@ -29,19 +29,19 @@ class HostPort:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Shape:
-    """What of a pod's spec says which nodes may have it, apart from other pods; equal shapes are one object.
+    """The parts of a pod's spec that decide which nodes suit it, apart from other pods; equal shapes are one object.
 
     Attributes:
-        requests: resource and amount, of what is requested at all.
-        counted_cpu, counted_memory: the requests as scores count them, with a default where there is none.
+        requests: resources and amounts, without those that are 0.
+        counted_cpu, counted_memory: the requests as scores count them, with a default for containers without requests.
         cpu, memory: the requests as they are.
-        ports: of the node.
-        affinity: to nodes.
-        names: the nodes that it asks for by name, None for any.
+        ports: the host ports.
+        affinity: the node selector and node affinity.
+        names: the names of nodes that the affinity is limited to, None for any.
         tolerations: of taints.
-        ignores_cordon: whether it goes to nodes that are closed to new pods.
+        ignores_cordon: True if it may go to cordoned nodes.
         priority: of the pod.
-        preempts: whether others may have to go for it.
+        preempts: False if its preemptionPolicy is Never.
     """
 
     requests: tuple[tuple[str, int], ...]
@@ -60,40 +60,41 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class PodInfo:
-    """A pod to the scheduler; alike pods are one object.
+    """The properties of a pod that matter for scheduling; alike pods share one object.
 
     Attributes:
-        shape: what it asks of nodes.
-        labels, namespace: by which other pods find it.
-        spread: its own constraints.
-        company: the pods that it wants near or far.
-        owner: the uid of its controller, "" for none: by whose selector it is spread where it says nothing itself.
+        shape: its requirements for nodes.
+        labels, namespace: by which other pods select it.
+        spread: its own topology spread constraints.
+        pod_affinity: its affinity and anti-affinity to other pods.
+        owner: the uid of its controller, "" for none; the owner's selector is used to spread pods without own
+            constraints.
     """
 
     shape: Shape
     labels: Mapping[str, str]
     namespace: str
     spread: tuple[SpreadConstraint, ...]
-    company: Company
+    pod_affinity: PodAffinity
     owner: str
 
 
 class PodInfos:
-    """Gives alike pods one PodInfo, for as long as there is one of them."""
+    """Gives alike pods the same PodInfo, which is kept as long as it is in use."""
 
     def __init__(self) -> None:
         self._infos: WeakValueDictionary[bytes, PodInfo] = WeakValueDictionary()
         self._shapes: WeakValueDictionary[bytes, Shape] = WeakValueDictionary()
-        self._companies: WeakValueDictionary[object, Company] = WeakValueDictionary()
+        self._pod_affinities: WeakValueDictionary[object, PodAffinity] = WeakValueDictionary()
 
     def __len__(self) -> int:
         return len(self._infos)
 
     def of(self, pod: Obj) -> PodInfo:
-        """What the scheduler needs to know of a pod.
+        """Return the PodInfo of a pod.
 
         Raises:
-            QuantityError, KeyError, TypeError: its spec is nothing that a server lets through.
+            QuantityError, KeyError, TypeError: its spec is not one that an API server would accept.
         """
         meta, spec = pod["metadata"], pod["spec"]
         shape_key = _shape_key(spec)
@@ -101,29 +102,29 @@ class PodInfos:
         owner = _controller_uid(meta)
         constraints = spec.get("topologySpreadConstraints")
         key = shape_key + orjson.dumps((namespace, owner, labels, constraints), option=orjson.OPT_SORT_KEYS)
-        found = self._infos.get(key)
-        if found is None:
-            found = self._infos[key] = PodInfo(
+        info = self._infos.get(key)
+        if info is None:
+            info = self._infos[key] = PodInfo(
                 self._shape(shape_key, spec),
                 labels,
                 namespace,
                 tuple(spread_constraint(constraint, labels) for constraint in constraints or ()),
-                self._company(spec.get("affinity") or {}, labels, namespace=namespace),
+                self._pod_affinity(spec.get("affinity") or {}, labels, namespace=namespace),
                 owner,
             )
-        return found
+        return info
 
     def _shape(self, key: bytes, spec: Obj) -> Shape:
-        found = self._shapes.get(key)
-        if found is None:
-            found = self._shapes[key] = _shape(spec)
-        return found
+        shape = self._shapes.get(key)
+        if shape is None:
+            shape = self._shapes[key] = _shape(spec)
+        return shape
 
-    def _company(self, affinity: Obj, labels: Mapping[str, str], *, namespace: str) -> Company:
+    def _pod_affinity(self, affinity: Obj, labels: Mapping[str, str], *, namespace: str) -> PodAffinity:
         if not (affinity.get("podAffinity") or affinity.get("podAntiAffinity")):
-            return ANY_COMPANY
-        made = company(affinity, labels, namespace=namespace)
-        return self._companies.setdefault(made.terms, made)
+            return NO_POD_AFFINITY
+        parsed = pod_affinity(affinity, labels, namespace=namespace)
+        return self._pod_affinities.setdefault(parsed.terms, parsed)
 
 
 def _controller_uid(meta: Obj) -> str:
@@ -134,7 +135,7 @@ def _controller_uid(meta: Obj) -> str:
 
 
 def _shape_key(spec: Obj) -> bytes:
-    """Everything that a Shape and a Company are made of."""
+    """Return a key of everything that a Shape and a pod affinity are made from."""
     return orjson.dumps(
         (
             [(c.get("resources"), c.get("ports")) for c in spec.get("containers") or ()],
@@ -172,7 +173,7 @@ def _shape(spec: Obj) -> Shape:
 
 
 def _host_ports(spec: Obj) -> Iterator[HostPort]:
-    """The ports of containers, and of init containers that go on running (schedutil.GetHostPorts)."""
+    """Yield the host ports of containers, and of init containers that go on running (schedutil.GetHostPorts)."""
     sidecars = [c for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always"]
     for container in (*(spec.get("containers") or ()), *sidecars):
         for port in container.get("ports") or ():

@@ -1,4 +1,4 @@
-"""Preemption: on which node the fewest and least important pods would have to go (plugins/defaultpreemption)."""
+"""Preemption: finds the node where the fewest and least important pods must go (plugins/defaultpreemption)."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -11,7 +11,7 @@ from controller_manager.reconcile.conditions import TRUE, condition_of
 from controller_manager.reconcile.pods import DISRUPTION_TARGET
 from controller_manager.reconcile.selectors import lenient_selector
 from controller_manager.reconcile.times import seconds
-from controller_manager.scheduler.feasible_nodes import Accepts, Board
+from controller_manager.scheduler.feasible_nodes import Accepts, FeasibleNodes
 from controller_manager.scheduler.node_info import NodeInfo
 from controller_manager.scheduler.pod_info import PodInfo
 from controller_manager.scheduler.status import NO_VICTIMS, NOT_HELPFUL, Status, fit_error
@@ -29,7 +29,7 @@ BY_SCHEDULER = "PreemptionByScheduler"
 
 @dataclass(frozen=True, slots=True)
 class Victim:
-    """A pod that may have to go."""
+    """A pod that may be preempted."""
 
     pod: Obj
     info: PodInfo
@@ -54,7 +54,7 @@ class Candidate:
 
     @property
     def cost(self) -> tuple[int, int, int, int, float]:
-        """The best candidate is the smallest (pickOneNodeForPreemption)."""
+        """A key by which the best candidate is the smallest (pickOneNodeForPreemption)."""
         highest = self.victims[0].info.shape.priority
         total = sum(victim.info.shape.priority + _OFFSET for victim in self.victims)
         earliest = min(_started(v.pod) for v in self.victims if v.info.shape.priority == highest)
@@ -62,26 +62,26 @@ class Candidate:
 
 
 def _started(pod: Obj) -> float:
-    """When it was started; one that was not counts as the youngest (GetPodStartTime)."""
+    """Return when the pod started; infinity if it has not, so that it counts as the youngest (GetPodStartTime)."""
     started = (pod.get("status") or {}).get("startTime")
     return seconds(started) if started else float("inf")
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What preemption looks at.
+    """Everything that preemption looks at.
 
     Attributes:
-        info: the pod that wants a place.
-        board: of its kind.
-        nodes: how many there are.
-        victims: the pods on a node, those that are of no concern too.
-        budgets: gives all PodDisruptionBudgets.
-        accepts: the filter of the pod's own.
+        info: the pod to schedule.
+        feasible_nodes: the FeasibleNodes of the pod.
+        nodes: the number of nodes in the cluster.
+        victims: returns the pods on a node, including those that cannot be victims.
+        budgets: returns all PodDisruptionBudgets.
+        accepts: the filter of this pod alone, such as its volumes.
     """
 
     info: PodInfo
-    board: Board
+    feasible_nodes: FeasibleNodes
     nodes: int
     victims: Callable[[NodeInfo], Iterable[Victim]]
     budgets: Callable[[], Sequence[Obj]]
@@ -93,8 +93,8 @@ class _Guard:
     """A disruption budget.
 
     Attributes:
-        allowed: how many pods may go.
-        awaited: names of those that were allowed to, and have yet to go.
+        allowed: how many pods may be disrupted.
+        awaited: names of pods whose disruption was allowed, and that are not gone yet.
     """
 
     namespace: str
@@ -103,7 +103,7 @@ class _Guard:
     awaited: Collection[str]
 
     def counts(self, pod: Obj) -> bool:
-        """Whether it is a matter of the budget that the pod goes; one without labels is never."""
+        """Return True if deleting the pod counts against the budget; a pod without labels never does."""
         labels = labels_of(pod)
         if not labels or namespace_of(pod) != self.namespace or not self.selector.matches(labels):
             return False
@@ -111,89 +111,89 @@ class _Guard:
 
 
 def preempt(search: Search, potential: Sequence[NodeInfo]) -> Candidate | str:
-    """Who has to go, or why nobody does: "0/3 nodes are available: …".
+    """Return the best candidate, or why there is none: "0/3 nodes are available: …".
 
     Args:
-        search: what is looked at.
-        potential: the nodes that might suit if pods went.
+        search: what preemption looks at.
+        potential: the nodes that might suit if pods were deleted.
     """
     reasons: Counter[str] = Counter()
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     enough = max(len(potential) * _PERCENT // 100, _CANDIDATES)
     guards = cache(lambda: _guards(search.budgets()))
     for node in potential:
-        tried = _try(search, node, guards)
-        if isinstance(tried, Status):
-            reasons.update(tried.reasons)
+        result = _try(search, node, guards)
+        if isinstance(result, Status):
+            reasons.update(result.reasons)
             continue
-        found.append(tried)
-        if len(found) >= enough and any(not candidate.violations for candidate in found):
+        candidates.append(result)
+        if len(candidates) >= enough and any(not candidate.violations for candidate in candidates):
             break
-    if found:
-        return min(found, key=lambda candidate: candidate.cost)
+    if candidates:
+        return min(candidates, key=lambda candidate: candidate.cost)
     if others := search.nodes - len(potential):
         reasons[NOT_HELPFUL] += others
     return fit_error(search.nodes, reasons)
 
 
 def _try(search: Search, node: NodeInfo, guards: Callable[[], Sequence[_Guard]]) -> Candidate | Status:
-    """Who has to go from a node: the less important pods but those for whom there is room (SelectVictimsOnNode)."""
+    """Return the pods to preempt on a node: the less important ones that there is no room for (SelectVictimsOnNode)."""
     priority = search.info.shape.priority
     if all(kind.shape.priority >= priority for kind in node.present):
         return _NO_VICTIMS
     lesser = sorted((v for v in search.victims(node) if v.info.shape.priority < priority), key=lambda v: v.importance)
     if not lesser:
         return _NO_VICTIMS
-    left = node.copy()
+    node_without = node.copy()
     for victim in lesser:
-        left.remove(victim.info)
-    check = partial(search.board.status, left, origin=node, accepts=search.accepts)
+        node_without.remove(victim.info)
+    check = partial(search.feasible_nodes.status, node_without, origin=node, accepts=search.accepts)
     if (status := check()) is not None:
         return status
     violating = _violating(lesser, guards())
     spared = [v for v in lesser if id(v) in violating] + [v for v in lesser if id(v) not in violating]
-    gone = []
+    victims = []
     for victim in spared:
-        left.add(victim.info)
+        node_without.add(victim.info)
         if check() is not None:
-            left.remove(victim.info)
-            gone.append(victim)
-    if not gone:
+            node_without.remove(victim.info)
+            victims.append(victim)
+    if not victims:
         return _NO_VICTIMS
-    gone.sort(key=lambda v: v.importance)
-    return Candidate(node, gone, sum(id(victim) in violating for victim in gone))
+    victims.sort(key=lambda v: v.importance)
+    return Candidate(node, victims, sum(id(victim) in violating for victim in victims))
 
 
 def _violating(victims: Iterable[Victim], guards: Sequence[_Guard]) -> frozenset[int]:
-    """The victims, by identity, whose going some budget would not allow (filterPodsWithPDBViolation)."""
-    left = [guard.allowed for guard in guards]
-    found = set()
+    """Return the ids of the victims whose deletion violates a budget (filterPodsWithPDBViolation)."""
+    allowed = [guard.allowed for guard in guards]
+    violating = set()
     for victim in victims:
         for index, guard in enumerate(guards):
             if guard.counts(victim.pod):
-                left[index] -= 1
-                if left[index] < 0:
-                    found.add(id(victim))
-    return frozenset(found)
+                allowed[index] -= 1
+                if allowed[index] < 0:
+                    violating.add(id(victim))
+    return frozenset(violating)
 
 
 def _guards(budgets: Iterable[Obj]) -> list[_Guard]:
-    """The budgets that select some pods and not all."""
-    made = []
+    """Return the budgets that select some pods but not all."""
+    guards = []
     for budget in budgets:
         selector, status = lenient_selector((budget.get("spec") or {}).get("selector")), budget.get("status") or {}
         if not selector.empty and not selector.nothing:
             awaited = status.get("disruptedPods") or {}
-            made.append(_Guard(namespace_of(budget), selector, status.get("disruptionsAllowed") or 0, awaited))
-    return made
+            guards.append(_Guard(namespace_of(budget), selector, status.get("disruptionsAllowed") or 0, awaited))
+    return guards
 
 
 def why_not_eligible(info: PodInfo, victims: Iterable[Victim]) -> str:
-    """Why a pod may not make others go, "" if it may (PodEligibleToPreemptOthers).
+    """Return why a pod may not preempt others, "" if it may (PodEligibleToPreemptOthers).
 
     Args:
-        info: the pod that wants a place.
-        victims: the pods on the node that it is promised, where that might still suit.
+        info: the pod to schedule.
+        victims: the pods on the node that it is nominated to, if that node might still suit.
     """
     if not info.shape.preempts:
         return NEVER
@@ -204,8 +204,8 @@ def why_not_eligible(info: PodInfo, victims: Iterable[Victim]) -> str:
 
 
 def _goes_for_another(pod: Obj) -> bool:
-    """Whether the pod is on its way out because of preemption (podTerminatingByPreemption)."""
+    """Return True if the pod is terminating because of preemption (podTerminatingByPreemption)."""
     if not pod["metadata"].get("deletionTimestamp"):
         return False
-    told = condition_of(pod, DISRUPTION_TARGET) or {}
-    return told.get("status") == TRUE and told.get("reason") == BY_SCHEDULER
+    condition = condition_of(pod, DISRUPTION_TARGET) or {}
+    return condition.get("status") == TRUE and condition.get("reason") == BY_SCHEDULER

@@ -1,4 +1,4 @@
-"""Resources as whole numbers: what a pod requests and a node has to give; cpu counts in thousandths."""
+"""Resources as integers: what a pod requests and a node has; cpu in thousandths."""
 
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
@@ -15,40 +15,40 @@ _POD_LEVEL = frozenset((CPU, MEMORY))
 _HUGE_PAGES = "hugepages-"
 
 MISSING: Amounts = {CPU: 100, MEMORY: 200 * 1024 * 1024}
-"""What counts, in scores alone, for a container that requests nothing (scheduler/util/pod_resources.go)."""
+"""The amounts that scores use for a container that requests nothing (scheduler/util/pod_resources.go)."""
 
 _NOTHING: Amounts = {}
 
 
 def amounts(listed: Obj | None) -> dict[str, int]:
-    """A ResourceList as numbers; what schedulers do not count is left out (framework.Resource.Add).
+    """Parse a ResourceList; resources that schedulers do not count are left out (framework.Resource.Add).
 
     Raises:
-        QuantityError: an amount is none.
+        QuantityError: an amount is not a quantity.
     """
-    found = {}
+    parsed = {}
     for name, text in (listed or {}).items():
         if name == CPU:
-            found[name] = quantity.of(text).milli_value
+            parsed[name] = quantity.of(text).milli_value
         elif name in _BASIC or name == PODS or _is_scalar(name):
-            found[name] = quantity.of(text).value
-    return found
+            parsed[name] = quantity.of(text).value
+    return parsed
 
 
 def _is_scalar(name: str) -> bool:
-    """Whether it is an extended resource, huge pages or volumes to attach (IsScalarResourceName)."""
+    """Return True for an extended resource, huge pages or attachable volumes (IsScalarResourceName)."""
     return "/" in name or name.startswith((_HUGE_PAGES, "attachable-volumes-"))
 
 
 def requests_of(spec: Obj, missing: Amounts = _NOTHING) -> dict[str, int]:
-    """What a pod needs while it runs or starts, whichever is more (component-helpers/resource PodRequests).
+    """Return the larger of what a pod needs while it runs and while it starts (component-helpers/resource PodRequests).
 
     Args:
-        spec: of the pod; what its status says of a resize under way is not regarded.
-        missing: what a container counts for that requests nothing of a resource.
+        spec: of the pod; a resize under way in its status is not regarded.
+        missing: the amounts that count for a container that does not request the resource.
 
     Raises:
-        QuantityError: an amount is none.
+        QuantityError: an amount is not a quantity.
     """
     pod_level = _pod_level(spec)
     if pod_level and missing:
@@ -68,14 +68,14 @@ def requests_of(spec: Obj, missing: Amounts = _NOTHING) -> dict[str, int]:
 
 
 def _container(container: Obj, missing: Amounts) -> Amounts:
-    found = amounts((container.get("resources") or {}).get("requests"))
-    return {**missing, **found} if missing else found
+    requests = amounts((container.get("resources") or {}).get("requests"))
+    return {**missing, **requests} if missing else requests
 
 
 def _pod_level(spec: Obj) -> dict[str, int]:
-    """What is requested for the pod as a whole, which counts instead of its containers' sum."""
-    found = amounts((spec.get("resources") or {}).get("requests"))
-    return {name: n for name, n in found.items() if name in _POD_LEVEL or name.startswith(_HUGE_PAGES)}
+    """Return the requests of the pod as a whole, which count instead of the sum of its containers."""
+    requests = amounts((spec.get("resources") or {}).get("requests"))
+    return {name: n for name, n in requests.items() if name in _POD_LEVEL or name.startswith(_HUGE_PAGES)}
 
 
 def _sum(parts: Iterable[Amounts]) -> dict[str, int]:
@@ -86,11 +86,11 @@ def _sum(parts: Iterable[Amounts]) -> dict[str, int]:
     return total
 
 
-def _most(one: Amounts, other: Amounts) -> dict[str, int]:
-    return {name: max(one.get(name, 0), other.get(name, 0)) for name in {**one, **other}}
+def _most(first: Amounts, second: Amounts) -> dict[str, int]:
+    return {name: max(first.get(name, 0), second.get(name, 0)) for name in {**first, **second}}
 
 
 def in_order(requests: Amounts) -> tuple[tuple[str, int], ...]:
-    """What is requested at all, in the order in which a lack of it is told: cpu, memory, storage, then by name."""
+    """Return the nonzero requests in the order in which shortages are reported: cpu, memory, storage, then by name."""
     known = [(name, requests[name]) for name in _BASIC if requests.get(name)]
     return (*known, *sorted((name, n) for name, n in requests.items() if n and name not in _BASIC and name != PODS))

@@ -1,4 +1,4 @@
-"""One pod's turn: the node that it gets, or why it gets none and who has to go for it (scheduler/schedule_one.go)."""
+"""One attempt to schedule a pod: its node, or why there is none and what to preempt (scheduler/schedule_one.go)."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from apiserver.api.meta import Obj
 from apiserver.api.selectors import LabelSelector
-from controller_manager.scheduler.feasible_nodes import Accepts, Board, Diagnosis
+from controller_manager.scheduler.feasible_nodes import Accepts, FeasibleNodes, Diagnosis
 from controller_manager.scheduler.node_info import NodeInfo
 from controller_manager.scheduler.pod_info import PodInfo
 from controller_manager.scheduler.preemption import Candidate, Search, Victim, preempt, why_not_eligible
@@ -20,13 +20,14 @@ _NOTHING_TO_BIND = Bindings()
 
 @dataclass(frozen=True, slots=True)
 class SchedulingContext:
-    """What a decision looks up besides the cluster.
+    """Lookups for a decision, besides the cluster.
 
     Attributes:
-        selector: finds the pods among which a pod is spread that says nothing itself; None where that is not known yet.
-        storage: where claims and volumes are found.
-        pods_on: the pods on a node.
-        budgets: gives all PodDisruptionBudgets.
+        selector: returns the selector of the pods that a pod without own constraints is spread among; None if its
+            owner is not known yet.
+        storage: looks up claims and volumes.
+        pods_on: returns the pods on a node.
+        budgets: returns all PodDisruptionBudgets.
     """
 
     selector: Callable[[Obj], LabelSelector | None]
@@ -37,11 +38,11 @@ class SchedulingContext:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The pod has a node, where it counts already.
+    """The pod has a node, and counts there already.
 
     Attributes:
-        node: its name.
-        bindings: what has to be done for its claims first.
+        node: the node's name.
+        bindings: what has to be bound or provisioned for the pod's claims first.
     """
 
     node: str
@@ -50,15 +51,15 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The pod has no node.
+    """No node suits the pod.
 
     Attributes:
-        info: what it is.
-        message: why.
-        plugins: who refused it.
-        nominated: the node that it is promised, "" for none.
-        candidate: who has to go for that, None where nobody has to.
-        demoted: the uids of pods that were promised the same node and are less important.
+        info: the pod's PodInfo.
+        message: why no node suits.
+        plugins: the plug-ins that refused it.
+        nominated: the name of the node that it is nominated to, "" for none.
+        candidate: the pods to preempt there, None if there are none.
+        demoted: the uids of less important pods that lose their nomination to the same node.
     """
 
     info: PodInfo
@@ -69,30 +70,30 @@ class Refused:
     demoted: Sequence[str] = ()
 
 
-def decide(cluster: Cluster, pod: Obj, *, around: SchedulingContext) -> Chosen | Refused:
-    """Find the pod a node, and count it there.
+def decide(cluster: Cluster, pod: Obj, *, context: SchedulingContext) -> Chosen | Refused:
+    """Find a node for the pod, and count the pod there.
 
     Args:
-        cluster: which changes: the pod is assumed where it will be, or promised a node.
-        pod: that waits.
-        around: what has to be looked up.
+        cluster: it is changed: the pod is assumed on its node, or nominated to one.
+        pod: the pod to schedule.
+        context: what has to be looked up.
 
     Raises:
-        QuantityError, KeyError, TypeError: the pod is nothing that a server lets through.
+        QuantityError, KeyError, TypeError: the pod is not one that an API server would accept.
     """
     info, uid = cluster.info_of(pod), pod["metadata"]["uid"]
     if not len(cluster):
         return Refused(info, NO_NODES, _NODES)
-    promised = cluster.take_back_promise(uid)
-    turn = _Turn(cluster, pod, info, around, promised)
-    volumes = pod_volumes(pod, around.storage) if pod["spec"].get("volumes") else None
+    nominated_node = cluster.delete_nomination(uid)
+    attempt = _Attempt(cluster, pod, info, context, nominated_node)
+    volumes = pod_volumes(pod, context.storage) if pod["spec"].get("volumes") else None
     if isinstance(volumes, str):
-        return turn.refuse_before(volumes)
+        return attempt.refuse_before(volumes)
     accepts = volumes.status if volumes is not None else None
-    board = cluster.board(info, lambda: around.selector(pod))
-    node = turn.find(board, accepts)
+    feasible_nodes = cluster.feasible_nodes(info, lambda: context.selector(pod))
+    node = attempt.find(feasible_nodes, accepts)
     if node is None:
-        return turn.refuse(board, accepts)
+        return attempt.refuse(feasible_nodes, accepts)
     cluster.assume(uid, info, node=node)
     return Chosen(node.name, _bindings(volumes, node))
 
@@ -102,38 +103,38 @@ def _bindings(volumes: PodVolumes | None, node: NodeInfo) -> Bindings:
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
+class _Attempt:
     cluster: Cluster
     pod: Obj
     info: PodInfo
-    around: SchedulingContext
-    promised: NodeInfo | None
+    context: SchedulingContext
+    nominated_node: NodeInfo | None
 
-    def find(self, board: Board, accepts: Accepts | None) -> NodeInfo | None:
-        """The node that the pod is promised, if it suits by now, else the best."""
-        promised = self.promised
-        if promised is not None and promised.exists and board.status(promised, accepts=accepts) is None:
-            return promised
-        return board.choose(accepts)
+    def find(self, feasible_nodes: FeasibleNodes, accepts: Accepts | None) -> NodeInfo | None:
+        """Return the node that the pod is nominated to if it suits by now, else the best one; None if none suits."""
+        nominated_node = self.nominated_node
+        if nominated_node is not None and nominated_node.exists and feasible_nodes.status(nominated_node, accepts=accepts) is None:
+            return nominated_node
+        return feasible_nodes.choose(accepts)
 
-    def refuse_before(self, why: str) -> Refused:
-        """No node was asked for: something is missing without which no node suits."""
+    def refuse_before(self, reason: str) -> Refused:
+        """Refuse the pod before looking at nodes, since something is missing without which none suits."""
         nodes = len(self.cluster)
         after = why_not_eligible(self.info, ()) or fit_error(nodes, Counter({NOT_HELPFUL: nodes}))
-        message = fit_error(nodes, Counter(), before=why, after=f"preemption: {after}")
+        message = fit_error(nodes, Counter(), before=reason, after=f"preemption: {after}")
         return Refused(self.info, message, frozenset((VOLUME_BINDING,)))
 
-    def refuse(self, board: Board, accepts: Accepts | None) -> Refused:
-        """No node suits: see whether others have to go."""
-        diagnosis = board.diagnose(accepts)
-        if why := why_not_eligible(self.info, self._on_promised(diagnosis)):
-            kept = self.promised.name if self.promised is not None else ""
+    def refuse(self, feasible_nodes: FeasibleNodes, accepts: Accepts | None) -> Refused:
+        """Refuse the pod since no node suits it, and see whether preempting others would help."""
+        diagnosis = feasible_nodes.diagnose(accepts)
+        if why := why_not_eligible(self.info, self._nominated_node_victims(diagnosis)):
+            kept = self.nominated_node.name if self.nominated_node is not None else ""
             return self._refused(diagnosis, f"preemption: {why}", nominated=kept)
-        search = Search(self.info, board, len(self.cluster), self._victims, self.around.budgets, accepts)
-        found = preempt(search, diagnosis.resolvable)
-        if isinstance(found, str):
-            return self._refused(diagnosis, f"preemption: {found}")
-        return self._refused(diagnosis, nominated=found.node.name, candidate=found)
+        search = Search(self.info, feasible_nodes, len(self.cluster), self._victims, self.context.budgets, accepts)
+        result = preempt(search, diagnosis.resolvable)
+        if isinstance(result, str):
+            return self._refused(diagnosis, f"preemption: {result}")
+        return self._refused(diagnosis, nominated=result.node.name, candidate=result)
 
     def _refused(
         self, diagnosis: Diagnosis, after: str = "", *, nominated: str = "", candidate: Candidate | None = None
@@ -141,24 +142,24 @@ class _Turn:
         message = fit_error(diagnosis.nodes, diagnosis.reasons, after=after)
         demoted = self._demote(candidate.node) if candidate is not None else ()
         if nominated:
-            self.cluster.promise(self.pod["metadata"]["uid"], self.info.shape, name=nominated)
+            self.cluster.nominate(self.pod["metadata"]["uid"], self.info.shape, name=nominated)
         return Refused(self.info, message, diagnosis.plugins, nominated, candidate, demoted)
 
     def _demote(self, node: NodeInfo) -> Sequence[str]:
-        """Take the promise of the node from less important pods, which look for another sooner (prepareCandidate)."""
+        """Take nominations to the node from less important pods, which look for another sooner (prepareCandidate)."""
         priority = self.info.shape.priority
         lesser = [uid for uid, shape in node.nominated.items() if shape.priority < priority]
         for uid in lesser:
-            self.cluster.take_back_promise(uid)
+            self.cluster.delete_nomination(uid)
         return lesser
 
-    def _on_promised(self, diagnosis: Diagnosis) -> Iterable[Victim]:
-        if self.promised is None or self.promised not in diagnosis.resolvable:
+    def _nominated_node_victims(self, diagnosis: Diagnosis) -> Iterable[Victim]:
+        if self.nominated_node is None or self.nominated_node not in diagnosis.resolvable:
             return ()
-        return self._victims(self.promised)
+        return self._victims(self.nominated_node)
 
     def _victims(self, node: NodeInfo) -> Iterator[Victim]:
-        for pod in self.around.pods_on(node.name):
+        for pod in self.context.pods_on(node.name):
             placed = self.cluster.placed(pod["metadata"]["uid"])
             if placed is not None and placed.node is node:
                 yield Victim(pod, placed.info)

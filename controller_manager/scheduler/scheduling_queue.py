@@ -1,8 +1,9 @@
-"""Whose turn it is: pods by priority, then as they came; those that found no place wait for something to change.
+"""The scheduling queue: pods by priority, then in the order they came; unschedulable pods wait for an event.
 
-As upstream's PriorityQueue (pkg/scheduler/backend/queue) it has three parts: pods to be placed, pods that were tried
-not long ago and wait a moment, and pods that wait for an event that may help them. An event moves pods from the third
-part to the second, from which they are taken before their time while nobody else waits and while that goes well.
+Like upstream's PriorityQueue (pkg/scheduler/backend/queue) it has three parts: active pods, pods that back off after a
+recent attempt, and unschedulable pods that wait for an event that may help them. An event moves pods from the third
+part
+to the second. They are taken from there before their backoff is over as long as no pod is active and that succeeds.
 """
 
 from collections import Counter
@@ -16,13 +17,13 @@ from typing import NamedTuple
 from controller_manager.scheduler.pod_info import PodInfo
 
 INITIAL_BACKOFF, MAX_BACKOFF = 1.0, 10.0
-"""Seconds that a pod waits after its first failure, doubled with each, and at most (podInitialBackoffSeconds)."""
+"""Seconds of backoff after the first failure, doubled with each one, and the maximum (podInitialBackoffSeconds)."""
 MAX_PARKED = 300.0
-"""Seconds after which a pod is tried again although nothing happened (podMaxInUnschedulablePodsDuration)."""
+"""Seconds after which a pod is tried again without an event (podMaxInUnschedulablePodsDuration)."""
 
 
 class Part(Enum):
-    """Where a pod is."""
+    """The part of the queue that a pod is in."""
 
     ACTIVE = "its turn comes by priority"
     BACKOFF = "it was tried not long ago"
@@ -32,19 +33,19 @@ class Part(Enum):
 
 
 @dataclass(slots=True, eq=False)
-class Waiting:
-    """A pod that wants a node.
+class QueuedPod:
+    """A pod in the queue (framework.QueuedPodInfo).
 
     Attributes:
         key, uid: of the pod.
-        failures: how often it found no place.
-        errors: how often in a row something went wrong.
-        until: before which it is tried only if nobody else waits.
+        failures: how many attempts found no node.
+        errors: how many attempts in a row ended with an error.
+        until: the end of its backoff; before that it is tried only if no pod is active.
         since: when it began to wait for an event.
-        info: what it is, as it was when it found no place.
-        plugins: who refused it then.
-        part: where it is.
-        entry: the number of what stands for it in heaps; other entries are out of date.
+        info: its PodInfo at the attempt that found no node.
+        plugins: the plug-ins that refused it then.
+        part: the part of the queue that it is in.
+        entry: the number of its valid heap entry; its other entries are out of date.
     """
 
     key: str
@@ -61,11 +62,11 @@ class Waiting:
 
 
 class _Entry(NamedTuple):
-    """A pod in a heap; the number decides between equals, and tells whether it still stands for the pod."""
+    """A pod in a heap; the number breaks ties, and is compared with the pod's to see if the entry is out of date."""
 
     rank: float
     number: int
-    waiting: Waiting
+    waiting: QueuedPod
 
     @property
     def is_current(self) -> bool:
@@ -76,11 +77,11 @@ class SchedulingQueue:
     """The pods that want a node."""
 
     def __init__(self) -> None:
-        self._pods: dict[str, Waiting] = {}
+        self._pods: dict[str, QueuedPod] = {}
         self._active: list[_Entry] = []
         self._ranked: list[_Entry] = []
         self._timed: list[_Entry] = []
-        self._parked: dict[PodInfo, dict[str, Waiting]] = {}
+        self._parked: dict[PodInfo, dict[str, QueuedPod]] = {}
         self._numbers = count(1)
         self._eager = True
 
@@ -92,29 +93,29 @@ class SchedulingQueue:
 
     @property
     def has_any(self) -> bool:
-        """Whether it is, or will be, some pod's turn without anything happening."""
+        """True if there is a pod to schedule, now or after its backoff, without any event."""
         return _first(self._active) is not None or _first(self._timed) is not None
 
     @property
     def has_parked(self) -> bool:
-        """Whether pods wait for an event."""
+        """True if pods wait for an event."""
         return bool(self._parked)
 
     def parts(self) -> Counter[Part]:
-        """How many pods each part has."""
+        """Return the number of pods in each part."""
         return Counter(waiting.part for waiting in self._pods.values())
 
     def add(self, key: str, uid: str, *, priority: int) -> None:
-        """A pod wants a node; one that waits for an event is tried again, since it has changed itself."""
+        """Add a pod; one that waits for an event already is tried again, since the pod itself has changed."""
         known = self._pods.get(uid)
         if known is None:
-            known = self._pods[uid] = Waiting(key, uid, priority)
+            known = self._pods[uid] = QueuedPod(key, uid, priority)
             self._activate(known)
         else:
             self.retry(uid)
 
     def remove(self, uid: str) -> bool:
-        """The pod wants no node any more; gives whether it was being placed."""
+        """Remove a pod that wants no node any more; return True if it was being scheduled."""
         known = self._pods.pop(uid, None)
         if known is None:
             return False
@@ -124,7 +125,7 @@ class SchedulingQueue:
         return was_taken
 
     def retry(self, uid: str) -> str:
-        """A pod that waits for an event is tried again; gives its key, "" for one that wants no node."""
+        """Try a pod that waits for an event again; return its key, "" if it is not in the queue."""
         known = self._pods.get(uid)
         if known is None:
             return ""
@@ -134,8 +135,8 @@ class SchedulingQueue:
 
     # -- who is next
 
-    def take(self, now: float) -> Waiting | None:
-        """The pod whose turn it is, None where it is nobody's; it has to be given back, or removed."""
+    def pop(self, now: float) -> QueuedPod | None:
+        """Return the pod to schedule next, None if there is none; the caller has to park, fail or remove it."""
         while (entry := _first(self._timed)) is not None and entry.rank <= now:
             self._activate(entry.waiting)
         entry = self._next()
@@ -145,26 +146,26 @@ class SchedulingQueue:
         return entry.waiting
 
     def next_key(self) -> str:
-        """The key of a pod whose turn it is already, "" where there is none."""
+        """Return the key of the pod to schedule next, "" if there is none."""
         entry = self._next()
         return entry.waiting.key if entry is not None else ""
 
     def _next(self) -> _Entry | None:
-        """Whose turn it is; where nobody waits for it, of those that were tried not long ago."""
+        """Return the first active entry; if there is none and that has succeeded so far, the first that backs off."""
         entry = _first(self._active)
         return _first(self._ranked) if entry is None and self._eager else entry
 
     def due(self) -> float | None:
-        """When the next pod has waited long enough after a failure, None where none does."""
+        """Return when the next backoff ends, None if no pod backs off."""
         entry = _first(self._timed)
         return entry.rank if entry is not None else None
 
     # -- who is given back
 
-    def park(self, waiting: Waiting, info: PodInfo, *, plugins: frozenset[str], now: float) -> None:
-        """The pod found no place: it waits until one of the plug-ins may think otherwise.
+    def park(self, waiting: QueuedPod, info: PodInfo, *, plugins: frozenset[str], now: float) -> None:
+        """Put a pod that found no node aside until an event that may change one of the plug-ins' minds.
 
-        A pod that was tried before its time for nothing is the last one, until something else happens.
+        If it was tried before its backoff was over, no other pod is until the next event.
         """
         if waiting.part is not Part.TAKEN:
             return
@@ -176,8 +177,8 @@ class SchedulingQueue:
         waiting.part = Part.PARKED
         self._parked.setdefault(info, {})[waiting.uid] = waiting
 
-    def fail(self, waiting: Waiting, now: float) -> None:
-        """Something went wrong with the pod: it is tried again after a while."""
+    def fail(self, waiting: QueuedPod, now: float) -> None:
+        """Try a pod again after a backoff, since its attempt ended with an error."""
         if waiting.part is not Part.TAKEN:
             return
         waiting.errors += 1
@@ -187,10 +188,11 @@ class SchedulingQueue:
     # -- what helps
 
     def move(self, helps: Callable[[PodInfo, frozenset[str]], bool]) -> list[str]:
-        """Something happened: pods that it may help are tried again; gives their keys.
+        """Try the pods again that an event may help; return their keys.
 
         Args:
-            helps: whether it may help pods of this kind that these plug-ins refused; asked once for all that are alike.
+            helps: returns True if the event may help pods with this PodInfo that these plug-ins refused; called once
+                for all pods with the same PodInfo and plug-ins.
         """
         moved = []
         for info, alike in list(self._parked.items()):
@@ -205,7 +207,7 @@ class SchedulingQueue:
         return moved
 
     def flush(self, now: float) -> None:
-        """Try again who has waited very long, lest an event was missed."""
+        """Try pods again that have waited very long, in case an event was missed."""
         late = [w for alike in self._parked.values() for w in alike.values() if now - w.since >= MAX_PARKED]
         for waiting in late:
             self._unpark(waiting)
@@ -213,21 +215,21 @@ class SchedulingQueue:
 
     # -- parts
 
-    def _activate(self, waiting: Waiting) -> None:
+    def _activate(self, waiting: QueuedPod) -> None:
         waiting.part, waiting.entry = Part.ACTIVE, next(self._numbers)
         heappush(self._active, _Entry(-waiting.priority, waiting.entry, waiting))
 
-    def _back_off(self, waiting: Waiting) -> None:
+    def _back_off(self, waiting: QueuedPod) -> None:
         waiting.part, waiting.entry = Part.BACKOFF, next(self._numbers)
         heappush(self._timed, _Entry(waiting.until, waiting.entry, waiting))
 
-    def _retry(self, waiting: Waiting) -> None:
+    def _retry(self, waiting: QueuedPod) -> None:
         self._unpark(waiting)
         self._back_off(waiting)
         self._eager = True
         heappush(self._ranked, _Entry(-waiting.priority, waiting.entry, waiting))
 
-    def _unpark(self, waiting: Waiting) -> None:
+    def _unpark(self, waiting: QueuedPod) -> None:
         if waiting.part is Part.PARKED:
             assert waiting.info is not None
             alike = self._parked[waiting.info]
@@ -237,11 +239,11 @@ class SchedulingQueue:
 
 
 def _first(heap: list[_Entry]) -> _Entry | None:
-    """The first entry that still stands for its pod; those before it are dropped."""
+    """Return the first entry that is not out of date, None if there is none; drop those before it."""
     while heap and not heap[0].is_current:
         heappop(heap)
     return heap[0] if heap else None
 
 
-def _patience(times: int) -> float:
-    return min(INITIAL_BACKOFF * 2.0 ** (times - 1), MAX_BACKOFF)
+def _patience(failures: int) -> float:
+    return min(INITIAL_BACKOFF * 2.0 ** (failures - 1), MAX_BACKOFF)

@@ -1,6 +1,6 @@
-"""The cluster as the scheduler sees it: nodes with what they have left, who is placed, who is promised a place.
+"""The cluster as the scheduler sees it: nodes with their free resources, pods on nodes, and nominations.
 
-A pod that was given a node counts there at once (it is assumed), so that the next one finds the room taken; the watch
+A pod that gets a node counts there at once (it is assumed), so that the next decision sees the room taken; the watch
 confirms it, and a refused binding takes it back (pkg/scheduler/backend/cache).
 """
 
@@ -11,31 +11,31 @@ from itertools import islice
 from apiserver.api.meta import Obj
 from apiserver.api.selectors import LabelSelector
 from controller_manager.reconcile.pods import is_terminal
-from controller_manager.scheduler.feasible_nodes import Board
+from controller_manager.scheduler.feasible_nodes import FeasibleNodes
 from controller_manager.scheduler.node_info import NodeInfo
 from controller_manager.scheduler.pod_affinity import Rules, rules_of
 from controller_manager.scheduler.pod_info import PodInfo, PodInfos, Shape
-from controller_manager.scheduler.topology import ANY_COMPANY, Company, default_constraints
+from controller_manager.scheduler.topology import NO_POD_AFFINITY, PodAffinity, default_constraints
 
-_PLACES = 65_536
-"""How many nodes all boards together may remember; the boards that were of use last stay."""
-_BOARDS = 1024
-"""For how many kinds of pods their board is remembered."""
+_CACHED_NODES = 65_536
+"""The most nodes that all cached FeasibleNodes together may hold; those used last are kept."""
+_CACHED_PODS = 1024
+"""For how many PodInfos their FeasibleNodes are cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where a pod is."""
+    """A pod's node."""
 
     info: PodInfo
     node: NodeInfo
 
 
 class Cluster:
-    """Nodes, pods and boards.
+    """The nodes, the pods on them, and cached FeasibleNodes.
 
     Attributes:
-        nodes: by name; also those that pods name and nobody has seen.
+        nodes: by name; also those that pods name but that have not been seen.
     """
 
     def __init__(self) -> None:
@@ -44,121 +44,121 @@ class Cluster:
         self._placed: dict[str, Placed] = {}
         self._assumed: set[str] = set()
         self._leaving: set[str] = set()
-        self._promised: dict[str, NodeInfo] = {}
-        self._companies: dict[Company, int] = {}
+        self._nominated: dict[str, NodeInfo] = {}
+        self._pod_affinities: dict[PodAffinity, int] = {}
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self._made = 0
-        self._seen = 0
+        self._existing = 0
         self._journal: list[tuple[NodeInfo, PodInfo | None]] = []
         self._trimmed = 0
-        self._boards: dict[tuple[Shape, Rules], Board] = {}
-        self._of: dict[PodInfo, Board] = {}
+        self._feasible_nodes: dict[tuple[Shape, Rules], FeasibleNodes] = {}
+        self._by_pod_info: dict[PodInfo, FeasibleNodes] = {}
 
     def __len__(self) -> int:
-        """How many nodes there are."""
-        return self._seen
+        """Return the number of nodes that exist."""
+        return self._existing
 
     def info_of(self, pod: Obj) -> PodInfo:
-        """What is to be known of a pod (PodInfos.of)."""
+        """Return the PodInfo of a pod (PodInfos.of)."""
         return self._infos.of(pod)
 
-    # -- what the watch says
+    # -- events of the watch
 
     def node_changed(self, name: str, node: Obj | None) -> None:
-        """A node came, changed, or went (None)."""
-        found = self._node(name)
-        self._seen += (node is not None) - found.exists
-        found.set_node(node)
-        self._note(found)
+        """Take over a node that came or changed; None if it is gone."""
+        info = self._node(name)
+        self._existing += (node is not None) - info.exists
+        info.set_node(node)
+        self._record_change(info)
         if node is None:
-            self._forget_if_empty(found)
+            self._forget_if_empty(info)
 
     def pod_changed(self, old: Obj | None, new: Obj | None) -> None:
-        """A pod came, changed, or went (None)."""
+        """Take over a pod that came or changed; None if it is gone."""
         if new is None:
             uid = (old or {})["metadata"]["uid"]
-            self._take(uid)
-            self.take_back_promise(uid)
+            self._remove_pod(uid)
+            self.delete_nomination(uid)
             return
         uid = new["metadata"]["uid"]
-        name = new["spec"].get("nodeName")
-        if not name:
-            self._waits(uid, new, old=old)
+        node_name = new["spec"].get("nodeName")
+        if not node_name:
+            self._pod_without_node(uid, new, old=old)
         elif is_terminal(new):
-            self._take(uid)
+            self._remove_pod(uid)
         else:
-            self._stands(uid, new, old=old, name=name)
+            self._pod_with_node(uid, new, old=old, name=node_name)
 
-    def _waits(self, uid: str, new: Obj, *, old: Obj | None) -> None:
-        """A pod has no node, as far as the watch knows: it may have been given one a moment ago."""
+    def _pod_without_node(self, uid: str, new: Obj, *, old: Obj | None) -> None:
+        """Take over a pod that has no node according to the watch; it may have been assumed on one a moment ago."""
         before = ((old or {}).get("status") or {}).get("nominatedNodeName")
         after = (new.get("status") or {}).get("nominatedNodeName")
         if after == before or uid in self._placed:
             return
         if after:
-            self.promise(uid, self._infos.of(new).shape, name=after)
+            self.nominate(uid, self._infos.of(new).shape, name=after)
         else:
-            self.take_back_promise(uid)
+            self.delete_nomination(uid)
 
-    def _stands(self, uid: str, new: Obj, *, old: Obj | None, name: str) -> None:
+    def _pod_with_node(self, uid: str, new: Obj, *, old: Obj | None, name: str) -> None:
         placed = self._placed.get(uid)
         if placed is None or placed.node.name != name:
-            self._take(uid)
-            self._place(uid, self._infos.of(new), name=name)
+            self._remove_pod(uid)
+            self._add_pod(uid, self._infos.of(new), name=name)
         elif old is not None and _may_be_another(old, new):
             info = self._infos.of(new)
             if info is not placed.info:
-                self._take(uid)
-                self._place(uid, info, name=name)
+                self._remove_pod(uid)
+                self._add_pod(uid, info, name=name)
         if new["metadata"].get("deletionTimestamp") and uid not in self._leaving:
-            self._leave(uid)
+            self._begin_leaving(uid)
         self._assumed.discard(uid)
-        if self._promised:
-            self.take_back_promise(uid)
+        if self._nominated:
+            self.delete_nomination(uid)
 
     def namespace_changed(self, name: str, labels: Mapping[str, str] | None) -> None:
-        """A namespace came, got other labels, or went (None)."""
+        """Take over a namespace that came or got other labels; None if it is gone."""
         before = self._namespaces.pop(name, None)
         if labels is not None:
             self._namespaces[name] = labels
         if before is not None and before != labels:
             self.outdate()
-            self._boards.clear()
+            self._feasible_nodes.clear()
 
     def outdate(self) -> None:
-        """Something changed by which pods are spread, such as a Service: look it up again."""
-        self._of.clear()
+        """Drop what depends on the selectors by which pods are spread, since a Service or the like has changed."""
+        self._by_pod_info.clear()
 
-    # -- who is where
+    # -- pods on nodes
 
     def placed(self, uid: str) -> Placed | None:
-        """Where a pod is or is assumed to be, None if nowhere."""
+        """Return the node that a pod is on or assumed on, None if it has none."""
         return self._placed.get(uid)
 
     def is_assumed(self, uid: str) -> bool:
-        """Whether the pod was given a node and the watch has not confirmed it."""
+        """Return True if the pod is assumed on a node and the watch has not confirmed it."""
         return uid in self._assumed
 
     def assume(self, uid: str, info: PodInfo, *, node: NodeInfo) -> None:
-        """Count a pod where it will be."""
-        self._place(uid, info, name=node.name)
+        """Count a pod on its node before the watch has confirmed it (AssumePod)."""
+        self._add_pod(uid, info, name=node.name)
         self._assumed.add(uid)
-        self.take_back_promise(uid)
+        self.delete_nomination(uid)
 
     def forget(self, uid: str) -> None:
-        """The pod did not come to be where it was assumed; nothing where the watch says that it did."""
+        """Stop assuming a pod; do nothing if the watch has confirmed its node (ForgetPod)."""
         if uid in self._assumed:
-            self._take(uid)
+            self._remove_pod(uid)
 
-    def _place(self, uid: str, info: PodInfo, *, name: str) -> None:
+    def _add_pod(self, uid: str, info: PodInfo, *, name: str) -> None:
         node = self._node(name)
         node.add(info)
         self._placed[uid] = Placed(info, node)
-        if info.company is not ANY_COMPANY:
-            self._count_company(info.company, 1)
-        self._note(node, info)
+        if info.pod_affinity is not NO_POD_AFFINITY:
+            self._count_pod_affinity(info.pod_affinity, 1)
+        self._record_change(node, info)
 
-    def _take(self, uid: str) -> None:
+    def _remove_pod(self, uid: str) -> None:
         placed = self._placed.pop(uid, None)
         if placed is None:
             return
@@ -168,125 +168,125 @@ class Cluster:
         if uid in self._leaving:
             self._leaving.discard(uid)
             node.mark_leaving(info, -1)
-        if info.company is not ANY_COMPANY:
-            self._count_company(info.company, -1)
-        self._note(node, info)
+        if info.pod_affinity is not NO_POD_AFFINITY:
+            self._count_pod_affinity(info.pod_affinity, -1)
+        self._record_change(node, info)
         self._forget_if_empty(node)
 
-    def _leave(self, uid: str) -> None:
-        """The pod is being deleted: it takes room, but is not one of those that are spread."""
+    def _begin_leaving(self, uid: str) -> None:
+        """Note that a pod is being deleted: it still takes room, but no longer counts for spreading."""
         placed = self._placed[uid]
         self._leaving.add(uid)
         placed.node.mark_leaving(placed.info, 1)
-        self._note(placed.node, placed.info)
+        self._record_change(placed.node, placed.info)
 
-    def _count_company(self, company: Company, change: int) -> None:
-        count = self._companies.get(company, 0) + change
+    def _count_pod_affinity(self, pod_affinity: PodAffinity, change: int) -> None:
+        count = self._pod_affinities.get(pod_affinity, 0) + change
         if count:
-            self._companies[company] = count
+            self._pod_affinities[pod_affinity] = count
         else:
-            del self._companies[company]
+            del self._pod_affinities[pod_affinity]
         if not count or count == change:  # the first of its kind, or the last: rules depend on which there are
             self.outdate()
 
     def _node(self, name: str) -> NodeInfo:
-        found = self.nodes.get(name)
-        if found is None:
+        node = self.nodes.get(name)
+        if node is None:
             self._made += 1
-            found = self.nodes[name] = NodeInfo(name, self._made)
-        return found
+            node = self.nodes[name] = NodeInfo(name, self._made)
+        return node
 
     def _forget_if_empty(self, node: NodeInfo) -> None:
         if not node.exists and not node.pods and self.nodes.get(node.name) is node:
             del self.nodes[node.name]
 
-    # -- promises
+    # -- nominations
 
-    def promise(self, uid: str, shape: Shape, *, name: str) -> None:
-        """A pod is to have this node when others have left (status.nominatedNodeName)."""
-        known = self._promised.get(uid)
+    def nominate(self, uid: str, shape: Shape, *, name: str) -> None:
+        """Note that a pod is nominated to a node, and gets it when its victims are gone (status.nominatedNodeName)."""
+        known = self._nominated.get(uid)
         if known is not None and known.name == name:
             return
-        self.take_back_promise(uid)
+        self.delete_nomination(uid)
         if (node := self.nodes.get(name)) is not None:
             node.nominated[uid] = shape
-            self._promised[uid] = node
-            self._note(node)
+            self._nominated[uid] = node
+            self._record_change(node)
 
-    def take_back_promise(self, uid: str) -> NodeInfo | None:
-        """The pod is promised no node any more; gives the one that it was."""
-        node = self._promised.pop(uid, None)
+    def delete_nomination(self, uid: str) -> NodeInfo | None:
+        """Remove a pod's nomination; return the node, None if it had none."""
+        node = self._nominated.pop(uid, None)
         if node is not None:
             node.nominated.pop(uid, None)
-            self._note(node)
+            self._record_change(node)
         return node
 
-    # -- boards
+    # -- feasible nodes
 
-    def board(self, info: PodInfo, default_selector: Callable[[], LabelSelector | None]) -> Board:
-        """The nodes for pods like this one.
+    def feasible_nodes(self, info: PodInfo, default_selector: Callable[[], LabelSelector | None]) -> FeasibleNodes:
+        """Return the feasible nodes for pods like this one.
 
         Args:
             info: the pod.
-            default_selector: finds the pods among which it is spread if it says nothing itself; None where that is not
-                known yet, which is not remembered.
+            default_selector: returns the selector of the pods that it is spread among if it has no constraints; None
+                if its owner is not known yet, in which case the result is not cached.
         """
-        board = self._of.get(info)
-        if board is None:
+        feasible_nodes = self._by_pod_info.get(info)
+        if feasible_nodes is None:
             selector = LabelSelector() if info.spread else default_selector()
-            board = self._find(info, selector or LabelSelector())
+            feasible_nodes = self._find(info, selector or LabelSelector())
             if selector is not None:
-                if len(self._of) >= _BOARDS:
-                    self._of.clear()
-                self._of[info] = board
-        self._catch_up(board)
-        return board
+                if len(self._by_pod_info) >= _CACHED_PODS:
+                    self._by_pod_info.clear()
+                self._by_pod_info[info] = feasible_nodes
+        self._catch_up(feasible_nodes)
+        return feasible_nodes
 
-    def known_board(self, info: PodInfo) -> Board | None:
-        """The same where nothing has to be looked up for it, else None."""
-        board = self._of.get(info)
-        if board is not None:
-            self._catch_up(board)
-        return board
+    def known_feasible_nodes(self, info: PodInfo) -> FeasibleNodes | None:
+        """Return the feasible nodes if they are cached for this PodInfo, else None."""
+        feasible_nodes = self._by_pod_info.get(info)
+        if feasible_nodes is not None:
+            self._catch_up(feasible_nodes)
+        return feasible_nodes
 
-    def _find(self, info: PodInfo, selector: LabelSelector) -> Board:
+    def _find(self, info: PodInfo, selector: LabelSelector) -> FeasibleNodes:
         default = default_constraints(selector)
-        rules = rules_of(info, default=default, others=self._companies, namespaces=self._namespaces)
+        rules = rules_of(info, default=default, others=self._pod_affinities, namespaces=self._namespaces)
         key = (info.shape, rules)
-        board = self._boards.pop(key, None)
-        if board is None:
-            board = Board(info.shape, rules, namespaces=self._namespaces)
+        feasible_nodes = self._feasible_nodes.pop(key, None)
+        if feasible_nodes is None:
+            feasible_nodes = FeasibleNodes(info.shape, rules, namespaces=self._namespaces)
             self._make_room()
-        self._boards[key] = board
-        return board
+        self._feasible_nodes[key] = feasible_nodes
+        return feasible_nodes
 
     def _make_room(self) -> None:
-        while self._boards and (len(self._boards) + 1) * len(self.nodes) > _PLACES:
-            gone = self._boards.pop(next(iter(self._boards)))
-            self._of = {info: board for info, board in self._of.items() if board is not gone}
+        while self._feasible_nodes and (len(self._feasible_nodes) + 1) * len(self.nodes) > _CACHED_NODES:
+            gone = self._feasible_nodes.pop(next(iter(self._feasible_nodes)))
+            self._by_pod_info = {info: feasible_nodes for info, feasible_nodes in self._by_pod_info.items() if feasible_nodes is not gone}
 
-    def _catch_up(self, board: Board) -> None:
+    def _catch_up(self, feasible_nodes: FeasibleNodes) -> None:
         end = self._trimmed + len(self._journal)
-        if board.seen == end:
+        if feasible_nodes.journal_position == end:
             return
         changed: dict[NodeInfo, bool] = {}
-        if board.seen < self._trimmed:
-            changed = dict.fromkeys((*self.nodes.values(), *board.nodes), True)
+        if feasible_nodes.journal_position < self._trimmed:
+            changed = dict.fromkeys((*self.nodes.values(), *feasible_nodes.nodes), True)
         else:
-            for node, info in islice(self._journal, board.seen - self._trimmed, None):
-                if info is None or board.matters(info):
+            for node, info in islice(self._journal, feasible_nodes.journal_position - self._trimmed, None):
+                if info is None or feasible_nodes.matters(info):
                     changed[node] = True
                 else:
                     changed.setdefault(node, False)
-        board.settle(changed)
-        board.seen = end
+        feasible_nodes.settle(changed)
+        feasible_nodes.journal_position = end
 
-    def _note(self, node: NodeInfo, info: PodInfo | None = None) -> None:
-        """Have the boards look at the node again when they are asked next.
+    def _record_change(self, node: NodeInfo, info: PodInfo | None = None) -> None:
+        """Record a change of a node, for FeasibleNodes to catch up with when they are used next.
 
         Args:
-            node: what has changed.
-            info: the kind of the pod that came or went; None where it is something else.
+            node: the node that has changed.
+            info: the PodInfo of the pod that came or went; None for any other change.
         """
         self._journal.append((node, info))
         if len(self._journal) > 4 * len(self.nodes) + 1024:
@@ -296,7 +296,7 @@ class Cluster:
 
 
 def _may_be_another(old: Obj, new: Obj) -> bool:
-    """Whether a pod may be of another kind now: its labels differ, or its spec does, as after a resize."""
+    """Return True if the pod's PodInfo may differ: its labels differ, or its spec does, as after a resize."""
     before, after = old["metadata"], new["metadata"]
     if old is new:
         return False

@@ -1,9 +1,9 @@
-"""Why a node does not suit a pod, and the sentence that sums it up for all nodes (framework/types.go FitError)."""
+"""Why a node does not suit a pod, and the message that sums it up for all nodes (framework/types.go FitError)."""
 
 from collections import Counter
 from dataclasses import dataclass
 
-# the plug-ins of kube-scheduler that refuse nodes, in whose order they are asked (apis/config/v1/default_plugins.go)
+# the plug-ins of kube-scheduler that refuse nodes, in the order they filter (apis/config/v1/default_plugins.go)
 NODE_UNSCHEDULABLE = "NodeUnschedulable"
 TAINT_TOLERATION = "TaintToleration"
 NODE_AFFINITY = "NodeAffinity"
@@ -17,7 +17,7 @@ INTER_POD_AFFINITY = "InterPodAffinity"
 
 VOLUME_PLUGINS = frozenset((VOLUME_RESTRICTIONS, VOLUME_BINDING, VOLUME_ZONE))
 TOPOLOGY_PLUGINS = frozenset((POD_TOPOLOGY_SPREAD, INTER_POD_AFFINITY))
-"""Those for which a pod on one node counts on another."""
+"""The plug-ins for which a pod on one node counts on another."""
 
 NO_NODES = "no nodes available to schedule pods"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
@@ -29,9 +29,9 @@ class Status:
     """Why a node, or every node, does not suit.
 
     Attributes:
-        reasons: in the words that are counted over the nodes.
-        plugin: who says so.
-        resolvable: whether it might suit if pods went (Unschedulable, not UnschedulableAndUnresolvable).
+        reasons: the reasons, which are counted over all nodes.
+        plugin: the plug-in that refused.
+        resolvable: True if preempting pods might help (Unschedulable, not UnschedulableAndUnresolvable).
     """
 
     reasons: tuple[str, ...]
@@ -40,13 +40,13 @@ class Status:
 
 
 def fit_error(nodes: int, reasons: Counter[str], *, before: str = "", after: str = "") -> str:
-    """The sentence: "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu. preemption: …".
+    """Return the message: "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu. preemption: …".
 
     Args:
-        nodes: how many there are.
-        reasons: how many nodes have which.
-        before: what no node was even asked for, instead of their reasons (PreFilterMsg).
-        after: what came of preemption (PostFilterMsg).
+        nodes: the number of nodes.
+        reasons: reason → number of nodes.
+        before: why no node was looked at, which replaces the reasons (PreFilterMsg).
+        after: the result of preemption (PostFilterMsg).
     """
     parts = [f"0/{nodes} nodes are available:"]
     if before:

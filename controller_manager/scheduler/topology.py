@@ -1,4 +1,4 @@
-"""What pods ask of the company they keep: spread over domains of nodes, near some pods and far from others."""
+"""Requirements and preferences of pods for other pods: topology spread constraints, affinity and anti-affinity."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,17 +22,17 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 @dataclass(frozen=True, slots=True)
 class SpreadConstraint:
-    """How evenly pods are to be spread over the domains that nodes make by a label.
+    """A limit on how unevenly pods are spread over the domains of nodes with the same value of a label.
 
     Attributes:
         topology_key: the label.
-        max_skew: how many more pods a domain may have than the emptiest.
-        hard: whether a node that breaks it is refused, or only less liked.
-        selector: of the pods that count, in the namespace of the one to place.
-        itself: 1 where the pod to place is one of them, 0 where it is not.
-        min_domains: with fewer domains than that, the emptiest counts as empty.
+        max_skew: how many more pods a domain may have than the one with the fewest.
+        hard: True if a node that violates it is refused, False if its score is lower.
+        selector: of the pods that count, in the namespace of the pod to schedule.
+        itself: 1 if the selector matches the pod to schedule, else 0.
+        min_domains: with fewer domains than this, the smallest count is taken to be 0.
         heeds_affinity: only nodes that the pod's node affinity allows make domains.
-        heeds_taints: only nodes whose taints the pod tolerates do.
+        heeds_taints: only nodes whose taints the pod tolerates make domains.
     """
 
     topology_key: str
@@ -46,7 +46,7 @@ class SpreadConstraint:
 
 
 def spread_constraint(constraint: Obj, labels: Labels) -> SpreadConstraint:
-    """The constraint of its object, for a pod with these labels (podtopologyspread/common.go)."""
+    """Parse a constraint of a pod with these labels (podtopologyspread/common.go)."""
     keys = [key for key in constraint.get("matchLabelKeys") or () if key in labels]
     selector = _selector(constraint.get("labelSelector"), (Requirement(key, "=", (labels[key],)) for key in keys))
     return SpreadConstraint(
@@ -62,27 +62,29 @@ def spread_constraint(constraint: Obj, labels: Labels) -> SpreadConstraint:
 
 
 def default_constraints(selector: LabelSelector) -> tuple[SpreadConstraint, ...]:
-    """How pods are spread that say nothing of it themselves (systemDefaultConstraints)."""
+    """Return the constraints of pods that have none themselves (systemDefaultConstraints)."""
     if selector.empty or selector.nothing:
         return ()
     return (SpreadConstraint(HOSTNAME, 3, False, selector, 1), SpreadConstraint(ZONE, 5, False, selector, 1))
 
 
 def default_selector(pod: Obj, *, services: Iterable[Obj], owner: Obj | None) -> LabelSelector:
-    """The pods among which one is spread that says nothing of it itself (plugins/helper/spread.go DefaultSelector).
+    """Return the selector of the pods to spread a pod among that has no constraints (plugins/helper/spread.go).
+
+    (plugins/helper/spread.go DefaultSelector)
 
     Args:
-        pod: which it is.
-        services: all of its namespace.
+        pod: the pod to schedule.
+        services: all Services of its namespace.
         owner: the ReplicaSet, StatefulSet or ReplicationController that controls it.
     """
     labels = pod["metadata"].get("labels") or {}
-    wanted: dict[str, str] = {}
+    service_labels: dict[str, str] = {}
     for service in services:
         selector = (service.get("spec") or {}).get("selector") or {}
         if all(labels.get(key) == value for key, value in selector.items()):
-            wanted |= selector
-    requirements = [Requirement(key, "=", (value,)) for key, value in wanted.items()]
+            service_labels |= selector
+    requirements = [Requirement(key, "=", (value,)) for key, value in service_labels.items()]
     if owner is not None:
         selector = (owner.get("spec") or {}).get("selector") or {}
         if owner.get("kind") == "ReplicationController":
@@ -96,14 +98,14 @@ def default_selector(pod: Obj, *, services: Iterable[Obj], owner: Obj | None) ->
 
 @dataclass(frozen=True, slots=True)
 class PodTerm:
-    """A PodAffinityTerm: pods, near which means in the same domain.
+    """A PodAffinityTerm: selects pods, which are near if they are in the same domain.
 
     Attributes:
         topology_key: the label of nodes that makes the domains.
         selector: of the pods.
-        namespaces: where they are.
-        by_label: where they may be as well, by the labels of the namespaces; None for nowhere else.
-        weight: of a preferred term; below 0 for one of anti-affinity.
+        namespaces: the names of the pods' namespaces.
+        by_label: selects further namespaces by their labels; None for no others.
+        weight: of a preferred term; below 0 for anti-affinity.
     """
 
     topology_key: str
@@ -113,11 +115,11 @@ class PodTerm:
     weight: int = 0
 
     def matches(self, labels: Labels, namespace: str, *, of_namespace: Labels) -> bool:
-        """Whether a pod is one of those meant.
+        """Return True if the term selects a pod.
 
         Args:
-            labels: its labels.
-            namespace: where it is.
+            labels: the pod's labels.
+            namespace: the pod's namespace.
             of_namespace: the labels of that namespace.
         """
         if namespace not in self.namespaces and (self.by_label is None or not self.by_label.matches(of_namespace)):
@@ -126,13 +128,13 @@ class PodTerm:
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Company:
-    """The pods that a pod wants near or far; where it is kept, equal ones are one object.
+class PodAffinity:
+    """A pod's affinity and anti-affinity to other pods; where it is kept, equal ones are one object.
 
     Attributes:
-        near: all of these must be near.
-        far: none of these may be near.
-        preferred: who is liked near, or with a weight below 0 disliked.
+        near: required affinity: all of these must be near.
+        far: required anti-affinity: none of these may be near.
+        preferred: preferred affinity, and with a weight below 0 preferred anti-affinity.
     """
 
     near: tuple[PodTerm, ...] = ()
@@ -141,18 +143,18 @@ class Company:
 
     @property
     def terms(self) -> tuple[tuple[PodTerm, ...], tuple[PodTerm, ...], tuple[PodTerm, ...]]:
-        """By which two are equal."""
+        """The terms, by which two pod affinities are equal."""
         return self.near, self.far, self.preferred
 
 
-ANY_COMPANY = Company()
+NO_POD_AFFINITY = PodAffinity()
 
 
-def company(affinity: Obj, labels: Labels, *, namespace: str) -> Company:
-    """What spec.affinity of a pod with these labels, in that namespace, says of other pods."""
+def pod_affinity(affinity: Obj, labels: Labels, *, namespace: str) -> PodAffinity:
+    """Parse the pod affinity and anti-affinity in spec.affinity of a pod with these labels in that namespace."""
     near, far = affinity.get("podAffinity") or {}, affinity.get("podAntiAffinity") or {}
     of = partial(_term, labels=labels, namespace=namespace)
-    return Company(
+    return PodAffinity(
         tuple(map(of, near.get(_REQUIRED) or ())),
         tuple(map(of, far.get(_REQUIRED) or ())),
         tuple(
@@ -164,9 +166,9 @@ def company(affinity: Obj, labels: Labels, *, namespace: str) -> Company:
 
 
 def _term(term: Obj, *, labels: Labels, namespace: str, weight: int = 0) -> PodTerm:
-    chosen = term.get("namespaces") or ()
+    names = term.get("namespaces") or ()
     by_label = term.get("namespaceSelector")
-    more = [
+    requirements = [
         requirement(key, operator, (labels[key],))
         for name, operator in (("matchLabelKeys", "in"), ("mismatchLabelKeys", "notin"))
         for key in term.get(name) or ()
@@ -174,22 +176,22 @@ def _term(term: Obj, *, labels: Labels, namespace: str, weight: int = 0) -> PodT
     ]
     return PodTerm(
         term.get("topologyKey") or "",
-        _selector(term.get("labelSelector"), more),
-        frozenset(chosen or (() if by_label is not None else (namespace,))),
+        _selector(term.get("labelSelector"), requirements),
+        frozenset(names or (() if by_label is not None else (namespace,))),
         None if by_label is None else _selector(by_label),
         weight,
     )
 
 
 def _selector(selector: Obj | None, more: Iterable[Requirement] = ()) -> LabelSelector:
-    """The selector with further requirements; one that cannot be understood selects nothing."""
-    found = lenient_selector(selector)
-    if found.nothing:
-        return found
-    added = {r for r in more if not _has(found, r)}
-    return LabelSelector((*found.requirements, *sorted(added, key=str))) if added else found
+    """Return the selector with further requirements; an invalid one selects nothing."""
+    parsed = lenient_selector(selector)
+    if parsed.nothing:
+        return parsed
+    added = {r for r in more if not _has(parsed, r)}
+    return LabelSelector((*parsed.requirements, *sorted(added, key=str))) if added else parsed
 
 
 def _has(selector: LabelSelector, requirement: Requirement) -> bool:
-    """Whether a server has merged the requirement into the selector already."""
+    """Return True if an API server has merged the requirement into the selector already."""
     return any((r.key, r.values) == (requirement.key, requirement.values) for r in selector.requirements)

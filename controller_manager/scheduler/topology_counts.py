@@ -1,4 +1,4 @@
-"""Counts over domains: how many pods that matter are on the nodes that share the value of a label."""
+"""Counts of pods per domain, which is the nodes that share the value of a label."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Protocol
 
 from controller_manager.scheduler.node_info import NodeInfo
 from controller_manager.scheduler.pod_info import PodInfo
-from controller_manager.scheduler.topology import Company
+from controller_manager.scheduler.topology import PodAffinity
 
 _REMEMBERED = 4096
 
@@ -15,19 +15,19 @@ class Tally(Protocol):
     """Counts something on a node."""
 
     def __call__(self, node: NodeInfo, /) -> int:
-        """How much of it there is."""
+        """Return the count on a node."""
 
     def weight(self, info: PodInfo, /) -> int:
-        """What one pod of a kind counts."""
+        """Return the weight of one pod with this PodInfo."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodTally:
-    """Counts pods that a test lets through.
+    """Counts pods that pass a test.
 
     Attributes:
-        test: of what kind they are; asked once for each.
-        with_leaving: whether those count that are being deleted.
+        test: returns the weight of pods with a PodInfo, 0 for those that do not count; called once for each.
+        with_leaving: True if pods that are being deleted count.
     """
 
     test: Callable[[PodInfo], int]
@@ -36,11 +36,11 @@ class PodTally:
 
     @classmethod
     def of(cls, test: Callable[[PodInfo], int], *, with_leaving: bool) -> "PodTally":
-        """One that has seen no pod yet."""
+        """Return a tally with an empty cache."""
         return cls(test, with_leaving, {})
 
     def __call__(self, node: NodeInfo, /) -> int:
-        """The sum of what the test gives for each of the pods."""
+        """Return the sum of the test's weights over the node's pods."""
         known, total = self._known, 0
         for info, count in node.present.items():
             weight = known.get(info)
@@ -53,7 +53,7 @@ class PodTally:
         return total
 
     def weight(self, info: PodInfo, /) -> int:
-        """What the test gives."""
+        """Return the test's weight for the PodInfo."""
         weight = self._known.get(info)
         if weight is None:
             if len(self._known) >= _REMEMBERED:
@@ -63,39 +63,39 @@ class PodTally:
 
 
 @dataclass(frozen=True, slots=True)
-class CompanyTally:
-    """Counts pods by what they want of others, each with a weight."""
+class AffinityTally:
+    """Counts pods by their pod affinity, each with a weight."""
 
-    weights: Mapping[Company, int]
+    weights: Mapping[PodAffinity, int]
 
     def __call__(self, node: NodeInfo, /) -> int:
-        """The sum of their weights."""
-        if not node.companies:
+        """Return the sum of the weights of the node's pods."""
+        if not node.pod_affinities:
             return 0
-        return sum(count * self.weights.get(company, 0) for company, count in node.companies.items())
+        return sum(count * self.weights.get(pod_affinity, 0) for pod_affinity, count in node.pod_affinities.items())
 
     def weight(self, info: PodInfo, /) -> int:
-        """The weight of what the pod wants."""
-        return self.weights.get(info.company, 0)
+        """Return the weight of the pod's affinity."""
+        return self.weights.get(info.pod_affinity, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class SumTally:
-    """The sum of several."""
+    """The sum of several tallies."""
 
     parts: tuple[Tally, ...]
 
     def __call__(self, node: NodeInfo, /) -> int:
-        """Their sum."""
+        """Return the sum of the tallies' counts."""
         return sum(part(node) for part in self.parts)
 
     def weight(self, info: PodInfo, /) -> int:
-        """The sum of the weights; where that is 0 a pod makes no difference."""
+        """Return the sum of the weights; if it is 0, a pod makes no difference."""
         return sum(part.weight(info) for part in self.parts)
 
 
 class Domains:
-    """The domains that nodes make by a label, and a count for each.
+    """The domains that nodes form by a label, and a count for each.
 
     Attributes:
         totals: value of the label → count.
@@ -112,11 +112,11 @@ class Domains:
         return len(self.totals)
 
     def __bool__(self) -> bool:
-        """Whether anything is counted at all, in any domain."""
+        """Return True if any domain has a count other than 0."""
         return any(level for level in self._levels)
 
     def join(self, value: str) -> None:
-        """A node is in the domain."""
+        """Add a node to a domain."""
         members = self._members.get(value, 0)
         self._members[value] = members + 1
         if not members:
@@ -124,7 +124,7 @@ class Domains:
             self._shift(0, 1)
 
     def leave(self, value: str) -> None:
-        """A node is in the domain no longer; what it counted has been taken away."""
+        """Remove a node from a domain; its own count has been subtracted before."""
         members = self._members[value] - 1
         if members:
             self._members[value] = members
@@ -133,7 +133,7 @@ class Domains:
             self._shift(self.totals.pop(value), -1)
 
     def add(self, value: str, change: int) -> None:
-        """The count of a domain changes."""
+        """Change the count of a domain."""
         before = self.totals[value]
         self.totals[value] = before + change
         self._shift(before, -1)
@@ -145,7 +145,7 @@ class Domains:
         return min(self._levels, default=0)
 
     def _shift(self, level: int, change: int) -> None:
-        """So many more domains have that count: there are few counts, and often very many domains."""
+        """Change the number of domains that have this count: there are few counts, and often very many domains."""
         left = self._levels.get(level, 0) + change
         if left:
             self._levels[level] = left

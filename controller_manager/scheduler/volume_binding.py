@@ -1,4 +1,4 @@
-"""What a pod's claims have to say about its node: volumes that are there already, and those that are still to be found.
+"""The nodes that suit a pod's claims: by volumes that are bound already, and those that are still to be found or made.
 
 From plugins/volumebinding, plugins/volumezone and plugins/volumerestrictions, and the search for a volume from
 component-helpers/storage/volume/pv_helpers.go. Storage capacity, limits per node and CSI migration are not regarded.
@@ -44,14 +44,14 @@ _UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Where claims, volumes and classes are found.
+    """Looks up claims, volumes and storage classes.
 
     Attributes:
         claim: by key.
         volume, storage_class: by name.
-        candidates: the volumes that a claim may get, as far as an index tells: those of its class that are free, and
-            those that name it.
-        uses: the pods that use a claim, by its key.
+        candidates: returns the volumes that a claim may get, as far as an index tells: the free ones of its class, and
+            those whose claimRef names it.
+        uses: the pods that use a claim, by the claim's key.
         reserved: names of volumes that other pods are about to get.
     """
 
@@ -65,11 +65,11 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class Bindings:
-    """What has to be done so that a pod's claims are bound on a node.
+    """The writes that bind a pod's claims on a node.
 
     Attributes:
-        volumes: claims, each with the volume that it gets.
-        provisions: claims for which a volume has to be made.
+        volumes: claims, each with the existing volume that it gets.
+        provisions: claims that a volume has to be provisioned for.
     """
 
     volumes: Sequence[tuple[Obj, Obj]] = ()
@@ -86,55 +86,57 @@ class Offer:
     """A volume that a pod has, or that a claim may get.
 
     Attributes:
-        terms: one of which the nodes match that can have it; None where all can.
+        terms: a node has to match one of these to use the volume; None if all nodes can.
     """
 
     volume: Obj
     terms: tuple[NodeTerm, ...] | None
 
     def reaches(self, node: NodeInfo) -> bool:
-        """Whether the node can have the volume (CheckNodeAffinity)."""
+        """Return True if the node can use the volume (CheckNodeAffinity)."""
         return self.terms is None or any(term.matches(node.labels, node.name) for term in self.terms)
 
 
 @dataclass(frozen=True)
 class Unbound:
-    """A claim that is bound when its pod has a node; what there is for it is looked up when a node is asked about."""
+    """A claim that is bound when its pod has a node; volumes for it are looked up on first use."""
 
     claim: Obj
     storage: Storage
 
     @cached_property
     def selected(self) -> str:
-        """The node for which a volume is being made, "" where none is."""
+        """The node that a volume is being provisioned for, "" if there is none."""
         return annotations_of(self.claim).get(SELECTED_NODE) or ""
 
     @cached_property
     def offers(self) -> Sequence[Offer]:
-        """The volumes that suit the claim: those that are meant for it, then free ones, the smallest first."""
+        """The volumes that suit the claim: those whose claimRef names it, then free ones, the smallest first."""
         claim = self.claim
         if self.selected:
             return ()
-        able = [v for v in self.storage.candidates(claim) if not mismatch(v, claim) and selects(claim, v)]
-        meant = [volume for volume in able if is_for(volume, claim)]
-        free = [volume for volume in able if volume["spec"].get("claimRef") is None and phase_of(volume) == "Available"]
-        return [_offer(volume) for volume in (*meant, *sorted(free, key=size_of))]
+        matching = [v for v in self.storage.candidates(claim) if not mismatch(v, claim) and selects(claim, v)]
+        named = [volume for volume in matching if is_for(volume, claim)]
+        free = [volume for volume in matching if volume["spec"].get("claimRef") is None and phase_of(volume) == "Available"]
+        return [_offer(volume) for volume in (*named, *sorted(free, key=size_of))]
 
     @cached_property
     def topologies(self) -> Sequence[Obj] | None:
-        """Where volumes of the claim's class are made; () for everywhere, None where nobody makes any."""
-        found = self.storage.storage_class(class_of(self.claim))
-        if found is None or found.get("provisioner") in (None, "", _NO_PROVISIONER):
+        """The topologies that the claim's class provisions in; () for everywhere, None without a provisioner."""
+        storage_class = self.storage.storage_class(class_of(self.claim))
+        if storage_class is None or storage_class.get("provisioner") in (None, "", _NO_PROVISIONER):
             return None
-        return found.get("allowedTopologies") or ()
+        return storage_class.get("allowedTopologies") or ()
 
     def match(self, node: NodeInfo, chosen: Collection[str]) -> Obj | None:
-        """The best volume that the node can have, but for those of these names (FindMatchingVolume)."""
-        able = (each.volume for each in self.offers if name_of(each.volume) not in chosen and each.reaches(node))
-        return next(able, None)
+        """Return the best volume that the node can use and whose name is not in `chosen`, None if there is none
+        (FindMatchingVolume).
+        """
+        volumes = (offer.volume for offer in self.offers if name_of(offer.volume) not in chosen and offer.reaches(node))
+        return next(volumes, None)
 
     def can_be_made(self, node: NodeInfo) -> bool:
-        """Whether a volume can be made near the node (checkVolumeProvisions)."""
+        """Return True if a volume can be provisioned for the node (checkVolumeProvisions)."""
         if not self.topologies:
             return self.topologies is not None
         return any(_has_labels(term, node.labels) for term in self.topologies)
@@ -146,10 +148,10 @@ class PodVolumes:
 
     Attributes:
         reserved: names of volumes that other pods are about to get.
-        bound: those that are there.
-        is_lost: whether one that should be there is not.
-        is_in_use: whether another pod has what only one may have.
-        unbound: claims that are bound when the pod has a node, those that ask for least first.
+        bound: volumes that its claims are bound to.
+        is_lost: True if such a volume does not exist.
+        is_in_use: True if another pod uses a claim with the access mode ReadWriteOncePod.
+        unbound: claims that are bound when the pod has a node, those that request least first.
     """
 
     reserved: Collection[str]
@@ -159,11 +161,11 @@ class PodVolumes:
     unbound: Sequence[Unbound]
 
     def status(self, node: NodeInfo) -> Status | None:
-        """Why a node does not suit, None if it does."""
+        """Return why a node does not suit, None if it does."""
         if self.is_in_use:
             return _IN_USE
         reasons = []
-        if any(not found.reaches(node) for found in self.bound):
+        if any(not offer.reaches(node) for offer in self.bound):
             reasons.append(_ELSEWHERE)
         if self.unbound and self.bindings(node) is None:
             reasons.append(_NOT_FOUND)
@@ -171,31 +173,31 @@ class PodVolumes:
             reasons.append(_GONE)
         if reasons:
             return Status(tuple(reasons), VOLUME_BINDING)
-        return _OTHER_ZONE if any(_is_in_other_zone(found.volume, node) for found in self.bound) else None
+        return _OTHER_ZONE if any(_is_in_other_zone(offer.volume, node) for offer in self.bound) else None
 
     def bindings(self, node: NodeInfo) -> Bindings | None:
-        """What has to be done for the claims on a node, None where nothing helps (FindPodVolumes)."""
+        """Return what has to be done for the claims on a node, None if they cannot be bound there (FindPodVolumes)."""
         if not self.unbound:
             return Bindings()
         chosen = set(self.reserved)
-        found, provisions = [], []
-        for wanting in self.unbound:
-            if wanting.selected and wanting.selected != node.name:
+        volumes, provisions = [], []
+        for unbound in self.unbound:
+            if unbound.selected and unbound.selected != node.name:
                 return None
-            volume = wanting.match(node, chosen)
+            volume = unbound.match(node, chosen)
             if volume is not None:
                 chosen.add(name_of(volume))
-                found.append((wanting.claim, volume))
-            elif wanting.can_be_made(node):
-                provisions.append(wanting.claim)
+                volumes.append((unbound.claim, volume))
+            elif unbound.can_be_made(node):
+                provisions.append(unbound.claim)
             else:
                 return None
-        return Bindings(found, provisions)
+        return Bindings(volumes, provisions)
 
 
 def pod_volumes(pod: Obj, storage: Storage) -> PodVolumes | str | None:
-    """The volumes of a pod, None where it claims none, or why it cannot go anywhere yet (PreFilter)."""
-    sources = [volume for volume in pod["spec"].get("volumes") or () if claim_name(pod, volume)]
+    """Return the volumes of a pod, None if it has no claims, or why it cannot go to any node yet (PreFilter)."""
+    sources = [v for v in pod["spec"].get("volumes") or () if claim_name(pod, v)]
     if not sources:
         return None
     bound, unbound = [], []
@@ -205,29 +207,29 @@ def pod_volumes(pod: Obj, storage: Storage) -> PodVolumes | str | None:
         claim = storage.claim(f"{namespace_of(pod)}/{name}")
         if claim is None:
             return _missing(name, source)
-        if why := _why_unusable(claim, pod, is_own=bool(source.get("ephemeral"))):
-            return why
+        if reason := _why_unusable(claim, pod, is_own=bool(source.get("ephemeral"))):
+            return reason
         is_in_use = is_in_use or ("ReadWriteOncePod" in modes_of(claim) and _has_another_user(claim, pod, storage))
         if is_bound(claim):
-            found = storage.volume(claim["spec"]["volumeName"])
-            is_lost = is_lost or found is None
-            bound += [found] if found is not None else []
+            volume = storage.volume(claim["spec"]["volumeName"])
+            is_lost = is_lost or volume is None
+            bound += [volume] if volume is not None else []
         elif claim["spec"].get("volumeName") or not _waits_for_consumer(claim, storage):
             return _UNBOUND
         else:
             unbound.append(claim)
-    wanting = [Unbound(claim, storage) for claim in sorted(unbound, key=size_asked)]
-    return PodVolumes(storage.reserved, [_offer(volume) for volume in bound], is_lost, is_in_use, wanting)
+    waiting = [Unbound(claim, storage) for claim in sorted(unbound, key=size_asked)]
+    return PodVolumes(storage.reserved, [_offer(v) for v in bound], is_lost, is_in_use, waiting)
 
 
 def why_given_up(claim: Obj | None, key: str, *, node: str, version: str) -> str:
-    """Why a claim will not be bound for a node, "" where it may still be (checkBindings).
+    """Return why a claim will not be bound for a node, "" if it may still be (checkBindings).
 
     Args:
-        claim: as it is, None where it is gone.
+        claim: the claim, None if it is gone.
         key: of the claim.
-        node: for which whoever makes volumes was asked to make one.
-        version: the claim's resourceVersion before that; "" where nothing was asked.
+        node: the node that a volume was requested for.
+        version: the claim's resourceVersion before that; "" if nothing was requested.
     """
     if claim is None:
         return f'failed to check provisioning pvc: persistentvolumeclaim "{key}" not found'
@@ -262,12 +264,12 @@ def _why_unusable(claim: Obj, pod: Obj, *, is_own: bool) -> str:
 
 def _waits_for_consumer(claim: Obj, storage: Storage) -> bool:
     name = class_of(claim)
-    found = storage.storage_class(name) if name else None
-    return found is not None and found.get("volumeBindingMode") == WAITS_FOR_CONSUMER
+    storage_class = storage.storage_class(name) if name else None
+    return storage_class is not None and storage_class.get("volumeBindingMode") == WAITS_FOR_CONSUMER
 
 
 def _has_another_user(claim: Obj, pod: Obj, storage: Storage) -> bool:
-    """Whether a pod that has a node uses the claim."""
+    """Return True if another pod that has a node uses the claim."""
     key = f"{namespace_of(claim)}/{name_of(claim)}"
     uid = pod["metadata"]["uid"]
     return any(other["metadata"]["uid"] != uid and other["spec"].get("nodeName") for other in storage.uses(key))
@@ -282,13 +284,13 @@ def _offer(volume: Obj) -> Offer:
 
 
 def _is_in_other_zone(volume: Obj, node: NodeInfo) -> bool:
-    """Whether a label of the volume names zones of which the node is in none."""
+    """Return True if a label of the volume names zones that the node is not in."""
     labels = labels_of(volume)
     zones = {key: labels[key].split("__") for key in _ZONES if key in labels}
     return any(node.labels.get(key) not in allowed for key, allowed in zones.items())
 
 
 def _has_labels(term: Obj, labels: Mapping[str, str]) -> bool:
-    """Whether labels have what a term of a class's allowedTopologies names."""
+    """Return True if labels match a term of a class's allowedTopologies."""
     expressions = term.get("matchLabelExpressions") or ()
     return all(labels.get(expression["key"]) in (expression.get("values") or ()) for expression in expressions)

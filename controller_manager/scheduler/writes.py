@@ -1,4 +1,4 @@
-"""What the scheduler writes: bindings, why a pod has no node, what goes before a binding, and that a pod has to go."""
+"""The objects that the scheduler writes: bindings, pod conditions, and patches of claims and volumes."""
 
 from collections.abc import Mapping
 
@@ -17,13 +17,13 @@ _CUT = " ..."
 
 
 def binding(pod: Obj, node: str) -> Obj:
-    """What gives a pod its node (plugins/defaultbinder)."""
+    """Return the Binding that assigns a pod to a node (plugins/defaultbinder)."""
     meta = {"namespace": namespace_of(pod), "name": name_of(pod), "uid": pod["metadata"]["uid"]}
     return {"apiVersion": "v1", "kind": "Binding", "metadata": meta, "target": {"kind": "Node", "name": node}}
 
 
 def note(message: str) -> str:
-    """A message as an Event may carry it (truncateMessage)."""
+    """Return a message, shortened to what an Event may carry (truncateMessage)."""
     return message if len(message) <= _LONGEST_NOTE else message[: _LONGEST_NOTE - len(_CUT)] + _CUT
 
 
@@ -31,10 +31,13 @@ def note(message: str) -> str:
 
 
 def refusal(pod: Obj, now: float, *, reason: str, message: str, nominated: str) -> Obj | None:
-    """Why the pod has no node, and which it is promised; None where it says so already (updatePod)."""
-    told = {"status": "False", "reason": reason, "message": message}
+    """Return the status patch that says why a pod has no node, and its nomination; None if it says so already.
+
+    (updatePod)
+    """
+    fields = {"status": "False", "reason": reason, "message": message}
     status: Obj = {}
-    if (condition := _condition(pod, "PodScheduled", told=told, now=now)) is not None:
+    if (condition := _condition(pod, "PodScheduled", fields=fields, now=now)) is not None:
         status["conditions"] = [condition]
     if nominated != ((pod.get("status") or {}).get("nominatedNodeName") or ""):
         status["nominatedNodeName"] = nominated or None
@@ -42,27 +45,27 @@ def refusal(pod: Obj, now: float, *, reason: str, message: str, nominated: str) 
 
 
 def disruption(pod: Obj, now: float, *, scheduler: str) -> Obj | None:
-    """That the pod has to go for another (preemption/executor.go); None where it says so already."""
+    """Return the status patch for a pod that is preempted (preemption/executor.go); None if it says so already."""
     message = f"{scheduler}: preempting to accommodate a higher priority pod"
-    told = {"status": "True", "reason": BY_SCHEDULER, "message": message}
-    condition = _condition(pod, DISRUPTION_TARGET, told=told, now=now)
+    fields = {"status": "True", "reason": BY_SCHEDULER, "message": message}
+    condition = _condition(pod, DISRUPTION_TARGET, fields=fields, now=now)
     return _patch(pod, {} if condition is None else {"conditions": [condition]})
 
 
 NO_NOMINATION: Obj = {"status": {"nominatedNodeName": None}}
-"""A pod is promised no node any more."""
+"""The status patch that removes a pod's nomination."""
 
 
-def _condition(pod: Obj, type_: str, *, told: Mapping[str, str], now: float) -> Obj | None:
-    """The condition as it is to be, None where it is so already; its time moves with its status alone."""
+def _condition(pod: Obj, type_: str, *, fields: Mapping[str, str], now: float) -> Obj | None:
+    """Return the condition to write, None if it is there already; its transition time moves only with its status."""
     current = condition_of(pod, type_)
     generation = pod["metadata"].get("generation")
-    wanted = {**told, **({} if generation is None else {"observedGeneration": generation})}
-    if current is not None and all(current.get(name) == value for name, value in wanted.items()):
+    desired = {**fields, **({} if generation is None else {"observedGeneration": generation})}
+    if current is not None and all(current.get(name) == value for name, value in desired.items()):
         return None
-    stays = current is not None and current.get("status") == told["status"] and current.get("lastTransitionTime")
+    stays = current is not None and current.get("status") == fields["status"] and current.get("lastTransitionTime")
     time = current["lastTransitionTime"] if current is not None and stays else stamp(now)
-    return {"type": type_, "lastProbeTime": None, "lastTransitionTime": time, **wanted}
+    return {"type": type_, "lastProbeTime": None, "lastTransitionTime": time, **desired}
 
 
 def _patch(pod: Obj, status: Obj) -> Obj | None:
@@ -73,12 +76,12 @@ def _patch(pod: Obj, status: Obj) -> Obj | None:
 
 
 def selection(claim: Obj, node: str) -> Obj:
-    """That the claim's volume is to be made for a node, by whoever makes volumes."""
+    """Return the patch that asks for a volume for the claim on a node; a provisioner makes it."""
     return _annotated(claim, SELECTED_NODE, node)
 
 
 def reservation(volume: Obj, claim: Obj) -> Obj:
-    """That the volume is the claim's; whoever binds volumes does the rest (GetBindVolumeToClaim)."""
+    """Return the patch that reserves the volume for the claim; the binder does the rest (GetBindVolumeToClaim)."""
     return {**_annotated(volume, BOUND_BY_CONTROLLER, "yes"), "spec": {"claimRef": reference_to(claim)}}
 
 

@@ -22,7 +22,7 @@ from controller_manager.reconcile.contract import (
 from controller_manager.reconcile.kinds import NAMESPACE, NODE, POD
 from controller_manager.reconcile.times import stamp
 from controller_manager.scheduler.controller import SPEC
-from controller_manager.scheduler.feasible_nodes import Board
+from controller_manager.scheduler.feasible_nodes import FeasibleNodes
 from controller_manager.scheduler.snapshot import Cluster
 
 HOUR_AGO = "2027-01-15T07:00:00Z"
@@ -99,13 +99,13 @@ def make_cluster() -> Callable[..., Cluster]:
 
 
 @pytest.fixture
-def board_of() -> Callable[..., Board]:
+def board_of() -> Callable[..., FeasibleNodes]:
     """board_of(cluster, pod): the nodes as pods like this one see them."""
 
-    def board(cluster: Cluster, pod: Any, selector: Any = None) -> Board:
-        return cluster.board(cluster.info_of(pod), lambda: selector)
+    def feasible_nodes(cluster: Cluster, pod: Any, selector: Any = None) -> FeasibleNodes:
+        return cluster.feasible_nodes(cluster.info_of(pod), lambda: selector)
 
-    return board
+    return feasible_nodes
 
 
 @dataclass

@@ -140,8 +140,8 @@ def test_ports_of_a_node_are_taken_once(make_cluster, board_of, make_pod, taken,
 def test_what_pods_take_is_given_back_when_they_go(make_cluster, board_of, make_pod):
     there = make_pod("there", node="a", cpu="2", **port(80))
     cluster = make_cluster({"a": {"cpu": "2"}}, [there])
-    board = board_of(cluster, make_pod(cpu="1", **port(80)))
-    assert board.choose() is None
+    feasible_nodes = board_of(cluster, make_pod(cpu="1", **port(80)))
+    assert feasible_nodes.choose() is None
     cluster.pod_changed(there, None)
     assert board_of(cluster, make_pod(cpu="1", **port(80))).choose() is cluster.nodes["a"]
 

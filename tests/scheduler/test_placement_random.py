@@ -23,7 +23,7 @@ def _spread(app, key, *, hard):
     return {"topologyKey": key, "maxSkew": 1, "whenUnsatisfiable": action, **_selecting(app)}
 
 
-def _company(verb, when, term):
+def _pod_affinity(verb, when, term):
     return {"affinity": {verb: {f"{when}DuringSchedulingIgnoredDuringExecution": [term]}}}
 
 
@@ -35,10 +35,10 @@ def _specs(app):
         {"priority": 5},
         {"topologySpreadConstraints": [_spread(app, ZONE, hard=True)]},
         {"topologySpreadConstraints": [_spread(app, HOST, hard=True), _spread(app, ZONE, hard=False)]},
-        _company("podAntiAffinity", "required", host),
-        _company("podAffinity", "required", near),
-        _company("podAntiAffinity", "preferred", {"weight": 10, "podAffinityTerm": near}),
-        _company("podAffinity", "preferred", {"weight": 20, "podAffinityTerm": near | _selecting(other)}),
+        _pod_affinity("podAntiAffinity", "required", host),
+        _pod_affinity("podAffinity", "required", near),
+        _pod_affinity("podAntiAffinity", "preferred", {"weight": 10, "podAffinityTerm": near}),
+        _pod_affinity("podAffinity", "preferred", {"weight": 20, "podAffinityTerm": near | _selecting(other)}),
         {"nodeSelector": {"disk": "ssd"}},
         {"tolerations": [{"key": "k", "operator": "Exists"}]},
     ]
@@ -126,7 +126,7 @@ class Placing(RuleBasedStateMachine):
         self.cluster.pod_changed(old, new)
 
     def _board(self, cluster, pod):
-        return cluster.board(cluster.info_of(pod), lambda: SELECTORS[pod["metadata"]["labels"]["app"]])
+        return cluster.feasible_nodes(cluster.info_of(pod), lambda: SELECTORS[pod["metadata"]["labels"]["app"]])
 
     @invariant()
     def it_is_as_if_all_were_new(self):

@@ -48,9 +48,9 @@ def reasons(make_cluster, board_of, make_pod):
     def find(nodes, there, pod, others=()):
         pods = [make_pod(f"{n}-{i}", node=n, labels=WEB) for n, count in there.items() for i in range(count)]
         cluster = make_cluster(nodes, [*pods, *others])
-        board = board_of(cluster, pod)
-        found = {name: board.status(node) for name, node in cluster.nodes.items()}
-        assert (board.choose() is None) == all(found.values())
+        feasible_nodes = board_of(cluster, pod)
+        found = {name: feasible_nodes.status(node) for name, node in cluster.nodes.items()}
+        assert (feasible_nodes.choose() is None) == all(found.values())
         return {name: status.reasons[0] for name, status in found.items() if status is not None}
 
     return find

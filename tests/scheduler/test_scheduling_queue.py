@@ -22,7 +22,7 @@ def kind():
 
 def taken(queue, now=0.0):
     found = []
-    while (waiting := queue.take(now)) is not None:
+    while (waiting := queue.pop(now)) is not None:
         found.append(waiting.key)
     return found
 
@@ -34,7 +34,7 @@ def fill(queue, **priorities):
 
 def park(queue, kind, name, *, now=0.0, plugins=NOBODY):
     fill(queue, **{name: 0})
-    waiting = queue.take(now)
+    waiting = queue.pop(now)
     assert waiting.key == name
     queue.park(waiting, kind, plugins=plugins, now=now)
 
@@ -57,7 +57,7 @@ def test_a_pod_that_is_added_again_has_one_turn(queue):
 def test_a_pod_that_was_removed_has_no_turn_and_cannot_be_given_back(queue, kind):
     fill(queue, a=1, b=1)
     assert not queue.remove("uid-a")
-    waiting = queue.take(0)
+    waiting = queue.pop(0)
     assert waiting.key == "b"
     assert queue.remove("uid-b")
     queue.park(waiting, kind, plugins=NOBODY, now=0)
@@ -67,7 +67,7 @@ def test_a_pod_that_was_removed_has_no_turn_and_cannot_be_given_back(queue, kind
 
 def test_a_pod_that_failed_waits_its_time_whatever_happens(queue):
     fill(queue, a=1)
-    queue.fail(queue.take(10), 10)
+    queue.fail(queue.pop(10), 10)
     assert queue.move(lambda *_: True) == []
     assert taken(queue, 10.9) == []
     assert queue.due() == 11
@@ -78,7 +78,7 @@ def test_errors_make_a_pod_wait_longer_each_time(queue):
     fill(queue, a=1)
     now, waits = 0.0, []
     for _ in range(6):
-        queue.fail(queue.take(now), now)
+        queue.fail(queue.pop(now), now)
         waits.append(queue.due() - now)
         now = queue.due()
     assert waits == [1, 2, 4, 8, MAX_BACKOFF, MAX_BACKOFF]
@@ -105,19 +105,19 @@ def test_what_may_help_is_asked_once_for_pods_that_are_alike(queue, kind):
 def test_pods_are_tried_before_their_time_by_priority_until_one_fails(queue, kind):
     for name, priority in [("a", 1), ("b", 3), ("c", 2)]:
         fill(queue, **{name: priority})
-        queue.park(queue.take(0), kind, plugins=NOBODY, now=0)
+        queue.park(queue.pop(0), kind, plugins=NOBODY, now=0)
     queue.move(lambda *_: True)
-    assert queue.take(0.5).key == "b"
-    waiting = queue.take(0.5)
+    assert queue.pop(0.5).key == "b"
+    waiting = queue.pop(0.5)
     assert waiting.key == "c"
     queue.park(waiting, kind, plugins=NOBODY, now=0.5)
-    assert queue.take(0.5) is None
+    assert queue.pop(0.5) is None
     assert taken(queue, 1) == ["a"]
 
 
 def test_new_pods_go_before_those_that_wait_a_moment(queue, kind):
     fill(queue, old=9)
-    queue.park(queue.take(0), kind, plugins=NOBODY, now=0)
+    queue.park(queue.pop(0), kind, plugins=NOBODY, now=0)
     queue.move(lambda *_: True)
     fill(queue, new=1)
     assert taken(queue, 0.5) == ["new", "old"]
@@ -148,7 +148,7 @@ def test_whoever_still_wants_a_node_has_a_turn_in_the_end(steps):
             wants.discard(uid)
         elif step == "move":
             queue.move(lambda info, _, chosen=kinds[number % 2]: info is chosen)
-        elif (waiting := queue.take(now)) is not None:
+        elif (waiting := queue.pop(now)) is not None:
             assert waiting.uid in wants
             if step == "park":
                 queue.park(waiting, kinds[number % 2], plugins=NOBODY, now=now)
