@@ -1,4 +1,4 @@
-"""How OpenKruise's workloads update pods in place: begin it, change what had to wait, and open the gate at its end.
+"""In-place updates of pods of OpenKruise workloads: begin one, change pods after their grace, open the gate at its end.
 
 (pkg/util/inplaceupdate) Shared by CloneSets and Advanced StatefulSets.
 """
@@ -26,26 +26,28 @@ from controller_manager.reconcile.retry_on_conflict import update
 
 
 def begin(owner: Obj, pod: Obj, spec: UpdateSpec, *, mark: Mark, now: float) -> Plan:
-    """Update a pod in place, or begin its grace, and tell of it: it is made unready, then changed (Update).
+    """Update a pod in place, or begin its grace period, and record an Event: the pod is made unready, then changed.
+
+    (Update)
 
     Args:
         owner: the workload, which the Event is about.
-        pod: as a cache has it.
-        spec: what changes.
-        mark: what the workload writes on the pod besides.
+        pod: the pod as the cache has it.
+        spec: the changes.
+        mark: adds what the workload itself writes on the pod.
         now: the time.
 
     Raises:
-        ApiError: it could not be written; the Event tells of that too.
+        ApiError: the pod could not be written; an Event says so too.
     """
     name, revision = name_of(pod), spec.revision
     try:
         if unready(pod, now) is not pod:
-            pod = yield from update(POD, pod, change=lambda found: unready(found, now), subresource="status")
-        yield from update(POD, pod, change=lambda found: begun(found, spec, mark=mark, now=now))
+            pod = yield from update(POD, pod, change=lambda current: unready(current, now), subresource="status")
+        yield from update(POD, pod, change=lambda current: begun(current, spec, mark=mark, now=now))
     except ApiError as error:
-        why = f"failed to update pod {name} in-place(revision {revision}): {error.message}"
-        yield RecordEvent(owner, "FailedUpdatePodInPlace", why, WARNING)
+        message = f"failed to update pod {name} in-place(revision {revision}): {error.message}"
+        yield RecordEvent(owner, "FailedUpdatePodInPlace", message, WARNING)
         raise
     yield RecordEvent(
         owner, "SuccessfulUpdatePodInPlace", f"successfully update pod {name} in-place(revision {revision})"
@@ -54,12 +56,12 @@ def begin(owner: Obj, pod: Obj, spec: UpdateSpec, *, mark: Mark, now: float) -> 
 
 @dataclass(frozen=True, slots=True)
 class UpdateContext:
-    """How a workload looks at its pods.
+    """The workload's view of its pods.
 
     Attributes:
         now: the time.
-        is_of: whether a pod is of the revision of a name.
-        labels: those that a pod lacks and is to have.
+        is_of: returns True if a pod is of the revision with a name.
+        labels: returns the labels that a pod lacks.
     """
 
     now: float
@@ -69,37 +71,37 @@ class UpdateContext:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What came of a look at pods.
+    """The result of a refresh.
 
     Attributes:
-        moved: whether the metadata of one was brought up to date, so that no other update begins in this run.
-        wait: seconds until the first grace is over, None where there is none.
+        moved: True if the metadata of a pod was updated, so that no other update begins in this run.
+        wait: seconds until the first grace period is over, None if there is none.
     """
 
     moved: bool = False
     wait: float | None = None
 
 
-def refresh(pods: Iterable[Obj], look: UpdateContext) -> Generator[Action, Any, Refreshed]:
-    """Bring pods on: change those whose grace is over, open gates, tell how far their lifecycle is (refreshPodState).
+def refresh(pods: Iterable[Obj], context: UpdateContext) -> Generator[Action, Any, Refreshed]:
+    """Go on with in-place updates: change pods after their grace, open gates, write lifecycle states (refreshPodState).
 
     Args:
         pods: the workload's active pods.
-        look: how it looks at them.
+        context: the workload's view of them.
 
     Raises:
-        ApiError: the first refusal that is not because a pod is gone.
+        ApiError: the first error other than that a pod is gone.
     """
     patches, waits, moved = list[Patch](), list[float](), False
     for pod in pods:
-        needs = due(pod, is_of=look.is_of, now=look.now)
+        needs = due(pod, is_of=context.is_of, now=context.now)
         if needs.pod is not None:
-            yield from _change(pod, look)
+            yield from _change(pod, context)
         if needs.wait is not None:
             waits.append(needs.wait)
-        marks = _marks(pod, look)
+        marks = _marks(pod, context)
         if needs.opens:
-            patches.append(Patch(POD, key_of(pod), opening(pod, look.now, marks), "status", STRATEGIC_PATCH))
+            patches.append(Patch(POD, key_of(pod), opening(pod, context.now, marks), "status", STRATEGIC_PATCH))
         elif marks:
             patches.append(Patch(POD, key_of(pod), {"metadata": {"uid": pod["metadata"]["uid"]} | marks}))
         moved = moved or bool(marks)
@@ -110,12 +112,12 @@ def refresh(pods: Iterable[Obj], look: UpdateContext) -> Generator[Action, Any, 
     return Refreshed(moved, min(waits, default=None))
 
 
-def _change(pod: Obj, look: UpdateContext) -> Plan:
-    """Change a pod whose grace is over, as it is when it is written (finishGracePeriod)."""
+def _change(pod: Obj, context: UpdateContext) -> Plan:
+    """Change a pod whose grace period is over, based on its newest version (finishGracePeriod)."""
 
-    def changed(found: Obj) -> Obj:
-        needs = due(found, is_of=look.is_of, now=look.now)
-        return found if needs.pod is None else needs.pod
+    def changed(current: Obj) -> Obj:
+        needs = due(current, is_of=context.is_of, now=context.now)
+        return current if needs.pod is None else needs.pod
 
     try:
         yield from update(POD, pod, change=changed)
@@ -124,8 +126,8 @@ def _change(pod: Obj, look: UpdateContext) -> Plan:
             raise
 
 
-def _marks(pod: Obj, look: UpdateContext) -> Obj:
-    """What of a pod's metadata is to be written, empty where all of it is as it should be."""
-    labels, state = look.labels(pod), next_lifecycle(pod)
-    marks = state_marks(state, look.now) if state else {}
+def _marks(pod: Obj, context: UpdateContext) -> Obj:
+    """Return the metadata of a pod that has to be written, empty if all of it is right."""
+    labels, state = context.labels(pod), next_lifecycle(pod)
+    marks = state_marks(state, context.now) if state else {}
     return marks | {"labels": {**labels, **marks.get("labels", {})}} if labels else marks

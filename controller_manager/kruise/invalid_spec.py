@@ -1,4 +1,4 @@
-"""Workloads of which nothing can be made: OpenKruise's webhooks let no such be stored, but a store may hold some."""
+"""Workloads with a spec that cannot work: OpenKruise's webhooks reject them, but a store may hold some."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ from apiserver.api.selectors import LabelSelector, SelectorError, label_selector
 
 @dataclass(frozen=True, slots=True)
 class InvalidWorkload:
-    """A workload of which nothing can be made, and why."""
+    """A workload with a spec that cannot work, and the reason."""
 
     parent: Obj
     why: str
 
 
 def selector_or_fault(parent: Obj, fault_of: Callable[[Obj, LabelSelector], str]) -> LabelSelector | InvalidWorkload:
-    """What a workload selects, or what is wrong with it.
+    """Return the selector of a workload, or what is wrong with the workload.
 
     Args:
         parent: the workload.
-        fault_of: why no pods can be made of one with that selector, "" where they can.
+        fault_of: returns why no pods can be made from a workload with that selector, "" if they can.
     """
     try:
         selector = label_selector_of(parent["spec"].get("selector"))
@@ -31,19 +31,19 @@ def selector_or_fault(parent: Obj, fault_of: Callable[[Obj, LabelSelector], str]
 
 
 def fault_of(parent: Obj, selector: LabelSelector) -> str:
-    """Why no pod can be made of a CloneSet, "" where one can; upstream's webhook lets no such be stored.
+    """Return why no pod can be made from a CloneSet, "" if one can; upstream's webhook rejects such specs.
 
-    A pod that is made and not selected would be let go, and made again and again.
+    A pod that is made and not selected would be released, and made again and again.
     """
     template, claims = parent["spec"]["template"], parent["spec"].get("volumeClaimTemplates") or []
     if not _is_described(template) or not isinstance(template.get("spec"), dict):
         return "spec.template is no template of a pod"
-    if not isinstance(claims, list) or not all(_is_described(each) and each.get("metadata") for each in claims):
+    if not isinstance(claims, list) or not all(_is_described(claim) and claim.get("metadata") for claim in claims):
         return "spec.volumeClaimTemplates are no claims with names"
     return "" if selector.matches(labels_of(template)) else "`selector` does not match template `labels`"
 
 
 def _is_described(value: object) -> bool:
-    """Whether it is an object with metadata as all have them; the kind's definition lets everything through."""
+    """Return True if it is an object with valid metadata; the kind's definition lets everything through."""
     meta = (value.get("metadata") or {}) if isinstance(value, dict) else None
     return isinstance(meta, dict) and isinstance(meta.get("labels") or {}, dict)

@@ -1,6 +1,6 @@
 """The lifecycle of an OpenKruise workload's pods: a label says whether a pod is prepared, updated in place, or neither.
 
-(apis/apps/pub/lifecycle.go, pkg/util/lifecycle) Hooks, which hold a pod in a state, are not among what is here.
+(apis/apps/pub/lifecycle.go, pkg/util/lifecycle) Hooks, which hold a pod in a state, are not implemented.
 """
 
 from apiserver.api.meta import Obj, annotations_of, labels_of
@@ -9,9 +9,9 @@ from controller_manager.reconcile.in_place import GATE, is_gate_closed, is_in_gr
 from controller_manager.reconcile.times import stamp
 
 SPECIFIED_DELETE = "apps.kruise.io/specified-delete"
-"""The label of a pod that is to be deleted, and replaced unless fewer are wanted."""
+"""The label of a pod that is to be deleted, and replaced if that many pods are still asked for."""
 IN_PLACE, IN_PLACE_ONLY = "InPlaceIfPossible", "InPlaceOnly"
-"""The values of podUpdatePolicy with which pods are updated as they are; the third is ReCreate."""
+"""The values of podUpdatePolicy that update pods in place; the third one is ReCreate."""
 _TELLING = ("deletionTimestamp", "generation", "labels", "annotations", "ownerReferences")
 
 
@@ -21,35 +21,35 @@ PREPARING_NORMAL, NORMAL, UPDATING = "PreparingNormal", "Normal", "Updating"
 
 
 def lifecycle_of(pod: Obj) -> str:
-    """The state that a pod is in, "" where it tells none (GetPodLifecycleState)."""
+    """Return the state of a pod's lifecycle, "" if its label names none (GetPodLifecycleState)."""
     return labels_of(pod).get(STATE_LABEL, "")
 
 
 def is_calm(pod: Obj) -> bool:
-    """Whether nothing is being done to a pod; while something is, it does not count as available."""
+    """Return True if no update of the pod is under way; while one is, the pod does not count as available."""
     return lifecycle_of(pod) in ("", NORMAL)
 
 
 def next_lifecycle(pod: Obj) -> str:
-    """The state that an active pod is to go to, "" where it stays (refreshPodState)."""
+    """Return the state that an active pod moves to, "" if it stays (refreshPodState)."""
     state = lifecycle_of(pod)
     return NORMAL if state == PREPARING_NORMAL or (state == UPDATING and is_updated(pod)) else ""
 
 
 def state_marks(state: str, now: float) -> Obj:
-    """What of a pod's metadata says that it is in a state since now (UpdatePodLifecycle)."""
+    """Return the metadata that says that a pod is in a state since now (UpdatePodLifecycle)."""
     return {"labels": {STATE_LABEL: state}, "annotations": {TIME_ANNOTATION: stamp(now)}}
 
 
 def in_state(pod: Obj, state: str, now: float) -> Obj:
-    """The pod in a state since now (SetPodLifecycle)."""
+    """Return the pod in a state since now (SetPodLifecycle)."""
     marks = state_marks(state, now)
     labels, annotations = labels_of(pod) | marks["labels"], annotations_of(pod) | marks["annotations"]
     return pod | {"metadata": pod["metadata"] | {"labels": labels, "annotations": annotations}}
 
 
 def matters(old: Obj, new: Obj) -> bool:
-    """Whether a change of a pod may change what is done about it, or how it is counted."""
+    """Return True if a change of a pod may change what is done about it, or how it is counted."""
     before, after = old["metadata"], new["metadata"]
     if any(before.get(name) != after.get(name) for name in _TELLING):
         return True

@@ -1,4 +1,4 @@
-"""Claims of a CloneSet's pods that are gone or go: they go with their pods (cleanupPVCs)."""
+"""Cleanup of a CloneSet's claims: they are deleted with their pods (cleanupPVCs)."""
 
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any
@@ -15,23 +15,23 @@ from controller_manager.reconcile.kinds import CLAIM, POD
 def clean_up(
     parent: Obj, claims: Sequence[Obj], *, active: Iterable[Obj], inactive: Iterable[Obj]
 ) -> Generator[Action, Any, list[Obj]]:
-    """Delete claims without a pod, and give those of pods that go to these; gives the claims of active pods.
+    """Delete claims without a pod, and make terminating pods the owners of theirs; return the claims of active pods.
 
     Args:
         parent: the CloneSet.
-        claims: those that it owns and that nobody deletes.
-        active: its pods.
-        inactive: those of its pods that have ended, or are on their way out.
+        claims: those that it owns and that are not being deleted.
+        active: its active pods.
+        inactive: its pods that have ended, or are being deleted.
 
     Raises:
-        ApiError: the first refusal that is not because a claim is gone.
+        ApiError: the first error other than that a claim is gone.
     """
-    living, going = {id_of(pod) for pod in active}, {id_of(pod): pod for pod in inactive}
+    active_ids, inactive_by_id = {id_of(pod) for pod in active}, {id_of(pod): pod for pod in inactive}
     kept, orphaned = list[Obj](), list[Obj]()
     for claim in claims:
-        if id_of(claim) in living:
+        if id_of(claim) in active_ids:
             kept.append(claim)
-        elif (pod := going.get(id_of(claim))) is not None:
+        elif (pod := inactive_by_id.get(id_of(claim))) is not None:
             yield from _hand_over(parent, claim, pod)
         else:
             orphaned.append(claim)
@@ -41,7 +41,7 @@ def clean_up(
 
 
 def _hand_over(parent: Obj, claim: Obj, pod: Obj) -> Plan:
-    """Make a claim the pod's, so that the garbage collector deletes it with the pod (updateClaimOwnerRefToPod)."""
+    """Make the pod the owner of a claim, so that both are garbage-collected together (updateClaimOwnerRefToPod)."""
     uid = parent["metadata"]["uid"]
     others = [owner for owner in claim["metadata"].get("ownerReferences") or () if owner["uid"] != uid]
     owners = [*others, owner_reference(POD, pod)]

@@ -1,7 +1,7 @@
-"""CloneSets of OpenKruise: equal pods with ids of their own, which may be updated as they are.
+"""CloneSets of OpenKruise: equal pods with ids of their own, which may be updated in place.
 
-(pkg/controller/cloneset) Not among what is here: lifecycle hooks, priorities and scattering of updates, and images that
-are pulled before they are needed.
+(pkg/controller/cloneset) Not implemented: lifecycle hooks, priorities and scattering of updates, and pre-downloading of
+images.
 """
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -16,13 +16,13 @@ from controller_manager.controllers.statefulset.status import is_same_status
 from controller_manager.kruise.cloneset.claims import clean_up
 from controller_manager.kruise.cloneset.pods import id_of
 from controller_manager.kruise.cloneset.scale import SyncContext, scale
-from controller_manager.kruise.cloneset.spec import Member, Strategy, is_of, members_of, soonest, strategy_of
+from controller_manager.kruise.cloneset.spec import Member, Strategy, is_of, members_of, next_available_in, strategy_of
 from controller_manager.kruise.cloneset.status import (
     FAILED_SCALE,
     FAILED_UPDATE,
     RevisionState,
     counts,
-    next_look,
+    progress_deadline_in,
     status_of,
     with_failure,
     with_progress,
@@ -55,7 +55,7 @@ from controller_manager.reconcile.retry_on_conflict import update
 from controller_manager.reconcile.revisions import History, record, template_data, template_of, truncate
 
 PACE = 0.05
-"""Seconds between two looks at one set: pods that change one after the other are looked at together."""
+"""Seconds between two runs for one set, so that pods that change one after the other are handled together."""
 
 LEAKS = Meter(
     "cloneset_scale_expectation_leakage",
@@ -66,13 +66,13 @@ LEAKS = Meter(
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A CloneSet and what belongs to it.
+    """A CloneSet and the objects that belong to it.
 
     Attributes:
-        pods: all that it owns.
-        revisions: those that it owns, and those that it selects and nobody owns.
+        pods: all pods that it owns.
+        revisions: those that it owns, and those that match its selector and have no owner.
         claims: those that it owns.
-        nodes: the labels of nodes by their names, where the template spreads pods over domains.
+        nodes: the labels of nodes by name, if the template has topology spread constraints.
     """
 
     parent: Obj
@@ -83,11 +83,11 @@ class Observed:
     nodes: Mapping[str, Mapping[str, str]]
 
 
-# -- what is seen ------------------------------------------------------------------------------------------------------
+# -- observing ---------------------------------------------------------------------------------------------------------
 
 
 def observe(listers: Listers, key: Key) -> Observed | InvalidWorkload | None:
-    """The CloneSet of that key and what belongs to it; None where it is gone."""
+    """Return the CloneSet with that key and what belongs to it; None if it is gone."""
     parent = listers[CLONE_SET].get(key)
     if parent is None:
         return None
@@ -95,21 +95,21 @@ def observe(listers: Listers, key: Key) -> Observed | InvalidWorkload | None:
     if isinstance(selector, InvalidWorkload):
         return selector
     uid = parent["metadata"]["uid"]
-    revisions = listers[CONTROLLER_REVISION]
-    found = (*revisions.by(OWNER, uid), *revisions.by(ORPHANS, namespace_of(parent)))
+    revision_cache = listers[CONTROLLER_REVISION]
+    revisions = (*revision_cache.by(OWNER, uid), *revision_cache.by(ORPHANS, namespace_of(parent)))
     spreads = parent["spec"]["template"]["spec"].get("topologySpreadConstraints")
     return Observed(
         parent,
         selector,
         pods=list(listers[POD].by(OWNER, uid)),
-        revisions=[revision for revision in found if selector.matches(labels_of(revision))],
+        revisions=[revision for revision in revisions if selector.matches(labels_of(revision))],
         claims=list(listers[CLAIM].by(OWNER, uid)),
         nodes={name_of(node): labels_of(node) for node in listers[NODE]} if spreads else {},
     )
 
 
 def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
-    """The sets that a change of a pod concerns: its own and its former one; what nobody owns is not adopted."""
+    """Return the keys of the sets that owned or own a changed pod; pods without an owner are not adopted."""
     old, new = change.old, change.new
     if old is not None and new is not None:
         if old is new or not matters(old, new):
@@ -124,49 +124,49 @@ def _owners(listers: Listers, pod: Obj) -> Iterable[Key]:
     return () if owner is None else (key_of(owner),)
 
 
-# -- what is done ------------------------------------------------------------------------------------------------------
+# -- acting ------------------------------------------------------------------------------------------------------------
 
 
-def plan(seen: Observed | InvalidWorkload, now: float) -> Plan:
-    """Let pods go that are not the set's, record what it is now, scale or else update, and tell how far it is.
+def plan(observed: Observed | InvalidWorkload, now: float) -> Plan:
+    """Release pods that are not the set's, record its revision, scale or else update it, and write its status.
 
-    (cloneset_controller.go doReconcile) Of what cannot work it is told, and its pods are left alone.
+    (cloneset_controller.go doReconcile) An invalid set gets an Event, and its pods are left alone.
 
     Raises:
-        ApiError: the first that stood in the way; the status was written nevertheless.
+        ApiError: the first error; the status was written nevertheless.
     """
-    if isinstance(seen, InvalidWorkload):
-        yield RecordEvent(seen.parent, "FailedCreate", f"failed to create pod: {seen.why}", WARNING)
+    if isinstance(observed, InvalidWorkload):
+        yield RecordEvent(observed.parent, "FailedCreate", f"failed to create pod: {observed.why}", WARNING)
         return
-    parent, strategy = seen.parent, strategy_of(seen.parent)
-    active, inactive = _parted(seen.pods)
+    parent, strategy = observed.parent, strategy_of(observed.parent)
+    active, inactive = _partition(observed.pods)
     if is_deleting(parent):
-        standing = _standing(parent)
-        members = members_of(active, standing.update, strategy=strategy, now=now)
-        yield from _tell(seen, _status(seen, members, strategy=strategy, standing=standing, now=now))
+        revision_state = _revision_state(parent)
+        members = members_of(active, revision_state.update, strategy=strategy, now=now)
+        yield from _write_status(observed, _status(observed, members, strategy=strategy, revision_state=revision_state, now=now))
         return
-    claims: Sequence[Obj] = [claim for claim in seen.claims if not is_deleting(claim)]
+    claims: Sequence[Obj] = [claim for claim in observed.claims if not is_deleting(claim)]
     if claims and not strategy.reuses_claims:
         claims = yield from clean_up(parent, claims, active=active, inactive=inactive)
-    owner = Parent(CLONE_SET, parent, seen.selector)
-    mine = yield from claim(owner, POD, active)
-    history = yield from record(owner, seen.revisions, data=template_data(parent["spec"]["template"]))
+    owner = Parent(CLONE_SET, parent, observed.selector)
+    owned = yield from claim(owner, POD, active)
+    history = yield from record(owner, observed.revisions, data=template_data(parent["spec"]["template"]))
     run = SyncContext(
         parent,
         strategy,
-        members=members_of(mine, name_of(history.update), strategy=strategy, now=now),
+        members=members_of(owned, name_of(history.update), strategy=strategy, now=now),
         claims=claims,
-        taken=frozenset(map(id_of, (*seen.pods, *seen.claims))),
+        taken=frozenset(map(id_of, (*observed.pods, *observed.claims))),
         current=_version(parent, history.current),
         update=_version(parent, history.update),
-        nodes=seen.nodes,
+        nodes=observed.nodes,
         now=now,
     )
-    yield from _sync(seen, run, history)
+    yield from _sync(observed, run, history)
 
 
-def _parted(pods: Iterable[Obj]) -> tuple[list[Obj], list[Obj]]:
-    """Pods that are active, and all others."""
+def _partition(pods: Iterable[Obj]) -> tuple[list[Obj], list[Obj]]:
+    """Return active pods, and all others."""
     active, inactive = list[Obj](), list[Obj]()
     for pod in pods:
         (active if is_active(pod) else inactive).append(pod)
@@ -174,14 +174,14 @@ def _parted(pods: Iterable[Obj]) -> tuple[list[Obj], list[Obj]]:
 
 
 def _version(parent: Obj, revision: Obj) -> Version:
-    """What pods of a revision are made of; of one that holds no template, that of the set itself."""
+    """Return the template that pods of a revision are made from; the set's own if the revision holds none."""
     template = template_of(revision)
     return Version(name_of(revision), parent["spec"]["template"] if template is None else template)
 
 
-def _sync(seen: Observed, run: SyncContext, history: History) -> Plan:
-    standing = RevisionState(name_of(history.current), name_of(history.update), history.collisions)
-    status = _status(seen, run.members, strategy=run.strategy, standing=standing, now=run.now)
+def _sync(observed: Observed, run: SyncContext, history: History) -> Plan:
+    revision_state = RevisionState(name_of(history.current), name_of(history.update), history.collisions)
+    status = _status(observed, run.members, strategy=run.strategy, revision_state=revision_state, now=run.now)
     scaled, wait, failure = (yield from scale(run)), None, None
     if not scaled.moved:
         try:
@@ -192,61 +192,61 @@ def _sync(seen: Observed, run: SyncContext, history: History) -> Plan:
         status = with_failure(status, FAILED_SCALE, scaled.refusal.message, run.now)
     if failure:
         status = with_failure(status, FAILED_UPDATE, failure.message, run.now)
-    parent = yield from _tell(seen, status)
+    parent = yield from _write_status(observed, status)
     yield from _forget_names(parent, run)
     yield from _forget_revisions(run, history)
-    waits = (wait, soonest(run.members, run.now, minimum=run.strategy.minimum), next_look(parent, status, run.now))
-    if (next_run := min((each for each in waits if each is not None), default=None)) is not None:
+    waits = (wait, next_available_in(run.members, run.now, minimum=run.strategy.minimum), progress_deadline_in(parent, status, run.now))
+    if (next_run := min((delay for delay in waits if delay is not None), default=None)) is not None:
         yield RequeueAfter(next_run)
     if refusal := scaled.refusal or failure:
         raise refusal
 
 
 def _forget_names(parent: Obj, run: SyncContext) -> Plan:
-    """Take names of pods that are gone out of scaleStrategy.podsToDelete (truncatePodsToDelete)."""
-    living = {each.name for each in run.members}
+    """Remove names of pods that are gone from scaleStrategy.podsToDelete (truncatePodsToDelete)."""
+    living = {member.name for member in run.members}
     if run.strategy.named <= living:
         return
 
-    def forgetful(found: Obj) -> Obj:
-        scaling = found["spec"].get("scaleStrategy") or {}
+    def forgetful(current: Obj) -> Obj:
+        scaling = current["spec"].get("scaleStrategy") or {}
         names = [name for name in scaling.get("podsToDelete") or () if name in living]
-        return found | {"spec": found["spec"] | {"scaleStrategy": scaling | {"podsToDelete": names}}}
+        return current | {"spec": current["spec"] | {"scaleStrategy": scaling | {"podsToDelete": names}}}
 
     yield from update(CLONE_SET, parent, change=forgetful)
 
 
 def _forget_revisions(run: SyncContext, history: History) -> Plan:
-    """Delete the oldest revisions beyond the limit that no pod is of (truncateHistory)."""
+    """Delete the oldest revisions beyond the limit that have no pods (truncateHistory)."""
     limit = run.parent["spec"].get("revisionHistoryLimit")
     names = [name_of(revision) for revision in history.revisions]
-    live = {name for name in names if any(is_of(each.pod, name) for each in run.members)}
+    live = {name for name in names if any(is_of(member.pod, name) for member in run.members)}
     yield from truncate(history, live=live, limit=10 if limit is None else limit)
 
 
-# -- what is told ------------------------------------------------------------------------------------------------------
+# -- status ------------------------------------------------------------------------------------------------------------
 
 
-def _standing(parent: Obj) -> RevisionState:
-    """How far the set says that it has come."""
+def _revision_state(parent: Obj) -> RevisionState:
+    """Return the revisions and collision count in the set's status."""
     status = parent.get("status") or {}
     current, latest = status.get("currentRevision") or "", status.get("updateRevision") or ""
     return RevisionState(current, latest, status.get("collisionCount") or 0)
 
 
 def _status(
-    seen: Observed, members: Sequence[Member], *, strategy: Strategy, standing: RevisionState, now: float
+    observed: Observed, members: Sequence[Member], *, strategy: Strategy, revision_state: RevisionState, now: float
 ) -> Obj:
-    status = status_of(seen.parent, counts(members), strategy=strategy, standing=standing, selector=str(seen.selector))
-    return with_progress(seen.parent, status, strategy=strategy, now=now)
+    status = status_of(observed.parent, counts(members), strategy=strategy, revision_state=revision_state, selector=str(observed.selector))
+    return with_progress(observed.parent, status, strategy=strategy, now=now)
 
 
-def _tell(seen: Observed, status: Obj) -> Generator[Action, Any, Obj]:
-    """Write the status if it changes; gives the set as it is then (UpdateCloneSetStatus)."""
-    if is_same_status(seen.parent.get("status") or {}, status):
-        return seen.parent
+def _write_status(observed: Observed, status: Obj) -> Generator[Action, Any, Obj]:
+    """Write the status if it changes; return the set as it is then (UpdateCloneSetStatus)."""
+    if is_same_status(observed.parent.get("status") or {}, status):
+        return observed.parent
     change = {"status": status}
-    return (yield from update(CLONE_SET, seen.parent, change=lambda found: found | change, subresource="status"))
+    return (yield from update(CLONE_SET, observed.parent, change=lambda current: current | change, subresource="status"))
 
 
 SPEC = reconciled(

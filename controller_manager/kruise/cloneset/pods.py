@@ -1,4 +1,4 @@
-"""What CloneSets make: pods with an id of their own, and the claims of that id.
+"""New pods of CloneSets, which have an id of their own, and the claims with that id.
 
 (pkg/controller/cloneset/core newVersionedPods, sync getOrGenAvailableIDs, utils GetPersistentVolumeClaims)
 """
@@ -15,38 +15,38 @@ from controller_manager.reconcile.pod_templates import HASH_LABEL, safe_encoded
 from controller_manager.reconcile.pods import pod_from_template
 
 INSTANCE_ID = "apps.kruise.io/cloneset-instance-id"
-"""The label of a pod and of its claims with what their names end in."""
+"""The label of a pod and of its claims that holds the suffix of their names."""
 
 _LENGTH, _LETTERS = 5, 27
 
 
 def id_of(obj: Obj) -> str:
-    """The id of a pod or a claim, "" where it has none."""
+    """Return the id of a pod or a claim, "" if it has none."""
     return labels_of(obj).get(INSTANCE_ID, "")
 
 
 def instance_ids(number: int, *, taken: Collection[str], free: Iterable[str], seed: str) -> list[str]:
-    """Ids for so many pods, in their order: those of claims that wait for a pod, then new ones.
+    """Return ids for that many pods, sorted: those of claims without a pod, then new ones.
 
     Args:
-        number: of pods.
+        number: the number of pods.
         taken: ids that no new one may be.
         free: ids of claims without a pod.
-        seed: what new ids are made of; another one makes others.
+        seed: new ids are derived from it; another seed gives other ids.
     """
-    found = sorted(free)[:number]
-    known, attempt = {*taken, *found}, 0
-    while len(found) < number:
-        made = _id(f"{seed}/{attempt}")
+    ids = sorted(free)[:number]
+    known, attempt = {*taken, *ids}, 0
+    while len(ids) < number:
+        candidate = _id(f"{seed}/{attempt}")
         attempt += 1
-        if made not in known:
-            known.add(made)
-            found.append(made)
-    return sorted(found)
+        if candidate not in known:
+            known.add(candidate)
+            ids.append(candidate)
+    return sorted(ids)
 
 
 def _id(seed: str) -> str:
-    """Five letters as upstream's rand.String has them, of anything."""
+    """Return an id like upstream's rand.String(5), derived from a seed."""
     left, digits = int.from_bytes(sha256(seed.encode()).digest()), []
     for _ in range(_LENGTH):
         left, digit = divmod(left, _LETTERS)
@@ -55,22 +55,22 @@ def _id(seed: str) -> str:
 
 
 def revision_labels(revision: str) -> dict[str, str]:
-    """The labels of a pod of a revision: its name, and its hash alone (WriteRevisionHash)."""
+    """Return the labels of a pod of a revision: the revision's name, and only its hash (WriteRevisionHash)."""
     return {REVISION_LABEL: revision, HASH_LABEL: short_hash(revision)}
 
 
 def of_revision(pod: Obj, revision: str) -> Obj:
-    """The pod with the labels of a revision."""
+    """Return the pod with the labels of a revision."""
     return pod | {"metadata": pod["metadata"] | {"labels": labels_of(pod) | revision_labels(revision)}}
 
 
 def new_pods(parent: Obj, version: Version, *, ids: Sequence[str], reference: Obj, now: float) -> list[Obj]:
-    """The pods of some ids (newVersionedPods).
+    """Return new pods with some ids (newVersionedPods).
 
     Args:
         parent: the CloneSet.
-        version: what they are made of.
-        ids: one for each.
+        version: the revision that they are made from.
+        ids: one for each pod.
         reference: the controlling owner reference to the set.
         now: the time.
     """
@@ -85,12 +85,12 @@ def _named(parent: Obj, pod: Obj, id_: str) -> Obj:
 
 
 def claim_name(parent: Obj, template: Obj, id_: str) -> str:
-    """The name of a claim (getPersistentVolumeClaimName)."""
+    """Return the name of a claim (getPersistentVolumeClaimName)."""
     return f"{name_of(template)}-{name_of(parent)}-{id_}"
 
 
 def _with_storage(parent: Obj, pod: Obj) -> Obj:
-    """The pod with its claims as volumes, in place of other volumes of those names (UpdateStorage)."""
+    """Return the pod with its claims as volumes, instead of other volumes with the same names (UpdateStorage)."""
     if not (templates := claim_templates(parent)):
         return pod
     claims = {name_of(template): claim_name(parent, template, id_of(pod)) for template in templates}
@@ -100,7 +100,7 @@ def _with_storage(parent: Obj, pod: Obj) -> Obj:
 
 
 def new_claims(parent: Obj, pod: Obj) -> Iterator[Obj]:
-    """The claims of a pod as they are made; the set owns them as long as the pod is there."""
+    """Yield the new claims of a pod; the set owns them as long as the pod exists."""
     selected = (parent["spec"].get("selector") or {}).get("matchLabels") or {}
     for template in claim_templates(parent):
         meta = template["metadata"] | {

@@ -1,7 +1,7 @@
-"""In which order pods of a CloneSet go and are updated, and how crowded they are where they run.
+"""The order in which pods of a CloneSet are deleted and updated, and how crowded they are where they run.
 
 (pkg/controller/cloneset/utils/pod_sorter.go, and ActivePods of k8s.io/kubernetes/pkg/controller) Where upstream leaves
-the order of two pods to chance, their names tell.
+the order of two pods to chance, their names decide.
 """
 
 from collections import defaultdict
@@ -18,34 +18,34 @@ _PHASES = {"Unknown": 1, "Running": 2}  # Pending, and no phase yet, are 0
 _HOSTNAME = "kubernetes.io/hostname"
 
 Ranks = Mapping[str, float]
-"""How crowded pods are, by their uids; a pod that stands alone has no entry."""
+"""How crowded pods are, by uid; a pod that is alone has no entry."""
 
 
 def in_update_order(members: Iterable[Member]) -> list[Member]:
-    """The members, those first that are updated first: without a node, not running, not ready, ready lately."""
-    return sorted(members, key=lambda each: (*_standing(each.pod), *_age(each.pod)))
+    """Sort members in the order of updates: first those without a node, not running, not ready, ready only lately."""
+    return sorted(members, key=lambda member: (*_readiness(member.pod), *_age(member.pod)))
 
 
 def in_deletion_order(members: Iterable[Member], ranks: Ranks) -> list[Member]:
-    """The members, those first that go first (ActivePodsWithRanks)."""
+    """Sort members in the order of deletion (ActivePodsWithRanks)."""
 
-    def key(each: Member) -> tuple[object, ...]:
-        node, phase, ready = _standing(each.pod)
-        cost, rank = deletion_cost(each.pod), -ranks.get(_uid(each.pod), 0.0)
-        return (node, phase, each.available, ready, cost, rank, *_age(each.pod))
+    def key(member: Member) -> tuple[object, ...]:
+        node, phase, ready = _readiness(member.pod)
+        cost, rank = deletion_cost(member.pod), -ranks.get(_uid(member.pod), 0.0)
+        return (node, phase, member.available, ready, cost, rank, *_age(member.pod))
 
     return sorted(members, key=key)
 
 
-def _standing(pod: Obj) -> tuple[bool, int, bool]:
+def _readiness(pod: Obj) -> tuple[bool, int, bool]:
     return bool(pod["spec"].get("nodeName")), _PHASES.get(phase_of(pod), 0), ready_since(pod) is not None
 
 
 def _age(pod: Obj) -> tuple[object, ...]:
-    """What tells pods apart that stand alike: times that are none first, then later ones; many restarts first."""
+    """Break ties between pods of equal rank: no timestamp before later before earlier; many restarts first."""
     created = pod["metadata"].get("creationTimestamp")
     statuses = (pod.get("status") or {}).get("containerStatuses") or ()
-    restarts = max((each.get("restartCount") or 0 for each in statuses), default=0)
+    restarts = max((status.get("restartCount") or 0 for status in statuses), default=0)
     return _later_first(ready_since(pod)), -restarts, _later_first(seconds(created) if created else 0.0), name_of(pod)
 
 
@@ -57,27 +57,30 @@ def _uid(pod: Obj) -> str:
     return str(pod["metadata"]["uid"])
 
 
-# -- how crowded pods are ----------------------------------------------------------------------------------------------
+# -- ranks -------------------------------------------------------------------------------------------------------------
 
 
 def node_ranks(members: Sequence[Member]) -> dict[str, float]:
-    """Ranks by node: of several pods on one, all but the one that would go last (NewSameNodeRanker)."""
-    found: dict[str, float] = {}
+    """Return ranks by node: of several pods on a node, all but the one to be deleted last have one.
+
+    (NewSameNodeRanker)
+    """
+    ranks: dict[str, float] = {}
     for pods in _by_node(members).values():
         crowd = _in_order(pods, {})[:-1]
-        found.update((_uid(pod), float(len(crowd) - place)) for place, pod in enumerate(crowd))
-    return found
+        ranks.update((_uid(pod), float(len(crowd) - index)) for index, pod in enumerate(crowd))
+    return ranks
 
 
 def spread_ranks(members: Sequence[Member], keys: Collection[str], nodes: Mapping[str, Mapping[str, str]]) -> Ranks:
-    """Ranks by the domains over which a template spreads its pods (NewSpreadConstraintsRanker).
+    """Return ranks by the domains that a template spreads its pods over (NewSpreadConstraintsRanker).
 
     Args:
-        members: of which some are to go.
+        members: the candidates for deletion.
         keys: the topology keys of the template's constraints.
         nodes: the labels of each node by its name.
     """
-    by_node, crowded, found = _by_node(members), node_ranks(members), defaultdict[str, float](float)
+    by_node, on_node, ranks = _by_node(members), node_ranks(members), defaultdict[str, float](float)
     for key in keys:
         domains = defaultdict[str, list[Obj]](list)
         for name, pods in by_node.items():
@@ -85,23 +88,23 @@ def spread_ranks(members: Sequence[Member], keys: Collection[str], nodes: Mappin
                 domains[value] += pods
         weight = log(len(domains) + 2)
         for pods in domains.values():
-            for place, pod in enumerate(_in_order(pods, {} if key == _HOSTNAME else crowded)):
-                found[_uid(pod)] += (len(pods) - place) * weight
-    return found
+            for index, pod in enumerate(_in_order(pods, {} if key == _HOSTNAME else on_node)):
+                ranks[_uid(pod)] += (len(pods) - index) * weight
+    return ranks
 
 
 def _by_node(members: Iterable[Member]) -> dict[str, list[Obj]]:
-    found = defaultdict[str, list[Obj]](list)
-    for each in members:
-        if name := each.pod["spec"].get("nodeName"):
-            found[name].append(each.pod)
-    return found
+    by_node = defaultdict[str, list[Obj]](list)
+    for member in members:
+        if name := member.pod["spec"].get("nodeName"):
+            by_node[name].append(member.pod)
+    return by_node
 
 
 def _in_order(pods: Iterable[Obj], ranks: Ranks) -> list[Obj]:
-    """Pods, those first that go first, whatever of them is available (ActivePodsWithRanks without AvailableFunc)."""
+    """Sort pods in the order of deletion, regardless of availability (ActivePodsWithRanks without AvailableFunc)."""
 
     def key(pod: Obj) -> tuple[object, ...]:
-        return (*_standing(pod), deletion_cost(pod), -ranks.get(_uid(pod), 0.0), *_age(pod))
+        return (*_readiness(pod), deletion_cost(pod), -ranks.get(_uid(pod), 0.0), *_age(pod))
 
     return sorted(pods, key=key)

@@ -1,4 +1,4 @@
-"""How many pods of a CloneSet are made, deleted and updated at a time, and which.
+"""The numbers of pods of a CloneSet to create, delete and update now, and the choice of pods.
 
 (pkg/controller/cloneset/sync: calculateDiffsWithExpectation, Scale, limitUpdateIndexes) Pods go from older revisions to
 the newest and not back: the gate CloneSetPartitionRollback is off, as it is upstream.
@@ -12,22 +12,22 @@ from controller_manager.kruise.cloneset.spec import Member, Strategy
 from controller_manager.reconcile.in_place import is_in_grace
 
 Ranker = Callable[[Sequence[Member]], Mapping[str, float]]
-"""How crowded pods are where they run, by their uids: those of the highest rank go first."""
+"""Returns how crowded pods are where they run, by uid; those with the highest rank are deleted first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What there is to do about pods; scaling comes before updating.
+    """The changes to make; scaling comes before updating.
 
     Attributes:
-        create: how many are missing.
-        create_limit: how many of those may be made now.
-        create_old: how many of those that are made are to be of the current revision; it may be more than there are.
-        delete: how many are too many, beside those that are leaving.
-        delete_old: how many of those are to be of older revisions; it may be more than there are.
+        create: how many pods are missing.
+        create_limit: how many of those may be created now.
+        create_old: how many of the created ones are to be of the current revision; may be more than create.
+        delete: how many pods are too many, not counting those that are leaving.
+        delete_old: how many of those are to be of older revisions; may be more than delete.
         delete_ready_limit: how many ready pods may be deleted.
-        update: how many are to be brought to the update revision.
-        update_limit: how many pods may be unavailable meanwhile.
+        update: how many pods are to be updated.
+        update_limit: how many pods may be unavailable during that.
     """
 
     create: int = 0
@@ -42,7 +42,7 @@ class Diff:
 
 @dataclass(frozen=True, slots=True)
 class _Tally:
-    """Members counted: all of them, and those of older revisions; what leaves does not count as unavailable."""
+    """Counts of members: all of them, and those of older revisions; leaving ones do not count as unavailable."""
 
     total: int
     old: int
@@ -58,15 +58,15 @@ class _Tally:
 def _tally(members: Sequence[Member]) -> _Tally:
     return _Tally(
         total=len(members),
-        old=sum(not each.updated for each in members),
-        leaving=sum(each.leaving for each in members),
-        leaving_old=sum(each.leaving and not each.updated for each in members),
-        unavailable=sum(not each.leaving and not each.available for each in members),
+        old=sum(not member.updated for member in members),
+        leaving=sum(member.leaving for member in members),
+        leaving_old=sum(member.leaving and not member.updated for member in members),
+        unavailable=sum(not member.leaving and not member.available for member in members),
     )
 
 
 def diff_of(members: Sequence[Member], strategy: Strategy) -> Diff:
-    """What there is to do (calculateDiffsWithExpectation)."""
+    """Return the changes to make (calculateDiffsWithExpectation)."""
     tally, replicas = _tally(members), strategy.replicas
     too_old = max(tally.old - strategy.partition, 0)
     too_few_new = max(replicas - strategy.partition - tally.new, 0)
@@ -90,14 +90,14 @@ def diff_of(members: Sequence[Member], strategy: Strategy) -> Diff:
 
 @dataclass(frozen=True, slots=True)
 class _Surge:
-    """How many pods there are to be beyond replicas for the time being, and how many of them of older revisions."""
+    """The number of pods beyond replicas for the time being, and how many of them are of older revisions."""
 
     all: int = 0
     old: int = 0
 
 
 def _surge(tally: _Tally, strategy: Strategy, *, moves: int) -> _Surge:
-    """The pods that stand in for others: for those that leave and are missed, or for those that are updated."""
+    """Return the surge for pods that leave and have to be replaced first, or for pods that are updated."""
     missed = max(tally.unavailable + tally.leaving - strategy.max_unavailable, 0)
     for_leaving = min(missed, tally.leaving)
     if for_leaving < moves:
@@ -110,15 +110,15 @@ def _surge(tally: _Tally, strategy: Strategy, *, moves: int) -> _Surge:
 
 
 def to_be_deleted(members: Sequence[Member], diff: Diff, rank: Ranker = node_ranks) -> list[Member]:
-    """The pods that go because there are too many: of older revisions first, and ready ones only so many.
+    """Choose the pods to delete because there are too many: older revisions first, and ready pods only up to the limit.
 
     Args:
-        members: of which none is leaving.
-        diff: how many.
-        rank: how pods are ranked that are alike.
+        members: none of them is leaving.
+        diff: how many to delete.
+        rank: ranks pods that are equal otherwise.
     """
     from_old = min(diff.delete_old, diff.delete)
-    old, new = [each for each in members if not each.updated], [each for each in members if each.updated]
+    old, new = [member for member in members if not member.updated], [member for member in members if member.updated]
     chosen = _first(old, from_old, rank) + _first(new, diff.delete - from_old, rank)
     return within(chosen, diff.delete_ready_limit)
 
@@ -130,33 +130,34 @@ def _first(members: Sequence[Member], count: int, rank: Ranker) -> list[Member]:
 
 
 def within(members: Iterable[Member], limit: int) -> list[Member]:
-    """Those that may be deleted: all that are not ready, and so many of the others."""
-    found = []
-    for each in members:
-        if each.serves:
+    """Return the members that may be deleted: all that are not ready, and up to `limit` of the others."""
+    deletable = []
+    for member in members:
+        if member.serves:
             if limit <= 0:
                 continue
             limit -= 1
-        found.append(each)
-    return found
+        deletable.append(member)
+    return deletable
 
 
 def to_be_updated(members: Sequence[Member], diff: Diff) -> list[Member]:
-    """The pods that are brought to the update revision now (Update, limitUpdateIndexes).
+    """Choose the pods to update now (Update, limitUpdateIndexes).
 
-    A pod that is unavailable already makes no more of them so; but no more than may be unavailable are on their way to
-    the update revision, or were brought there and are not available.
+    Updating an unavailable pod does not make more pods unavailable. But the pods that are being updated, or were
+    updated
+    and are not available yet, are never more than may be unavailable.
     """
-    waiting = [each for each in members if not each.updated and not is_in_grace(each.pod)]
-    unavailable = sum(not each.available for each in members)
-    underway = sum(each.updated and not each.available for each in members)
+    waiting = [member for member in members if not member.updated and not is_in_grace(member.pod)]
+    unavailable = sum(not member.available for member in members)
+    in_progress = sum(member.updated and not member.available for member in members)
     chosen: list[Member] = []
-    for each in in_update_order(waiting)[: diff.update]:
-        if underway + len(chosen) >= diff.update_limit:
+    for member in in_update_order(waiting)[: diff.update]:
+        if in_progress + len(chosen) >= diff.update_limit:
             break
-        if each.available:
+        if member.available:
             if unavailable >= diff.update_limit:
                 break
             unavailable += 1
-        chosen.append(each)
+        chosen.append(member)
     return chosen

@@ -1,4 +1,4 @@
-"""How a CloneSet gets as many pods as it wants: pods and their claims made and deleted, and Events that tell of them.
+"""Scaling of CloneSets: creates and deletes pods and their claims, and records Events.
 
 (pkg/controller/cloneset/sync/cloneset_scale.go)
 """
@@ -35,16 +35,16 @@ from controller_manager.reconcile.in_place import opening
 from controller_manager.reconcile.kinds import CLAIM, CLONE_SET, POD
 
 ROUND = 32
-"""How many pods are made at a time at the most, before their gates are opened."""
+"""The most pods that are created at a time, before their gates are opened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """What came of scaling.
+    """The result of scaling.
 
     Attributes:
-        moved: whether a pod was made or deleted, so that none is updated in the same run.
-        refusal: the first one, None where there was none.
+        moved: True if a pod was created or deleted, so that none is updated in the same run.
+        refusal: the first error, None if there was none.
     """
 
     moved: bool = False
@@ -56,17 +56,17 @@ Scaling = Generator[Action, Any, Scaled]
 
 @dataclass(frozen=True, slots=True)
 class SyncContext:
-    """One run over a CloneSet.
+    """One run for a CloneSet.
 
     Attributes:
         parent: the set.
-        strategy: what it asks for.
+        strategy: its strategy.
         members: its active pods.
-        claims: those that it owns and that nobody deletes.
-        taken: ids that no new pod may have: of all its pods and claims.
-        current: what pods of the current revision are made of.
-        update: what the others are made of.
-        nodes: the labels of nodes, where pods are spread over domains.
+        claims: those that it owns and that are not being deleted.
+        taken: the ids of all its pods and claims, which no new pod may have.
+        current: the template of the current revision.
+        update: the template of the update revision.
+        nodes: the labels of nodes, if pods are spread over domains.
         now: the time.
     """
 
@@ -82,16 +82,16 @@ class SyncContext:
 
 
 def scale(run: SyncContext) -> Scaling:
-    """Make missing pods, or delete those that are to go, or those that are too many (Scale)."""
+    """Create missing pods, or delete those that are leaving, or those that are too many (Scale)."""
     diff = diff_of(run.members, run.strategy)
     if diff.create > diff.create_limit:
-        why = f"scaleUp is limited because of scaleStrategy.maxUnavailable, limit: {diff.create_limit}"
-        yield RecordEvent(run.parent, "ScaleUpLimited", why, WARNING)
+        message = f"scaleUp is limited because of scaleStrategy.maxUnavailable, limit: {diff.create_limit}"
+        yield RecordEvent(run.parent, "ScaleUpLimited", message, WARNING)
     if diff.create:
         return (yield from _create(run, diff))
-    leaving = [each for each in run.members if each.leaving]
-    if going := within(leaving, diff.delete_ready_limit):
-        return (yield from _delete(run, going))
+    leaving = [member for member in run.members if member.leaving]
+    if deletable := within(leaving, diff.delete_ready_limit):
+        return (yield from _delete(run, deletable))
     if leaving or not diff.delete:
         return Scaled()
     return (yield from _delete(run, to_be_deleted(run.members, diff, partial(_ranks, run))))
@@ -104,56 +104,60 @@ def _ranks(run: SyncContext, members: Sequence[Member]) -> Ranks:
     return spread_ranks(members, [constraint["topologyKey"] for constraint in constraints], run.nodes)
 
 
-# -- pods that are made ------------------------------------------------------------------------------------------------
+# -- creating pods -----------------------------------------------------------------------------------------------------
 
 
 def _create(run: SyncContext, diff: Diff) -> Scaling:
-    """Make pods of both revisions, each after its claims; those whose claims were refused are left out (createPods)."""
+    """Create pods of both revisions, each after its claims; pods whose claims were refused are left out.
+
+    (createPods)
+    """
     pods = _new_pods(run, diff)
-    refusals = yield from _make_claims(run, pods)
-    able = [pod for pod in pods if id_of(pod) not in refusals]
-    answers = yield from _make(able, run.now)
+    refusals = yield from _create_claims(run, pods)
+    creatable = [pod for pod in pods if id_of(pod) not in refusals]
+    answers = yield from _create_pods(creatable, run.now)
     errors = [error for error in refusals.values() if error is not None]
-    made = False
-    for pod, answer in zip(able, answers, strict=True):
+    any_created = False
+    for pod, answer in zip(creatable, answers, strict=True):
         if isinstance(answer, ApiError):
             errors.append(answer)
             yield _failed(run, "FailedCreate", f"failed to create pod: {answer.message}, pod: {_text(pod)}")
         elif answer is not None:
-            made = True
+            any_created = True
             yield RecordEvent(run.parent, "SuccessfulCreate", f"succeed to create pod {name_of(answer)}")
-    return Scaled(made, next(iter(errors), None))
+    return Scaled(any_created, next(iter(errors), None))
 
 
-def _make(pods: Sequence[Obj], now: float) -> Generator[Action, Any, list[Answer]]:
-    """Make pods: one first, then two, four … and none after a round with an error; gives the answers, as a Batch does.
+def _create_pods(pods: Sequence[Obj], now: float) -> Generator[Action, Any, list[Answer]]:
+    """Create pods: one, then two, four … and no more after a round with an error; return the answers like a Batch.
 
-    Each round's pods are told to be normal beside the next one, and their gates are opened by the same write, so that a
-    kubelet need not tell twice how they fare. Where that is refused, the next run does it.
+    The pods of a round get the lifecycle state Normal together with the next round, and the same write opens their
+    gates,
+    so that a kubelet need not write their status twice. If that write is refused, the next run repeats it.
     """
-    answers, told, size = list[Answer](), list[Patch](), 1
+    answers, patches, size = list[Answer](), list[Patch](), 1
     while len(answers) < len(pods):
         creations = [Create(POD, pod) for pod in pods[len(answers) : len(answers) + size]]
-        made = (yield Batch([*creations, *told]))[: len(creations)]
-        answers += made
-        told = [_welcome(answer, now) for answer in made if isinstance(answer, dict)]
-        if len(told) < len(made):
+        created = (yield Batch([*creations, *patches]))[: len(creations)]
+        answers += created
+        patches = [_open_gate(answer, now) for answer in created if isinstance(answer, dict)]
+        if len(patches) < len(created):
             break
         size = min(size * 2, ROUND)
-    yield Batch(told)
+    yield Batch(patches)
     return answers + [None] * (len(pods) - len(answers))
 
 
-def _welcome(pod: Obj, now: float) -> Patch:
+def _open_gate(pod: Obj, now: float) -> Patch:
     return Patch(POD, key_of(pod), opening(pod, now, state_marks(NORMAL, now)), "status", STRATEGIC_PATCH)
 
 
 def _new_pods(run: SyncContext, diff: Diff) -> list[Obj]:
-    """As many pods as may be made now; those of the current revision first (NewVersionedPods)."""
+    """Return as many new pods as may be created now; those of the current revision first (NewVersionedPods)."""
     number, old = diff.create_limit, min(diff.create_old, diff.create_limit)
-    living = {id_of(each.pod) for each in run.members}
-    waiting = {id_of(claim) for claim in run.claims} - living - {""}
-    ids = instance_ids(number, taken=run.taken, free=waiting, seed=f"{run.parent['metadata']['uid']}/{run.now}")
+    pod_ids = {id_of(member.pod) for member in run.members}
+    unused_ids = {id_of(claim) for claim in run.claims} - pod_ids - {""}
+    ids = instance_ids(number, taken=run.taken, free=unused_ids, seed=f"{run.parent['metadata']['uid']}/{run.now}")
     reference = owner_reference(CLONE_SET, run.parent)
     return [
         *new_pods(run.parent, run.current, ids=ids[:old], reference=reference, now=run.now),
@@ -161,10 +165,10 @@ def _new_pods(run: SyncContext, diff: Diff) -> list[Obj]:
     ]
 
 
-def _make_claims(run: SyncContext, pods: Iterable[Obj]) -> Generator[Action, Any, dict[str, ApiError | None]]:
-    """Make the claims of pods that are not there; gives the ids that lack one, with the refusal if it was tried."""
-    there = {name_of(claim) for claim in run.claims}
-    missing = [claim for pod in pods for claim in new_claims(run.parent, pod) if name_of(claim) not in there]
+def _create_claims(run: SyncContext, pods: Iterable[Obj]) -> Generator[Action, Any, dict[str, ApiError | None]]:
+    """Create missing claims of pods; return the ids of pods that lack one, with the error if it was tried."""
+    existing = {name_of(claim) for claim in run.claims}
+    missing = [claim for pod in pods for claim in new_claims(run.parent, pod) if name_of(claim) not in existing]
     answers = (yield Batch([Create(CLAIM, claim) for claim in missing], slow_start=True)) if missing else ()
     refusals: dict[str, ApiError | None] = {}
     for claim, answer in zip(missing, answers, strict=True):
@@ -183,30 +187,30 @@ def _failed(run: SyncContext, reason: str, message: str) -> RecordEvent:
     return RecordEvent(run.parent, reason, message, WARNING)
 
 
-# -- pods that go ------------------------------------------------------------------------------------------------------
+# -- deleting pods -----------------------------------------------------------------------------------------------------
 
 
 def _delete(run: SyncContext, members: Sequence[Member]) -> Scaling:
     """Delete pods, and then their claims, which go when the pods are gone (deletePods)."""
     if not members:
         return Scaled()
-    deletions = [Delete(POD, key_of(each.pod), uid=each.pod["metadata"]["uid"]) for each in members]
+    deletions = [Delete(POD, key_of(member.pod), uid=member.pod["metadata"]["uid"]) for member in members]
     answers = yield Batch(deletions)
-    refusals, gone = list[ApiError](), set[str]()
-    for each, answer in zip(members, answers, strict=True):
+    refusals, deleted_ids = list[ApiError](), set[str]()
+    for member, answer in zip(members, answers, strict=True):
         if not isinstance(answer, ApiError):
-            gone.add(id_of(each.pod))
-            yield RecordEvent(run.parent, "SuccessfulDelete", f"succeed to delete pod {each.name}")
+            deleted_ids.add(id_of(member.pod))
+            yield RecordEvent(run.parent, "SuccessfulDelete", f"succeed to delete pod {member.name}")
         elif answer.code != 404:
             refusals.append(answer)
-            yield _failed(run, "FailedDelete", f"failed to delete pod {each.name}: {answer.message}")
-    going = [claim for claim in run.claims if id_of(claim) in gone]
-    refusals += yield from delete_claims(run.parent, going, "failed to delete pvc")
-    return Scaled(bool(gone), next(iter(refusals), None))
+            yield _failed(run, "FailedDelete", f"failed to delete pod {member.name}: {answer.message}")
+    claims = [claim for claim in run.claims if id_of(claim) in deleted_ids]
+    refusals += yield from delete_claims(run.parent, claims, "failed to delete pvc")
+    return Scaled(bool(deleted_ids), next(iter(refusals), None))
 
 
 def delete_claims(parent: Obj, claims: Sequence[Obj], failure: str) -> Generator[Action, Any, list[ApiError]]:
-    """Delete claims; gives the refusals, of which the Events tell that begin with those words."""
+    """Delete claims; return the errors, which are also recorded as Events that begin with `failure`."""
     deletions = [Delete(CLAIM, key_of(claim), uid=claim["metadata"]["uid"]) for claim in claims]
     answers = (yield Batch(deletions)) if deletions else ()
     refusals = list[ApiError]()

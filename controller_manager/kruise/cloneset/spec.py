@@ -1,4 +1,4 @@
-"""CloneSets: what their spec asks for, in numbers, and what their pods are to them (pkg/controller/cloneset)."""
+"""The spec of CloneSets in numbers, and their pods as members (pkg/controller/cloneset)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,26 +17,27 @@ _ON_DELETE = "OnDelete"
 _UNLIMITED = 2**31 - 1
 
 
-# -- what is asked for -------------------------------------------------------------------------------------------------
+# -- the spec ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """What a CloneSet's spec asks for.
+    """The numbers and switches in a CloneSet's spec.
 
     Attributes:
-        replicas: how many pods.
-        partition: how many of them are to stay of older revisions.
-        max_unavailable: how many may be unavailable while pods are updated or deleted.
-        max_surge: how many there may be beyond replicas meanwhile; none while the update is paused.
-        most_unavailable_to_grow: how many may be unavailable while pods are made (scaleStrategy.maxUnavailable).
-        paused: whether no pod is updated.
-        on_delete: whether pods are updated only when somebody deletes them.
-        policy: how a pod is updated.
+        replicas: the number of pods.
+        partition: how many of them stay at older revisions.
+        max_unavailable: how many pods may be unavailable while pods are updated or deleted.
+        max_surge: how many pods there may be beyond replicas meanwhile; 0 while the update is paused.
+        most_unavailable_to_grow: how many pods may be unavailable while pods are created
+            (scaleStrategy.maxUnavailable).
+        paused: True if no pod is updated.
+        on_delete: True if pods are updated only when somebody deletes them.
+        policy: podUpdatePolicy.
         grace: seconds between a pod's becoming unready and its update in place.
         minimum: minReadySeconds.
-        reuses_claims: whether claims of pods that are gone are kept for pods to come.
-        named: the pods of scaleStrategy.podsToDelete.
+        reuses_claims: True if claims of deleted pods are kept for new pods.
+        named: the names in scaleStrategy.podsToDelete.
     """
 
     replicas: int
@@ -54,31 +55,31 @@ class Strategy:
 
 
 def strategy_of(parent: Obj) -> Strategy:
-    """What a CloneSet asks for (calculateDiffsWithExpectation); what means no number counts as 0, as there.
+    """Parse a CloneSet's spec (calculateDiffsWithExpectation); like there, a value that is not a number counts as 0.
 
-    A spec that was not defaulted is read as OpenKruise's webhook would default it: without rollingUpdate, but not under
-    OnDelete, the block is there and empty (SetDefaultsCloneSetV1beta1).
+    A spec that was not defaulted is read as OpenKruise's webhook would default it: a missing rollingUpdate counts as an
+    empty one, except under OnDelete (SetDefaultsCloneSetV1beta1).
     """
     spec = parent["spec"]
     update, scaling, replicas = spec.get("updateStrategy") or {}, spec.get("scaleStrategy") or {}, replicas_of(parent)
     on_delete, rolling = update.get("type") == _ON_DELETE, update.get("rollingUpdate")
-    told, paused = rolling or {}, bool((rolling or {}).get("paused"))
-    surge = 0 if paused else _number(told.get("maxSurge"), replicas)
-    unavailable = told.get("maxUnavailable")
+    rolling_update, paused = rolling or {}, bool((rolling or {}).get("paused"))
+    surge = 0 if paused else _number(rolling_update.get("maxSurge"), replicas)
+    unavailable = rolling_update.get("maxUnavailable")
     round_up = surge == 0 and not (on_delete and rolling is None)
-    most = scaling.get("maxUnavailable")
+    max_unavailable = scaling.get("maxUnavailable")
     return Strategy(
         replicas=replicas,
-        partition=partition_of(told.get("partition"), replicas),
+        partition=partition_of(rolling_update.get("partition"), replicas),
         max_unavailable=_number(
             _DEFAULT_UNAVAILABLE if unavailable is None else unavailable, replicas, round_up=round_up
         ),
         max_surge=surge,
-        most_unavailable_to_grow=_UNLIMITED if most is None else _number(most, replicas),
+        most_unavailable_to_grow=_UNLIMITED if max_unavailable is None else _number(max_unavailable, replicas),
         paused=paused,
         on_delete=on_delete,
-        policy=told.get("podUpdatePolicy") or "ReCreate",
-        grace=(told.get("inPlaceUpdateStrategy") or {}).get("gracePeriodSeconds") or 0,
+        policy=rolling_update.get("podUpdatePolicy") or "ReCreate",
+        grace=(rolling_update.get("inPlaceUpdateStrategy") or {}).get("gracePeriodSeconds") or 0,
         minimum=spec.get("minReadySeconds") or 0,
         reuses_claims=bool(scaling.get("enablePVCReuse")),
         named=frozenset(scaling.get("podsToDelete") or ()),
@@ -93,28 +94,31 @@ def _number(value: int | str | None, total: int, *, round_up: bool = True) -> in
 
 
 def partition_of(value: int | str | None, replicas: int) -> int:
-    """How many pods a partition holds back (CalculatePartitionReplicas).
+    """Return how many pods a partition holds back (CalculatePartitionReplicas).
 
-    A share of less than 100 % lets one of several pods go on, and one of more than 0 % holds one back.
+    A percentage below 100 % lets at least one of several pods go on, and one above 0 % holds at least one back.
     """
-    held = _number(value, replicas)
-    if isinstance(value, str) and replicas > 1 and held == replicas and value != "100%":
-        held = replicas - 1
-    return max(min(held, replicas), 0)
+    count = _number(value, replicas)
+    if isinstance(value, str) and replicas > 1 and count == replicas and value != "100%":
+        count = replicas - 1
+    return max(min(count, replicas), 0)
 
 
-# -- what pods are -----------------------------------------------------------------------------------------------------
+# -- its pods ----------------------------------------------------------------------------------------------------------
 
 
 def short_hash(revision: str) -> str:
-    """The hash at the end of a revision's name (GetShortHash)."""
+    """Return the hash at the end of a revision's name (GetShortHash)."""
     return revision.rpartition("-")[2]
 
 
 def is_of(pod: Obj, revision: str) -> bool:
-    """Whether a pod is of the revision of a name; its label has the name, or the hash alone (EqualToRevisionHash)."""
-    told = labels_of(pod).get(REVISION_LABEL, "")
-    return told == revision or short_hash(told) == short_hash(revision)
+    """Return True if a pod is of a revision; its label has the revision's name, or only the hash.
+
+    (EqualToRevisionHash)
+    """
+    label = labels_of(pod).get(REVISION_LABEL, "")
+    return label == revision or short_hash(label) == short_hash(revision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +126,10 @@ class Member:
     """An active pod of a CloneSet.
 
     Attributes:
-        updated: whether it is of the update revision.
-        leaving: whether somebody asked that it is deleted.
-        ready: whether it runs, is ready, and no update in place is under way.
-        available: whether nothing is being done to it, and it is ready for minReadySeconds.
+        updated: True if it is of the update revision.
+        leaving: True if its deletion was requested.
+        ready: True if it runs, is ready, and no in-place update is under way.
+        available: True if no update is under way, and it has been ready for minReadySeconds.
     """
 
     pod: Obj
@@ -136,22 +140,22 @@ class Member:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The pod's name."""
         return name_of(self.pod)
 
     @property
     def serves(self) -> bool:
-        """Whether nothing is being done to it, and it is ready (isPodReady)."""
+        """True if no update is under way, and the pod is ready (isPodReady)."""
         return self.ready and is_calm(self.pod)
 
 
 def members_of(pods: Iterable[Obj], revision: str, *, strategy: Strategy, now: float) -> list[Member]:
-    """The active pods as a CloneSet judges them, in the order of their names.
+    """Return the active pods as members, in the order of their names.
 
     Args:
-        pods: active, and its own.
+        pods: the set's active pods.
         revision: the name of the update revision.
-        strategy: the set's.
+        strategy: the set's strategy.
         now: the time.
     """
     return [
@@ -167,11 +171,11 @@ def members_of(pods: Iterable[Obj], revision: str, *, strategy: Strategy, now: f
 
 
 def _is_ready(pod: Obj, now: float, *, minimum: int) -> bool:
-    """Whether the pod runs and is ready for so long, and not being updated (IsPodUpdateReady)."""
+    """Return True if the pod runs, has been ready for that long, and is not being updated (IsPodUpdateReady)."""
     return phase_of(pod) == "Running" and not is_gate_closed(pod) and is_available(pod, now, minimum=minimum)
 
 
-def soonest(members: Iterable[Member], now: float, *, minimum: int) -> float | None:
-    """Seconds until the first of the members becomes available by time alone, None where none does."""
-    waits = (available_in(each.pod, now, minimum=minimum) for each in members if each.serves and not each.available)
+def next_available_in(members: Iterable[Member], now: float, *, minimum: int) -> float | None:
+    """Return the seconds until the next member becomes available just by waiting, None if none does."""
+    waits = (available_in(member.pod, now, minimum=minimum) for member in members if member.serves and not member.available)
     return min((wait for wait in waits if wait is not None), default=None)

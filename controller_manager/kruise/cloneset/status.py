@@ -1,4 +1,4 @@
-"""The status of CloneSets: their pods counted, how far an update has come, and what went wrong.
+"""The status of CloneSets: numbers of pods, progress of an update, and failures.
 
 (pkg/controller/cloneset/cloneset_status.go)
 """
@@ -19,17 +19,17 @@ UPDATED, TIMED_OUT = "CloneSetUpdated", "ProgressDeadlineExceeded"
 
 _NO_DEADLINE = 2**31 - 1
 _OMITTED = frozenset(("observedGeneration", "updatedAvailableReplicas", "expectedUpdatedReplicas"))
-"""What the status does not say where it is 0."""
+"""Fields that the status omits if they are 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionState:
-    """Where a CloneSet stands in its history.
+    """The revisions in a CloneSet's status.
 
     Attributes:
         current: the name of the current revision.
-        update: that of the update revision.
-        collisions: how many names of revisions were found taken.
+        update: the name of the update revision.
+        collisions: how many names of revisions were already taken.
     """
 
     current: str
@@ -38,56 +38,56 @@ class RevisionState:
 
 
 def counts(members: Sequence[Member]) -> dict[str, int]:
-    """How many pods there are (calculateStatus)."""
+    """Count the pods (calculateStatus)."""
     return {
         "replicas": len(members),
-        "readyReplicas": sum(each.ready for each in members),
-        "availableReplicas": sum(each.available for each in members),
-        "updatedReplicas": sum(each.updated for each in members),
-        "updatedReadyReplicas": sum(each.updated and each.ready for each in members),
-        "updatedAvailableReplicas": sum(each.updated and each.available for each in members),
+        "readyReplicas": sum(member.ready for member in members),
+        "availableReplicas": sum(member.available for member in members),
+        "updatedReplicas": sum(member.updated for member in members),
+        "updatedReadyReplicas": sum(member.updated and member.ready for member in members),
+        "updatedAvailableReplicas": sum(member.updated and member.available for member in members),
     }
 
 
 def status_of(
-    parent: Obj, numbers: Mapping[str, int], *, strategy: Strategy, standing: RevisionState, selector: str
+    parent: Obj, numbers: Mapping[str, int], *, strategy: Strategy, revision_state: RevisionState, selector: str
 ) -> Obj:
-    """The status as it should be, with the conditions as they were.
+    """Return the new status, with the old conditions.
 
-    The update revision becomes the current one once all pods are of it and as many as are wanted, ready or not.
+    The update revision becomes the current one once all pods are of it and match spec.replicas, ready or not.
 
     Args:
         parent: the CloneSet.
-        numbers: as `counts` has them.
-        strategy: what it asks for.
-        standing: its revisions.
+        numbers: as returned by `counts`.
+        strategy: its strategy.
+        revision_state: its revisions.
         selector: of its pods, as text.
     """
     complete = numbers["updatedReplicas"] == numbers["replicas"] == strategy.replicas
-    told: Obj = {
+    fields: Obj = {
         "observedGeneration": parent["metadata"].get("generation") or 0,
         **numbers,
         "expectedUpdatedReplicas": strategy.replicas - strategy.partition,
-        "updateRevision": standing.update,
-        "currentRevision": standing.update if complete else standing.current,
-        "collisionCount": standing.collisions,
+        "updateRevision": revision_state.update,
+        "currentRevision": revision_state.update if complete else revision_state.current,
+        "collisionCount": revision_state.collisions,
         "labelSelector": selector,
     }
-    told = {name: value for name, value in told.items() if value or name not in _OMITTED}
+    fields = {name: value for name, value in fields.items() if value or name not in _OMITTED}
     before = (parent.get("status") or {}).get("conditions")
-    return told | ({"conditions": before} if before else {})
+    return fields | ({"conditions": before} if before else {})
 
 
-def with_failure(status: Obj, type_: str, why: str, now: float) -> Obj:
-    """The status with the condition that something failed; what it first said, it says for ever, as upstream.
+def with_failure(status: Obj, type_: str, message: str, now: float) -> Obj:
+    """Return the status with the condition that something failed; as upstream, its first message stays.
 
     Args:
-        status: as it was to be.
+        status: the new status.
         type_: FAILED_SCALE or FAILED_UPDATE.
-        why: the error.
+        message: the error.
         now: the time.
     """
-    failed = {"type": type_, "status": conditions.TRUE, "lastTransitionTime": stamp(now), "message": why}
+    failed = {"type": type_, "status": conditions.TRUE, "lastTransitionTime": stamp(now), "message": message}
     return status | {"conditions": conditions.put(status.get("conditions") or (), failed)}
 
 
@@ -95,21 +95,24 @@ def with_failure(status: Obj, type_: str, why: str, now: float) -> Obj:
 
 
 def with_progress(parent: Obj, status: Obj, *, strategy: Strategy, now: float) -> Obj:
-    """The status with the condition Progressing, without it where there is no deadline (calculateProgressingStatus)."""
-    known = status.get("conditions") or ()
+    """Return the status with the condition Progressing, or without it if no deadline is set.
+
+    (calculateProgressingStatus)
+    """
+    old_conditions = status.get("conditions") or ()
     deadline = deadline_of(parent)
     if deadline is None:
-        told = conditions.without(known, PROGRESSING)
+        new_conditions = conditions.without(old_conditions, PROGRESSING)
     else:
-        told = conditions.put(known, _progress(status, strategy, deadline=deadline, now=now))
-    rest = {name: value for name, value in status.items() if name != "conditions"}
-    return rest | ({"conditions": told} if told else {})
+        new_conditions = conditions.put(old_conditions, _progress(status, strategy, deadline=deadline, now=now))
+    other_fields = {name: value for name, value in status.items() if name != "conditions"}
+    return other_fields | ({"conditions": new_conditions} if new_conditions else {})
 
 
 def deadline_of(parent: Obj) -> int | None:
-    """Seconds after which an update that does not end has failed, None for never (HasProgressDeadline)."""
-    found: int | None = parent["spec"].get("progressDeadlineSeconds")
-    return None if found == _NO_DEADLINE else found
+    """Return the seconds after which an unfinished update has failed, None for never (HasProgressDeadline)."""
+    seconds_allowed: int | None = parent["spec"].get("progressDeadlineSeconds")
+    return None if seconds_allowed == _NO_DEADLINE else seconds_allowed
 
 
 def _progress(status: Obj, strategy: Strategy, *, deadline: int, now: float) -> Obj:
@@ -139,23 +142,26 @@ def _is_partly_available(status: Obj, strategy: Strategy) -> bool:
 
 
 def _is_late(progressing: Obj, deadline: int, now: float) -> bool:
-    """Whether the update goes on for too long (CloneSetDeadlineExceeded).
+    """Return True if the update takes too long (CloneSetDeadlineExceeded).
 
-    Upstream also counts from when the set became available, or was held back, so that after a rest longer than the
+    Upstream also counts from when the set became available, or was held back, so that after a pause longer than the
     deadline each update is late at once; its API and its proposal say otherwise, and so does this.
     """
     reason = progressing.get("reason")
-    return reason == TIMED_OUT or (reason == UPDATED and _told_at(progressing) + deadline < now)
+    return reason == TIMED_OUT or (reason == UPDATED and _last_update(progressing) + deadline < now)
 
 
-def _told_at(progressing: Obj) -> float:
-    told = progressing.get("lastUpdateTime")
-    return seconds(told) if told else 0.0
+def _last_update(progressing: Obj) -> float:
+    updated = progressing.get("lastUpdateTime")
+    return seconds(updated) if updated else 0.0
 
 
-def next_look(parent: Obj, status: Obj, now: float) -> float | None:
-    """Seconds until an update that goes on may be late, None where none goes on (getRequeueSecondsFromCondition)."""
+def progress_deadline_in(parent: Obj, status: Obj, now: float) -> float | None:
+    """Return the seconds until a running update may be late, None if none is running.
+
+    (getRequeueSecondsFromCondition)
+    """
     deadline, progressing = deadline_of(parent), conditions.find(status.get("conditions") or (), PROGRESSING)
     if deadline is None or progressing is None or progressing.get("reason") != UPDATED:
         return None
-    return max(_told_at(progressing) + deadline - now, 0.0) + 1
+    return max(_last_update(progressing) + deadline - now, 0.0) + 1

@@ -1,4 +1,4 @@
-"""How a CloneSet brings pods to its newest revision: as they are, or by having them deleted and made anew.
+"""Updates of a CloneSet's pods to the newest revision: in place, or by deleting pods and creating others.
 
 (pkg/controller/cloneset/sync/cloneset_update.go)
 """
@@ -23,47 +23,47 @@ from controller_manager.reconcile.revisions import History
 
 
 def update_pods(run: SyncContext, history: History) -> Generator[Action, Any, float | None]:
-    """Bring all pods on that are being updated, then begin with others (Update); gives the seconds to the next look.
+    """Go on with updates of pods, then begin others (Update); return the seconds until the next run, None for none.
 
     Args:
-        run: the pass, in which nothing was scaled.
-        history: of the set.
+        run: the run, in which nothing was scaled.
+        history: the set's revisions.
 
     Raises:
-        ApiError: the first refusal, after which nothing else was tried.
+        ApiError: the first error, after which nothing else was tried.
     """
-    look = UpdateContext(run.now, is_of, labels=_missing_labels)
-    seen = yield from refresh((each.pod for each in run.members), look)
-    if seen.moved or run.strategy.on_delete or run.strategy.paused:
-        return seen.wait
+    context = UpdateContext(run.now, is_of, labels=_missing_labels)
+    refreshed = yield from refresh((each.pod for each in run.members), context)
+    if refreshed.moved or run.strategy.on_delete or run.strategy.paused:
+        return refreshed.wait
     chosen = to_be_updated(run.members, diff_of(run.members, run.strategy))
     for member in chosen:
         yield from _update(run, member, history)
     in_grace = run.strategy.grace and run.strategy.policy in (IN_PLACE, IN_PLACE_ONLY) and bool(chosen)
-    return min(filter(None, (seen.wait, float(run.strategy.grace) if in_grace else None)), default=None)
+    return min(filter(None, (refreshed.wait, float(run.strategy.grace) if in_grace else None)), default=None)
 
 
 def _missing_labels(pod: Obj) -> dict[str, str]:
-    """The label that pods of old releases lack (fixPodTemplateHashLabel)."""
+    """Return the label that pods of old releases lack (fixPodTemplateHashLabel)."""
     return {} if HASH_LABEL in labels_of(pod) else {HASH_LABEL: short_hash(revision_name_of(pod))}
 
 
 def _update(run: SyncContext, member: Member, history: History) -> Plan:
-    """Bring a pod to the update revision (updatePod)."""
+    """Update a pod to the update revision (updatePod)."""
     pod, revision = member.pod, name_of(history.update)
     if run.strategy.policy in (IN_PLACE, IN_PLACE_ONLY):
         spec = _spec(pod, history, grace=run.strategy.grace)
         if spec is not None:
-            yield from begin(run.parent, pod, spec, mark=lambda found: _updating(found, revision, run.now), now=run.now)
+            yield from begin(run.parent, pod, spec, mark=lambda current: _updating(current, revision, run.now), now=run.now)
             return
         if run.strategy.policy == IN_PLACE_ONLY:
-            why = f"find Pod {member.name} update strategy is InPlaceOnly but can not update in-place"
-            raise ApiError(422, "Invalid", why)
-    yield from _have_deleted(run, member, revision)
+            message = f"find Pod {member.name} update strategy is InPlaceOnly but can not update in-place"
+            raise ApiError(422, "Invalid", message)
+    yield from _request_deletion(run, member, revision)
 
 
 def _spec(pod: Obj, history: History, *, grace: int) -> UpdateSpec | None:
-    """What brings a pod to the update revision as it is, None where that needs another pod."""
+    """Return the in-place changes that update a pod, None if that needs another pod."""
     return spec_between(_revision_of(pod, history.revisions), history.update, grace=grace)
 
 
@@ -75,16 +75,16 @@ def _updating(pod: Obj, revision: str, now: float) -> Obj:
     return in_state(of_revision(pod, revision), UPDATING, now)
 
 
-def _have_deleted(run: SyncContext, member: Member, revision: str) -> Plan:
-    """Ask that a pod is deleted; the next run does so, and makes another (PatchPodSpecifiedDelete)."""
+def _request_deletion(run: SyncContext, member: Member, revision: str) -> Plan:
+    """Request that a pod is deleted; the next run does so, and creates another (PatchPodSpecifiedDelete)."""
     if SPECIFIED_DELETE in labels_of(member.pod):
         return
     meta = {"uid": member.pod["metadata"]["uid"], "labels": {SPECIFIED_DELETE: "true"}}
     try:
         yield Patch(POD, key_of(member.pod), {"metadata": meta})
     except ApiError as error:
-        why = f"failed to patch pod specified-delete {member.name} for update(revision {revision}): {error.message}"
-        yield RecordEvent(run.parent, "FailedUpdatePodReCreate", why, WARNING)
+        failure = f"failed to patch pod specified-delete {member.name} for update(revision {revision}): {error.message}"
+        yield RecordEvent(run.parent, "FailedUpdatePodReCreate", failure, WARNING)
         raise
-    told = f"successfully patch pod {member.name} specified-delete for update(revision {revision})"
-    yield RecordEvent(run.parent, "SuccessfulUpdatePodReCreate", told)
+    message = f"successfully patch pod {member.name} specified-delete for update(revision {revision})"
+    yield RecordEvent(run.parent, "SuccessfulUpdatePodReCreate", message)

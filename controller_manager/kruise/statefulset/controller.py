@@ -1,8 +1,9 @@
-"""Advanced StatefulSets of OpenKruise: StatefulSets that update many pods at a time, or as they are, and skip ordinals.
+"""Advanced StatefulSets of OpenKruise: StatefulSets with parallel and in-place updates, and reserved ordinals.
 
-(pkg/controller/statefulset) Not among what is here: lifecycle hooks, updates in another order than that of ordinals,
-claims that are resized, and images that are pulled before they are needed. Whatever release is asked for, these sets
-behave as OpenKruise's newest do.
+(pkg/controller/statefulset) Not implemented: lifecycle hooks, updates in another order than that of ordinals, resizing
+of
+claims, and pre-downloading of images. These sets behave like those of the newest release of OpenKruise, whichever
+Kubernetes release is configured.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,13 +66,13 @@ from controller_manager.reconcile.revisions import History, history_limit, recor
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """An Advanced StatefulSet and what belongs to it.
+    """An Advanced StatefulSet and the objects that belong to it.
 
     Attributes:
         selector: of its pods and revisions.
-        pods: those it owns, and those that it would adopt.
-        revisions: likewise.
-        claims: the claims of its ordinals, and of its pods', that exist, by name.
+        pods: the pods that it owns, and those that it may adopt.
+        revisions: the revisions that it owns, and those that it may adopt.
+        claims: the existing claims of its ordinals and of its pods, by name.
     """
 
     parent: Obj
@@ -82,7 +83,7 @@ class Observed:
 
 
 def observe(listers: Listers, key: Key) -> Observed | InvalidWorkload | None:
-    """The set of that key and what belongs to it; None where it is gone."""
+    """Return the set with that key and what belongs to it; None if it is gone."""
     parent = listers[ADVANCED_STATEFUL_SET].get(key)
     if parent is None:
         return None
@@ -94,42 +95,43 @@ def observe(listers: Listers, key: Key) -> Observed | InvalidWorkload | None:
     return Observed(parent, selector, pods, revisions_of(listers, parent, selector), claims)
 
 
-# -- what is done ------------------------------------------------------------------------------------------------------
+# -- acting ------------------------------------------------------------------------------------------------------------
 
 
-def plan(seen: Observed | InvalidWorkload, now: float) -> Plan:
-    """Adopt, record what the set is now, make, update or delete pods, tell how many there are, forget old states.
+def plan(observed: Observed | InvalidWorkload, now: float) -> Plan:
+    """Adopt objects, record the revision, create, update or delete pods, write the status, and truncate the history.
 
-    (statefulset_controller.go Reconcile, stateful_set_control.go UpdateStatefulSet) Of what cannot work it is told, and
-    its pods are left alone.
+    (statefulset_controller.go Reconcile, stateful_set_control.go UpdateStatefulSet) An invalid set gets an Event, and
+    its
+    pods are left alone.
 
     Raises:
-        ApiError: the first that stood in the way; the status was written nevertheless.
+        ApiError: the first error; the status was written nevertheless.
     """
-    parent = seen.parent
-    if isinstance(seen, InvalidWorkload):
-        message = f"create Pod in StatefulSet {name_of(parent)} failed error: {seen.why}"
+    parent = observed.parent
+    if isinstance(observed, InvalidWorkload):
+        message = f"create Pod in StatefulSet {name_of(parent)} failed error: {observed.why}"
         yield RecordEvent(parent, "FailedCreate", message, WARNING)
         return
-    adopter = Parent(ADVANCED_STATEFUL_SET, parent, seen.selector)
+    adopter = Parent(ADVANCED_STATEFUL_SET, parent, observed.selector)
     named = claiming_by_name(adopter)
     if is_deleting(parent):
-        pods = yield from claim(named, POD, seen.pods)
-        yield from _tell(seen, pods, progress=progress_of(parent), failures={}, now=now)
+        pods = yield from claim(named, POD, observed.pods)
+        yield from _write_status(observed, pods, progress=progress_of(parent), failures={}, now=now)
         return
-    revisions = yield from claim(adopter, CONTROLLER_REVISION, seen.revisions)
-    pods = yield from claim(named, POD, seen.pods)
+    revisions = yield from claim(adopter, CONTROLLER_REVISION, observed.revisions)
+    pods = yield from claim(named, POD, observed.pods)
     history = yield from record(adopter, revisions, data=template_data(parent["spec"]["template"]))
-    yield from _sync(seen, pods, history=history, now=now)
+    yield from _sync(observed, pods, history=history, now=now)
 
 
-def _sync(seen: Observed, pods: Sequence[Obj], *, history: History, now: float) -> Plan:
-    parent, rollout, refusals = seen.parent, rollout_of(seen.parent), list[ApiError]()
+def _sync(observed: Observed, pods: Sequence[Obj], *, history: History, now: float) -> Plan:
+    parent, rollout, refusals = observed.parent, rollout_of(observed.parent), list[ApiError]()
     outcome = Outcome()
-    yield from collect_errors(_perform(seen, pods, rollout, history=history, outcome=outcome, now=now), refusals)
+    yield from collect_errors(_perform(observed, pods, rollout, history=history, outcome=outcome, now=now), refusals)
     names = name_of(history.current), name_of(history.update)
     progress = Progress(*names, history.collisions, outcome.former, outcome.newest)
-    yield from collect_errors(_tell(seen, pods, progress=progress, failures=outcome.failures, now=now), refusals)
+    yield from collect_errors(_write_status(observed, pods, progress=progress, failures=outcome.failures, now=now), refusals)
     live = {revision_name_of(pod) for pod in pods}
     yield from collect_errors(truncate(history, live=live, limit=history_limit(parent)), refusals)
     soonest = soonest_available((pod for pod in pods if not is_deleting(pod)), now, minimum=rollout.minimum)
@@ -141,30 +143,30 @@ def _sync(seen: Observed, pods: Sequence[Obj], *, history: History, now: float) 
 
 
 def _perform(
-    seen: Observed, pods: Sequence[Obj], rollout: Rollout, *, history: History, outcome: Outcome, now: float
+    observed: Observed, pods: Sequence[Obj], rollout: Rollout, *, history: History, outcome: Outcome, now: float
 ) -> Plan:
     try:
-        work = _work(seen, pods, rollout, history=history, now=now)
+        work = _work(observed, pods, rollout, history=history, now=now)
     except ValueError as error:
         raise ApiError(422, "Invalid", str(error)) from None
     yield from perform(work, rollout, history=history, outcome=outcome)
 
 
-def _work(seen: Observed, pods: Sequence[Obj], rollout: Rollout, *, history: History, now: float) -> SyncInput:
-    parent = seen.parent
-    wanted, reference = usable_ordinals(parent), owner_reference(ADVANCED_STATEFUL_SET, parent)
+def _work(observed: Observed, pods: Sequence[Obj], rollout: Rollout, *, history: History, now: float) -> SyncInput:
+    parent = observed.parent
+    ordinals, reference = usable_ordinals(parent), owner_reference(ADVANCED_STATEFUL_SET, parent)
     policy = policy_of(parent, NEWEST)
     return SyncInput(
         parent=parent,
         reference=reference,
-        pods=arrange(name_of(parent), pods, wanted),
+        pods=arrange(name_of(parent), pods, ordinals),
         current=version_of(parent, history.current),
         update=version_of(parent, history.update),
-        held=wanted.after(held_back(parent)),
-        reach=wanted.after(partition_of(parent)),
+        held=ordinals.after(held_back(parent)),
+        reach=ordinals.after(partition_of(parent)),
         health=health_of(rollout, now),
-        claims=seen.claims,
-        owners=owners_by_policy(parent, plain(reference), policy=policy, wanted=wanted, controls=False),
+        claims=observed.claims,
+        owners=owners_by_policy(parent, plain(reference), policy=policy, wanted=ordinals, controls=False),
         profile=NEWEST,
         growth=growth_of(parent),
         words=WORDS,
@@ -172,16 +174,16 @@ def _work(seen: Observed, pods: Sequence[Obj], rollout: Rollout, *, history: His
     )
 
 
-# -- what is told ------------------------------------------------------------------------------------------------------
+# -- status ------------------------------------------------------------------------------------------------------------
 
 
-def _tell(seen: Observed, pods: Sequence[Obj], *, progress: Progress, failures: Mapping[str, str], now: float) -> Plan:
+def _write_status(observed: Observed, pods: Sequence[Obj], *, progress: Progress, failures: Mapping[str, str], now: float) -> Plan:
     """Write the status if it changes (updateStatefulSetStatus)."""
-    parent, before = seen.parent, seen.parent.get("status") or {}
+    parent, before = observed.parent, observed.parent.get("status") or {}
     arranged: Arrangement = arrange(name_of(parent), pods, usable_ordinals(parent))
     health = health_of(rollout_of(parent), now)
-    found = census(parent, pods, replicas=arranged.replicas, claims=seen.claims, progress=progress, health=health)
-    status = status_of(parent, found, progress=progress, selector=str(seen.selector))
+    counted = census(parent, pods, replicas=arranged.replicas, claims=observed.claims, progress=progress, health=health)
+    status = status_of(parent, counted, progress=progress, selector=str(observed.selector))
     status = with_conditions(status, failures, before=before.get("conditions") or (), now=now)
     if not is_same_status(before, status):
         yield from update(

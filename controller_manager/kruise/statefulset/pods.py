@@ -1,4 +1,4 @@
-"""The deeds of a pass over an Advanced StatefulSet: those of a StatefulSet, and updates of its own.
+"""The actions on an Advanced StatefulSet's pods: those of a StatefulSet, and its own updates.
 
 (pkg/controller/statefulset/stateful_set_control.go)
 """
@@ -25,13 +25,13 @@ from controller_manager.reconcile.revisions import History
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of a pass.
+    """The result of a sync.
 
     Attributes:
-        former: how many pods of the current revision were given up.
-        newest: how many of the update revision were, because somebody asked for it.
-        failures: what could not be done to pods, by the condition that tells of it.
-        wait: seconds until a grace is over, None where there is none.
+        former: how many pods of the current revision were deleted or updated.
+        newest: how many pods of the update revision were deleted because a label requests it.
+        failures: condition type → error message.
+        wait: seconds until a grace period is over, None if there is none.
     """
 
     former: int = 0
@@ -40,7 +40,7 @@ class Outcome:
     wait: float | None = None
 
     def count(self, work: SyncInput, given_up: Iterable[Replica]) -> None:
-        """Note pods that are on their way."""
+        """Count pods that were deleted or are being updated."""
         for replica in given_up:
             revision = revision_name_of(replica.created)
             self.former += revision == work.current.name
@@ -48,46 +48,46 @@ class Outcome:
 
 
 def perform(work: SyncInput, rollout: Rollout, *, history: History, outcome: Outcome) -> Plan:
-    """One pass: pods are brought on that are being updated, then as for a StatefulSet (updateStatefulSet).
+    """Sync the pods: go on with in-place updates, then proceed like a StatefulSet (updateStatefulSet).
 
     Args:
         work: the set and its pods.
-        rollout: how it updates them.
-        history: its revisions.
-        outcome: where it is noted what comes of this.
+        rollout: how the set updates pods.
+        history: the set's revisions.
+        outcome: receives the results.
 
     Raises:
-        ApiError: something was refused, and nothing that comes after it was done.
+        ApiError: a request was refused; nothing after it was done.
     """
-    seen = yield from _bring_on(work)
-    outcome.wait = seen.wait
+    refreshed = yield from _continue_updates(work)
+    outcome.wait = refreshed.wait
     needs = due(work)
-    yield from _noted(mend(work, needs.mend), outcome, FAILED_UPDATE)
+    yield from _noting_failure(mend(work, needs.mend), outcome, FAILED_UPDATE)
     yield from provide(work, needs.provide)
     yield from remove(work, needs.remove)
-    yield from _noted(make(work, needs.make), outcome, FAILED_CREATE)
+    yield from _noting_failure(make(work, needs.make), outcome, FAILED_CREATE)
     if not needs.onward or not (yield from dismiss(work)):
         return
-    if not (seen.moved or work.on_delete or rollout.paused):
+    if not (refreshed.moved or work.on_delete or rollout.paused):
         yield from _update(work, rollout, history=history, outcome=outcome)
 
 
-def _bring_on(work: SyncInput) -> Generator[Action, Any, Refreshed]:
-    """Change pods whose grace is over, open gates, end updates (refreshPodState)."""
+def _continue_updates(work: SyncInput) -> Generator[Action, Any, Refreshed]:
+    """Change pods after their grace period, open gates, and end updates (refreshPodState)."""
     replicas = (*work.pods.replicas, *work.pods.condemned)
     pods = [replica.pod for replica in replicas if replica.pod is not None and is_active(replica.pod)]
     return (yield from refresh(pods, UpdateContext(work.health.now, is_of)))
 
 
-_DEEDS = {FAILED_CREATE: "create", FAILED_UPDATE: "update"}
+_VERBS = {FAILED_CREATE: "create", FAILED_UPDATE: "update"}
 
 
-def _noted(deeds: Plan, outcome: Outcome, type_: str) -> Plan:
-    """Do something to pods; if it is refused, a condition is to tell so."""
+def _noting_failure(actions: Plan, outcome: Outcome, type_: str) -> Plan:
+    """Run a plan; if a request is refused, note it for a condition."""
     try:
-        yield from deeds
+        yield from actions
     except ApiError as error:
-        outcome.failures[type_] = f"StatefulPodControl failed to {_DEEDS[type_]} Pod error: {error.message}"
+        outcome.failures[type_] = f"StatefulPodControl failed to {_VERBS[type_]} Pod error: {error.message}"
         raise
 
 
@@ -95,7 +95,7 @@ def _noted(deeds: Plan, outcome: Outcome, type_: str) -> Plan:
 
 
 def _update(work: SyncInput, rollout: Rollout, *, history: History, outcome: Outcome) -> Plan:
-    """Delete pods that somebody wants to go, and bring others to the update revision, as the budget has it."""
+    """Delete pods as labels request, and update outdated ones, within the budget."""
     try:
         budget = max_unavailable(work.parent)
     except ValueError as error:
@@ -105,7 +105,7 @@ def _update(work: SyncInput, rollout: Rollout, *, history: History, outcome: Out
     outcome.count(work, chosen.specified)
     replaced = []
     for replica in chosen.outdated:
-        spec = _change(replica.created, rollout, history)
+        spec = _in_place_change(replica.created, rollout, history)
         if spec is None:
             replaced.append(replica)
             continue
@@ -117,25 +117,25 @@ def _update(work: SyncInput, rollout: Rollout, *, history: History, outcome: Out
     outcome.count(work, replaced)
 
 
-def _change(pod: Obj, rollout: Rollout, history: History) -> UpdateSpec | None:
-    """What brings a pod to the update revision as it is, None where it is replaced (inPlaceUpdatePod).
+def _in_place_change(pod: Obj, rollout: Rollout, history: History) -> UpdateSpec | None:
+    """Return the in-place changes that update a pod, None if the pod is to be replaced (inPlaceUpdatePod).
 
     Raises:
-        ApiError: it must not be replaced, and cannot be brought there as it is, or not now.
+        ApiError: it must not be replaced, and cannot be updated in place, or not now.
     """
     if rollout.policy not in (IN_PLACE, IN_PLACE_ONLY):
         return None
-    known = next((revision for revision in history.revisions if is_of(pod, name_of(revision))), None)
-    spec = spec_between(known, history.update, grace=rollout.grace)
+    current = next((revision for revision in history.revisions if is_of(pod, name_of(revision))), None)
+    spec = spec_between(current, history.update, grace=rollout.grace)
     if spec is None and rollout.policy == IN_PLACE_ONLY:
-        why = f"find strategy is InPlaceOnly but Pod {name_of(pod)} can not update in-place"
-        raise ApiError(422, "Invalid", why)
+        message = f"find strategy is InPlaceOnly but Pod {name_of(pod)} can not update in-place"
+        raise ApiError(422, "Invalid", message)
     if spec is not None and not can_be_updated(pod):
-        why = f"not allowed to in-place update pod {name_of(pod)} in state {lifecycle_of(pod)}"
-        raise ApiError(422, "Invalid", why)
+        message = f"not allowed to in-place update pod {name_of(pod)} in state {lifecycle_of(pod)}"
+        raise ApiError(422, "Invalid", message)
     return spec
 
 
 def _begin(work: SyncInput, pod: Obj, spec: UpdateSpec) -> Plan:
     now = work.health.now
-    yield from begin(work.parent, pod, spec, mark=lambda found: updating(found, spec.revision, now), now=now)
+    yield from begin(work.parent, pod, spec, mark=lambda current: updating(current, spec.revision, now), now=now)

@@ -1,4 +1,4 @@
-"""Ordinals of which some are reserved: an Advanced StatefulSet has as many pods as it wants, but none of those.
+"""Reserved ordinals: an Advanced StatefulSet skips them, and still has as many pods as it asks for.
 
 (pkg/controller/statefulset/stateful_set_utils.go getStatefulSetReplicasRange, pkg/util/api/asts.go)
 """
@@ -21,7 +21,7 @@ class Ordinals(Collection[int]):
     """Ordinals, ascending.
 
     Attributes:
-        spans: without gaps in themselves, and with some between them; none is empty.
+        spans: ranges without gaps, with gaps between them; no range is empty.
     """
 
     spans: tuple[range, ...]
@@ -29,8 +29,8 @@ class Ordinals(Collection[int]):
     def __contains__(self, ordinal: object) -> bool:
         if not isinstance(ordinal, int):
             return False
-        place = bisect_right(self.spans, ordinal, key=lambda span: span.start)
-        return place > 0 and ordinal in self.spans[place - 1]
+        index = bisect_right(self.spans, ordinal, key=lambda span: span.start)
+        return index > 0 and ordinal in self.spans[index - 1]
 
     def __iter__(self) -> Iterator[int]:
         return chain.from_iterable(self.spans)
@@ -39,7 +39,7 @@ class Ordinals(Collection[int]):
         return sum(map(len, self.spans))
 
     def after(self, number: int) -> int:
-        """The first ordinal that has so many of these before it, were there more of them than there are."""
+        """Return the ordinal at a position, counted from 0; beyond the last one, the ordinal that would be next."""
         end = 0
         for span in self.spans:
             if number < len(span):
@@ -49,37 +49,38 @@ class Ordinals(Collection[int]):
 
 
 def usable_ordinals(parent: Obj) -> Ordinals:
-    """The ordinals that an Advanced StatefulSet asks for: spec.replicas of them, from spec.ordinals.start.
+    """Return the ordinals that an Advanced StatefulSet uses: spec.replicas of them, from spec.ordinals.start.
 
-    What is reserved is left out, and others come after the rest. There are none beyond int32, so that a set may get
-    fewer pods than it asks for.
+    Reserved ones are left out, and replaced by ordinals after the rest. None is beyond int32, so that a set may get
+    fewer
+    pods than it asks for.
     """
     spec = parent["spec"]
     begin, left = max((spec.get("ordinals") or {}).get("start") or 0, 0), replicas_of(parent)
     spans = []
-    for taken in sorted(reserved(spec.get("reserveOrdinals") or ()), key=lambda span: span.start):
-        free = min(taken.start - begin, left)
+    for reserved_span in sorted(reserved(spec.get("reserveOrdinals") or ()), key=lambda span: span.start):
+        free = min(reserved_span.start - begin, left)
         if free > 0:
             spans.append(range(begin, begin + free))
             left -= free
-        begin = max(begin, taken.stop)
+        begin = max(begin, reserved_span.stop)
     if left > 0:
         spans.append(range(begin, begin + left))
-    return Ordinals(tuple(span for each in spans if (span := range(each.start, min(each.stop, MOST + 1)))))
+    return Ordinals(tuple(span for candidate in spans if (span := range(candidate.start, min(candidate.stop, MOST + 1)))))
 
 
 def reserved(given: Iterable[int | str]) -> list[range]:
-    """What spec.reserveOrdinals says: ordinals, and "a-b" for all from a to b.
+    """Parse spec.reserveOrdinals: ordinals, and "a-b" for all from a to b.
 
-    Nothing at all is reserved where one of them cannot be understood (GetReserveOrdinalIntSet); OpenKruise's webhook
-    would not have let it in.
+    If one of them is invalid, nothing is reserved (GetReserveOrdinalIntSet); OpenKruise's webhook would have rejected
+    it.
     """
-    found = []
-    for each in given:
-        if isinstance(each, int):
-            found.append(range(each, each + 1))
-        elif (told := _RANGE.fullmatch(each)) and int(told[1]) <= int(told[2]):
-            found.append(range(int(told[1]), int(told[2]) + 1))
+    spans = []
+    for entry in given:
+        if isinstance(entry, int):
+            spans.append(range(entry, entry + 1))
+        elif (match := _RANGE.fullmatch(entry)) and int(match[1]) <= int(match[2]):
+            spans.append(range(int(match[1]), int(match[2]) + 1))
         else:
             return []
-    return found
+    return spans

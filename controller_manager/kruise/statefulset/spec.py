@@ -1,4 +1,4 @@
-"""Advanced StatefulSets of OpenKruise: what they ask for beyond a StatefulSet, and which of their pods are updated now.
+"""The spec of Advanced StatefulSets beyond that of StatefulSets, and the choice of pods to update now.
 
 (pkg/controller/statefulset/stateful_set_control.go)
 """
@@ -22,18 +22,18 @@ WORDS = Words(
     claim_refused="Could not update claim {} for delete policy ownerRefs: {}",
     pod_stays="failed to delete pod {}: {}",
 )
-"""What messages say in other words than those of StatefulSets."""
+"""The messages that differ from those of StatefulSets."""
 
 _LONGEST_WAIT = 300
 _PREPARING_UPDATE, _UPDATED = "PreparingUpdate", "Updated"  # states of hooks, which others may have left on pods
 _UPDATABLE = frozenset(("", "PreparingNormal", NORMAL, _PREPARING_UPDATE, UPDATING, _UPDATED))
 
 
-# -- what is asked for -------------------------------------------------------------------------------------------------
+# -- the spec ----------------------------------------------------------------------------------------------------------
 
 
 def fault_of(parent: Obj, selector: LabelSelector) -> str:
-    """Why nothing can be done about a set, "" where something can; upstream's webhook lets no such be stored."""
+    """Return why a set cannot work, "" if it can; upstream's webhook rejects such specs."""
     if selector.empty:
         return "empty selector is invalid for statefulset"
     return invalid_spec.fault_of(parent, selector)
@@ -41,13 +41,13 @@ def fault_of(parent: Obj, selector: LabelSelector) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """How pods are updated: spec.updateStrategy.rollingUpdate.
+    """The numbers and switches in spec.updateStrategy.rollingUpdate.
 
     Attributes:
-        paused: whether no pod is.
-        policy: how one is: ReCreate, InPlaceIfPossible or InPlaceOnly.
+        paused: True if no pod is updated.
+        policy: podUpdatePolicy: ReCreate, InPlaceIfPossible or InPlaceOnly.
         grace: seconds between a pod's becoming unready and its update in place.
-        minimum: minReadySeconds, of which OpenKruise's webhook admits no more than 300.
+        minimum: minReadySeconds; OpenKruise's webhook admits at most 300.
     """
 
     paused: bool
@@ -57,28 +57,28 @@ class Rollout:
 
 
 def rollout_of(parent: Obj) -> Rollout:
-    """How the pods of a set are updated."""
-    told = strategy_of(parent).get("rollingUpdate") or {}
+    """Parse spec.updateStrategy.rollingUpdate."""
+    rolling_update = strategy_of(parent).get("rollingUpdate") or {}
     return Rollout(
-        paused=bool(told.get("paused")),
-        policy=told.get("podUpdatePolicy") or "ReCreate",
-        grace=(told.get("inPlaceUpdateStrategy") or {}).get("gracePeriodSeconds") or 0,
-        minimum=min(max(told.get("minReadySeconds") or 0, 0), _LONGEST_WAIT),
+        paused=bool(rolling_update.get("paused")),
+        policy=rolling_update.get("podUpdatePolicy") or "ReCreate",
+        grace=(rolling_update.get("inPlaceUpdateStrategy") or {}).get("gracePeriodSeconds") or 0,
+        minimum=min(max(rolling_update.get("minReadySeconds") or 0, 0), _LONGEST_WAIT),
     )
 
 
 def growth_of(parent: Obj) -> int | None:
-    """How many pods may be unavailable while others are made (getScaleMaxUnavailable), None for any number.
+    """Return how many pods may be unavailable while others are created (getScaleMaxUnavailable), None for any number.
 
     Raises:
-        ValueError: what is said means no number.
+        ValueError: the value is not a number.
     """
-    given = (parent["spec"].get("scaleStrategy") or {}).get("maxUnavailable")
-    return None if given is None else max(scaled(given, replicas_of(parent), round_up=False), 1)
+    limit = (parent["spec"].get("scaleStrategy") or {}).get("maxUnavailable")
+    return None if limit is None else max(scaled(limit, replicas_of(parent), round_up=False), 1)
 
 
 def held_back(parent: Obj) -> int:
-    """How many of the ordinals, from the lowest on, are made of the current revision (isCurrentRevisionNeeded)."""
+    """Return how many of the lowest ordinals are created from the current revision (isCurrentRevisionNeeded)."""
     strategy = strategy_of(parent)
     if strategy.get("type") == "OnDelete":
         return 0
@@ -87,47 +87,47 @@ def held_back(parent: Obj) -> int:
     return (parent.get("status") or {}).get("currentReplicas") or 0
 
 
-# -- what pods are -----------------------------------------------------------------------------------------------------
+# -- its pods ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class CalmHealth(Health):
-    """How pods are judged that may be updated as they are: while one is, it is not available, ready or not."""
+    """Judges pods that may be updated in place: during an update a pod is not available, ready or not."""
 
     def available(self, pod: Obj) -> bool:
-        """Whether nothing is being done to the pod, and it has been ready for long enough (isRunningAndAvailable)."""
+        """Return True if the pod is not being updated, and has been ready for long enough (isRunningAndAvailable)."""
         return is_calm(pod) and Health.available(self, pod)
 
     def unhealthy(self, replica: Replica) -> bool:
-        """Whether the replica is missing, on its way out, being updated, or not ready (isHealthy)."""
+        """Return True if the pod is missing, terminating, being updated, or not ready (isHealthy)."""
         pod = replica.pod
         return pod is None or replica.terminating or not is_calm(pod) or not self.ready(pod)
 
 
 def health_of(rollout: Rollout, now: float) -> CalmHealth:
-    """How the pods of a set are judged."""
+    """Return the judge of the set's pods."""
     return CalmHealth(now, rollout.minimum)
 
 
 def can_be_updated(pod: Obj) -> bool:
-    """Whether the pod is in a state of its lifecycle in which it may be updated as it is (inPlaceUpdatePod)."""
+    """Return True if the pod's lifecycle state allows an in-place update (inPlaceUpdatePod)."""
     return lifecycle_of(pod) in _UPDATABLE
 
 
 def new_and_normal(pod: Obj, now: float) -> Obj:
-    """A new pod with the state of its lifecycle: no hook is waited for."""
+    """Return a new pod with the lifecycle state Normal: no hook is waited for."""
     return in_state(pod, NORMAL, now)
 
 
 def updating(pod: Obj, revision: str, now: float) -> Obj:
-    """The pod as one that is being updated to a revision; its lifecycle is left alone if it has none."""
+    """Return the pod as one that is being updated to a revision; its lifecycle is left alone if it has none."""
     labels = labels_of(pod) | {REVISION_LABEL: revision}
     pod = pod | {"metadata": pod["metadata"] | {"labels": labels}}
     return in_state(pod, UPDATING, now) if lifecycle_of(pod) else pod
 
 
 def is_of(pod: Obj, revision: str) -> bool:
-    """Whether a pod is of the revision of a name."""
+    """Return True if a pod is of the revision with that name."""
     return revision_name_of(pod) == revision
 
 
@@ -136,11 +136,11 @@ def is_of(pod: Obj, revision: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Turnover:
-    """The pods that are given up now, highest ordinal first.
+    """The pods to replace or update now, highest ordinal first.
 
     Attributes:
-        specified: those that are deleted because somebody asked so by a label, of whatever revision.
-        outdated: those that are brought to the update revision.
+        specified: pods of any revision to delete because a label requests it.
+        outdated: pods to bring to the update revision.
     """
 
     specified: tuple[Replica, ...]
@@ -148,33 +148,34 @@ class Turnover:
 
 
 def turnover(work: SyncInput, budget: int) -> Turnover:
-    """The pods that are given up now (rollingUpdateStatefulsetPods).
+    """Return the pods to replace or update now (rollingUpdateStatefulsetPods).
 
-    What is unavailable already costs no budget. A labelled pod for which there is none lets others go before it; an
-    outdated one does not. A partition holds no labelled pod.
+    Pods that are unavailable already cost no budget. If there is none for a labelled pod, others may go before it; if
+    there
+    is none for an outdated pod, the update waits. The partition does not protect labelled pods.
 
     Args:
-        work: the set and its pods, of which none waits to be made or deleted first.
-        budget: how many may be unavailable.
+        work: the set and its pods; none of them has to be created or deleted first.
+        budget: how many pods may be unavailable.
     """
-    down = {replica.ordinal for replica in work.pods.replicas if _is_down(work, replica)}
+    unavailable = {replica.ordinal for replica in work.pods.replicas if _is_down(work, replica)}
     beyond = work.pods.beyond
 
     def may_go(replica: Replica) -> bool:
-        return replica.ordinal in down or len(down) + beyond < budget
+        return replica.ordinal in unavailable or len(unavailable) + beyond < budget
 
     specified, outdated = dict[int, Replica](), list[Replica]()
     for replica in reversed(work.pods.replicas):
         if _is_specified(replica) and may_go(replica):
             specified[replica.ordinal] = replica
-            down.add(replica.ordinal)
+            unavailable.add(replica.ordinal)
     for replica in targets(work):
         if replica.ordinal in specified or not is_old(work, replica):
             continue
         if not may_go(replica):
             break
         outdated.append(replica)
-        down.add(replica.ordinal)
+        unavailable.add(replica.ordinal)
     return Turnover(tuple(specified.values()), tuple(outdated))
 
 

@@ -1,4 +1,4 @@
-"""The status of Advanced StatefulSets: their pods and claims counted, how far an update has come, what failed.
+"""The status of Advanced StatefulSets: numbers of pods and claims, progress of an update, and failures.
 
 (pkg/controller/statefulset/stateful_set_control.go updateStatus, statefulset_resize_pvc.go updatePVCStatus)
 """
@@ -16,19 +16,19 @@ from controller_manager.reconcile import conditions
 from controller_manager.reconcile.times import stamp
 
 FAILED_CREATE, FAILED_UPDATE = "FailedCreatePod", "FailedUpdatePod"
-"""The conditions that a pod could not be made, or not be put right."""
+"""The condition types for pods that could not be created, or not be updated."""
 
 _OMITTED = frozenset(("updatedReadyReplicas", "updatedAvailableReplicas", "observedGeneration", "volumeClaims"))
-"""What the status does not say where it is 0 or empty."""
+"""Fields that the status omits if they are 0 or empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """What is counted of a set.
+    """Numbers of pods and claims.
 
     Attributes:
-        numbers: of its pods, by the status' names.
-        claims: of its claims, template by template.
+        numbers: numbers of pods, by field of the status.
+        claims: numbers of claims, by template.
     """
 
     numbers: Mapping[str, int]
@@ -48,11 +48,11 @@ def census(
 
     Args:
         parent: the set.
-        pods: its own, all of them.
-        replicas: those whose ordinals are wanted.
-        claims: those that exist, by name.
-        progress: how far an update is.
-        health: how pods are judged.
+        pods: all pods of the set.
+        replicas: those with ordinals that the set asks for.
+        claims: the existing claims, by name.
+        progress: the revisions and the progress of an update.
+        health: the judge of pods.
     """
     pods = list(pods)
     updated = [pod for pod in pods if revision_name_of(pod) == progress.update and health.ready(pod)]
@@ -62,89 +62,92 @@ def census(
             "updatedReadyReplicas": len(updated),
             "updatedAvailableReplicas": sum(map(health.available, updated)),
         },
-        _claims_told(parent, [replica.ordinal for replica in replicas if replica.pod is not None], claims),
+        _claim_counts(parent, [replica.ordinal for replica in replicas if replica.pod is not None], claims),
     )
 
 
-def status_of(parent: Obj, found: Census, *, progress: Progress, selector: str) -> Obj:
-    """The status as it should be, without conditions; equal to what the set has where there is nothing to write.
+def status_of(parent: Obj, counted: Census, *, progress: Progress, selector: str) -> Obj:
+    """Return the new status without conditions; equal to the old one if nothing has changed.
 
-    An update is complete once all pods that there are, be they as many as are wanted or not, are updated and ready
+    An update is complete once all existing pods, which may be more or fewer than spec.replicas, are updated and ready
     (completeRollingUpdate).
 
     Args:
         parent: the set.
-        found: its pods and claims.
-        progress: its revisions.
+        counted: numbers of pods and claims.
+        progress: the set's revisions.
         selector: of its pods, as text.
     """
-    numbers, current = dict(found.numbers), progress.current
+    numbers, current = dict(counted.numbers), progress.current
     if strategy_of(parent).get("type") != "OnDelete" and (
         numbers["replicas"] == numbers["updatedReplicas"] == numbers["readyReplicas"]
     ):
         current, numbers["currentReplicas"] = progress.update, numbers["updatedReplicas"]
     known = (parent.get("status") or {}).get("observedGeneration") or 0
-    told: Obj = numbers | {
+    fields: Obj = numbers | {
         "observedGeneration": max(parent["metadata"].get("generation") or 0, known),
         "currentRevision": current,
         "updateRevision": progress.update,
         "collisionCount": progress.collisions,
         "labelSelector": selector,
-        "volumeClaims": list(found.claims),
+        "volumeClaims": list(counted.claims),
     }
-    return {name: value for name, value in told.items() if value or name not in _OMITTED}
+    return {name: value for name, value in fields.items() if value or name not in _OMITTED}
 
 
 def with_conditions(status: Obj, failures: Mapping[str, str], *, before: Sequence[Obj], now: float) -> Obj:
-    """The status with a condition for each failure of the last pass, and none for what went well in it.
+    """Return the status with a condition for each failure of the last sync, and none for what succeeded in it.
 
     Args:
         status: without conditions.
-        failures: what went wrong, by the condition's type.
-        before: the conditions that there were.
+        failures: condition type → error message.
+        before: the old conditions.
         now: the time.
     """
-    told = [condition for condition in before if condition["type"] not in (FAILED_CREATE, FAILED_UPDATE)]
-    for type_, why in failures.items():
-        former = conditions.find(before, type_)
-        since = (former or {}).get("lastTransitionTime") or stamp(now)
-        told.append({"type": type_, "status": conditions.TRUE, "lastTransitionTime": since, "message": why})
-    return status | ({"conditions": told} if told else {})
+    new_conditions = [condition for condition in before if condition["type"] not in (FAILED_CREATE, FAILED_UPDATE)]
+    for type_, message in failures.items():
+        old = conditions.find(before, type_)
+        since = (old or {}).get("lastTransitionTime") or stamp(now)
+        new_conditions.append({"type": type_, "status": conditions.TRUE, "lastTransitionTime": since, "message": message})
+    return status | ({"conditions": new_conditions} if new_conditions else {})
 
 
 # -- claims ------------------------------------------------------------------------------------------------------------
 
 
-def _claims_told(parent: Obj, ordinals: Sequence[int], claims: Mapping[str, Obj]) -> list[Obj]:
-    """For each template: how many claims of pods are as it has them, and how many of those have room enough."""
-    told = []
+def _claim_counts(parent: Obj, ordinals: Sequence[int], claims: Mapping[str, Obj]) -> list[Obj]:
+    """Return for each template how many claims of pods match it, and how many of those have enough capacity."""
+    entries = []
     for template in claim_templates(parent):
         names = (claim_name(parent, template, ordinal) for ordinal in ordinals)
-        found = [claims[name] for name in names if name in claims]
-        fitting = [each for each in found if not each["metadata"].get("deletionTimestamp") and _fits(each, template)]
-        told.append(
+        pod_claims = [claims[name] for name in names if name in claims]
+        fitting = [claim for claim in pod_claims if not claim["metadata"].get("deletionTimestamp") and _fits(claim, template)]
+        entries.append(
             {
                 "volumeClaimName": name_of(template),
                 "compatibleReplicas": len(fitting),
                 "compatibleReadyReplicas": sum(map(_has_room, fitting)),
             }
         )
-    return told
+    return entries
 
 
 def _fits(claim: Obj, template: Obj) -> bool:
-    """Whether a claim asks for what its template does, or for more room (IsPVCCompatibleAndReady)."""
-    asked, wanted = claim.get("spec") or {}, template.get("spec") or {}
-    classes = [each.get("storageClassName") for each in (asked, wanted)]
+    """Return True if a claim requests the template's class, access modes, and storage or more.
+
+    (IsPVCCompatibleAndReady)
+    """
+    actual, desired = claim.get("spec") or {}, template.get("spec") or {}
+    classes = [spec.get("storageClassName") for spec in (actual, desired)]
     if None not in classes and classes[0] != classes[1]:
         return False
-    if (asked.get("accessModes") or []) != (wanted.get("accessModes") or []):
+    if (actual.get("accessModes") or []) != (desired.get("accessModes") or []):
         return False
-    return _requested(asked) >= _requested(wanted)
+    return _requested(actual) >= _requested(desired)
 
 
 def _has_room(claim: Obj) -> bool:
-    """Whether a claim has as much room as it asks for."""
+    """Return True if a claim has the capacity that it requests."""
     return _storage((claim.get("status") or {}).get("capacity")) >= _requested(claim.get("spec") or {})
 
 
@@ -153,7 +156,7 @@ def _requested(spec: Obj) -> int:
 
 
 def _storage(resources: Obj | None) -> int:
-    """The storage of a list of resources, in billionths of a byte; what is no quantity is none."""
+    """Return the storage in a resource list, in billionths of a byte; an invalid quantity counts as 0."""
     try:
         return of((resources or {}).get("storage")).nanos
     except QuantityError:

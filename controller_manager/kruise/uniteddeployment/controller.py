@@ -9,7 +9,7 @@ from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
 from controller_manager.kruise.uniteddeployment.allocation.choice import sizes_of
 from controller_manager.kruise.uniteddeployment.allocation.subset_state import AllocationError
-from controller_manager.kruise.uniteddeployment.schedulability import outlook_of, relax_target
+from controller_manager.kruise.uniteddeployment.schedulability import schedulability_of, relax_target
 from controller_manager.kruise.uniteddeployment.status import Report, status_after, status_of
 from controller_manager.kruise.uniteddeployment.subset_objects import Target, targets_of
 from controller_manager.kruise.uniteddeployment.subsets import (
@@ -25,7 +25,7 @@ from controller_manager.kruise.uniteddeployment.subsets import (
 )
 from controller_manager.kruise.uniteddeployment.sync_subsets import KINDS, SyncInput, as_one, discard, provision, revise
 from controller_manager.kruise.uniteddeployment.unschedulable import (
-    Outlook,
+    Schedulability,
     is_unschedulable,
     label_patch,
     scaled_again,
@@ -68,18 +68,18 @@ from controller_manager.reconcile.retry_on_conflict import update
 from controller_manager.reconcile.revisions import History, expired, in_order, record, template_data
 
 PACE = 0.2
-"""Seconds between two looks at one UnitedDeployment: what happens to its pods one after the other is one look."""
+"""Seconds between two runs for one UnitedDeployment, so that changes of several pods are handled together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A UnitedDeployment and what may be its.
+    """A UnitedDeployment and the objects that may belong to it.
 
     Attributes:
-        selector: of its workloads, or why it is none.
-        workloads: of each kind those that it owns, and those that it selects and nobody owns.
+        selector: of its workloads, or the error if it is invalid.
+        workloads: by kind, those that it owns, and those that match its selector and have no owner.
         pods: uid of a workload → its active pods.
-        revisions: those that it owns, and those that nobody owns.
+        revisions: those that it owns, and those that match its selector and have no owner.
     """
 
     parent: Obj
@@ -89,11 +89,11 @@ class Observed:
     revisions: Sequence[Obj]
 
 
-# -- what is seen ------------------------------------------------------------------------------------------------------
+# -- observing ---------------------------------------------------------------------------------------------------------
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
-    """The UnitedDeployment of that key and what may be its; None where it is gone or going: then nothing is done."""
+    """Return the UnitedDeployment with that key and what may belong to it; None if it is gone or being deleted."""
     parent = listers[UNITED_DEPLOYMENT].get(key)
     if parent is None or is_deleting(parent):
         return None
@@ -106,22 +106,22 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     for subset_type, kind in KINDS.items():
         orphans = (obj for obj in listers[kind].by(ORPHANS, namespace) if selector.matches(labels_of(obj)))
         workloads[subset_type] = [*listers[kind].by(OWNER, uid), *orphans]
-    mine = (obj for found in workloads.values() for obj in found)
-    pods = {obj["metadata"]["uid"]: active(_pods(listers, obj["metadata"]["uid"])) for obj in mine}
+    owned_or_matching = (obj for workloads_of_kind in workloads.values() for obj in workloads_of_kind)
+    pods = {obj["metadata"]["uid"]: active(_pods(listers, obj["metadata"]["uid"])) for obj in owned_or_matching}
     history = listers[CONTROLLER_REVISION]
-    revisions = [each for each in history.by(ORPHANS, namespace) if selector.matches(labels_of(each))]
+    revisions = [revision for revision in history.by(ORPHANS, namespace) if selector.matches(labels_of(revision))]
     return Observed(parent, selector, workloads, pods, [*history.by(OWNER, uid), *revisions])
 
 
 def _pods(listers: Listers, workload: str) -> Iterable[Obj]:
-    """The pods of a workload, those of a Deployment's ReplicaSets among them."""
+    """Yield the pods of a workload, including those of a Deployment's ReplicaSets."""
     yield from listers[POD].by(OWNER, workload)
     for replica_set in listers[REPLICA_SET].by(OWNER, workload):
         yield from listers[POD].by(OWNER, replica_set["metadata"]["uid"])
 
 
 def workload_changed(listers: Listers, change: Change) -> Iterable[Key]:
-    """The UnitedDeployment that owns a workload, and its former owner (handler.EnqueueRequestForOwner)."""
+    """Return the UnitedDeployment that owns a workload, and its former owner (handler.EnqueueRequestForOwner)."""
     if change.old is change.new:
         return ()
     owners = (
@@ -131,9 +131,9 @@ def workload_changed(listers: Listers, change: Change) -> Iterable[Key]:
 
 
 def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
-    """The UnitedDeployment of a pod that counts otherwise now, or looks for a node in vain.
+    """Return the UnitedDeployment of a pod that is counted differently now, or becomes unschedulable or schedulable.
 
-    Upstream follows no pods: it hears of some when a workload's status changes, and of others after a while.
+    Upstream does not watch pods: it notices some when a workload's status changes, and others after a while.
     """
     old, new = change.old, change.new
     if SUBSET_LABEL not in labels_of(change.obj) or old is new:
@@ -156,16 +156,16 @@ def _united_deployment(listers: Listers, pod: Obj) -> Obj | None:
         workloads = [
             resolve_controller(listers, kind, pod) for kind in (STATEFUL_SET, ADVANCED_STATEFUL_SET, CLONE_SET)
         ]
-    workload = next((found for found in workloads if found is not None), None)
+    workload = next((owner for owner in workloads if owner is not None), None)
     return resolve_controller(listers, UNITED_DEPLOYMENT, workload) if workload is not None else None
 
 
-# -- what is done ------------------------------------------------------------------------------------------------------
+# -- acting ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class SyncContext:
-    """One run over a UnitedDeployment.
+    """One run for a UnitedDeployment.
 
     Attributes:
         selector: of its workloads.
@@ -181,7 +181,7 @@ class SyncContext:
 
     @property
     def current(self) -> str:
-        """The name of the revision that an update comes from."""
+        """The name of the revision that an update starts from."""
         return name_of(self.history.current)
 
     @property
@@ -190,42 +190,42 @@ class SyncContext:
         return name_of(self.history.update)
 
 
-def plan(seen: Observed, now: float) -> Plan:
-    """Record what the template is now, spread pods over subsets, make, delete and update workloads, tell how many.
+def plan(observed: Observed, now: float) -> Plan:
+    """Record the template's revision, allocate pods, create, delete and update workloads, and write the status.
 
     (uniteddeployment_controller.go Reconcile)
 
     Raises:
-        ApiError: the first that stood in the way; once subsets are being seen to, the status was written nevertheless.
+        ApiError: the first error; once it comes to the subsets, the status was written nevertheless.
     """
-    parent, selector = seen.parent, seen.selector
+    parent, selector = observed.parent, observed.selector
     if isinstance(selector, SelectorError) or (fault := fault_of(parent, selector)):
-        why = str(selector) if isinstance(selector, SelectorError) else fault
-        yield RecordEvent(parent, "FailedRevisionProvision", why, WARNING)
+        message = str(selector) if isinstance(selector, SelectorError) else fault
+        yield RecordEvent(parent, "FailedRevisionProvision", message, WARNING)
         return
     claimant = Parent(UNITED_DEPLOYMENT, parent, selector)
-    history = yield from _told(parent, "FailedRevisionProvision", _recorded(claimant, seen.revisions))
-    subsets = yield from _told(parent, "FailedFindSubsets", _found(claimant, seen))
+    history = yield from _with_event(parent, "FailedRevisionProvision", _record_revision(claimant, observed.revisions))
+    subsets = yield from _with_event(parent, "FailedFindSubsets", _find_subsets(claimant, observed))
     run = SyncContext(parent, selector, history, subsets, now)
-    outlooks = {
-        name: outlook_of(parent, subset, current=run.current, update=run.update, now=now)
+    schedulabilities = {
+        name: schedulability_of(parent, subset, current=run.current, update=run.update, now=now)
         for name, subset in subsets.items()
     }
-    yield from _label(outlooks.values())
+    yield from _label(schedulabilities.values())
     try:
-        sizes = sizes_of(parent["spec"], {name: outlook.standing for name, outlook in outlooks.items()})
+        sizes = sizes_of(parent["spec"], {name: schedulability.state for name, schedulability in schedulabilities.items()})
     except AllocationError as error:
-        told = f"Specified subset replicas is ineffective: {error}"
-        yield RecordEvent(parent, "Failed SpecifySubsetReplicas", told, WARNING)
-        raise bad_request(told) from error
-    outlooks = {name: scaled_again(outlook, sizes.get(name, 0), now) for name, outlook in outlooks.items()}
+        failure = f"Specified subset replicas is ineffective: {error}"
+        yield RecordEvent(parent, "Failed SpecifySubsetReplicas", failure, WARNING)
+        raise bad_request(failure) from error
+    schedulabilities = {name: scaled_again(schedulability, sizes.get(name, 0), now) for name, schedulability in schedulabilities.items()}
     targets = targets_of(parent, run.update, sizes)
-    targets = {name: relax_target(target, subsets.get(name), outlooks.get(name)) for name, target in targets.items()}
-    yield from _sync_subsets(run, _strangers(seen, claimant), targets=targets, outlooks=outlooks)
+    targets = {name: relax_target(target, subsets.get(name), schedulabilities.get(name)) for name, target in targets.items()}
+    yield from _sync_subsets(run, _other_kind_workloads(observed, claimant), targets=targets, schedulabilities=schedulabilities)
 
 
-def _told(parent: Obj, reason: str, part: Generator[Action, Any, Any]) -> Generator[Action, Any, Any]:
-    """What a part gives; its error is told by an event as well."""
+def _with_event(parent: Obj, reason: str, part: Generator[Action, Any, Any]) -> Generator[Action, Any, Any]:
+    """Run a part of the plan; an error is recorded as an Event too."""
     try:
         return (yield from part)
     except ApiError as error:
@@ -234,57 +234,57 @@ def _told(parent: Obj, reason: str, part: Generator[Action, Any, Any]) -> Genera
         raise
 
 
-def _recorded(claimant: Parent, revisions: Sequence[Obj]) -> Generator[Action, Any, History]:
-    """The revisions, the newest of which holds the template (constructUnitedDeploymentRevisions)."""
+def _record_revision(claimant: Parent, revisions: Sequence[Obj]) -> Generator[Action, Any, History]:
+    """Record the template as the newest revision, and return the history (constructUnitedDeploymentRevisions)."""
     parent, status = claimant.obj, status_of(claimant.obj)
-    orphans = [revision for revision in revisions if controller_of(revision) is None]
+    orphans = [expired_revision for expired_revision in revisions if controller_of(expired_revision) is None]
     adopted = yield from claim(claimant, CONTROLLER_REVISION, orphans)
-    known = in_order([*(each for each in revisions if controller_of(each) is not None), *adopted])
+    known = in_order([*(revision for revision in revisions if controller_of(revision) is not None), *adopted])
     limit = parent["spec"].get("revisionHistoryLimit")
     live = [status.get(field) or "" for field in ("currentRevision", "updatedRevision")]
-    for revision in expired(known, live=live, limit=10 if limit is None else limit):
-        yield from remove(Delete(CONTROLLER_REVISION, key_of(revision), revision["metadata"]["uid"]))
-        known.remove(revision)
+    for expired_revision in expired(known, live=live, limit=10 if limit is None else limit):
+        yield from remove(Delete(CONTROLLER_REVISION, key_of(expired_revision), expired_revision["metadata"]["uid"]))
+        known.remove(expired_revision)
     data = template_data(parent["spec"]["template"])
     return (yield from record(claimant, known, data=data, labels=workload_labels(parent)))
 
 
-def _found(claimant: Parent, seen: Observed) -> Generator[Action, Any, Mapping[str, Subset]]:
-    """The workloads by subset; of two for one subset, one goes (getExistingSubsets).
+def _find_subsets(claimant: Parent, observed: Observed) -> Generator[Action, Any, Mapping[str, Subset]]:
+    """Return the workloads by subset; of two for one subset, one is deleted (getExistingSubsets).
 
     Raises:
-        ApiError: one could not be claimed or deleted, or does not tell which subset it is.
+        ApiError: one could not be claimed or deleted, or has no label with its subset.
     """
-    subset_type = type_of(seen.parent)
-    claimed = yield from claim(claimant, KINDS[subset_type], seen.workloads[subset_type])
+    subset_type = type_of(observed.parent)
+    claimed = yield from claim(claimant, KINDS[subset_type], observed.workloads[subset_type])
     try:
-        grouped = by_name(Subset(subset_type, obj, seen.pods[obj["metadata"]["uid"]]) for obj in claimed)
+        grouped = by_name(Subset(subset_type, obj, observed.pods[obj["metadata"]["uid"]]) for obj in claimed)
     except UnnamedSubsetError as error:
         raise bad_request(str(error)) from error
     for subset in grouped.doubled:
         if not is_deleting(subset.workload):
-            yield from _told(seen.parent, "FailedDeleteDuplicatedSubsets", discard(subset))
+            yield from _with_event(observed.parent, "FailedDeleteDuplicatedSubsets", discard(subset))
     return grouped.kept
 
 
-def _strangers(seen: Observed, claimant: Parent) -> list[Subset]:
-    """Workloads of its own that are of another kind than the template asks for; it adopts none of these."""
-    uid, wanted = seen.parent["metadata"]["uid"], type_of(seen.parent)
+def _other_kind_workloads(observed: Observed, claimant: Parent) -> list[Subset]:
+    """Return its own workloads of another kind than the template's; it adopts no such workloads."""
+    uid, desired = observed.parent["metadata"]["uid"], type_of(observed.parent)
     return [
         Subset(subset_type, obj, ())
-        for subset_type, found in seen.workloads.items()
-        for obj in found
-        if subset_type is not wanted and claimant.matches(obj) and (controller_of(obj) or {}).get("uid") == uid
+        for subset_type, objs in observed.workloads.items()
+        for obj in objs
+        if subset_type is not desired and claimant.matches(obj) and (controller_of(obj) or {}).get("uid") == uid
     ]
 
 
-def _label(outlooks: Iterable[Outlook]) -> Plan:
-    """Label pods as reserved, or as not; pods that are gone by now do not matter.
+def _label(schedulabilities: Iterable[Schedulability]) -> Plan:
+    """Label pods as reserved or not; ignore pods that are gone by now.
 
     Raises:
         ApiError: one could not be labelled.
     """
-    labels = [label for outlook in outlooks for label in outlook.labels]
+    labels = [label for schedulability in schedulabilities for label in schedulability.labels]
     if not labels:
         return
     answers = yield Batch([Patch(POD, key_of(label.pod), label_patch(label)) for label in labels])
@@ -293,26 +293,26 @@ def _label(outlooks: Iterable[Outlook]) -> Plan:
             raise answer
 
 
-# -- what becomes of subsets -------------------------------------------------------------------------------------------
+# -- subsets -----------------------------------------------------------------------------------------------------------
 
 
 def _sync_subsets(
-    run: SyncContext, strangers: Sequence[Subset], *, targets: Mapping[str, Target], outlooks: Mapping[str, Outlook]
+    run: SyncContext, other_kind_workloads: Sequence[Subset], *, targets: Mapping[str, Target], schedulabilities: Mapping[str, Schedulability]
 ) -> Plan:
-    """Bring the workloads to what they are to be, and tell what there is, be it that this failed.
+    """Create, delete and update workloads, and write the status, even after an error.
 
-    Where some could not be made or deleted, the others are left as they are.
+    If some could not be created or deleted, the others are left as they are.
 
     Raises:
-        ApiError: the first that stood in the way.
+        ApiError: the first error.
     """
-    work = SyncInput(run.parent, run.subsets, targets, strangers)
-    done, updated = (yield from provision(work)), None
-    failures = list(done.failures)
+    work = SyncInput(run.parent, run.subsets, targets, other_kind_workloads)
+    provisioned, updated = (yield from provision(work)), None
+    failures = list(provisioned.failures)
     if failures:
-        told = f"fail to manage Subset provision: {as_one(failures)}"
+        message = f"fail to manage Subset provision: {as_one(failures)}"
         if not is_namespace_terminating(failures[0]):
-            yield RecordEvent(run.parent, "FailedUpdateSubset", told, WARNING)
+            yield RecordEvent(run.parent, "FailedUpdateSubset", message, WARNING)
     else:
         failures = yield from revise(work)
         updated = as_one(failures)
@@ -323,22 +323,22 @@ def _sync_subsets(
         selector=str(run.selector),
         subsets=run.subsets,
         targets=targets,
-        outlooks=outlooks,
-        provisioned=as_one(done.failures) if done.changed else None,
+        schedulabilities=schedulabilities,
+        provisioned=as_one(provisioned.failures) if provisioned.changed else None,
         updated=updated,
     )
     try:
-        yield from _tell(run, report)
+        yield from _write_status(run, report)
     except ApiError as error:
         failures.append(error)
-    waits = [outlook.wait for outlook in outlooks.values() if outlook.wait is not None]
+    waits = [schedulability.wait for schedulability in schedulabilities.values() if schedulability.wait is not None]
     if waits:
         yield RequeueAfter(min(waits))
     if failures:
         raise failures[0]
 
 
-def _tell(run: SyncContext, report: Report) -> Plan:
+def _write_status(run: SyncContext, report: Report) -> Plan:
     """Write the status if it changes (updateUnitedDeployment)."""
     status = status_after(run.parent, report, run.now)
     if status != run.parent.get("status"):

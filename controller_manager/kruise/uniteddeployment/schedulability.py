@@ -1,4 +1,4 @@
-"""How each subset of a UnitedDeployment is looked at, as its schedule strategy has it."""
+"""The schedulability of each subset of a UnitedDeployment, according to its schedule strategy."""
 
 from dataclasses import replace
 
@@ -9,38 +9,38 @@ from controller_manager.kruise.uniteddeployment.subset_objects import Target
 from controller_manager.kruise.uniteddeployment.subsets import Subset
 from controller_manager.kruise.uniteddeployment.unschedulable import (
     SCHEDULABLE,
-    Outlook,
+    Schedulability,
     Update,
-    adaptive_outlook,
-    plain_outlook,
-    reserved_outlook,
+    adaptive_schedulability,
+    plain_schedulability,
+    reserved_schedulability,
     times_of,
 )
 from controller_manager.reconcile.conditions import find
 
 
-def outlook_of(parent: Obj, subset: Subset, *, current: str, update: str, now: float) -> Outlook:
-    """What a look at a subset shows.
+def schedulability_of(parent: Obj, subset: Subset, *, current: str, update: str, now: float) -> Schedulability:
+    """Return the schedulability of a subset.
 
     Args:
         parent: the UnitedDeployment.
         subset: one that has a workload.
-        current: the name of the revision that an update comes from.
+        current: the name of the revision that an update starts from.
         update: the name of the newest revision.
         now: the time.
     """
     spec = parent["spec"]
     if not is_adaptive(spec):
-        return plain_outlook(subset)
-    told, times = find(subset_conditions(parent, subset.name), SCHEDULABLE), times_of(spec)
+        return plain_schedulability(subset)
+    old_condition, times = find(subset_conditions(parent, subset.name), SCHEDULABLE), times_of(spec)
     if not reserves(spec):
-        return adaptive_outlook(subset, told, times=times, now=now)
+        return adaptive_schedulability(subset, old_condition, times=times, now=now)
     since = updating_since(parent, current, update, now=now)
-    return reserved_outlook(subset, told, update=Update(update, subset.partition, since), times=times, now=now)
+    return reserved_schedulability(subset, old_condition, update=Update(update, subset.partition, since), times=times, now=now)
 
 
-def relax_target(target: Target, subset: Subset | None, outlook: Outlook | None) -> Target:
-    """The target of a subset that has reserved pods: these do not keep others from an update (SetMaxUnavailable)."""
-    if subset is None or outlook is None or not outlook.standing.reserved:
+def relax_target(target: Target, subset: Subset | None, schedulability: Schedulability | None) -> Target:
+    """Return a subset's target, relaxed if it has reserved pods: these do not block an update (SetMaxUnavailable)."""
+    if subset is None or schedulability is None or not schedulability.state.reserved:
         return target
-    return replace(target, unavailable=max(subset.replicas - outlook.standing.ready + outlook.late, 1))
+    return replace(target, unavailable=max(subset.replicas - schedulability.state.ready + schedulability.late, 1))

@@ -1,4 +1,4 @@
-"""The status of a UnitedDeployment: its subsets counted, how far an update has come, and what stood in the way.
+"""The status of a UnitedDeployment: numbers of its subsets' pods, progress of an update, and errors.
 
 (openkruise/kruise pkg/controller/uniteddeployment calculateStatus)
 """
@@ -10,7 +10,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.united_deployments import reserves
 from controller_manager.kruise.uniteddeployment.subset_objects import Target
 from controller_manager.kruise.uniteddeployment.subsets import RESERVED_LABEL, Subset
-from controller_manager.kruise.uniteddeployment.unschedulable import Outlook, condition
+from controller_manager.kruise.uniteddeployment.unschedulable import Schedulability, condition
 from controller_manager.reconcile.conditions import FALSE, TRUE, find, put, without
 from controller_manager.reconcile.pods import is_ready
 from controller_manager.reconcile.times import seconds, stamp
@@ -21,31 +21,31 @@ PROVISIONED, UPDATED, SUBSETS_UPDATED, FAILURE = (
     "SubsetUpdated",
     "SubsetFailure",
 )
-"""The types of its conditions; nothing sets the last one, upstream neither."""
+"""The types of its conditions; nothing sets the last one, in upstream neither."""
 
 _ALWAYS = frozenset(("replicas", "updatedReplicas", "currentRevision"))
-"""What the status says even where it is 0 or empty."""
+"""Fields that the status has even if they are 0 or empty."""
 
 
 def status_of(parent: Obj) -> Obj:
-    """The status, empty where there is none yet."""
-    found: Obj = parent.get("status") or {}
-    return found
+    """Return the status, empty if there is none yet."""
+    status: Obj = parent.get("status") or {}
+    return status
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a pass over a UnitedDeployment has found and done.
+    """The results of a run for a UnitedDeployment.
 
     Attributes:
-        current, update: the names of the revisions that an update comes from and goes to.
-        collisions: how many names of revisions were found taken.
+        current, update: the names of the revisions that an update starts from and leads to.
+        collisions: how many names of revisions were already taken.
         selector: of its pods, as text.
-        subsets: name → workload, of those that were there when the pass began.
-        targets: name → what its workload is to be.
-        outlooks: name → what a look at it has shown, of those that were there.
-        provisioned: the error where subsets could not be made or deleted, "" where they were, None where none had to.
-        updated: the error where subsets could not be updated, "" where they were, None where none was tried.
+        subsets: name → workload, for those that existed when the run began.
+        targets: name → the desired workload.
+        schedulabilities: name → schedulability, for those that existed.
+        provisioned: the error if subsets could not be created or deleted, "" if they were, None if none had to be.
+        updated: the error if subsets could not be updated, "" if they were, None if it was not tried.
     """
 
     current: str
@@ -54,16 +54,16 @@ class Report:
     selector: str
     subsets: Mapping[str, Subset]
     targets: Mapping[str, Target]
-    outlooks: Mapping[str, Outlook]
+    schedulabilities: Mapping[str, Schedulability]
     provisioned: str | None
     updated: str | None
 
 
 def status_after(parent: Obj, report: Report, now: float) -> Obj:
-    """The status as it should be; equal to the one that the UnitedDeployment has where there is nothing to write."""
+    """Return the new status; equal to the old one if nothing has changed."""
     subsets, old = report.subsets.values(), status_of(parent)
     updated = [pod for subset in subsets for pod in subset.updated(report.update)]
-    reserved = sum(outlook.standing.reserved for outlook in report.outlooks.values())
+    reserved = sum(schedulability.state.reserved for schedulability in report.schedulabilities.values())
     numbers = {
         "replicas": sum(subset.counted("replicas") for subset in subsets) - reserved,
         "readyReplicas": sum(subset.counted("readyReplicas") for subset in subsets),
@@ -72,30 +72,30 @@ def status_after(parent: Obj, report: Report, now: float) -> Obj:
         "reservedPods": reserved,
     }
     # a workload may not have counted its newest pods yet: upstream then takes an update for done that a partition holds
-    there = max(numbers["replicas"], sum(len(subset.pods) for subset in subsets) - reserved)
-    done = numbers["updatedReadyReplicas"] >= there
+    existing = max(numbers["replicas"], sum(len(subset.pods) for subset in subsets) - reserved)
+    done = numbers["updatedReadyReplicas"] >= existing
     current = report.update if done else report.current
-    told = numbers | {
+    fields = numbers | {
         "observedGeneration": parent["metadata"].get("generation") or 0,
         "collisionCount": report.collisions,
         "currentRevision": current,
         "updatedRevision": report.update,
-        "subsetStatuses": [_entry(parent, target, report, now) for target in report.targets.values()],
+        "subsetStatuses": [_subset_status(parent, target, report, now) for target in report.targets.values()],
         "conditions": _conditions(old.get("conditions") or (), report, current=current, now=now),
         "labelSelector": report.selector + (f",{RESERVED_LABEL}=false" if reserves(parent["spec"]) else ""),
     }
-    return {name: value for name, value in told.items() if value or name in _ALWAYS}
+    return {name: value for name, value in fields.items() if value or name in _ALWAYS}
 
 
-def _entry(parent: Obj, target: Target, report: Report, now: float) -> Obj:
-    outlook, subset = report.outlooks.get(target.name), report.subsets.get(target.name)
+def _subset_status(parent: Obj, target: Target, report: Report, now: float) -> Obj:
+    schedulability, subset = report.schedulabilities.get(target.name), report.subsets.get(target.name)
     entry: Obj = {
         "name": target.name,
         "replicas": target.replicas,
         "readyReplicas": subset.counted("readyReplicas") if subset is not None else 0,
         "partition": target.partition,
-        "reservedPods": outlook.standing.reserved if outlook is not None else 0,
-        "conditions": _subset_conditions(parent, target.name, outlook, now),
+        "reservedPods": schedulability.state.reserved if schedulability is not None else 0,
+        "conditions": _subset_conditions(parent, target.name, schedulability, now),
     }
     return {name: value for name, value in entry.items() if value}
 
@@ -104,23 +104,23 @@ def _entry(parent: Obj, target: Target, report: Report, now: float) -> Obj:
 
 
 def subset_conditions(parent: Obj, name: str) -> Sequence[Obj]:
-    """What is told of a subset so far."""
+    """Return the old conditions of a subset."""
     for entry in status_of(parent).get("subsetStatuses") or ():
         if entry["name"] == name:
-            found: Sequence[Obj] = entry.get("conditions") or ()
-            return found
+            conditions: Sequence[Obj] = entry.get("conditions") or ()
+            return conditions
     return ()
 
 
-def _subset_conditions(parent: Obj, name: str, outlook: Outlook | None, now: float) -> Sequence[Obj]:
+def _subset_conditions(parent: Obj, name: str, schedulability: Schedulability | None, now: float) -> Sequence[Obj]:
     conditions = subset_conditions(parent, name)
-    for shown in outlook.conditions if outlook is not None else _of_new(parent, name, now):
+    for shown in schedulability.conditions if schedulability is not None else _initial_conditions(parent, name, now):
         conditions = put(conditions, shown)
     return conditions
 
 
-def _of_new(parent: Obj, name: str, now: float) -> Iterable[Obj]:
-    """What is told of a subset that comes later than others: its first pods are reserved until they are known to run.
+def _initial_conditions(parent: Obj, name: str, now: float) -> Iterable[Obj]:
+    """Yield the condition of a subset that is added later: its first pods are reserved until they are known to run.
 
     (initStatus)
     """
@@ -130,15 +130,15 @@ def _of_new(parent: Obj, name: str, now: float) -> Iterable[Obj]:
         yield condition(FALSE, now, reason="created", message=message)
 
 
-# -- its own conditions ------------------------------------------------------------------------------------------------
+# -- conditions of the UnitedDeployment --------------------------------------------------------------------------------
 
 
 def updating_since(parent: Obj, current: str, update: str, *, now: float) -> float:
-    """Since when the UnitedDeployment is updated to its newest revision, or has been, as its condition says."""
-    told = find(status_of(parent).get("conditions") or (), UPDATED)
-    if told is None or (told["status"] == TRUE) != (current == update):
+    """Return when the update to the newest revision began, or when it ended, according to the condition."""
+    old_condition = find(status_of(parent).get("conditions") or (), UPDATED)
+    if old_condition is None or (old_condition["status"] == TRUE) != (current == update):
         return now
-    return seconds(told["lastTransitionTime"])
+    return seconds(old_condition["lastTransitionTime"])
 
 
 def _conditions(conditions: Sequence[Obj], report: Report, *, current: str, now: float) -> Sequence[Obj]:
@@ -152,9 +152,9 @@ def _conditions(conditions: Sequence[Obj], report: Report, *, current: str, now:
 
 
 def _with_progress(conditions: Sequence[Obj], current: str, update: str, *, now: float) -> list[Obj]:
-    """The conditions with the one that tells of revisions (setUpdatedCondition).
+    """Return the conditions with the one about revisions (setUpdatedCondition).
 
-    Where another revision comes before an update is over, upstream goes on to name the former one.
+    If another revision comes before an update is over, upstream's message keeps naming the former one.
     """
     done = current == update
     reason = "UnitedDeploymentRevisionUpdated" if done else "UnitedDeploymentRevisionUpdating"
@@ -167,5 +167,5 @@ def _with_progress(conditions: Sequence[Obj], current: str, update: str, *, now:
 
 
 def _outcome(type_: str, error: str, now: float) -> Obj:
-    found = {"type": type_, "status": FALSE if error else TRUE, "lastTransitionTime": stamp(now)}
-    return found | ({"reason": "Error", "message": error} if error else {})
+    outcome = {"type": type_, "status": FALSE if error else TRUE, "lastTransitionTime": stamp(now)}
+    return outcome | ({"reason": "Error", "message": error} if error else {})

@@ -1,4 +1,4 @@
-"""The workload of a subset: made of the UnitedDeployment's template, and bound to the subset's nodes.
+"""The workload of a subset: made from the UnitedDeployment's template, with the subset's node affinity and patch.
 
 (openkruise/kruise pkg/controller/uniteddeployment/adapter, ApplySubsetTemplate)
 """
@@ -31,14 +31,14 @@ _LONGEST_PREFIX = 253  # what a name may have
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the workload of a subset is to be.
+    """The desired workload of a subset.
 
     Attributes:
         subset: its entry in spec.topology.subsets.
-        revision: the name of the revision that it is made of.
-        replicas: how many pods.
+        revision: the name of the revision that it is made from.
+        replicas: the number of pods.
         partition: how many of them stay at the old revision.
-        unavailable: how many may be unavailable during an update, None for what the template says.
+        unavailable: how many may be unavailable during an update, None for the template's number.
     """
 
     subset: Obj
@@ -49,23 +49,23 @@ class Target:
 
     @property
     def name(self) -> str:
-        """Which subset it is."""
+        """The name of the subset."""
         return str(self.subset["name"])
 
     @property
     def patch(self) -> str:
-        """The patch of the pod template as the workload's annotation tells it, "" for none."""
-        given = self.subset.get("patch")
-        return "" if given is None else data_bytes(given).decode()
+        """The patch of the pod template as in the workload's annotation, "" for none."""
+        patch = self.subset.get("patch")
+        return "" if patch is None else data_bytes(patch).decode()
 
 
 def targets_of(parent: Obj, revision: str, sizes: Mapping[str, int]) -> dict[str, Target]:
-    """Name of a subset → what its workload is to be, in the order of the topology.
+    """Return the desired workloads by name of the subset, in the order of the topology.
 
     Args:
         parent: the UnitedDeployment.
         revision: the name of its newest revision.
-        sizes: how many pods each subset is to have.
+        sizes: the number of pods of each subset.
     """
     strategy = parent["spec"].get("updateStrategy") or {}
     manual = (strategy.get("type") or "Manual") == "Manual" and type_of(parent).partitioned
@@ -78,12 +78,12 @@ def targets_of(parent: Obj, revision: str, sizes: Mapping[str, int]) -> dict[str
 
 
 def new_workload(parent: Obj, target: Target, reference: Obj) -> Obj:
-    """The workload of a subset that has none.
+    """Return the new workload of a subset that has none.
 
     Args:
         parent: the UnitedDeployment.
-        target: what it is to be.
-        reference: by which the UnitedDeployment controls it.
+        target: the desired workload.
+        reference: the controlling owner reference to the UnitedDeployment.
 
     Raises:
         ApiError: the subset's patch does not fit its pod template.
@@ -102,13 +102,13 @@ def new_workload(parent: Obj, target: Target, reference: Obj) -> Obj:
 
 
 def _prefix(parent: str, subset: str) -> str:
-    """What the names of a subset's workloads begin with (getSubsetPrefix)."""
+    """Return the prefix of the names of a subset's workloads (getSubsetPrefix)."""
     prefix = f"{parent}-{subset}-"
     return prefix if len(prefix) <= _LONGEST_PREFIX else f"{parent}-"
 
 
 def with_target(parent: Obj, target: Target, workload: Obj) -> Obj:
-    """The workload of a subset as it is to be; what it says of itself beside its spec, labels and annotations stays.
+    """Return the desired workload of a subset; everything but its spec, labels and annotations stays.
 
     Raises:
         ApiError: the subset's patch does not fit its pod template.
@@ -116,34 +116,34 @@ def with_target(parent: Obj, target: Target, workload: Obj) -> Obj:
     template, meta = template_of(parent), workload["metadata"]
     marks = {SUBSET_LABEL: target.name, REVISION_LABEL: target.revision}
     annotations = (meta.get("annotations") or {}) | ((template.get("metadata") or {}).get("annotations") or {})
-    told = {
+    metadata = {
         "labels": labels_of(workload) | workload_labels(parent) | marks,
         "annotations": annotations | {PATCH_ANNOTATION: target.patch},
     }
-    return workload | {"metadata": meta | told, "spec": _spec(parent, target, marks)}
+    return workload | {"metadata": meta | metadata, "spec": _spec(parent, target, marks)}
 
 
 def _spec(parent: Obj, target: Target, marks: Obj) -> Obj:
     subset_type, template = type_of(parent), template_of(parent)
     selector = parent["spec"].get("selector") or {}
     spec: Obj = template.get("spec") or {}
-    made = spec | {
+    new_spec = spec | {
         "selector": selector | {"matchLabels": (selector.get("matchLabels") or {}) | {SUBSET_LABEL: target.name}},
         "replicas": target.replicas,
         "template": _pod_template(spec.get("template") or {}, target.subset, marks),
     }
     if strategy := _strategy(subset_type, spec.get(subset_type.strategy) or {}, target):
-        made[subset_type.strategy] = strategy
-    return made
+        new_spec[subset_type.strategy] = strategy
+    return new_spec
 
 
 # -- how it is updated -------------------------------------------------------------------------------------------------
 
 
 def _strategy(subset_type: SubsetType, given: Obj, target: Target) -> Obj:
-    """The template's strategy with the partition, and with another maxUnavailable where that is wanted.
+    """Return the template's strategy with the partition, and with another maxUnavailable if the target has one.
 
-    Where pods are left to somebody else there is neither: OpenKruise's webhooks would refuse them.
+    With OnDelete neither is set, since OpenKruise's webhooks would reject it.
     """
     rolling: Obj = {}
     if given.get("type") == ON_DELETE:
@@ -162,23 +162,23 @@ def _strategy(subset_type: SubsetType, given: Obj, target: Target) -> Obj:
 
 
 def _pod_template(template: Obj, subset: Obj, marks: Obj) -> Obj:
-    """The pod template of a subset: marked, bound to the subset's nodes, and patched last of all."""
+    """Return the pod template of a subset: with its labels, node affinity and tolerations, and finally patched."""
     meta, spec = template.get("metadata") or {}, template.get("spec") or {}
     tolerations = subset.get("tolerations")
     if tolerations:
         spec = spec | {"tolerations": [*(spec.get("tolerations") or ()), *tolerations]}
-    made = template | {
+    patched = template | {
         "metadata": meta | {"labels": (meta.get("labels") or {}) | marks},
-        "spec": _bound(spec, subset.get("nodeSelectorTerm") or {}),
+        "spec": _with_node_affinity(spec, subset.get("nodeSelectorTerm") or {}),
     }
     patch = subset.get("patch")
-    return made if patch is None else apply(made, patch, _pod_template_kind())
+    return patched if patch is None else apply(patched, patch, _pod_template_kind())
 
 
-def _bound(spec: Obj, term: Obj) -> Obj:
-    """The pod spec with a node selector term in each of its required terms, one of which suffices (attachNodeAffinity).
+def _with_node_affinity(spec: Obj, term: Obj) -> Obj:
+    """Return the pod spec with a term added to each of its required node selector terms (attachNodeAffinity).
 
-    Upstream leaves out what the term says of fields.
+    Upstream leaves out the term's matchFields.
     """
     added = {name: term[name] for name in ("matchExpressions", "matchFields") if term.get(name)}
     if not added:
@@ -187,14 +187,14 @@ def _bound(spec: Obj, term: Obj) -> Obj:
     node_affinity = affinity.get("nodeAffinity") or {}
     required = node_affinity.get(_REQUIRED) or {}
     terms: list[Obj] = required.get("nodeSelectorTerms") or [{}]
-    bound = node_affinity | {_REQUIRED: required | {"nodeSelectorTerms": [_joined(each, added) for each in terms]}}
+    bound = node_affinity | {_REQUIRED: required | {"nodeSelectorTerms": [_merged_term(existing, added) for existing in terms]}}
     return spec | {"affinity": affinity | {"nodeAffinity": bound}}
 
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def _joined(term: Obj, added: Obj) -> Obj:
+def _merged_term(term: Obj, added: Obj) -> Obj:
     return term | {name: [*(term.get(name) or ()), *requirements] for name, requirements in added.items()}
 
 
@@ -203,11 +203,14 @@ def _pod_template_kind() -> MergeKind:
     return MergeSchema(load_definitions(available_versions()[-1])).kind("io.k8s.api.core.v1.PodTemplateSpec")
 
 
-# -- whether it is so already ------------------------------------------------------------------------------------------
+# -- comparing ---------------------------------------------------------------------------------------------------------
 
 
 def differs(subset: Subset, target: Target) -> bool:
-    """Whether a workload is not what it is to be, as far as it tells (manageSubsets)."""
+    """Return True if a workload differs from its target, as far as its labels, annotations and numbers show.
+
+    (manageSubsets)
+    """
     return (
         subset.revision != target.revision
         or subset.replicas != target.replicas
@@ -216,15 +219,15 @@ def differs(subset: Subset, target: Target) -> bool:
     )
 
 
-def holds(found: Any, wanted: Any) -> bool:
-    """Whether a stored value says all that is wanted; a server adds defaults, which are not missed.
+def holds(actual: Any, desired: Any) -> bool:
+    """Return True if a stored value contains all that is desired; defaults that a server has added do not matter.
 
-    It may say no where a value is only written otherwise: a write more than needed, which changes nothing.
+    It may return False for an equal value that is written in another way, which costs a write that changes nothing.
     """
-    if isinstance(wanted, dict):
-        return isinstance(found, dict) and all(
-            holds(found.get(name), value) for name, value in wanted.items() if value not in (None, {}, [], "")
+    if isinstance(desired, dict):
+        return isinstance(actual, dict) and all(
+            holds(actual.get(name), value) for name, value in desired.items() if value not in (None, {}, [], "")
         )
-    if isinstance(wanted, list):
-        return isinstance(found, list) and len(found) == len(wanted) and all(map(holds, found, wanted))
-    return bool(found == wanted)
+    if isinstance(desired, list):
+        return isinstance(actual, list) and len(actual) == len(desired) and all(map(holds, actual, desired))
+    return bool(actual == desired)

@@ -1,4 +1,4 @@
-"""Subsets of a UnitedDeployment: the kinds of workload that they may be, as rows, and what is read of such a workload.
+"""Subsets of a UnitedDeployment: a table of the kinds of workload that they may be, and accessors for such a workload.
 
 (openkruise/kruise pkg/controller/uniteddeployment/adapter: there a type with twelve methods for each kind)
 """
@@ -13,13 +13,13 @@ from controller_manager.reconcile.int_or_string import scaled
 from controller_manager.reconcile.pods import is_active, is_ready
 
 SUBSET_LABEL = "apps.kruise.io/subset-name"
-"""The label of a workload, and of its pods, with the subset that it is."""
+"""The label of a workload, and of its pods, with the name of the subset."""
 REVISION_LABEL = "apps.kruise.io/controller-revision-hash"
-"""The label of a workload, and of its pods, with the UnitedDeployment's revision that they are made of."""
+"""The label of a workload, and of its pods, with the UnitedDeployment's revision that they are made from."""
 RESERVED_LABEL = "apps.kruise.io/united-deployment-reserved-pod"
-"""The label of a pod that says whether another stands in for it: "true" or "false"."""
+"""The label of a pod that is "true" if another pod replaces it for the time being, else "false"."""
 PATCH_ANNOTATION = "apps.kruise.io/subset-patch"
-"""The annotation of a workload with the patch that its pod template was given."""
+"""The annotation of a workload with the patch that was applied to its pod template."""
 
 ON_DELETE = "OnDelete"
 
@@ -29,13 +29,13 @@ class SubsetType:
     """A kind of workload that subsets may be.
 
     Attributes:
-        name: as events and messages tell it.
-        template: the field of spec.template that asks for it.
+        name: the name in Events and messages.
+        template: the field of spec.template that selects it.
         api_version, kind: of the workload.
-        strategy: the field of its spec that says how it is updated.
-        partitioned: whether some of its pods may stay at the old revision.
-        ordered: whether its pods have ordinals, and its strategy must say that it is a rolling update.
-        gets_stuck: whether a pod that never gets ready keeps it from updating that very pod.
+        strategy: the field of its spec with the update strategy.
+        partitioned: True if some of its pods may stay at the old revision.
+        ordered: True if its pods have ordinals, and its strategy must have the type RollingUpdate.
+        gets_stuck: True if a pod that never gets ready blocks the update of that very pod.
     """
 
     name: str
@@ -58,30 +58,30 @@ TYPES = {
         SubsetType("Deployment", TEMPLATES[3], "apps/v1", "Deployment", strategy="strategy", partitioned=False),
     )
 }
-"""Field of spec.template → what it asks for; of several the first counts."""
+"""Field of spec.template → the kind that it selects; the first one that is set counts."""
 
 
 def type_of(parent: Obj) -> SubsetType:
-    """What the subsets of a UnitedDeployment are, by its template, which it must have."""
+    """Return the kind of a UnitedDeployment's workloads, by its template, which must not be missing."""
     return TYPES[template_field(parent["spec"])]
 
 
 def template_of(parent: Obj) -> Obj:
-    """The template of a UnitedDeployment's subsets."""
-    found: Obj = parent["spec"]["template"][type_of(parent).template]
-    return found
+    """Return the template of a UnitedDeployment's workloads."""
+    template: Obj = parent["spec"]["template"][type_of(parent).template]
+    return template
 
 
 def workload_labels(parent: Obj) -> dict[str, str]:
-    """The labels that workloads of all subsets have: the template's, and those that the selector names."""
+    """Return the labels of the workloads of all subsets: the template's, and those that the selector requires."""
     selected = (parent["spec"].get("selector") or {}).get("matchLabels") or {}
     return labels_of(template_of(parent)) | selected
 
 
 def fault_of(parent: Obj, selector: LabelSelector) -> str:
-    """Why nothing can be made of a UnitedDeployment, "" where something can; a server that validates stores no such.
+    """Return why a UnitedDeployment cannot work, "" if it can; a validating server rejects such specs.
 
-    What is made and not selected would be made again and again.
+    A workload that is made and not selected would be made again and again.
     """
     if not template_field(parent["spec"]):
         return "there is no template"
@@ -89,7 +89,7 @@ def fault_of(parent: Obj, selector: LabelSelector) -> str:
 
 
 class UnnamedSubsetError(ValueError):
-    """A workload does not tell which subset it is; the message is upstream's."""
+    """A workload has no label with its subset; the message is upstream's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Subset:
     """A workload of a UnitedDeployment.
 
     Attributes:
-        type: what it is.
+        type: the kind.
         workload: the object.
         pods: its active pods.
     """
@@ -108,63 +108,63 @@ class Subset:
 
     @property
     def name(self) -> str:
-        """Which subset it is.
+        """The name of the subset.
 
         Raises:
-            UnnamedSubsetError: it does not tell.
+            UnnamedSubsetError: the workload has no label with it.
         """
-        if found := labels_of(self.workload).get(SUBSET_LABEL):
-            return found
+        if name := labels_of(self.workload).get(SUBSET_LABEL):
+            return name
         is_there = SUBSET_LABEL in labels_of(self.workload)
-        why = f"label {SUBSET_LABEL} has an empty value" if is_there else f"no label {SUBSET_LABEL} found"
-        place = f"{namespace_of(self.workload)}/{name_of(self.workload)}"
-        raise UnnamedSubsetError(f"fail to get subSet name from label of subset {place}: {why}")
+        reason = f"label {SUBSET_LABEL} has an empty value" if is_there else f"no label {SUBSET_LABEL} found"
+        key = f"{namespace_of(self.workload)}/{name_of(self.workload)}"
+        raise UnnamedSubsetError(f"fail to get subSet name from label of subset {key}: {reason}")
 
     @property
     def revision(self) -> str:
-        """The UnitedDeployment's revision that it was made of, "" where it tells none."""
+        """The UnitedDeployment's revision that it was made from, "" if it has no label with it."""
         return revision_of(self.workload)
 
     @property
     def replicas(self) -> int:
-        """How many pods it is to have."""
-        found = self.workload["spec"].get("replicas")
-        return 0 if found is None else int(found)
+        """The number of pods that its spec asks for."""
+        replicas = self.workload["spec"].get("replicas")
+        return 0 if replicas is None else int(replicas)
 
     @property
     def strategy(self) -> Obj:
-        """How it is updated."""
-        found: Obj = self.workload["spec"].get(self.type.strategy) or {}
-        return found
+        """The update strategy in its spec."""
+        strategy: Obj = self.workload["spec"].get(self.type.strategy) or {}
+        return strategy
 
     @property
     def partition(self) -> int:
-        """How many of its pods are not updated (GetSpecPartition); with OnDelete, how many are not as yet."""
+        """The number of pods that are not to be updated (GetSpecPartition); with OnDelete, that are not updated yet."""
         if not self.type.partitioned:
             return 0
         if self.strategy.get("type") == ON_DELETE:
             return sum(revision_of(pod) != self.revision for pod in self.pods)
         try:
-            given = (self.strategy.get("rollingUpdate") or {}).get("partition")
-            return scaled(given, self.replicas, round_up=True)
+            partition = (self.strategy.get("rollingUpdate") or {}).get("partition")
+            return scaled(partition, self.replicas, round_up=True)
         except ValueError:
             return 0
 
     @property
     def patch(self) -> str:
-        """The patch that its pod template was given, "" for none."""
+        """The patch that was applied to its pod template, "" for none."""
         return (self.workload["metadata"].get("annotations") or {}).get(PATCH_ANNOTATION) or ""
 
     def counted(self, field: str) -> int:
-        """A number that its own controller tells: replicas, readyReplicas."""
+        """Return a number from its status: replicas, readyReplicas."""
         return (self.workload.get("status") or {}).get(field) or 0
 
     def updated(self, revision: str) -> list[Obj]:
-        """Its pods that are made of a revision of the UnitedDeployment (CalculateUpdatedReplicas)."""
+        """Return its pods that are made from a revision of the UnitedDeployment (CalculateUpdatedReplicas)."""
         return [pod for pod in self.pods if revision_of(pod) == revision]
 
     def stuck(self, revision: str, partition: int) -> list[Obj]:
-        """The pods that keep it from updating them: old, not ready, and to be updated (isPodStuckForRollingUpdate).
+        """Return the pods that block their own update: old, not ready, and to be updated (isPodStuckForRollingUpdate).
 
         (kubernetes/kubernetes#67250)
         """
@@ -176,7 +176,7 @@ class Subset:
 
 
 def revision_of(obj: Obj) -> str:
-    """The UnitedDeployment's revision that a workload or a pod is made of, "" where it tells none."""
+    """Return the UnitedDeployment's revision that a workload or a pod is made from, "" if it has no label with it."""
     return labels_of(obj).get(REVISION_LABEL, "")
 
 
@@ -186,13 +186,13 @@ def _ordinal_of(pod: Obj) -> int:
 
 
 def active(pods: Iterable[Obj]) -> list[Obj]:
-    """The pods that have neither ended nor are on their way out."""
+    """Return the pods that have not ended and are not being deleted."""
     return [pod for pod in pods if is_active(pod)]
 
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """Workloads by subset.
+    """Workloads grouped by subset.
 
     Attributes:
         kept: name of a subset → its workload.
@@ -204,18 +204,18 @@ class Grouped:
 
 
 def by_name(subsets: Iterable[Subset]) -> Grouped:
-    """One workload for each subset: of several the oldest that nobody deletes.
+    """Choose one workload for each subset: the oldest that is not being deleted.
 
     Raises:
-        UnnamedSubsetError: one does not tell which subset it is.
+        UnnamedSubsetError: one has no label with its subset.
     """
-    found = Grouped({}, [])
+    grouped = Grouped({}, [])
     for subset in sorted(subsets, key=_rank):
-        if subset.name in found.kept:
-            found.doubled.append(subset)
+        if subset.name in grouped.kept:
+            grouped.doubled.append(subset)
         else:
-            found.kept[subset.name] = subset
-    return found
+            grouped.kept[subset.name] = subset
+    return grouped
 
 
 def _rank(subset: Subset) -> tuple[bool, str, str]:

@@ -1,4 +1,4 @@
-"""What a UnitedDeployment's controller does to its subsets: make, delete and update their workloads.
+"""The changes to a UnitedDeployment's subsets: create, delete and update their workloads.
 
 (openkruise/kruise pkg/controller/uniteddeployment/uniteddeployment_update.go)
 """
@@ -46,7 +46,7 @@ _OF_TYPES = {
     "Deployment": DEPLOYMENT,
 }
 KINDS: Mapping[SubsetType, Kind] = {each: _OF_TYPES[each.name] for each in TYPES.values()}
-"""What subsets may be → the kind of their workloads."""
+"""Subset type → the kind of the workloads."""
 
 Failures: TypeAlias = list[ApiError]
 Steps: TypeAlias = Generator[Action, Any, Failures]
@@ -54,56 +54,56 @@ Steps: TypeAlias = Generator[Action, Any, Failures]
 
 @dataclass(frozen=True, slots=True)
 class SyncInput:
-    """A UnitedDeployment, what its subsets are and what they are to be.
+    """A UnitedDeployment, its actual subsets and its desired ones.
 
     Attributes:
-        subsets: name → workload, of those that have one.
-        targets: name → what its workload is to be.
-        strangers: workloads of its own that are of another kind than its template asks for.
+        subsets: name → workload, for those that have one.
+        targets: name → the desired workload.
+        other_kind_workloads: its own workloads of another kind than its template's.
     """
 
     parent: Obj
     subsets: Mapping[str, Subset]
     targets: Mapping[str, Target]
-    strangers: Sequence[Subset]
+    other_kind_workloads: Sequence[Subset]
 
     @property
     def kind(self) -> Kind:
-        """Of its workloads."""
+        """The kind of its workloads."""
         return KINDS[type_of(self.parent)]
 
     @property
     def type_name(self) -> str:
-        """The same, in events and messages."""
+        """The kind's name in Events and messages."""
         return type_of(self.parent).name
 
 
 def as_one(failures: Failures) -> str:
-    """What errors say (utilerrors.NewAggregate)."""
-    told = list(dict.fromkeys(each.message for each in failures))
-    return told[0] if len(told) == 1 else f"[{', '.join(told)}]" if told else ""
+    """Return the message of all errors together (utilerrors.NewAggregate)."""
+    messages = list(dict.fromkeys(failure.message for failure in failures))
+    return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]" if messages else ""
 
 
 def discard(subset: Subset) -> Plan:
-    """Delete a workload, and leave what it owns to the garbage collector (DeleteSubset).
+    """Delete a workload, and leave its dependents to the garbage collector (DeleteSubset).
 
     Raises:
-        ApiError: it was refused.
+        ApiError: the request was refused.
     """
     obj = subset.workload
     yield from remove(Delete(KINDS[subset.type], key_of(obj), obj["metadata"]["uid"], propagation="Background"))
 
 
-# -- which workloads there are -----------------------------------------------------------------------------------------
+# -- creating and deleting workloads -----------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class Provision:
-    """What became of making and deleting workloads.
+    """The result of creating and deleting workloads.
 
     Attributes:
-        changed: whether there was anything to be made or deleted.
-        failures: what stood in the way.
+        changed: True if there was anything to create or delete.
+        failures: the errors.
     """
 
     changed: bool = False
@@ -111,37 +111,37 @@ class Provision:
 
 
 def provision(work: SyncInput) -> Generator[Action, Any, Provision]:
-    """Make what is missing, delete what is too much, and what is of another kind (manageSubsetProvision)."""
+    """Create missing workloads, delete surplus ones, and those of another kind (manageSubsetProvision)."""
     missing = [work.targets[name] for name in sorted(work.targets.keys() - work.subsets.keys())]
-    surplus = _alive(work.subsets[name] for name in sorted(work.subsets.keys() - work.targets.keys()))
-    strangers = _alive(work.strangers)
-    done = Provision(changed=bool(missing or surplus or strangers))
+    surplus = _not_deleting(work.subsets[name] for name in sorted(work.subsets.keys() - work.targets.keys()))
+    other_kind_workloads = _not_deleting(work.other_kind_workloads)
+    result = Provision(changed=bool(missing or surplus or other_kind_workloads))
     if missing:
-        done.failures += yield from _make(work, missing)
+        result.failures += yield from _create(work, missing)
     if surplus:
-        done.failures += yield from _drop(work, surplus)
-    for subset in strangers:
-        told = f"fail to delete Subset {name_of(subset.workload)} of other type {subset.type.name}"
-        done.failures += yield from _discarded(subset, f"{told} for UnitedDeployment {key_of(work.parent)}")
-    return done
+        result.failures += yield from _delete_surplus(work, surplus)
+    for subset in other_kind_workloads:
+        message = f"fail to delete Subset {name_of(subset.workload)} of other type {subset.type.name}"
+        result.failures += yield from _delete(subset, f"{message} for UnitedDeployment {key_of(work.parent)}")
+    return result
 
 
-def _alive(subsets: Iterable[Subset]) -> list[Subset]:
+def _not_deleting(subsets: Iterable[Subset]) -> list[Subset]:
     return [subset for subset in subsets if not is_deleting(subset.workload)]
 
 
-def _make(work: SyncInput, missing: Sequence[Target]) -> Steps:
-    """Make workloads, one first, then two, four …; what was not answered in time will show in caches, if at all."""
-    reference, failures, made = owner_reference(UNITED_DEPLOYMENT, work.parent), Failures(), list[tuple[str, Obj]]()
+def _create(work: SyncInput, missing: Sequence[Target]) -> Steps:
+    """Create workloads: one, then two, four …; those whose requests time out will show up in the caches, if at all."""
+    reference, failures, workloads = owner_reference(UNITED_DEPLOYMENT, work.parent), Failures(), list[tuple[str, Obj]]()
     for target in missing:
         try:
-            made.append((target.name, new_workload(work.parent, target, reference)))
+            workloads.append((target.name, new_workload(work.parent, target, reference)))
         except ApiError as error:
-            failures.append(_not_made(work, target.name, error))
-    answers = yield Batch([Create(work.kind, obj) for _, obj in made], slow_start=True)
-    for (name, _), answer in zip(made, answers, strict=True):
+            failures.append(_creation_error(work, target.name, error))
+    answers = yield Batch([Create(work.kind, obj) for _, obj in workloads], slow_start=True)
+    for (name, _), answer in zip(workloads, answers, strict=True):
         if isinstance(answer, ApiError) and answer.reason != "Timeout":
-            failures.append(_not_made(work, name, answer))
+            failures.append(_creation_error(work, name, answer))
     if not failures:
         number = sum(answer is not None for answer in answers)
         yield RecordEvent(work.parent, "SuccessfulUpdateSubset", f"Create {number} Subset ({work.type_name})")
@@ -150,22 +150,22 @@ def _make(work: SyncInput, missing: Sequence[Target]) -> Steps:
     return failures
 
 
-def _not_made(work: SyncInput, name: str, error: ApiError) -> ApiError:
+def _creation_error(work: SyncInput, name: str, error: ApiError) -> ApiError:
     return error.worded(f"fail to create Subset ({work.type_name}) {name}: {error.message}")
 
 
-def _drop(work: SyncInput, surplus: Sequence[Subset]) -> Steps:
-    """Delete the workloads of subsets that the topology has no more."""
+def _delete_surplus(work: SyncInput, surplus: Sequence[Subset]) -> Steps:
+    """Delete the workloads of subsets that are no longer in the topology."""
     failures = Failures()
     for subset in surplus:
-        place = f"{key_of(subset.workload)} for {subset.name}"
-        failures += yield from _discarded(subset, f"fail to delete Subset ({work.type_name}) {place}")
+        what = f"{key_of(subset.workload)} for {subset.name}"
+        failures += yield from _delete(subset, f"fail to delete Subset ({work.type_name}) {what}")
     if not failures:
         yield RecordEvent(work.parent, "SuccessfulUpdateSubset", f"Delete {len(surplus)} Subset ({work.type_name})")
     return failures
 
 
-def _discarded(subset: Subset, what: str) -> Steps:
+def _delete(subset: Subset, what: str) -> Steps:
     try:
         yield from discard(subset)
     except ApiError as error:
@@ -173,13 +173,14 @@ def _discarded(subset: Subset, what: str) -> Steps:
     return []
 
 
-# -- what they are -----------------------------------------------------------------------------------------------------
+# -- updating workloads ------------------------------------------------------------------------------------------------
 
 
 def revise(work: SyncInput) -> Steps:
-    """Write workloads that are not what they are to be: one first, then two, four … while all goes well.
+    """Update workloads that differ from their targets: one, then two, four … as long as there is no error.
 
-    (manageSubsets) Those whose pods are not all updated are looked after as well: what keeps them from it is deleted.
+    (manageSubsets) Workloads whose pods are not all updated are handled as well: pods that block the update are
+    deleted.
     """
     due = [
         (work.subsets[name], work.targets[name])
@@ -200,26 +201,26 @@ def _is_due(subset: Subset, target: Target) -> bool:
 
 
 def _revise_some(work: SyncInput, due: Sequence[tuple[Subset, Target]]) -> Steps:
-    """Write workloads at once, and then see to each; one that somebody else wrote meanwhile is written again."""
+    """Update several workloads at once, then handle each; after a conflict a workload is read and written again."""
     failures, written = Failures(), list[tuple[Subset, Target, Obj | None]]()
     for subset, target in due:
         try:
-            wanted = with_target(work.parent, target, subset.workload)
-            written.append((subset, target, None if holds(subset.workload, wanted) else wanted))
+            desired = with_target(work.parent, target, subset.workload)
+            written.append((subset, target, None if holds(subset.workload, desired) else desired))
         except ApiError as error:
-            failures.append((yield from _not_revised(work, subset, error)))
+            failures.append((yield from _report_failure(work, subset, error)))
     answers = iter((yield Batch([Update(work.kind, obj) for _, _, obj in written if obj is not None])))
     for subset, target, obj in written:
         answer = subset.workload if obj is None else next(answers)
         try:
             yield from _sync_subset(work, subset, target, answer)
         except ApiError as error:
-            failures.append((yield from _not_revised(work, subset, error)))
+            failures.append((yield from _report_failure(work, subset, error)))
     return failures
 
 
 def _sync_subset(work: SyncInput, subset: Subset, target: Target, answer: Obj | ApiError) -> Plan:
-    """Bring a write to its end, and free the workload of pods that keep it from updating them (PostUpdate).
+    """Finish an update, and delete pods that block it (PostUpdate).
 
     Raises:
         ApiError: the workload could not be written, or a pod not be deleted.
@@ -227,23 +228,23 @@ def _sync_subset(work: SyncInput, subset: Subset, target: Target, answer: Obj | 
     if isinstance(answer, ApiError):
         if answer.code != 409:
             raise answer
-        answer = yield from _written_anew(work, subset, target)
+        answer = yield from _write_again(work, subset, target)
     stuck = replace(subset, workload=answer).stuck(target.revision, target.partition)
     for pod in stuck:
         yield from remove(Delete(POD, key_of(pod), pod["metadata"]["uid"], propagation="Background"))
 
 
-def _written_anew(work: SyncInput, subset: Subset, target: Target) -> Generator[Action, Any, Obj]:
-    """Write a workload as it is by now."""
+def _write_again(work: SyncInput, subset: Subset, target: Target) -> Generator[Action, Any, Obj]:
+    """Read a workload again, and update it."""
     fresh: Obj = yield Get(work.kind, key_of(subset.workload))
     if fresh["metadata"]["uid"] != subset.workload["metadata"]["uid"]:
         raise not_found(work.kind.group, work.kind.plural, name_of(subset.workload))
     return (yield from update(work.kind, fresh, change=partial(with_target, work.parent, target)))
 
 
-def _not_revised(work: SyncInput, subset: Subset, error: ApiError) -> Generator[Action, Any, ApiError]:
-    """Tell of a workload that could not be updated."""
+def _report_failure(work: SyncInput, subset: Subset, error: ApiError) -> Generator[Action, Any, ApiError]:
+    """Record an Event for a workload that could not be updated."""
     if not is_namespace_terminating(error):
-        told = f"Error updating PodSet ({work.type_name}) {name_of(subset.workload)} when updating: {error.message}"
-        yield RecordEvent(work.parent, "FailedUpdateSubset", told, WARNING)
+        message = f"Error updating PodSet ({work.type_name}) {name_of(subset.workload)} when updating: {error.message}"
+        yield RecordEvent(work.parent, "FailedUpdateSubset", message, WARNING)
     return error

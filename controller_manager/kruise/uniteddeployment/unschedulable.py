@@ -1,4 +1,4 @@
-"""Which subsets of an adaptive UnitedDeployment can be scheduled, as their pods show, and for how long that holds.
+"""The schedulability of an adaptive UnitedDeployment's subsets, as their pods show it, and how long that holds.
 
 (openkruise/kruise pkg/controller/uniteddeployment calculateSubsetsStatusFor…AdaptiveStrategy,
 CheckPodReallyInReservedStatus, and pkg/controller/util/pod_condition_utils.go)
@@ -21,11 +21,11 @@ SCHEDULABLE = "Schedulable"
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """How patient a UnitedDeployment is, in seconds.
+    """The timeouts of a UnitedDeployment's schedule strategy, in seconds.
 
     Attributes:
-        patience: how old a pod may become that finds no node.
-        recovery: for how long nothing more is tried where one found none, and how long one must be ready that did.
+        patience: the age at which a pod without a node counts as unschedulable.
+        recovery: how long an unschedulable subset gets no more pods, and how long a pod that recovered has to be ready.
     """
 
     patience: float = 30.0
@@ -33,7 +33,7 @@ class Times:
 
 
 def times_of(spec: Obj) -> Times:
-    """The times of a UnitedDeployment's schedule strategy."""
+    """Return the timeouts of a UnitedDeployment's schedule strategy."""
     adaptive, usual = schedule_strategy(spec).get("adaptive") or {}, Times()
     patience, recovery = adaptive.get("rescheduleCriticalSeconds"), adaptive.get("unschedulableDuration")
     return Times(usual.patience if patience is None else patience, usual.recovery if recovery is None else recovery)
@@ -41,38 +41,38 @@ def times_of(spec: Obj) -> Times:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A pod whose label is to say whether another stands in for it."""
+    """A pod whose reserved label is to be set."""
 
     pod: Obj
     reserved: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
-    """What a look at a subset has shown.
+class Schedulability:
+    """The schedulability of a subset.
 
     Attributes:
-        standing: how it stands for the allocation.
-        conditions: what is told of it, one after the other: of two the second begins anew.
-        labels: the pods to be labelled.
-        late: how many ready pods of the old revision are reserved.
-        wait: seconds after which time alone may show something else, None if it does not.
+        state: the state for the allocation.
+        conditions: the conditions to set, one after the other: a second one gets a new transition time.
+        labels: the labels to set on pods.
+        late: the number of ready pods of the old revision that are reserved.
+        wait: seconds after which the result may differ just because of time, None if it cannot.
     """
 
-    standing: SubsetState
+    state: SubsetState
     conditions: tuple[Obj, ...] = ()
     labels: Sequence[Label] = field(default_factory=list)
     late: int = 0
     wait: float | None = None
 
 
-def plain_outlook(subset: Subset) -> Outlook:
-    """How a subset stands where nobody asks whether it can be scheduled."""
-    return Outlook(SubsetState(subset.replicas, subset.counted("readyReplicas")))
+def plain_schedulability(subset: Subset) -> Schedulability:
+    """Return the schedulability of a subset if the strategy is not adaptive."""
+    return Schedulability(SubsetState(subset.replicas, subset.counted("readyReplicas")))
 
 
 def condition(status: str, now: float, *, reason: str, message: str) -> Obj:
-    """What is told of a subset."""
+    """Return a condition of a subset."""
     return {
         "type": SCHEDULABLE,
         "status": status,
@@ -83,13 +83,13 @@ def condition(status: str, now: float, *, reason: str, message: str) -> Obj:
 
 
 def is_unschedulable(pod: Obj) -> bool:
-    """Whether the scheduler has found no node for the pod."""
-    found = condition_of(pod, "PodScheduled")
-    return found is not None and found.get("status") == FALSE and found.get("reason") == "Unschedulable"
+    """Return True if the scheduler has found no node for the pod."""
+    scheduled = condition_of(pod, "PodScheduled")
+    return scheduled is not None and scheduled.get("status") == FALSE and scheduled.get("reason") == "Unschedulable"
 
 
 def _overdue_in(pod: Obj, times: Times, now: float) -> float | None:
-    """Seconds until a pod has looked for a node for too long, 0 or less if it has; None if it does not look for one."""
+    """Return the seconds until a pod has waited too long for a node, 0 or less if it has; None if it is not waiting."""
     if phase_of(pod) != "Pending" or pod["spec"].get("nodeName") or not is_unschedulable(pod):
         return None
     return seconds(pod["metadata"]["creationTimestamp"]) + times.patience - now
@@ -99,21 +99,21 @@ def _soonest(waits: Iterable[float | None]) -> float | None:
     return min((wait for wait in waits if wait is not None and wait > 0), default=None)
 
 
-# -- pods that find no node go elsewhere -------------------------------------------------------------------------------
+# -- unschedulable pods are moved to other subsets ---------------------------------------------------------------------
 
 
-def adaptive_outlook(subset: Subset, told: Obj | None, *, times: Times, now: float) -> Outlook:
-    """Whether pods of a subset have looked for a node for too long, or one did not so long ago.
+def adaptive_schedulability(subset: Subset, old_condition: Obj | None, *, times: Times, now: float) -> Schedulability:
+    """Check if pods of a subset wait too long for a node, or did so not long ago.
 
     Args:
-        subset: with a workload.
-        told: its condition so far.
-        times: how long is too long.
+        subset: one that has a workload.
+        old_condition: its old condition.
+        times: the timeouts.
         now: the time.
     """
     conditions, unschedulable, recovers = list[Obj](), False, None
-    if told is not None and told["status"] == FALSE:
-        recovers = seconds(told["lastTransitionTime"]) + times.recovery - now
+    if old_condition is not None and old_condition["status"] == FALSE:
+        recovers = seconds(old_condition["lastTransitionTime"]) + times.recovery - now
         unschedulable = recovers > 0
         if not unschedulable:
             message = f"unschedulable subset recovered after {times.recovery:f} seconds"
@@ -123,20 +123,20 @@ def adaptive_outlook(subset: Subset, told: Obj | None, *, times: Times, now: flo
         conditions.append(condition(FALSE, now, reason="reschedule", message="timeout pending pods found"))
         recovers = recovers if unschedulable else times.recovery
         unschedulable = True
-    standing = replace(plain_outlook(subset).standing, unschedulable=unschedulable)
-    return Outlook(standing, tuple(conditions), wait=_soonest((recovers, *overdue)))
+    state = replace(plain_schedulability(subset).state, unschedulable=unschedulable)
+    return Schedulability(state, tuple(conditions), wait=_soonest((recovers, *overdue)))
 
 
-# -- pods that find no node stay, and others stand in for them ---------------------------------------------------------
+# -- unschedulable pods stay, and others replace them for the time being -----------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Which of a subset's pods are new, and since when the others should be.
+    """The newest revision of a subset's pods, and when the update to it began.
 
     Attributes:
         revision: the name of the newest revision.
-        partition: how many pods may stay old.
+        partition: how many pods may stay at the old revision.
         since: when the update began.
     """
 
@@ -151,38 +151,38 @@ class _Verdict:
     wait: float | None = None
 
 
-def reserved_outlook(subset: Subset, told: Obj | None, *, update: Update, times: Times, now: float) -> Outlook:
-    """Which pods of a subset are reserved: they found no node in time, and have not run for long enough since.
+def reserved_schedulability(subset: Subset, old_condition: Obj | None, *, update: Update, times: Times, now: float) -> Schedulability:
+    """Find the reserved pods of a subset: they found no node in time, and have not run for long enough since.
 
-    A pod that comes while the subset is unschedulable is reserved at once. An old one that is not updated in time is,
-    too: its update waits for something.
+    A pod that is created while the subset is unschedulable is reserved at once. So is an old one that is not updated in
+    time: something blocks its update.
 
     Args:
-        subset: with a workload.
-        told: its condition so far.
-        update: which of its pods are new.
-        times: how long is too long, and long enough.
+        subset: one that has a workload.
+        old_condition: its old condition.
+        update: tells new pods from old ones.
+        times: the timeouts.
         now: the time.
     """
-    doubted = told is not None and told["status"] == FALSE
-    stays = _staying(subset.pods, update)
+    was_unschedulable = old_condition is not None and old_condition["status"] == FALSE
+    stays = _may_stay_old(subset.pods, update)
     labels, waits, reserved, late = list[Label](), list[float | None](), 0, 0
     for pod in subset.pods:
         label = labels_of(pod).get(RESERVED_LABEL)
         verdict = _Verdict(reserved=True)
-        if label is not None or not doubted:
-            verdict = _judged(pod, update, stays=stays, times=times, now=now)
+        if label is not None or not was_unschedulable:
+            verdict = _verdict(pod, update, stays=stays, times=times, now=now)
         if label != _text(verdict.reserved):
             labels.append(Label(pod, verdict.reserved))
         waits.append(verdict.wait)
         reserved += verdict.reserved
         late += verdict.reserved and revision_of(pod) != update.revision and is_ready(pod)
     if reserved:
-        shown = condition(FALSE, now, reason="reschedule", message="reserved pods found")
+        new_condition = condition(FALSE, now, reason="reschedule", message="reserved pods found")
     else:
-        shown = condition(TRUE, now, reason="reschedule", message="no reserved pods")
-    standing = SubsetState(subset.replicas, subset.counted("readyReplicas"), reserved > 0, doubted, reserved)
-    return Outlook(standing, (shown,), labels, late, _soonest(waits))
+        new_condition = condition(TRUE, now, reason="reschedule", message="no reserved pods")
+    state = SubsetState(subset.replicas, subset.counted("readyReplicas"), reserved > 0, was_unschedulable, reserved)
+    return Schedulability(state, (new_condition,), labels, late, _soonest(waits))
 
 
 def _text(reserved: bool) -> str:  # noqa: FBT001 - a label's value
@@ -190,15 +190,15 @@ def _text(reserved: bool) -> str:  # noqa: FBT001 - a label's value
 
 
 def label_patch(label: Label) -> Obj:
-    """The merge patch that labels a pod, unless it is another by now."""
+    """Return the merge patch that labels a pod, guarded by its uid."""
     labels = {RESERVED_LABEL: _text(label.reserved)}
     return {"metadata": {"uid": label.pod["metadata"]["uid"], "labels": labels}}
 
 
-def _staying(pods: Iterable[Obj], update: Update) -> Collection[str]:
-    """The uids of the old pods that may stay so: of more than may stay, ready ones that nobody stands in for.
+def _may_stay_old(pods: Iterable[Obj], update: Update) -> Collection[str]:
+    """Return the uids of the pods that may stay at the old revision: up to partition, ready and unreserved ones first.
 
-    Upstream knows of no partition here, and takes them all for late.
+    Upstream ignores the partition here, and regards all of them as late.
     """
     old = [pod for pod in pods if revision_of(pod) != update.revision]
     old.sort(key=lambda pod: (_is_reserved(pod), not is_ready(pod), pod["metadata"]["name"]))
@@ -209,7 +209,7 @@ def _is_reserved(pod: Obj) -> bool:
     return labels_of(pod).get(RESERVED_LABEL) == "true"
 
 
-def _judged(pod: Obj, update: Update, *, stays: Collection[str], times: Times, now: float) -> _Verdict:
+def _verdict(pod: Obj, update: Update, *, stays: Collection[str], times: Times, now: float) -> _Verdict:
     fits = revision_of(pod) == update.revision or pod["metadata"]["uid"] in stays
     if _is_reserved(pod):
         since = ready_since(pod) if fits else None
@@ -221,13 +221,14 @@ def _judged(pod: Obj, update: Update, *, stays: Collection[str], times: Times, n
     return _Verdict(reserved=due is not None and due <= 0, wait=due)
 
 
-def scaled_again(outlook: Outlook, size: int, now: float) -> Outlook:
-    """The outlook of a subset whose reserved pods run again, and which gets more pods (postProcessSubsetStatus…).
+def scaled_again(schedulability: Schedulability, size: int, now: float) -> Schedulability:
+    """Return the schedulability of a subset whose reserved pods run again, and which gets more pods now.
 
-    The new ones are to be reserved until they are known to run: their stand-ins stay so long.
+    (postProcessSubsetStatus…) The new pods are reserved until they are known to run, and their replacements stay so
+    long.
     """
-    standing = outlook.standing
-    if standing.unschedulable or not standing.doubted or size <= standing.replicas:
-        return outlook
-    shown = condition(FALSE, now, reason="reschedule", message="subset just recovered scaled up")
-    return replace(outlook, conditions=(*outlook.conditions, shown))
+    state = schedulability.state
+    if state.unschedulable or not state.was_unschedulable or size <= state.replicas:
+        return schedulability
+    new_condition = condition(FALSE, now, reason="reschedule", message="subset just recovered scaled up")
+    return replace(schedulability, conditions=(*schedulability.conditions, new_condition))

@@ -15,7 +15,7 @@ from controller_manager.kruise.uniteddeployment.allocation.subset_state import (
 )
 
 
-def standings(*replicas: int) -> dict[str, SubsetState]:
+def states(*replicas: int) -> dict[str, SubsetState]:
     return {f"t{place}": SubsetState(number) for place, number in enumerate(replicas, 1)}
 
 
@@ -33,7 +33,7 @@ def bounds(least: list[int], most: list[int | None]) -> list[Bounds]:
 
 def test_what_cannot_be_divided_goes_to_the_end_of_the_order():
     """U1."""
-    assert specified(10, ["a", "b", "c"], asked={}, standings={}) == {"a": 3, "b": 3, "c": 4}
+    assert specified(10, ["a", "b", "c"], requested={}, states={}) == {"a": 3, "b": 3, "c": 4}
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ def test_what_cannot_be_divided_goes_to_the_end_of_the_order():
         pytest.param(10, (4, 2, 2, 2), {"t1": 1, "t2": 2, "t3": 3}, (1, 2, 3, 4), id="one is left over"),
     ],
 )
-def test_the_rest_is_spread_evenly_and_few_pods_move(total, current, asked, wanted):
+def test_the_rest_is_spread_evenly_and_few_pods_move(total, current, requested, wanted):
     names = [f"t{place}" for place in range(1, len(current) + 1)]
-    assert specified(total, names, asked=asked, standings=standings(*current)) == named(*wanted)
+    assert specified(total, names, requested=requested, states=states(*current)) == named(*wanted)
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,10 @@ def test_the_rest_is_spread_evenly_and_few_pods_move(total, current, asked, want
         (None, {"t1": 4}, "all subsets must be specified when UnitedDeployment replica is unspecified"),
     ],
 )
-def test_what_does_not_add_up_is_told(total, asked, why):
+def test_what_does_not_add_up_is_told(total, requested, why):
     """U5."""
     with pytest.raises(AllocationError) as raised:
-        specified(total, ["t1", "t2"], asked=asked, standings={})
+        specified(total, ["t1", "t2"], requested=requested, states={})
     assert str(raised.value) == why
 
 
@@ -267,7 +267,7 @@ def test_a_raised_minimum_is_heeded_where_nothing_can_be_scheduled():
     ],
 )
 def test_the_schedule_strategy_says_which_way_counts(strategy, wanted):
-    found = {"a": SubsetState(2, 1, unschedulable=True, doubted=True, reserved=1), "b": SubsetState(8, 8)}
+    found = {"a": SubsetState(2, 1, unschedulable=True, was_unschedulable=True, reserved=1), "b": SubsetState(8, 8)}
     subsets = {"name": "a", "minReplicas": 0, "maxReplicas": 2}, {"name": "b"}
     assert sizes_of(spec(10, *subsets, **strategy), found) == dict(zip("ab", wanted, strict=True))
 

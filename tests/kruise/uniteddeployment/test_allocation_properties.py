@@ -26,7 +26,7 @@ def topologies(draw):
 
 
 @st.composite
-def standings(draw):
+def states(draw):
     """Some subsets have no workload."""
     found = {}
     for name in NAMES:
@@ -34,32 +34,32 @@ def standings(draw):
             replicas = draw(SIZE)
             held = draw(st.integers(0, replicas))
             unschedulable = held > 0
-            doubted = draw(st.booleans())
-            found[name] = SubsetState(replicas, draw(st.integers(0, replicas)), unschedulable, doubted, held)
+            was_unschedulable = draw(st.booleans())
+            found[name] = SubsetState(replicas, draw(st.integers(0, replicas)), unschedulable, was_unschedulable, held)
     return found
 
 
 @given(SIZE, st.lists(SIZE, min_size=1, max_size=6), st.dictionaries(st.sampled_from(NAMES), st.integers(0, 6)))
-def test_specified_parts_are_the_total_and_each_gets_what_it_asks_for(rest, current, asked):
+def test_specified_parts_are_the_total_and_each_gets_what_it_asks_for(rest, current, requested):
     names = NAMES[: len(current)]
-    asked = {name: number for name, number in asked.items() if name in names}
-    total = sum(asked.values()) + (rest if len(asked) < len(names) else 0)
+    requested = {name: number for name, number in requested.items() if name in names}
+    total = sum(requested.values()) + (rest if len(requested) < len(names) else 0)
     now = {name: SubsetState(number) for name, number in zip(names, current, strict=True)}
-    sizes = specified(total, names, asked=asked, standings=now)
+    sizes = specified(total, names, requested=requested, states=now)
     assert sum(sizes.values()) == total
-    assert asked.items() <= sizes.items()
-    others = [size for name, size in sizes.items() if name not in asked]
+    assert requested.items() <= sizes.items()
+    others = [size for name, size in sizes.items() if name not in requested]
     assert not others or max(others) - min(others) <= 1
-    again = specified(total, names, asked=asked, standings={name: SubsetState(size) for name, size in sizes.items()})
+    again = specified(total, names, requested=requested, states={name: SubsetState(size) for name, size in sizes.items()})
     assert again == sizes
 
 
 @given(SIZE, SIZE, st.integers(1, 6))
 def test_where_pods_are_even_no_more_of_them_move_than_come_or_go(before, after, number):
     names = NAMES[:number]
-    first = specified(before, names, asked={}, standings={})
+    first = specified(before, names, requested={}, states={})
     now = {name: SubsetState(size) for name, size in first.items()}
-    second = specified(after, names, asked={}, standings=now)
+    second = specified(after, names, requested={}, states=now)
     assert sum(abs(second[name] - first[name]) for name in names) == abs(after - before)
 
 
@@ -73,7 +73,7 @@ def test_elastic_parts_are_the_total_between_their_bounds_and_none_moves_needles
     assert sum(abs(second[each.name] - first[each.name]) for each in bounds) == abs(after - before)
 
 
-@given(SIZE, SIZE, topologies(), standings())
+@given(SIZE, SIZE, topologies(), states())
 def test_adaptive_parts_keep_their_bounds_and_what_is_ready(total, other, bounds, now):
     sizes = adaptive(total, bounds, now)
     stuck = [each for each in bounds if now.get(each.name, NEW).unschedulable]
@@ -90,16 +90,16 @@ def test_adaptive_parts_keep_their_bounds_and_what_is_ready(total, other, bounds
     assert moved <= abs(other - total)
 
 
-@given(SIZE, topologies(), standings())
+@given(SIZE, topologies(), states())
 def test_what_is_expected_to_run_is_the_total_wherever_there_is_room(total, bounds, now):
     sizes = reserved(total, bounds, now)
     runs, room = 0, 0
     for each in bounds:
-        standing = now.get(each.name, NEW)
-        free = not (standing.unschedulable or standing.doubted)
-        runs += sizes[each.name] if free else min(sizes[each.name], standing.replicas - standing.reserved)
-        limit = each.most if not standing.unschedulable else max(each.least, min(standing.replicas, each.most))
-        room += limit if free else min(limit, standing.replicas - standing.reserved)
+        state = now.get(each.name, NEW)
+        free = not (state.unschedulable or state.was_unschedulable)
+        runs += sizes[each.name] if free else min(sizes[each.name], state.replicas - state.reserved)
+        limit = each.most if not state.unschedulable else max(each.least, min(state.replicas, each.most))
+        room += limit if free else min(limit, state.replicas - state.reserved)
         assert sizes[each.name] <= limit
     assert runs == min(total, room)
 
@@ -155,14 +155,14 @@ def settled(total, bounds, room, state):
         before = state
         held = {name: max(size - room[name], unproven, 0) for name, (size, _, unproven) in state.items()}
         now = {
-            name: SubsetState(size, size - held[name], held[name] > 0, doubted, held[name])
-            for name, (size, doubted, _) in state.items()
+            name: SubsetState(size, size - held[name], held[name] > 0, was_unschedulable, held[name])
+            for name, (size, was_unschedulable, _) in state.items()
         }
         sizes = reserved(total, bounds, now)
         state = {}
-        for name, (size, doubted, _) in before.items():
+        for name, (size, was_unschedulable, _) in before.items():
             more = max(sizes[name] - size, 0)
-            doubts = held[name] > 0 or (doubted and more > 0)
+            doubts = held[name] > 0 or (was_unschedulable and more > 0)
             state[name] = (sizes[name], doubts, more if doubts else 0)
     assert state == before
     return state

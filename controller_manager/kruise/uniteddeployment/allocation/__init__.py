@@ -1,1 +1,1 @@
-"""How a UnitedDeployment's pods are spread over its subsets: one file per way (allocator.go). Pure arithmetic."""
+"""Allocation of a UnitedDeployment's pods to its subsets, one file per algorithm (allocator.go). Pure arithmetic."""

@@ -1,40 +1,39 @@
-"""Subsets are filled in their order: first all up to their minimum, then all up to their maximum (minMaxAllocator)."""
+"""Fills subsets in their order: first all up to their minimum, then all up to their maximum (minMaxAllocator)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from controller_manager.kruise.uniteddeployment.allocation.subset_state import NEW, Bounds, Sizes, Standings
+from controller_manager.kruise.uniteddeployment.allocation.subset_state import NEW, Bounds, Sizes, SubsetStates
 
 
 def elastic(total: int, bounds: Sequence[Bounds]) -> Sizes:
-    """Fill subsets between their bounds; fewer pods undo the filling from its end."""
-    sizes, left = dict.fromkeys((each.name for each in bounds), 0), total
-    for each in bounds:
-        sizes[each.name] = min(each.least, left)
-        left -= sizes[each.name]
-    for each in bounds:
-        more = min(each.most - each.least, left)
-        sizes[each.name] += more
+    """Fill subsets between their bounds; with fewer pods, the last ones are emptied first."""
+    sizes, left = dict.fromkeys((subset.name for subset in bounds), 0), total
+    for subset in bounds:
+        sizes[subset.name] = min(subset.least, left)
+        left -= sizes[subset.name]
+    for subset in bounds:
+        more = min(subset.most - subset.least, left)
+        sizes[subset.name] += more
         left -= more
     return sizes
 
 
-def adaptive(total: int, bounds: Sequence[Bounds], standings: Standings) -> Sizes:
-    """Fill subsets as far as their pods find nodes, and take no pod that is ready from where it is.
+def adaptive(total: int, bounds: Sequence[Bounds], states: SubsetStates) -> Sizes:
+    """Fill subsets as far as their pods find nodes, and move no ready pods away.
 
-    What a subset has beyond its maximum it gives away nevertheless; upstream lets it stay where the subset is
-    unschedulable.
+    Pods beyond a subset's maximum are moved nevertheless; upstream leaves them there if the subset is unschedulable.
 
     Args:
         total: spec.replicas.
-        bounds: what the subsets ask for, in their order.
-        standings: name → how it stands, of those that have a workload.
+        bounds: the bounds of the subsets, in their order.
+        states: name → state, for those that have a workload.
     """
-    return elastic(total, [_narrowed(each, standings) for each in bounds])
+    return elastic(total, [_narrowed(subset, states) for subset in bounds])
 
 
-def _narrowed(bounds: Bounds, standings: Standings) -> Bounds:
-    """What is ready stays; where nothing more can be scheduled, nothing more comes than the minimum."""
-    standing = standings.get(bounds.name, NEW)
-    least = min(max(standing.ready, bounds.least), bounds.most)
-    return replace(bounds, least=least, most=least if standing.unschedulable else bounds.most)
+def _narrowed(bounds: Bounds, states: SubsetStates) -> Bounds:
+    """Raise the minimum to the ready pods; if the subset is unschedulable, lower the maximum to the minimum."""
+    state = states.get(bounds.name, NEW)
+    least = min(max(state.ready, bounds.least), bounds.most)
+    return replace(bounds, least=least, most=least if state.unschedulable else bounds.most)

@@ -1,4 +1,4 @@
-"""Pods that find no node stay where they are, and stand-ins come elsewhere until they run (reservationAllocator)."""
+"""Lets unschedulable pods stay in their subset, and adds pods to others until they run (reservationAllocator)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from controller_manager.kruise.uniteddeployment.allocation.subset_state import (
     UNLIMITED,
     Bounds,
     Sizes,
-    Standings,
+    SubsetStates,
     SubsetState,
 )
 
@@ -18,17 +18,17 @@ class _Subset:
     """A subset that is being filled.
 
     Attributes:
-        size: how many pods it has been given.
-        room: how many more are expected to run; below 0 that many of its pods are not.
+        size: the number of pods allocated so far.
+        room: how many more pods are expected to run; below 0, how many of its pods are not.
     """
 
     size: int
     room: int
 
     def fill(self, size: int, left: int) -> int:
-        """Give it as many pods as there are left, up to a size; tells how many of these are expected to run.
+        """Allocate up to `left` pods to it, up to a size; return how many of these are expected to run.
 
-        Those that are not do not count: stand-ins for them come wherever there is room.
+        The others do not count: pods to replace them are added wherever there is room.
         """
         more = max(min(size - self.size, left), 0)
         running = max(min(more, self.room), 0)
@@ -37,29 +37,29 @@ class _Subset:
         return running
 
 
-def reserved(total: int, bounds: Sequence[Bounds], standings: Standings) -> Sizes:
-    """Fill subsets between their bounds, and count only what is expected to run.
+def reserved(total: int, bounds: Sequence[Bounds], states: SubsetStates) -> Sizes:
+    """Fill subsets between their bounds, and count only pods that are expected to run.
 
-    A subset with reserved pods gets no more than it has, but for its minimum; and until it is known that its pods run
-    again, what it gets more is expected not to.
+    A subset with reserved pods gets no more than it has, except for its minimum; until its pods are known to run again,
+    additional pods are expected not to.
 
     Args:
         total: spec.replicas.
-        bounds: what the subsets ask for, in their order.
-        standings: name → how it stands, of those that have a workload.
+        bounds: the bounds of the subsets, in their order.
+        states: name → state, for those that have a workload.
     """
-    subsets = {each.name: _Subset(0, _room(standings.get(each.name, NEW))) for each in bounds}
+    subsets = {subset_bounds.name: _Subset(0, _room(states.get(subset_bounds.name, NEW))) for subset_bounds in bounds}
     left = total
-    for each in bounds:
-        left -= subsets[each.name].fill(each.least, left)
-    for each in bounds:
-        standing = standings.get(each.name, NEW)
-        most = min(standing.replicas, each.most) if standing.unschedulable else each.most
-        left -= subsets[each.name].fill(most, left)
+    for subset_bounds in bounds:
+        left -= subsets[subset_bounds.name].fill(subset_bounds.least, left)
+    for subset_bounds in bounds:
+        state = states.get(subset_bounds.name, NEW)
+        most = min(state.replicas, subset_bounds.most) if state.unschedulable else subset_bounds.most
+        left -= subsets[subset_bounds.name].fill(most, left)
     return {name: subset.size for name, subset in subsets.items()}
 
 
-def _room(standing: SubsetState) -> int:
-    if standing.unschedulable or standing.doubted:
-        return standing.replicas - standing.reserved
+def _room(state: SubsetState) -> int:
+    if state.unschedulable or state.was_unschedulable:
+        return state.replicas - state.reserved
     return UNLIMITED

@@ -1,39 +1,39 @@
-"""Subsets that ask for a number get it, the others share the rest evenly (allocator.go specificAllocator)."""
+"""Gives subsets the number of pods that they request, and spreads the rest evenly (allocator.go specificAllocator)."""
 
 from collections.abc import Mapping, Sequence
 
-from controller_manager.kruise.uniteddeployment.allocation.subset_state import NEW, AllocationError, Sizes, Standings
+from controller_manager.kruise.uniteddeployment.allocation.subset_state import NEW, AllocationError, Sizes, SubsetStates
 
 
-def specified(total: int | None, names: Sequence[str], *, asked: Mapping[str, int], standings: Standings) -> Sizes:
-    """Spread pods evenly over the subsets that ask for no number.
+def specified(total: int | None, names: Sequence[str], *, requested: Mapping[str, int], states: SubsetStates) -> Sizes:
+    """Spread pods evenly over the subsets that request no number.
 
-    What cannot be divided goes to those that have most, so that few pods move.
+    The remainder goes to those that have most pods, so that few pods move.
 
     Args:
-        total: spec.replicas, None where it is not set.
+        total: spec.replicas, None if it is not set.
         names: of the subsets.
-        asked: name of a subset → how many pods it asks for.
-        standings: name → how it stands, of those that have a workload.
+        requested: name of a subset → the number of pods that it requests.
+        states: name → state, for those that have a workload.
 
     Raises:
-        AllocationError: they ask for more than there is, or all of them for less, or not all where no total is set.
+        AllocationError: they request more than the total, or all of them less, or not all a number and no total is set.
     """
-    sizes = {name: asked[name] for name in names if name in asked}
-    rest = [name for name in names if name not in asked]
-    given = sum(sizes.values())
-    _check(total, given, everybody=not rest)
+    sizes = {name: requested[name] for name in names if name in requested}
+    rest = [name for name in names if name not in requested]
+    specified_sum = sum(sizes.values())
+    _check(total, specified_sum, everybody=not rest)
     if total is None or not rest:
         return sizes
-    even, more = divmod(total - given, len(rest))
-    rest.sort(key=lambda name: (standings.get(name, NEW).replicas, name))
-    return sizes | {name: even + (place >= len(rest) - more) for place, name in enumerate(rest)}
+    even, more = divmod(total - specified_sum, len(rest))
+    rest.sort(key=lambda name: (states.get(name, NEW).replicas, name))
+    return sizes | {name: even + (index >= len(rest) - more) for index, name in enumerate(rest)}
 
 
-def _check(total: int | None, given: int, *, everybody: bool) -> None:
+def _check(total: int | None, specified_sum: int, *, everybody: bool) -> None:
     if total is None:
         if not everybody:
             raise AllocationError("all subsets must be specified when UnitedDeployment replica is unspecified")
-    elif given > total or (given < total and everybody):
-        how = "greater" if given > total else "less"
-        raise AllocationError(f"specified subsets' replica ({given}) is {how} than UnitedDeployment replica ({total})")
+    elif specified_sum > total or (specified_sum < total and everybody):
+        how = "greater" if specified_sum > total else "less"
+        raise AllocationError(f"specified subsets' replica ({specified_sum}) is {how} than UnitedDeployment replica ({total})")

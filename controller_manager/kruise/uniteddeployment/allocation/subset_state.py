@@ -1,4 +1,4 @@
-"""What allocation looks at: how subsets stand, and between which bounds they may be."""
+"""The input of the allocation: the states of subsets, and their bounds."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -7,43 +7,43 @@ from apiserver.api.meta import Obj
 from apiserver.api.united_deployments import share_of
 
 UNLIMITED = 2**31 - 1
-"""The maximum of a subset that sets none (math.MaxInt32)."""
+"""The maximum of a subset without one (math.MaxInt32)."""
 
 Sizes = dict[str, int]
-"""Name of a subset → how many pods it is to have."""
+"""Name of a subset → number of pods."""
 
 
 class AllocationError(ValueError):
-    """The replicas cannot be spread as the subsets ask for; the message is upstream's."""
+    """The replicas cannot be allocated as the subsets request; the message is upstream's."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubsetState:
-    """How a subset stands that has a workload.
+    """The state of a subset that has a workload.
 
     Attributes:
-        replicas: how many pods its workload is to have.
-        ready: how many are ready.
-        unschedulable: whether pods that it gets now would find no node.
-        doubted: whether that was so at the last look, as its condition says.
-        reserved: how many of its pods others stand in for.
+        replicas: the number of pods in its workload's spec.
+        ready: the number of ready pods.
+        unschedulable: True if additional pods would find no node.
+        was_unschedulable: True if that was so before, according to its condition.
+        reserved: the number of its reserved pods, which others replace for the time being.
     """
 
     replicas: int = 0
     ready: int = 0
     unschedulable: bool = False
-    doubted: bool = False
+    was_unschedulable: bool = False
     reserved: int = 0
 
 
 NEW = SubsetState()
 """A subset without a workload; it counts as schedulable."""
-Standings = Mapping[str, SubsetState]
+SubsetStates = Mapping[str, SubsetState]
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Between how many pods a subset may have."""
+    """The minimum and maximum number of pods of a subset."""
 
     name: str
     least: int = 0
@@ -51,24 +51,24 @@ class Bounds:
 
 
 def bounds_of(subsets: Iterable[Obj], total: int) -> list[Bounds]:
-    """The bounds of subsets, in their order (calculateRawMinMaxMap).
+    """Return the bounds of subsets, in their order (calculateRawMinMaxMap).
 
     Raises:
         AllocationError: a minimum is above its maximum.
     """
-    found = []
-    for place, subset in enumerate(subsets):
+    bounds = []
+    for index, subset in enumerate(subsets):
         least = _share(subset.get("minReplicas"), total, 0)
         most = _share(subset.get("maxReplicas"), total, UNLIMITED)
         if least > most:
-            why = f"maxReplicas({most}) must be more than or equal to minReplicas({least})"
-            raise AllocationError(f"subset[{place}].{why}")
-        found.append(Bounds(subset["name"], least, most))
-    return found
+            message = f"maxReplicas({most}) must be more than or equal to minReplicas({least})"
+            raise AllocationError(f"subset[{index}].{message}")
+        bounds.append(Bounds(subset["name"], least, most))
+    return bounds
 
 
 def _share(value: int | str | None, total: int, absent: int) -> int:
-    """What a bound means; one that means nothing bounds nothing, where upstream takes it for 0."""
+    """Return the number of a bound; an invalid one counts as absent, where upstream takes it for 0."""
     try:
         return absent if value is None else share_of(value, total)
     except ValueError:
