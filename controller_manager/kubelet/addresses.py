@@ -1,4 +1,4 @@
-"""Addresses of simulated nodes and their pods: who has which, and which are free."""
+"""Allocation of addresses to simulated nodes and their pods."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -9,14 +9,14 @@ from apiserver.api.meta import Obj
 from controller_manager.reconcile.pods import TERMINAL
 
 FIRST_HOST = int(IPv4Address("172.18.0.2"))
-"""The address of the node that has the first block."""
+"""The address of the node with the first block."""
 RESERVED = 2
 """Addresses at the beginning of a block that no pod gets: the network's own and the gateway's."""
 
 
 @lru_cache(maxsize=4096)
 def network(cidr: str) -> IPv4Network | None:
-    """The addresses of a block; None of what is none, or one of IPv6, as nodes may have that somebody else made."""
+    """Parse a block; None if it is not an IPv4 block, since other people's nodes may have anything."""
     try:
         return IPv4Network(cidr, strict=False)
     except ValueError:
@@ -24,12 +24,12 @@ def network(cidr: str) -> IPv4Network | None:
 
 
 def prefix_for(pods: int) -> int:
-    """How long the prefix of a block is that holds so many pods twice, for those that come while others go."""
+    """Return the prefix length of a block with twice that many addresses, for pods that come while others go."""
     return min(24, 32 - (2 * pods + RESERVED).bit_length())
 
 
 def host_address(block: str, cluster: str) -> str:
-    """The address of the node that has a block, "" of a block that is none of IPv4."""
+    """Return the address of the node with a block, "" if the block is not an IPv4 one."""
     own, whole = network(block), network(cluster)
     if own is None or whole is None:
         return ""
@@ -38,7 +38,7 @@ def host_address(block: str, cluster: str) -> str:
 
 
 class Blocks:
-    """Which node has which block of pods' addresses: a view of the nodes (pkg/controller/nodeipam)."""
+    """The blocks of pod addresses by node: a view of the nodes (pkg/controller/nodeipam)."""
 
     def __init__(self) -> None:
         self._taken: dict[str, IPv4Network] = {}
@@ -46,22 +46,22 @@ class Blocks:
         self._left: dict[tuple[str, int], Iterator[IPv4Network]] = {}
 
     def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
-        """A node came, changed or went."""
+        """Take over a node that came, changed or went."""
         del kind
         node = new or old
         assert node is not None
         name, block = node["metadata"]["name"], node["spec"].get("podCIDR") or ""
-        was = self._taken.get(name)
+        former = self._taken.get(name)
         if new is None:
             self._taken.pop(name, None)
-        elif (own := network(block)) is not None:
-            self._taken[name] = own
-        if self._taken.get(name) != was:  # what was taken may be free: it is looked for from the first again
+        elif (block_network := network(block)) is not None:
+            self._taken[name] = block_network
+        if self._taken.get(name) != former:  # what was taken may be free: it is looked for from the first again
             self._used = set(self._taken.values())
             self._left.clear()
 
-    def take(self, name: str, cluster: str, prefix: int) -> str:
-        """A block for a node, the same at every call; "" if there is none left."""
+    def allocate(self, name: str, cluster: str, prefix: int) -> str:
+        """Return a node's block, and allocate one if it has none; "" if none is left."""
         if name not in self._taken:
             free = next((block for block in self._untried(cluster, prefix) if block not in self._used), None)
             if free is None:
@@ -71,7 +71,7 @@ class Blocks:
         return str(self._taken[name])
 
     def _untried(self, cluster: str, prefix: int) -> Iterator[IPv4Network]:
-        """The blocks of a network that were not looked at yet; those before are taken."""
+        """Return the blocks of a network that were not tried yet; those before them are in use."""
         whole = network(cluster)
         if whole is None or prefix < whole.prefixlen:
             return iter(())
@@ -79,7 +79,7 @@ class Blocks:
 
 
 class PodAddresses:
-    """Which pod has which address: a view of the pods, that also knows what was given away and not yet written."""
+    """The addresses by pod: a view of the pods, which also knows addresses that are allocated and not written yet."""
 
     def __init__(self) -> None:
         self._held: dict[str, int] = {}
@@ -87,7 +87,7 @@ class PodAddresses:
         self._last: dict[str, int] = {}
 
     def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
-        """A pod came, changed or went."""
+        """Take over a pod that came, changed or went."""
         del kind
         pod = new or old
         assert pod is not None
@@ -100,8 +100,8 @@ class PodAddresses:
                 self._held[uid] = number
                 self._used.add(number)
 
-    def take(self, uid: str, block: str) -> str:
-        """An address of the block for a pod, the same at every call; "" if there is none left."""
+    def allocate(self, uid: str, block: str) -> str:
+        """Return a pod's address, and allocate one from the block if it has none; "" if none is left."""
         if uid not in self._held:
             number = self._next(block)
             if number is None:
@@ -111,7 +111,7 @@ class PodAddresses:
         return _dotted(self._held[uid])
 
     def _next(self, block: str) -> int | None:
-        """The next free address after the one that was given last, so that none comes back too soon."""
+        """Return the next free address after the last one, so that none is reused too soon; None if all are used."""
         own = network(block)
         if own is None:
             return None
@@ -123,7 +123,7 @@ class PodAddresses:
 
 
 def _number(address: str) -> int | None:
-    """An address as a number; None of what is none of IPv4."""
+    """Parse an IPv4 address as a number; None if it is not one."""
     try:
         return int(IPv4Address(address))
     except ValueError:

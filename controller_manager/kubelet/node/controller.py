@@ -1,7 +1,7 @@
-"""Simulated nodes themselves: made at the start, kept alive by leases and reports (pkg/kubelet/kubelet_node_status.go).
+"""Simulated nodes: created at the start, kept alive by leases and status reports (pkg/kubelet/kubelet_node_status.go).
 
-Nodes are made once: one that somebody deletes stays away until the next start, as with real kubelets. A node that is
-there already is taken over as it is; one that people make with the label `mockube.io/simulated` is as good as ours.
+Nodes are created once: one that is deleted stays away until the next start, as with real kubelets. A node that exists
+already is taken over as it is; one that somebody creates with the label `mockube.io/simulated` is treated like ours.
 """
 
 from collections.abc import Generator, Iterable, Sequence
@@ -48,16 +48,16 @@ from controller_manager.reconcile.nodes import (
 from controller_manager.reconcile.times import micro_stamp, time_left
 
 START = ""
-"""The key that makes nodes."""
+"""The key that creates nodes."""
 BLOCKS = "pod-blocks"
-"""The view that gives nodes the addresses of their pods."""
+"""The view that allocates the nodes' pod CIDRs."""
 Steps: TypeAlias = Generator[Action, Any, float]
-"""Actions of a plan, that give the seconds until they are due again."""
+"""Actions of a plan that return the seconds until they are due again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A node that is to be made."""
+    """A node that is to be created."""
 
     number: int
     block: str
@@ -66,7 +66,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Starting:
-    """The nodes that are to be made, and how big they are."""
+    """The nodes that are to be created, and their size."""
 
     missing: Sequence[Missing]
     size: Size
@@ -74,13 +74,13 @@ class Starting:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A node that is there.
+    """A node that exists.
 
     Attributes:
-        lease: None where it has none.
-        block: of its pods' addresses, "" where there is none left.
-        address: its own, where it tells none.
-        endpoint: where its kubelet answers, "" where it does not.
+        lease: None if it has none.
+        block: its pod CIDR, "" if none is left.
+        address: its own address, "" if its pod CIDR is not an IPv4 block.
+        endpoint: where its kubelet's server is reached, "" if there is none.
         period: seconds between two renewals of the lease.
     """
 
@@ -99,7 +99,7 @@ def _of_node(_: Listers, change: Change) -> Iterable[Key]:
 
 
 def observe(listers: Listers, key: Key) -> Starting | Observed | None:
-    """A node with its lease, or at the start which nodes are missing."""
+    """Return a node with its lease, or at the start the missing nodes; None if the node is not simulated, or gone."""
     settings = listers.settings
     size = Size(settings.node_cpu, settings.node_memory, settings.node_pods, settings.node_version)
     blocks: Blocks = listers.view(BLOCKS)
@@ -117,7 +117,7 @@ def observe(listers: Listers, key: Key) -> Starting | Observed | None:
 
 
 def _block(name: str, blocks: Blocks, settings: Settings) -> str:
-    return blocks.take(name, settings.cluster_cidr, prefix_for(settings.node_pods))
+    return blocks.allocate(name, settings.cluster_cidr, prefix_for(settings.node_pods))
 
 
 def _missing(number: int, blocks: Blocks, settings: Settings) -> Missing:
@@ -125,50 +125,50 @@ def _missing(number: int, blocks: Blocks, settings: Settings) -> Missing:
     return Missing(number, block, host_address(block, settings.cluster_cidr))
 
 
-def plan(seen: Starting | Observed, now: float) -> Plan:
-    """Make what is missing; of a node that is there, report its status and renew its lease when that is due."""
-    if isinstance(seen, Starting):
-        yield from _make(seen, now)
+def plan(observed: Starting | Observed, now: float) -> Plan:
+    """Create missing nodes; for an existing node, report its status and renew its lease if that is due."""
+    if isinstance(observed, Starting):
+        yield from _make(observed, now)
         return
-    if lacking := _lacking(seen):
-        yield Patch(NODE, name_of(seen.node), lacking)
+    if lacking := _missing_fields(observed):
+        yield Patch(NODE, name_of(observed.node), lacking)
         return  # the change runs this again
-    report = yield from _report(seen, now)
-    renewal = yield from _renew(seen, now)
+    report = yield from _report(observed, now)
+    renewal = yield from _renew(observed, now)
     yield RequeueAfter(min(report, renewal))
 
 
-def _lacking(seen: Observed) -> Obj:
-    """What the node needs beside its status, as a merge patch; empty where it has it."""
+def _missing_fields(observed: Observed) -> Obj:
+    """Return a merge patch with what the node lacks besides its status, empty if it lacks nothing."""
     patch: Obj = {}
-    if seen.block and not seen.node["spec"].get("podCIDR"):
-        patch["spec"] = {"podCIDR": seen.block, "podCIDRs": [seen.block]}
-    told = annotations_of(seen.node).get(KUBELET_ENDPOINT)
-    if seen.endpoint and told != seen.endpoint:
-        patch["metadata"] = {"annotations": {KUBELET_ENDPOINT: seen.endpoint}}
+    if observed.block and not observed.node["spec"].get("podCIDR"):
+        patch["spec"] = {"podCIDR": observed.block, "podCIDRs": [observed.block]}
+    endpoint = annotations_of(observed.node).get(KUBELET_ENDPOINT)
+    if observed.endpoint and endpoint != observed.endpoint:
+        patch["metadata"] = {"annotations": {KUBELET_ENDPOINT: observed.endpoint}}
     return patch
 
 
-def _make(seen: Starting, now: float) -> Plan:
-    nodes = [new_node(each.number, seen.size, block=each.block, now=now, address=each.address) for each in seen.missing]
+def _make(observed: Starting, now: float) -> Plan:
+    nodes = [new_node(missing.number, observed.size, block=missing.block, now=now, address=missing.address) for missing in observed.missing]
     answers = yield Batch([Create(NODE, node) for node in nodes])
     for answer in answers:
         if isinstance(answer, ApiError):
             if answer.code != 409:  # it is there already
                 raise answer
         else:
-            made = answer | {"apiVersion": NODE.api_version, "kind": NODE.kind}
-            yield _event(made, "Starting", "Starting kubelet.")
+            node_ = answer | {"apiVersion": NODE.api_version, "kind": NODE.kind}
+            yield _event(node_, "Starting", "Starting kubelet.")
 
 
 def _event(node: Obj, reason: str, message: str) -> RecordEvent:
     return RecordEvent(node, reason=reason, message=message, component="kubelet", host=name_of(node))
 
 
-def _report(seen: Observed, now: float) -> Steps:
-    """Report the status if that is due; gives the seconds until it is again."""
-    node = seen.node
-    status = kubelet_status(node, seen.size, now, address=seen.address)
+def _report(observed: Observed, now: float) -> Steps:
+    """Report the status if that is due; return the seconds until it is due again."""
+    node = observed.node
+    status = kubelet_status(node, observed.size, now, address=observed.address)
     reported = node | {"status": status}
     if not is_report_due(node, status, now):
         return report_due_in(node, now)
@@ -179,22 +179,25 @@ def _report(seen: Observed, now: float) -> Steps:
     return report_due_in(reported, now)
 
 
-def _renew(seen: Observed, now: float) -> Steps:
-    """Renew the lease if that is due; gives the seconds until it is again (component-helpers' lease controller)."""
-    wait = time_left(seen.period, renewed_at(seen.lease), now)
-    if seen.lease is not None and wait:
+def _renew(observed: Observed, now: float) -> Steps:
+    """Renew the lease if that is due; return the seconds until it is due again.
+
+    (component-helpers' lease controller)
+    """
+    wait = time_left(observed.period, renewed_at(observed.lease), now)
+    if observed.lease is not None and wait:
         return wait
-    name = name_of(seen.node)
-    if seen.lease is not None:
+    name = name_of(observed.node)
+    if observed.lease is not None:
         try:
             yield Patch(LEASE, f"{LEASES}/{name}", {"spec": {"holderIdentity": name, "renewTime": micro_stamp(now)}})
         except ApiError as error:
             if error.code != 404:
                 raise
         else:
-            return seen.period
-    yield Create(LEASE, new_lease(seen.node, now))
-    return seen.period
+            return observed.period
+    yield Create(LEASE, new_lease(observed.node, now))
+    return observed.period
 
 
 SPEC = Spec(

@@ -1,6 +1,6 @@
-"""What containers do: as annotations on the pod say, as the image's name says, as the command says, or nothing special.
+"""The behaviour of containers: from annotations of the pod, the image's name, the command, or the default.
 
-docs/simulation.md is the table of all this for people.
+docs/simulation.md has the table of all this for users.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,20 +19,20 @@ DOMAIN = "mockube.io"
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What a container does.
+    """The behaviour of a container.
 
     Attributes:
-        pull_error: why its image cannot be pulled, "" where it can.
-        pull_failures: how many pulls fail so.
+        pull_error: why its image cannot be pulled, "" if it can.
+        pull_failures: how many pulls fail with that.
         start_after: seconds that its creation takes.
-        ready_after: seconds from its start until it is ready, in place of what its probes say.
+        ready_after: seconds from its start until it is ready, instead of what its probes say.
         exit_after: seconds from its start until it ends by itself.
-        exit_code: with which it ends.
-        exit_reason: why, where the code does not say it all: "OOMKilled".
-        exit_times: how many of its runs end so.
-        later: how the others end.
+        exit_code: its exit code then.
+        exit_reason: the reason in its status, if the code does not imply it: "OOMKilled".
+        exit_times: how many of its runs end like that.
+        later: how the other runs end.
         unhealthy_after: seconds from its start until its liveness probe begins to fail.
-        stop_after: seconds that it goes on when it is asked to stop.
+        stop_after: seconds for which it goes on after it was asked to stop.
     """
 
     pull_error: str = ""
@@ -48,7 +48,7 @@ class Behaviour:
     stop_after: float = 0.0
 
     def ending(self, restarts: int) -> Ending:
-        """How the run after so many restarts ends by itself."""
+        """Return how a run ends by itself, given the number of restarts before it."""
         if restarts < self.exit_times:
             return Ending(self.exit_after, self.exit_code, self.exit_reason)
         return self.later
@@ -63,7 +63,7 @@ IMAGES: Mapping[str, Behaviour] = {
     "stubborn": Behaviour(stop_after=inf),
     "unready": Behaviour(ready_after=inf),
 }
-"""The host of an image, before .mockube.io → what it does; "fail" cannot be pulled."""
+"""The host of an image, before .mockube.io → the behaviour; "fail" cannot be pulled."""
 
 
 def _count(text: str) -> int:
@@ -80,7 +80,7 @@ def _exit_code(text: str) -> int:
 
 
 def _of_the_log(_: float) -> Mapping[str, Any]:
-    """What containers.printing heeds, and what is nothing to stages."""
+    """Return no fields: the annotation is for containers.log_output, and has no effect on the lifecycle."""
     return {}
 
 
@@ -98,14 +98,14 @@ ANNOTATIONS: Mapping[str, Reader] = {
     "stop-after": lambda text: {"stop_after": duration(text)},
     "unhealthy-after": lambda text: {"unhealthy_after": duration(text)},
 }
-"""What an annotation's name says → the fields of Behaviour that its value fills."""
+"""The name of an annotation → a function from its value to fields of Behaviour."""
 EVICT_AFTER = "evict-after"
-"""Of the pod as a whole: seconds from its start until its node evicts it."""
+"""An annotation of the whole pod: seconds from its start until its node evicts it."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotationOverride:
-    """What one annotation asks for: its key, the container that it names ("" for all), and its name and value."""
+    """An annotation for the kubelet: its key, the container that it names ("" for all), its name and its value."""
 
     key: str
     container: str
@@ -113,60 +113,60 @@ class AnnotationOverride:
     value: str
 
 
-def wishes(pod: Obj) -> list[AnnotationOverride]:
-    """The annotations of a pod that are for its kubelet."""
+def overrides_of(pod: Obj) -> list[AnnotationOverride]:
+    """Return the annotations of a pod that are for its kubelet."""
     annotations = pod["metadata"].get("annotations")
-    return [wish for key, value in annotations.items() if (wish := _wish(key, value))] if annotations else []
+    return [override for key, value in annotations.items() if (override := _override(key, value))] if annotations else []
 
 
-def _wish(key: str, value: str) -> AnnotationOverride | None:
-    place, slash, name = key.partition("/")
-    if not slash or not place.endswith(DOMAIN) or (name not in ANNOTATIONS and name != EVICT_AFTER):
+def _override(key: str, value: str) -> AnnotationOverride | None:
+    prefix, slash, name = key.partition("/")
+    if not slash or not prefix.endswith(DOMAIN) or (name not in ANNOTATIONS and name != EVICT_AFTER):
         return None
-    container = place[: -len(DOMAIN)]
+    container = prefix[: -len(DOMAIN)]
     return AnnotationOverride(key, container[:-1], name, value) if container == "" or container.endswith(".") else None
 
 
-def problems(asked: list[AnnotationOverride]) -> Iterator[str]:
-    """What cannot be understood of them, and is therefore left out."""
-    for wish in asked:
+def problems(overrides: list[AnnotationOverride]) -> Iterator[str]:
+    """Yield a message for each invalid annotation, which is ignored."""
+    for override in overrides:
         try:
-            duration(wish.value) if wish.name == EVICT_AFTER else ANNOTATIONS[wish.name](wish.value)
+            duration(override.value) if override.name == EVICT_AFTER else ANNOTATIONS[override.name](override.value)
         except ValueError as error:
-            yield f"Annotation {wish.key} is ignored: {error}"
+            yield f"Annotation {override.key} is ignored: {error}"
 
 
-def evicted_after(asked: list[AnnotationOverride]) -> float:
-    """Seconds after which the node evicts the pod, infinitely many where it does not."""
-    for wish in asked:
-        if wish.name == EVICT_AFTER:
+def evicted_after(overrides: list[AnnotationOverride]) -> float:
+    """Return the seconds after which the node evicts the pod, infinity if it does not."""
+    for override in overrides:
+        if override.name == EVICT_AFTER:
             try:
-                return duration(wish.value)
+                return duration(override.value)
             except ValueError:
                 break
     return inf
 
 
-def behaviour_of(container: Obj, *, pod: Obj, asked: list[AnnotationOverride], is_init: bool = False) -> Behaviour:
-    """What a container does.
+def behaviour_of(container: Obj, *, pod: Obj, overrides: list[AnnotationOverride], is_init: bool = False) -> Behaviour:
+    """Return the behaviour of a container.
 
     Args:
-        container: as the pod's spec has it.
-        pod: that it is of.
-        asked: the pod's annotations.
-        is_init: whether it is an init container that has to end: unless it is named, annotations are not for it.
+        container: the container in the pod's spec.
+        pod: its pod.
+        overrides: the pod's annotations for the kubelet.
+        is_init: True for an init container that has to end; only annotations that name it apply to it.
     """
     image = image_of(container["image"])
     natural = ending_of(container, image)
     if natural is None:  # it is not understood: only what is there to end ends
         natural = Ending() if is_init or _is_of_job(pod) else RUNS_ON
-    found = _by_image(image)
-    if found.exit_after == inf > natural.after:
-        found = replace(found, exit_after=natural.after, exit_code=natural.code)
-    if not asked:
-        return found
-    wished = _wished(asked, (container["name"],) if is_init else ("", container["name"]))
-    return _with(found, wished, image, natural) if wished else found
+    behaviour = _by_image(image)
+    if behaviour.exit_after == inf > natural.after:
+        behaviour = replace(behaviour, exit_after=natural.after, exit_code=natural.code)
+    if not overrides:
+        return behaviour
+    fields = _override_fields(overrides, (container["name"],) if is_init else ("", container["name"]))
+    return _with(behaviour, fields, image, natural) if fields else behaviour
 
 
 def _by_image(image: Image) -> Behaviour:
@@ -179,26 +179,26 @@ def _is_of_job(pod: Obj) -> bool:
     return any(owner["kind"] == "Job" for owner in pod["metadata"].get("ownerReferences") or ())
 
 
-def _wished(asked: list[AnnotationOverride], names: tuple[str, ...]) -> dict[str, Any]:
-    """The fields of Behaviour that annotations fill, of those that are for one of the names."""
+def _override_fields(overrides: list[AnnotationOverride], names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of Behaviour from those annotations that are for one of the names."""
     fields: dict[str, Any] = {}
-    for wish in sorted(asked, key=lambda wish: bool(wish.container)):  # what names the container wins
-        if wish.name in ANNOTATIONS and wish.container in names:
+    for override in sorted(overrides, key=lambda override: bool(override.container)):  # what names the container wins
+        if override.name in ANNOTATIONS and override.container in names:
             try:
-                fields.update(ANNOTATIONS[wish.name](wish.value))
+                fields.update(ANNOTATIONS[override.name](override.value))
             except ValueError:
                 continue  # the pod has been told
     return fields
 
 
-def _with(found: Behaviour, wished: dict[str, Any], image: Image, natural: Ending) -> Behaviour:
-    """The same with what was wished for, and with what follows from it."""
-    if "exit_code" in wished and "exit_after" not in wished and found.exit_after == inf:
-        wished["exit_after"] = 0.0
-    if "exit_times" in wished:
-        wished["later"] = natural
-    if "pull_failures" in wished:
-        wished.setdefault("pull_error", found.pull_error or "true")
-    if wished.get("pull_error") in ("true", "false"):
-        wished["pull_error"] = image.pull_error if wished["pull_error"] == "true" else ""
-    return replace(found, **wished)
+def _with(behaviour: Behaviour, fields: dict[str, Any], image: Image, natural: Ending) -> Behaviour:
+    """Return the behaviour with the fields from annotations, and with what follows from them."""
+    if "exit_code" in fields and "exit_after" not in fields and behaviour.exit_after == inf:
+        fields["exit_after"] = 0.0
+    if "exit_times" in fields:
+        fields["later"] = natural
+    if "pull_failures" in fields:
+        fields.setdefault("pull_error", behaviour.pull_error or "true")
+    if fields.get("pull_error") in ("true", "false"):
+        fields["pull_error"] = image.pull_error if fields["pull_error"] == "true" else ""
+    return replace(behaviour, **fields)

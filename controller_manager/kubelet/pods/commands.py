@@ -1,4 +1,4 @@
-"""Commands of containers, as far as they are understood: how long they run, and with what they end."""
+"""Durations and exit codes of containers' commands, as far as the commands are understood."""
 
 import re
 import shlex
@@ -12,11 +12,11 @@ from controller_manager.kubelet.pods.durations import duration
 from controller_manager.reconcile.images import SHELLS, Image
 
 INTERPRETERS = frozenset(("sh", "bash", "ash", "dash"))
-"""Programs that are a shell."""
+"""Shells."""
 QUICK = frozenset(
     (":", "[", "cat", "chmod", "chown", "cp", "date", "echo", "env", "export", "hostname", "id", "ln", "ls", "mkdir")
 ) | frozenset(("mv", "printenv", "printf", "pwd", "rm", "set", "test", "touch", "trap", "true", "uname", "whoami"))
-"""Programs that end well at once."""
+"""Programs that succeed at once."""
 
 _JOINT = re.compile(r"\s*(&&|\|\||;|\n)\s*")
 _LOOP = re.compile(r"(while|until)\b.*")
@@ -25,7 +25,7 @@ _BACKGROUND = re.compile(r"(?<![&>])&(?![&>])")
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ends: after so many seconds, infinitely many where it runs on, with a code and perhaps a reason."""
+    """The end of a run: after how many seconds, infinity if it never ends, its exit code, and perhaps a reason."""
 
     after: float = 0.0
     code: int = 0
@@ -36,29 +36,29 @@ RUNS_ON = Ending(inf)
 
 
 def ending_of(container: Obj, image: Image) -> Ending | None:
-    """How a container's command ends, None where it is not understood."""
+    """Return how a container's command ends, None if it is not understood."""
     command, args = container.get("command"), container.get("args")
     if command:
-        return _of_command((*command, *(args or ())))
+        return _command_ending((*command, *(args or ())))
     if image.name == "hello-world":
         return Ending()
     if image.name not in SHELLS:
         return None
     if args:
-        return _of_command(tuple(args))
+        return _command_ending(tuple(args))
     return RUNS_ON if container.get("stdin") else Ending()
 
 
 @lru_cache(maxsize=1024)
-def _of_command(words: tuple[str, ...]) -> Ending | None:
+def _command_ending(words: tuple[str, ...]) -> Ending | None:
     program, arguments = words[0].rpartition("/")[2], words[1:]
     if program in INTERPRETERS:
-        return _of_interpreter(arguments)
+        return _interpreter_ending(arguments)
     match program, arguments:
         case "exec", [_, *_]:
-            return _of_command(arguments)
+            return _command_ending(arguments)
         case "sleep", [_, *_]:
-            return _slept(arguments)
+            return _sleep_ending(arguments)
         case "false", _:
             return Ending(code=1)
         case "tail", _ if any(word in ("-f", "-F", "--follow") for word in arguments):
@@ -66,26 +66,26 @@ def _of_command(words: tuple[str, ...]) -> Ending | None:
     return Ending() if program in QUICK else None
 
 
-def _slept(times: Sequence[str]) -> Ending | None:
+def _sleep_ending(times: Sequence[str]) -> Ending | None:
     try:
         return Ending(sum(duration(text) for text in times))
     except ValueError:
         return None
 
 
-def _of_interpreter(arguments: Sequence[str]) -> Ending | None:
-    """Of "sh -c SCRIPT"; a shell alone reads from its standard input."""
+def _interpreter_ending(arguments: Sequence[str]) -> Ending | None:
+    """Return how "sh -c SCRIPT" ends; a shell alone reads from its standard input."""
     for index, word in enumerate(arguments):
         if not word.startswith("-"):
             return None
         if not word.startswith("--") and word.endswith("c"):
             rest = arguments[index + 1 :]
-            return _of_script(rest[0], strict="e" in word) if rest else None
+            return _script_ending(rest[0], strict="e" in word) if rest else None
     return RUNS_ON
 
 
-def _of_script(script: str, *, strict: bool) -> Ending | None:
-    """Of a row of simple commands; None as soon as one of those that run is not understood."""
+def _script_ending(script: str, *, strict: bool) -> Ending | None:
+    """Return how a sequence of simple commands ends; None if a command that runs is not understood."""
     if _BACKGROUND.search(script):
         return None
     after, code, joint = 0.0, 0, ";"
@@ -96,10 +96,10 @@ def _of_script(script: str, *, strict: bool) -> Ending | None:
         if skipped or not text or text.startswith("#"):
             continue
         if text.split()[0] == "exit":
-            return _exit(text, after, code)
+            return _exit_ending(text, after, code)
         if text.startswith("set ") and "e" in text.split()[1]:
             strict = True
-        ended = _of_simple(text)
+        ended = _simple_ending(text)
         if ended is None:
             return None
         after, code = after + ended.after, ended.code
@@ -108,14 +108,14 @@ def _of_script(script: str, *, strict: bool) -> Ending | None:
     return Ending(after, code)
 
 
-def _exit(text: str, after: float, code: int) -> Ending | None:
-    said = text.split()[1:]
-    if said and not said[0].isdecimal():
+def _exit_ending(text: str, after: float, code: int) -> Ending | None:
+    arguments = text.split()[1:]
+    if arguments and not arguments[0].isdecimal():
         return None
-    return Ending(after, int(said[0]) % 256 if said else code)
+    return Ending(after, int(arguments[0]) % 256 if arguments else code)
 
 
-def _of_simple(text: str) -> Ending | None:
+def _simple_ending(text: str) -> Ending | None:
     if loop := _LOOP.fullmatch(text):
         condition = text.removeprefix(loop[1]).strip()
         return RUNS_ON if condition.partition(" ")[0] in ("true", ":", "sleep", "false", "[") else None
@@ -123,4 +123,4 @@ def _of_simple(text: str) -> Ending | None:
         words = shlex.split(text)
     except ValueError:
         return None
-    return _of_command(tuple(words)) if words else Ending()
+    return _command_ending(tuple(words)) if words else Ending()

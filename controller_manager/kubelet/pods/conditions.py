@@ -14,7 +14,7 @@ _TERMINAL = {SUCCEEDED: "PodCompleted", FAILED: "PodFailed"}
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a condition says."""
+    """The status, reason and message of a condition."""
 
     holds: bool
     reason: str = ""
@@ -26,7 +26,7 @@ HOLDS = Verdict(holds=True)
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What conditions follow from."""
+    """The inputs of the conditions."""
 
     pod: Obj
     containers: Sequence[Container]
@@ -35,11 +35,11 @@ class State:
 
 
 def conditions_of(state: State, time: str) -> list[Obj]:
-    """All conditions of a pod: others' first, then the kubelet's own in upstream's order.
+    """Return all conditions of a pod: those of others first, then the kubelet's own in upstream's order.
 
     Args:
-        state: the pod's.
-        time: of the transitions that there are.
+        state: the pod's state.
+        time: the time of transitions now.
     """
     before = (state.pod.get("status") or {}).get("conditions") or ()
     kept = {condition["type"]: condition for condition in before}
@@ -62,14 +62,14 @@ def conditions_of(state: State, time: str) -> list[Obj]:
 def _condition(type_: str, verdict: Verdict, old: Obj | None, *, time: str, generation: int | None) -> Obj:
     status = "True" if verdict.holds else "False"
     since = old.get("lastTransitionTime") if old is not None and old["status"] == status else None
-    made = {"type": type_, "status": status, "lastProbeTime": None, "lastTransitionTime": since or time}
+    condition = {"type": type_, "status": status, "lastProbeTime": None, "lastTransitionTime": since or time}
     if generation:
-        made["observedGeneration"] = generation
+        condition["observedGeneration"] = generation
     if verdict.reason:
-        made["reason"] = verdict.reason
+        condition["reason"] = verdict.reason
     if verdict.message:
-        made["message"] = verdict.message
-    return made
+        condition["message"] = verdict.message
+    return condition
 
 
 def _listed(words: str, names: list[str]) -> str:
@@ -88,16 +88,16 @@ def _containers_ready(state: State) -> Verdict:
 
 
 def _ready(state: State, containers_ready: Verdict, conditions: dict[str, Obj]) -> Verdict:
-    """As all containers are, and as readiness gates have it."""
+    """Return the pod's readiness: that of its containers, and of its readiness gates."""
     gates = state.pod["spec"].get("readinessGates")
     if not gates or not containers_ready.holds:
         return containers_ready
-    closed = [why for gate in gates if (why := _closed(gate["conditionType"], conditions))]
+    closed = [reason for gate in gates if (reason := _closed(gate["conditionType"], conditions))]
     return Verdict(False, "ReadinessGatesNotReady", ", ".join(closed)) if closed else HOLDS
 
 
 def _closed(gate: str, conditions: dict[str, Obj]) -> str:
-    """Why a readiness gate is closed, "" if it is open."""
+    """Return why a readiness gate is closed, "" if it is open."""
     condition = conditions.get(gate)
     if condition is None:
         return f'corresponding condition of pod readiness gate "{gate}" does not exist.'

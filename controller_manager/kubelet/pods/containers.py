@@ -1,6 +1,6 @@
-"""The life of a container: a stage for each state that its status can be in (pkg/kubelet/kuberuntime).
+"""The lifecycle of a container: a stage for each state of its status (pkg/kubelet/kuberuntime).
 
-A stage gives the status that follows, or the status itself where its time has not come.
+A stage returns the next status, or the status itself if it is not time for the next one.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from apiserver.api.golang.durations import duration_text
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.pods import events, probes
 from controller_manager.kubelet.pods.pod_sync import DEBUG, INIT, SIDECAR, Container, PodSync
-from controller_manager.kubelet.pods.restarts import NOTICED, restart_delay, should_restart
+from controller_manager.kubelet.pods.restarts import RELIST_PERIOD, restart_delay, should_restart
 from controller_manager.kubelet.pods.starting import (
     CREATING,
     INITIALIZING,
@@ -26,39 +26,39 @@ STOPPED, KILLED = 143, 137
 """Exit codes after SIGTERM and SIGKILL."""
 
 Stage = Callable[[PodSync, Container, Obj, float], Obj]
-"""(look, container, its status, since when it is its turn) → its status."""
+"""(pod_sync, container, its status, when its turn came) → its next status."""
 
 
-def live(look: PodSync, container: Container, status: Obj, turn: float) -> Obj:
-    """The status of a container whose turn it is, after everything that is due.
+def live(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:
+    """Return the status of a container whose turn has come, after everything that is due.
 
     Args:
-        look: at its pod.
+        pod_sync: the sync of its pod.
         container: the container.
-        status: as it is, or as `waiting` makes it.
-        turn: when its turn came.
+        status: its status, or what `waiting` returns.
+        turn: when the container's turn came.
     """
     while True:
-        since = max(turn, _changed_at(look, container, status))
-        after = STAGES.get(state_of(status), create)(look, container, status, since)
-        if after is status:
+        since = max(turn, _changed_at(pod_sync, container, status))
+        next_status = STAGES.get(state_of(status), create)(pod_sync, container, status, since)
+        if next_status is status:
             return status
-        status = after
+        status = next_status
 
 
 def is_changed(container: Container, status: Obj) -> bool:
-    """Whether a container that ran is of another image by now (containerChanged); what init containers did stays."""
+    """Return True if the image differs from the one that ran (containerChanged); init containers never change."""
     return container.role != INIT and container.image.reference != status["image"]
 
 
-def _changed_at(look: PodSync, container: Container, status: Obj) -> float:
-    """Since when a container waits that was stopped because its image is another: its pulls begin anew."""
+def _changed_at(pod_sync: PodSync, container: Container, status: Obj) -> float:
+    """Return when a container was stopped because its image changed, which restarts its pulls; 0.0 if it was not."""
     ended = (status.get("lastState") or {}).get("terminated") if "waiting" in status["state"] else None
-    return look.since(ended["finishedAt"]) if ended and is_changed(container, status) else 0.0
+    return pod_sync.since(ended["finishedAt"]) if ended and is_changed(container, status) else 0.0
 
 
 def state_of(status: Obj) -> str:
-    """The key of STAGES: running, terminated, or why it waits."""
+    """Return the key of STAGES: running, terminated, or the reason for waiting."""
     state = status.get("state") or {}
     if "running" in state:
         return "running"
@@ -67,83 +67,83 @@ def state_of(status: Obj) -> str:
     return (state.get("waiting") or {}).get("reason") or ""
 
 
-def terminated(look: PodSync, status: Obj, code: int, *, at: float = inf, reason: str = "") -> Obj:
-    """The status of a running container that has ended, at a time that has come or now."""
+def terminated(pod_sync: PodSync, status: Obj, code: int, *, at: float = inf, reason: str = "") -> Obj:
+    """Return the status of a running container that has ended, at a time that has come or now."""
     started = status["state"]["running"]["startedAt"]
     ended = {
         "exitCode": code,
         "reason": reason or ("Error" if code else "Completed"),
         "startedAt": started,
-        "finishedAt": look.time if at >= look.now else stamp(max(at, seconds(started))),
+        "finishedAt": pod_sync.time if at >= pod_sync.now else stamp(max(at, seconds(started))),
         "containerID": status["containerID"],
     }
     return status | {"state": {"terminated": ended}, "ready": False, "started": False}
 
 
-def _run(look: PodSync, container: Container, status: Obj, turn: float) -> Obj:
+def _run(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:
     del turn
     if is_changed(container, status):
-        look.tell(events.killed(container.name, "definition changed", container.where, init=container.role == SIDECAR))
-        ended = terminated(look, status, STOPPED)
+        pod_sync.record(events.killed(container.name, "definition changed", container.where, init=container.role == SIDECAR))
+        ended = terminated(pod_sync, status, STOPPED)
         return ended | {"state": {"waiting": {"reason": CREATING}}, "lastState": ended["state"]}
-    since = look.since(status["state"]["running"]["startedAt"])
+    since = pod_sync.since(status["state"]["running"]["startedAt"])
     ending = container.behaviour.ending(status["restartCount"])
-    if look.is_due(since + ending.after):
-        return terminated(look, status, ending.code, at=since + ending.after, reason=ending.reason)
-    if (failing := probes.unhealthy_at(container, since)) < inf and look.is_due(failing):
-        why = probes.failure(container.spec["livenessProbe"], look.place.pod_ip)
-        look.tell(
+    if pod_sync.is_due(since + ending.after):
+        return terminated(pod_sync, status, ending.code, at=since + ending.after, reason=ending.reason)
+    if (failing := probes.unhealthy_at(container, since)) < inf and pod_sync.is_due(failing):
+        why = probes.failure(container.spec["livenessProbe"], pod_sync.node_context.pod_ip)
+        pod_sync.record(
             events.unhealthy("Liveness", why, container.where),
             events.killed(container.name, "failed liveness probe", container.where, init=container.role == SIDECAR),
         )
-        return terminated(look, status, KILLED, at=failing)
-    return _ready(look, container, status, since)
+        return terminated(pod_sync, status, KILLED, at=failing)
+    return _ready(pod_sync, container, status, since)
 
 
-def _ready(look: PodSync, container: Container, status: Obj, since: float) -> Obj:
-    """The same, started and ready as its probes have it."""
+def _ready(pod_sync: PodSync, container: Container, status: Obj, since: float) -> Obj:
+    """Return the status with started and ready set according to the probes."""
     if container.role in (INIT, DEBUG):
         started, ready = container.role == INIT, False
     else:
-        started = look.is_due(probes.started_at(container, since))
-        ready = started and look.is_due(probes.ready_at(container, since))
+        started = pod_sync.is_due(probes.started_at(container, since))
+        ready = started and pod_sync.is_due(probes.ready_at(container, since))
         if started and not ready and not status["started"] and container.behaviour.ready_after is not None:
-            _complain(look, container)
+            _complain(pod_sync, container)
     if status["started"] is started and status["ready"] is ready:
         return status
     return status | {"started": started, "ready": ready}
 
 
-def _complain(look: PodSync, container: Container) -> None:
+def _complain(pod_sync: PodSync, container: Container) -> None:
     probe = container.spec.get("readinessProbe")
     if probe:
-        look.tell(events.unhealthy("Readiness", probes.failure(probe, look.place.pod_ip), container.where))
+        pod_sync.record(events.unhealthy("Readiness", probes.failure(probe, pod_sync.node_context.pod_ip), container.where))
 
 
-def _end(look: PodSync, container: Container, status: Obj, turn: float) -> Obj:
-    """From its end to the next start, or to the wait for it."""
+def _end(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:
+    """Restart a container that has ended, or let it wait in CrashLoopBackOff."""
     if not is_to_restart(container, status):
         return status
     if is_changed(container, status):
-        return create(look, container, status, turn)
+        return create(pod_sync, container, status, turn)
     ended = status["state"]["terminated"]
-    finished, delay = look.since(ended["finishedAt"]), _delay(status, ended)
-    if not look.is_due(finished + NOTICED):
+    finished, delay = pod_sync.since(ended["finishedAt"]), _delay(status, ended)
+    if not pod_sync.is_due(finished + RELIST_PERIOD):
         return status
-    if look.now >= finished + delay:
-        return create(look, container, status, turn)
-    look.tell(events.backing_off(container.name, look.name(), container.where))
-    why = f"back-off {duration_text(delay)} restarting failed container={container.name} pod={look.name()}"
+    if pod_sync.now >= finished + delay:
+        return create(pod_sync, container, status, turn)
+    pod_sync.record(events.backing_off(container.name, pod_sync.name(), container.where))
+    why = f"back-off {duration_text(delay)} restarting failed container={container.name} pod={pod_sync.name()}"
     return waits(status, "CrashLoopBackOff", why)
 
 
-def _back_off(look: PodSync, container: Container, status: Obj, turn: float) -> Obj:
-    """From CrashLoopBackOff to the next start."""
+def _back_off(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:
+    """Restart a container in CrashLoopBackOff if its time has come."""
     ended = (status.get("lastState") or {}).get("terminated")
-    if ended is None or is_changed(container, status):  # back-offs are of what a container was (getStableKey)
-        return create(look, container, status, turn)
+    if ended is None or is_changed(container, status):  # a changed container has no back-off (getStableKey)
+        return create(pod_sync, container, status, turn)
     due = seconds(ended["finishedAt"]) + _delay(status, ended)
-    return create(look, container, status, turn) if look.is_due(due) else status
+    return create(pod_sync, container, status, turn) if pod_sync.is_due(due) else status
 
 
 def _delay(status: Obj, ended: Obj) -> int:
@@ -152,7 +152,7 @@ def _delay(status: Obj, ended: Obj) -> int:
 
 
 def is_to_restart(container: Container, status: Obj) -> bool:
-    """Whether a container that ended, or waits after its end, starts again."""
+    """Return True if a container that ended, or waits after its end, is restarted."""
     ended = status["state"].get("terminated") or (status.get("lastState") or {}).get("terminated")
     if ended is None or container.role == DEBUG:
         return False
@@ -162,7 +162,7 @@ def is_to_restart(container: Container, status: Obj) -> bool:
 
 
 def is_done(container: Container, status: Obj) -> bool:
-    """Whether a container has ended for good."""
+    """Return True if a container has ended and is not restarted."""
     return "terminated" in status["state"] and not is_to_restart(container, status)
 
 
@@ -176,4 +176,4 @@ STAGES: Mapping[str, Stage] = {
     "terminated": _end,
     "CrashLoopBackOff": _back_off,
 }
-"""The state of a container → what comes next."""
+"""The state of a container → the stage that follows."""

@@ -54,7 +54,7 @@ class Observed:
     """A pod, and the node that runs it."""
 
     pod: Obj
-    place: NodeContext
+    node_context: NodeContext
 
 
 def _of_pod(listers: Listers, change: Change) -> Iterable[Key | Delayed]:
@@ -130,25 +130,25 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     address = (pod.get("status") or {}).get("podIP") or ""
     if not address and not spec.get("hostNetwork"):
         addresses: PodAddresses = listers.view(ADDRESSES)
-        address = addresses.take(pod["metadata"]["uid"], node["spec"].get("podCIDR") or "")
+        address = addresses.allocate(pod["metadata"]["uid"], node["spec"].get("podCIDR") or "")
     return Observed(pod, NodeContext(spec["nodeName"], address_of(node), address))
 
 
-def plan(seen: Observed, now: float) -> Plan:
+def plan(observed: Observed, now: float) -> Plan:
     """Write the pod's next status, all stages that have passed in one, and let it go when it has stopped."""
-    pod, node = seen.pod, seen.place.node
-    step = advance(pod, seen.place, now)
+    pod, node = observed.pod, observed.node_context.node
+    step = advance(pod, observed.node_context, now)
     if step.status is not None:
         yield Update(POD, _report(pod, step.status), subresource="status")
-    for told in step.told:
+    for events in step.events:
         yield RecordEvent(
             pod,
-            reason=told.reason,
-            message=told.message,
-            type=told.type,
+            reason=events.reason,
+            message=events.message,
+            type=events.type,
             component="kubelet",
             host=node,
-            field_path=told.field_path,
+            field_path=events.field_path,
         )
     if step.gone:
         yield from _delete(pod)

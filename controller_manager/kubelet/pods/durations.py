@@ -1,4 +1,4 @@
-"""Times that people write: "90", "1m30s", "500ms", "never"."""
+"""Durations as people write them: "90", "1m30s", "500ms", "never"."""
 
 import re
 from math import inf
@@ -12,10 +12,10 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def duration(text: str) -> float:
-    """Seconds; infinitely many of "never".
+    """Parse a duration as seconds; infinity for "never".
 
     Raises:
-        ValueError: the text says no time.
+        ValueError: the text is not a duration.
     """
     text = text.strip()
     if text in ENDLESS:

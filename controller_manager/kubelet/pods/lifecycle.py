@@ -1,4 +1,4 @@
-"""A pod's whole next status, worked out of the pod as stored and the time."""
+"""The next status of a pod, from the stored pod and the time."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from controller_manager.kubelet.pods.behaviour import evicted_after, problems
 from controller_manager.kubelet.pods.containers import KILLED, STOPPED, is_done, live
 from controller_manager.kubelet.pods.events import WARNING, KubeletEvent
 from controller_manager.kubelet.pods.phases import FAILED
-from controller_manager.kubelet.pods.pod_containers import Crew, crew_of
+from controller_manager.kubelet.pods.pod_containers import PodContainers, pod_containers_of
 from controller_manager.kubelet.pods.pod_sync import DEBUG, INIT, MAIN, SIDECAR, Container, NodeContext, PodSync
 from controller_manager.kubelet.pods.steps import Step
 from controller_manager.kubelet.pods.stopping import stop
@@ -20,109 +20,109 @@ NO_ADDRESS = (
     "(add): failed to allocate for range 0: no IP addresses available in range set"
 )
 RETRIED = 10.0
-"""Seconds after which a pod without an address tries again."""
+"""The seconds after which a pod without an address tries again."""
 
 
-def advance(pod: Obj, place: NodeContext, now: float) -> Step:
-    """What becomes of a pod on a node.
+def advance(pod: Obj, node_context: NodeContext, now: float) -> Step:
+    """Return the next step of a pod on a node.
 
     Args:
-        pod: bound to the node; it stays as it is.
-        place: the node.
+        pod: bound to the node; it is not changed.
+        node_context: the node.
         now: the time.
     """
-    look = PodSync(pod, place, now)
+    pod_sync = PodSync(pod, node_context, now)
     if pod["metadata"].get("deletionTimestamp"):
-        return stop(look)
+        return stop(pod_sync)
     if is_terminal(pod):
         return Step()
-    if not (place.pod_ip or pod["spec"].get("hostNetwork")):
-        return Step(told=(KubeletEvent("FailedCreatePodSandBox", NO_ADDRESS, WARNING),), wait=RETRIED)
-    return _run(look)
+    if not (node_context.pod_ip or pod["spec"].get("hostNetwork")):
+        return Step(events=(KubeletEvent("FailedCreatePodSandBox", NO_ADDRESS, WARNING),), wait=RETRIED)
+    return _run(pod_sync)
 
 
-def _run(look: PodSync) -> Step:
-    status = look.pod.get("status") or {}
+def _run(pod_sync: PodSync) -> Step:
+    status = pod_sync.pod.get("status") or {}
     if "startTime" not in status:
-        look.tell(*(KubeletEvent("InvalidAnnotation", why, WARNING) for why in problems(look.asked)))
-    crew, since = crew_of(look), look.since(status.get("startTime") or look.time)
-    end = next((end for end, after in ENDS if look.is_due(since + after(look))), None)
+        pod_sync.record(*(KubeletEvent("InvalidAnnotation", problem, WARNING) for problem in problems(pod_sync.overrides)))
+    pod_containers, since = pod_containers_of(pod_sync), pod_sync.since(status.get("startTime") or pod_sync.time)
+    end = next((end for end, after in ENDS if pod_sync.is_due(since + after(pod_sync))), None)
     if end is not None:
-        return _end(crew, end)
-    _advance_all(crew, since)
-    phase = _settle(crew)
-    new = crew.pod_status(phase)
-    wait = None if phase in TERMINAL or look.due == inf else max(look.due - look.now, 0.0)
-    return Step(None if new == status else new, look.told, wait)
+        return _end(pod_containers, end)
+    _advance_all(pod_containers, since)
+    phase = _settled_phase(pod_containers)
+    new = pod_containers.pod_status(phase)
+    wait = None if phase in TERMINAL or pod_sync.due == inf else max(pod_sync.due - pod_sync.now, 0.0)
+    return Step(None if new == status else new, pod_sync.events, wait)
 
 
-def _settle(crew: Crew) -> str:
-    """The pod's phase; when the pod's own containers are done, or will never start, all others are let go."""
-    phase = crew.phase()
-    if phase in TERMINAL or all(is_done(each, crew.status(each)) for each in crew.of(MAIN)):
-        crew.tell_stopping()
-        crew.end(STOPPED)
-        return crew.phase()
+def _settled_phase(pod_containers: PodContainers) -> str:
+    """Return the pod's phase; end its other containers once its main ones are done, or will never start."""
+    phase = pod_containers.phase()
+    if phase in TERMINAL or all(is_done(container, pod_containers.status(container)) for container in pod_containers.of(MAIN)):
+        pod_containers.record_stopping()
+        pod_containers.end(STOPPED)
+        return pod_containers.phase()
     return phase
 
 
 # -- one container after the other -------------------------------------------------------------------------------------
 
 
-def _advance_all(crew: Crew, turn: float) -> None:
-    """Let every container live whose turn it is: init containers one after the other, then all others."""
-    for container in crew.of(INIT, SIDECAR):
-        status = _lived(crew, container, turn)
-        if not (status["ready"] if container.role == INIT else status["started"] or _ran(status)):
+def _advance_all(pod_containers: PodContainers, turn: float) -> None:
+    """Advance every container whose turn has come: init containers one after the other, then all others."""
+    for container in pod_containers.of(INIT, SIDECAR):
+        status = _advance(pod_containers, container, turn)
+        if not (status["ready"] if container.role == INIT else status["started"] or _ran_before(status)):
             return
-        turn = max(turn, _turned(crew.look, status))
-    for container in crew.of(MAIN, DEBUG):
-        _lived(crew, container, turn)
+        turn = max(turn, _done_at(pod_containers.pod_sync, status))
+    for container in pod_containers.of(MAIN, DEBUG):
+        _advance(pod_containers, container, turn)
 
 
-def _lived(crew: Crew, container: Container, turn: float) -> Obj:
-    """The container's status after everything that is due; an init container that ended well is ready, and stays so."""
-    status = crew.status(container)
+def _advance(pod_containers: PodContainers, container: Container, turn: float) -> Obj:
+    """Return a container's status after everything that is due; a successful init container is ready, and stays so."""
+    status = pod_containers.status(container)
     if container.role != INIT or not status["ready"]:
-        status = _with_resources(container, live(crew.look, container, status, turn))
+        status = _with_resources(container, live(pod_containers.pod_sync, container, status, turn))
         if container.role == INIT and (status["state"].get("terminated") or {}).get("exitCode") == 0:
             status = status | {"ready": True}
-        crew.statuses[container.name] = status
+        pod_containers.statuses[container.name] = status
     return status
 
 
-def _ran(status: Obj) -> bool:
-    """Whether a sidecar ran before: the pod has been initialized, and does not wait for it again."""
+def _ran_before(status: Obj) -> bool:
+    """Return True if a sidecar ran before: the pod has been initialized, and does not wait for it again."""
     return bool(status.get("lastState")) or "terminated" in status["state"]
 
 
-def _turned(look: PodSync, status: Obj) -> float:
-    """When an init container let the next have its turn: it ended, or as a sidecar it started."""
+def _done_at(pod_sync: PodSync, status: Obj) -> float:
+    """Return when the next container's turn came: an init container ended, or a sidecar started."""
     state = status["state"]
     if "running" in state:
-        return look.since(state["running"]["startedAt"])
-    return look.since(state["terminated"]["finishedAt"]) if "terminated" in state else 0.0
+        return pod_sync.since(state["running"]["startedAt"])
+    return pod_sync.since(state["terminated"]["finishedAt"]) if "terminated" in state else 0.0
 
 
 def _with_resources(container: Container, status: Obj) -> Obj:
-    """The status with the resources that the container has now (KEP-1287)."""
-    wanted = container.spec.get("resources")
-    if not wanted or "containerID" not in status or status.get("resources") == wanted:
+    """Return the status with the container's current resources (KEP-1287)."""
+    resources = container.spec.get("resources")
+    if not resources or "containerID" not in status or status.get("resources") == resources:
         return status
-    requests = wanted.get("requests")
-    return status | {"resources": wanted} | ({"allocatedResources": requests} if requests else {})
+    requests = resources.get("requests")
+    return status | {"resources": resources} | ({"allocatedResources": requests} if requests else {})
 
 
-# -- what ends pods before their time ----------------------------------------------------------------------------------
+# -- ending pods early -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a pod ends before its containers do: the status' reason and message, and the event."""
+    """An early end of a pod: the reason and message in its status, and the event."""
 
     reason: str
     message: str
-    told: KubeletEvent
+    events: KubeletEvent
 
 
 TOO_LONG = "Pod was active on the node longer than the specified deadline"
@@ -131,32 +131,32 @@ DEADLINE = End("DeadlineExceeded", TOO_LONG, KubeletEvent("DeadlineExceeded", TO
 EVICTED = End("Evicted", NO_MEMORY, KubeletEvent("Evicted", NO_MEMORY, WARNING))
 
 
-def _deadline(look: PodSync) -> float:
-    """Seconds after a pod's start at which it has been active too long (active_deadline.go)."""
-    limit = look.pod["spec"].get("activeDeadlineSeconds")
+def _deadline(pod_sync: PodSync) -> float:
+    """Return the seconds after a pod's start at which it has been active too long (active_deadline.go)."""
+    limit = pod_sync.pod["spec"].get("activeDeadlineSeconds")
     return inf if limit is None else float(limit)
 
 
 ENDS: Sequence[tuple[End, Callable[[PodSync], float]]] = (
     (DEADLINE, _deadline),
-    (EVICTED, lambda look: evicted_after(look.asked)),
+    (EVICTED, lambda pod_sync: evicted_after(pod_sync.overrides)),
 )
-"""What ends pods → how many seconds after their start (kubelet's PodSyncHandlers)."""
+"""The early end → a function that returns how many seconds after the pod's start it comes (PodSyncHandlers)."""
 
 
-def _end(crew: Crew, end: End) -> Step:
-    crew.look.tell(end.told)
-    crew.tell_stopping()
-    crew.end(KILLED)
-    new = crew.pod_status(FAILED) | {"reason": end.reason, "message": end.message}
+def _end(pod_containers: PodContainers, end: End) -> Step:
+    pod_containers.pod_sync.record(end.events)
+    pod_containers.record_stopping()
+    pod_containers.end(KILLED)
+    new = pod_containers.pod_status(FAILED) | {"reason": end.reason, "message": end.message}
     if end is EVICTED:
-        others = [each for each in new["conditions"] if each["type"] != DISRUPTION_TARGET]
-        new["conditions"] = [_disrupted(end, crew.look.time), *others]
-    return Step(new, crew.look.told)
+        others = [condition for condition in new["conditions"] if condition["type"] != DISRUPTION_TARGET]
+        new["conditions"] = [_disrupted(end, pod_containers.pod_sync.time), *others]
+    return Step(new, pod_containers.pod_sync.events)
 
 
 def _disrupted(end: End, time: str) -> Obj:
-    """The condition of a pod that its node evicts (eviction_manager.go)."""
+    """Return the condition of a pod that its node evicts (eviction_manager.go)."""
     return {
         "type": DISRUPTION_TARGET,
         "status": "True",

@@ -1,4 +1,4 @@
-"""The phase of a pod, by what its containers do (kubelet_pods.go getPhase)."""
+"""The phase of a pod, from the states of its containers (kubelet_pods.go getPhase)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,42 +10,42 @@ from controller_manager.kubelet.pods.pod_sync import INIT, MAIN, SIDECAR, Contai
 PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"
 
 Statuses = Mapping[str, Obj]
-"""The status of each container by its name."""
+"""Container name → status."""
 
 
 def phase_of(containers: Sequence[Container], statuses: Statuses, *, ended: bool = False) -> str:
-    """The phase.
+    """Return the phase of a pod.
 
     Args:
-        containers: all of the pod.
-        statuses: theirs.
-        ended: whether nothing is started again, whatever the policy.
+        containers: all containers of the pod.
+        statuses: their statuses.
+        ended: True if nothing is restarted, whatever the policy.
     """
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for container in containers:
         status = statuses[container.name]
         if container.role == INIT:
-            seen[_of_init(container, status)] += 1
+            counts[_of_init(container, status)] += 1
         elif container.role == SIDECAR:
-            seen.update(_of_sidecar(status))
+            counts.update(_of_sidecar(status))
         elif container.role == MAIN:
-            seen.update(_of_main(container, status))
-    if seen["init failed"]:
+            counts.update(_of_main(container, status))
+    if counts["init failed"]:
         return FAILED
-    initialized = seen["running main"] or seen["stopped"]
-    if seen["init pending"] or seen["waiting"] or (seen["sidecar pending"] and not initialized):
+    initialized = counts["running main"] or counts["stopped"]
+    if counts["init pending"] or counts["waiting"] or (counts["sidecar pending"] and not initialized):
         return PENDING
-    if seen["running"]:
+    if counts["running"]:
         return RUNNING
-    if seen["restarting"] and not ended:
+    if counts["restarting"] and not ended:
         return RUNNING
-    return SUCCEEDED if seen["stopped"] == seen["succeeded"] else FAILED
+    return SUCCEEDED if counts["stopped"] == counts["succeeded"] else FAILED
 
 
 def _last_end(status: Obj) -> Obj | None:
-    """How a container ended that does not run."""
-    found: Obj | None = status["state"].get("terminated")
-    return found or (status.get("lastState") or {}).get("terminated")
+    """Return how a container that is not running ended, None if it never ran."""
+    ended: Obj | None = status["state"].get("terminated")
+    return ended or (status.get("lastState") or {}).get("terminated")
 
 
 def _of_init(container: Container, status: Obj) -> str:

@@ -1,4 +1,4 @@
-"""The containers of a pod together with their statuses, and the pod's status that follows from these."""
+"""The containers of a pod with their statuses, and the pod's status that follows from them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,93 +18,93 @@ _FIELDS = {
     "containerStatuses": (MAIN,),
     "ephemeralContainerStatuses": (DEBUG,),
 }
-"""The lists of a pod's status → the roles of the containers in them."""
+"""The lists in a pod's status → the roles of the containers in them."""
 
 
 @dataclass(slots=True)
-class Crew:
+class PodContainers:
     """The containers of a pod.
 
     Attributes:
-        look: at the pod.
+        pod_sync: the sync of the pod.
         containers: in the order in which they start.
-        statuses: theirs, by name; they are replaced as the look goes on.
+        statuses: container name → status; updated during the sync.
     """
 
-    look: PodSync
+    pod_sync: PodSync
     containers: list[Container]
     statuses: dict[str, Obj]
 
     def status(self, container: Container) -> Obj:
-        """A container's status."""
+        """Return a container's status."""
         return self.statuses[container.name]
 
     def of(self, *roles: str) -> Iterator[Container]:
-        """The containers of some roles."""
+        """Return the containers with some roles."""
         return (container for container in self.containers if container.role in roles)
 
     def running(self) -> Iterator[Container]:
-        """Those that run."""
-        return (each for each in self.containers if "running" in self.statuses[each.name]["state"])
+        """Return the running containers."""
+        return (container for container in self.containers if "running" in self.statuses[container.name]["state"])
 
-    def tell_stopping(self) -> None:
-        """Tell that those that run are asked to stop."""
-        self.look.tell(*(events.stopping(each.name, each.where) for each in self.running()))
+    def record_stopping(self) -> None:
+        """Record that the running containers are asked to stop."""
+        self.pod_sync.record(*(events.stopping(container.name, container.where) for container in self.running()))
 
     def end(self, code: int) -> None:
-        """End those that run."""
+        """End the running containers."""
         for container in list(self.running()):
-            self.statuses[container.name] = terminated(self.look, self.status(container), code)
+            self.statuses[container.name] = terminated(self.pod_sync, self.status(container), code)
 
     def phase(self, *, ended: bool = False) -> str:
-        """The pod's phase; `ended` where nothing is started again, whatever the policy."""
+        """Return the pod's phase; with `ended` nothing is restarted, whatever the policy."""
         return phase_of(self.containers, self.statuses, ended=ended)
 
     def pod_status(self, phase: str) -> Obj:
-        """The pod's whole status, in a phase (kubelet_pods.go generateAPIPodStatus)."""
-        look, pod, place = self.look, self.look.pod, self.look.place
+        """Return the pod's whole status in a phase (kubelet_pods.go generateAPIPodStatus)."""
+        pod_sync, pod, node_context = self.pod_sync, self.pod_sync.pod, self.pod_sync.node_context
         old = pod.get("status") or {}
         state = State(pod, self.containers, self.statuses, phase)
         new = old | {
             "phase": phase,
-            "conditions": conditions_of(state, look.time),
-            "startTime": old.get("startTime") or look.time,
+            "conditions": conditions_of(state, pod_sync.time),
+            "startTime": old.get("startTime") or pod_sync.time,
         }
-        new |= _addresses(old, place)
+        new |= _addresses(old, node_context)
         if generation := pod["metadata"].get("generation"):
             new["observedGeneration"] = generation
         for field, roles in _FIELDS.items():
-            if found := [self.statuses[each.name] for each in self.of(*roles)]:
-                new[field] = found
+            if statuses := [self.statuses[container.name] for container in self.of(*roles)]:
+                new[field] = statuses
         return new
 
 
-def _addresses(old: Obj, place: NodeContext) -> Obj:
-    """The addresses in a status: the node's, if it has one, and the pod's own, which it keeps."""
-    found: Obj = {"hostIP": place.host_ip, "hostIPs": [{"ip": place.host_ip}]} if place.host_ip else {}
-    address = old.get("podIP") or place.pod_ip or place.host_ip
+def _addresses(old: Obj, node_context: NodeContext) -> Obj:
+    """Return the addresses for a status: the node's, if it has one, and the pod's own, which does not change."""
+    addresses: Obj = {"hostIP": node_context.host_ip, "hostIPs": [{"ip": node_context.host_ip}]} if node_context.host_ip else {}
+    address = old.get("podIP") or node_context.pod_ip or node_context.host_ip
     if address:
         known = old.get("podIPs") or [{}]
-        found |= {"podIP": address, "podIPs": known if known[0].get("ip") == address else [{"ip": address}]}
-    return found
+        addresses |= {"podIP": address, "podIPs": known if known[0].get("ip") == address else [{"ip": address}]}
+    return addresses
 
 
-def crew_of(look: PodSync) -> Crew:
-    """The containers of a pod with their statuses as they are."""
-    spec, status = look.pod["spec"], look.pod.get("status") or {}
-    known = {each["name"]: each for field in _FIELDS for each in status.get(field) or ()}
+def pod_containers_of(pod_sync: PodSync) -> PodContainers:
+    """Return the containers of a pod with their current statuses."""
+    spec, status = pod_sync.pod["spec"], pod_sync.pod.get("status") or {}
+    known = {c["name"]: c for field in _FIELDS for c in status.get(field) or ()}
     reason = INITIALIZING if spec.get("initContainers") else CREATING
-    containers = list(_containers(look))
-    return Crew(look, containers, {each.name: _read(look, waiting(each, reason), known) for each in containers})
+    containers = list(_containers(pod_sync))
+    return PodContainers(pod_sync, containers, {c.name: _read(pod_sync, waiting(c, reason), known) for c in containers})
 
 
-def _read(look: PodSync, fresh: Obj, known: Mapping[str, Obj]) -> Obj:
-    """The status of a container as it is, whole even where somebody else than a kubelet wrote it.
+def _read(pod_sync: PodSync, fresh: Obj, known: Mapping[str, Obj]) -> Obj:
+    """Return the current status of a container, completed in case somebody else than a kubelet wrote it.
 
     Args:
-        look: at the pod.
-        fresh: the status, if there were none.
-        known: all that there are, by name.
+        pod_sync: the sync of the pod.
+        fresh: the status of a container that never ran.
+        known: the current statuses by name.
     """
     name = fresh["name"]
     status = known.get(name)
@@ -112,35 +112,35 @@ def _read(look: PodSync, fresh: Obj, known: Mapping[str, Obj]) -> Obj:
         return fresh
     state, restarts = status.get("state") or fresh["state"], max(status.get("restartCount") or 0, 0)
     if "running" in state:
-        state = {"running": {"startedAt": look.time} | _told(state["running"])}
+        state = {"running": {"startedAt": pod_sync.time} | _without_nulls(state["running"])}
     elif "terminated" in state:
-        state = {"terminated": _ended(look, state["terminated"])}
+        state = {"terminated": _complete_end(pod_sync, state["terminated"])}
     last = status.get("lastState") or {}
     if "terminated" in last:
-        last = {"terminated": _ended(look, last["terminated"])}
+        last = {"terminated": _complete_end(pod_sync, last["terminated"])}
     is_made = "waiting" not in state and status.get("containerID") is None
-    made = {"containerID": look.container_id(name, restarts)} if is_made else {}
-    return fresh | made | _told(status) | {"state": state, "lastState": last, "restartCount": restarts}
+    id_field = {"containerID": pod_sync.container_id(name, restarts)} if is_made else {}
+    return fresh | id_field | _without_nulls(status) | {"state": state, "lastState": last, "restartCount": restarts}
 
 
-def _ended(look: PodSync, ended: Obj | None) -> Obj:
-    return {"exitCode": 0, "finishedAt": look.time} | _told(ended)
+def _complete_end(pod_sync: PodSync, ended: Obj | None) -> Obj:
+    return {"exitCode": 0, "finishedAt": pod_sync.time} | _without_nulls(ended)
 
 
-def _told(part: Obj | None) -> Obj:
+def _without_nulls(part: Obj | None) -> Obj:
     return {name: value for name, value in (part or {}).items() if value is not None}
 
 
-def _containers(look: PodSync) -> Iterator[Container]:
-    spec = look.pod["spec"]
-    for each in spec.get("initContainers") or ():
-        yield _container(look, each, SIDECAR if each.get("restartPolicy") == "Always" else INIT)
-    for each in spec["containers"]:
-        yield _container(look, each, MAIN)
-    for each in spec.get("ephemeralContainers") or ():
-        yield _container(look, each, DEBUG)
+def _containers(pod_sync: PodSync) -> Iterator[Container]:
+    spec = pod_sync.pod["spec"]
+    for spec_ in spec.get("initContainers") or ():
+        yield _container(pod_sync, spec_, SIDECAR if spec_.get("restartPolicy") == "Always" else INIT)
+    for spec_ in spec["containers"]:
+        yield _container(pod_sync, spec_, MAIN)
+    for spec_ in spec.get("ephemeralContainers") or ():
+        yield _container(pod_sync, spec_, DEBUG)
 
 
-def _container(look: PodSync, spec: Obj, role: str) -> Container:
-    behaviour = behaviour_of(spec, pod=look.pod, asked=look.asked, is_init=role == INIT)
-    return Container(spec, role, behaviour, image_of(spec["image"]), look.pod["spec"].get("restartPolicy") or "Always")
+def _container(pod_sync: PodSync, spec: Obj, role: str) -> Container:
+    behaviour = behaviour_of(spec, pod=pod_sync.pod, overrides=pod_sync.overrides, is_init=role == INIT)
+    return Container(spec, role, behaviour, image_of(spec["image"]), pod_sync.pod["spec"].get("restartPolicy") or "Always")

@@ -1,28 +1,28 @@
-"""One look at a pod: what does not change meanwhile, and what is gathered on the way."""
+"""One sync of a pod: its fixed inputs, and the events and due times that it collects."""
 
 from dataclasses import dataclass, field
 from hashlib import sha256
 from math import inf
 
 from apiserver.api.meta import Obj
-from controller_manager.kubelet.pods.behaviour import AnnotationOverride, Behaviour, wishes
+from controller_manager.kubelet.pods.behaviour import AnnotationOverride, Behaviour, overrides_of
 from controller_manager.kubelet.pods.events import KubeletEvent
 from controller_manager.reconcile.images import Image
 from controller_manager.reconcile.times import seconds, stamp
 
 INIT, SIDECAR, MAIN, DEBUG = "init", "sidecar", "main", "debug"
-"""The roles of containers: ends before the next begins, starts before the next and stays, the pod's own, ephemeral."""
+"""The roles of containers: init containers, sidecars, the pod's main containers, and ephemeral ones."""
 _LISTS = {INIT: "initContainers", SIDECAR: "initContainers", MAIN: "containers", DEBUG: "ephemeralContainers"}
 
 
 @dataclass(frozen=True, slots=True)
 class NodeContext:
-    """Where a pod runs.
+    """The node that a pod runs on.
 
     Attributes:
         node: its name.
         host_ip: the node's address.
-        pod_ip: the pod's, "" where none is free.
+        pod_ip: the pod's address, "" if none is free.
     """
 
     node: str
@@ -35,9 +35,9 @@ class Container:
     """A container of a pod.
 
     Attributes:
-        spec: as the pod has it.
+        spec: the container in the pod's spec.
         role: INIT, SIDECAR, MAIN or DEBUG.
-        policy: the restart policy that it is under, where it has none of its own.
+        policy: the pod's restart policy, which applies if the container has none of its own.
     """
 
     spec: Obj
@@ -48,58 +48,58 @@ class Container:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The container's name."""
         return str(self.spec["name"])
 
     @property
     def where(self) -> str:
-        """As events name it: "spec.containers{web}"."""
+        """The container's path as in events: "spec.containers{web}"."""
         return f"spec.{_LISTS[self.role]}{{{self.name}}}"
 
 
 @dataclass(slots=True)
 class PodSync:
-    """A pod, the time, and what comes of looking at it.
+    """A sync of a pod: the pod, the time, and the results so far.
 
     Attributes:
-        time: now, as a status has it.
-        told: events, in order.
+        time: now, formatted for a status.
+        events: events, in order.
         due: when something is to be done next.
     """
 
     pod: Obj
-    place: NodeContext
+    node_context: NodeContext
     now: float
     time: str = ""
-    asked: list[AnnotationOverride] = field(default_factory=list)
-    told: list[KubeletEvent] = field(default_factory=list)
+    overrides: list[AnnotationOverride] = field(default_factory=list)
+    events: list[KubeletEvent] = field(default_factory=list)
     due: float = inf
 
     def __post_init__(self) -> None:
         self.time = stamp(self.now)
-        self.asked = wishes(self.pod)
+        self.overrides = overrides_of(self.pod)
 
     def since(self, text: str) -> float:
-        """The time that a status tells. It has whole seconds: what happened in this one is taken to happen now."""
+        """Parse a time from a status. It has whole seconds: what happened in this one is taken to happen now."""
         return self.now if text == self.time else seconds(text)
 
     def is_due(self, time: float) -> bool:
-        """Whether a time has come; if not, it will be looked for."""
+        """Return True if a time has come; if not, remember it as due."""
         if self.now >= time:
             return True
         self.due = min(self.due, time)
         return False
 
-    def tell(self, *events: KubeletEvent) -> None:
+    def record(self, *events: KubeletEvent) -> None:
         """Record events."""
-        self.told.extend(events)
+        self.events.extend(events)
 
     def name(self) -> str:
-        """The pod as the kubelet's messages name it (format.Pod)."""
+        """Return the pod's name as in the kubelet's messages (format.Pod)."""
         meta = self.pod["metadata"]
         return f"{meta['name']}_{meta['namespace']}({meta['uid']})"
 
     def container_id(self, name: str, restarts: int) -> str:
-        """The id of a container's run, the same whoever works it out."""
+        """Return the id of a container's run, which is derived from its arguments."""
         uid = self.pod["metadata"]["uid"]
         return f"containerd://{sha256(f'{uid}/{name}/{restarts}'.encode()).hexdigest()}"

@@ -1,4 +1,4 @@
-"""Probes: when a container passes them, since nothing is there to be asked, and how they fail (pkg/kubelet/prober)."""
+"""Probes: when a container passes them, since nothing really runs, and how they fail (pkg/kubelet/prober)."""
 
 from math import inf
 
@@ -7,36 +7,36 @@ from controller_manager.kubelet.pods.pod_sync import Container
 
 
 def started_at(container: Container, since: float) -> float:
-    """When a container that runs since then counts as started: when its startup probe is first asked."""
-    return since + _first(container.spec.get("startupProbe"))
+    """Return when a container that has run since then counts as started: at the first startup probe."""
+    return since + _initial_delay(container.spec.get("startupProbe"))
 
 
 def ready_at(container: Container, since: float) -> float:
-    """When it is ready: as an annotation has it, or when its readiness probe was asked often enough."""
+    """Return when it is ready: as an annotation says, or when its readiness probe has succeeded often enough."""
     if container.behaviour.ready_after is not None:
         return since + container.behaviour.ready_after
     probe = container.spec.get("readinessProbe")
     if not probe:
         return since
     more = ((probe.get("successThreshold") or 1) - 1) * (probe.get("periodSeconds") or 10)
-    return max(started_at(container, since), since + _first(probe)) + more
+    return max(started_at(container, since), since + _initial_delay(probe)) + more
 
 
 def unhealthy_at(container: Container, since: float) -> float:
-    """When its liveness probe has failed often enough, infinitely late where it does not."""
+    """Return when its liveness probe has failed often enough, infinity if it never does."""
     probe, after = container.spec.get("livenessProbe"), container.behaviour.unhealthy_after
     if not probe or after == inf:
         return inf
     tries = (probe.get("failureThreshold") or 3) - 1
-    return since + max(after, _first(probe)) + tries * (probe.get("periodSeconds") or 10)
+    return since + max(after, _initial_delay(probe)) + tries * (probe.get("periodSeconds") or 10)
 
 
-def _first(probe: Obj | None) -> float:
+def _initial_delay(probe: Obj | None) -> float:
     return float((probe or {}).get("initialDelaySeconds") or 0)
 
 
 def failure(probe: Obj, address: str) -> str:
-    """What a probe that fails says (pkg/probe)."""
+    """Return the message of a failing probe (pkg/probe)."""
     if "httpGet" in probe:
         return "HTTP probe failed with statuscode: 503"
     if "tcpSocket" in probe:

@@ -1,24 +1,27 @@
-"""Whether and when a container that ended, or an image that could not be pulled, is tried again."""
+"""Restart and back-off rules for containers that ended and images that could not be pulled."""
 
 from apiserver.api.meta import Obj
 
 FIRST, LONGEST = 10, 300
-"""Seconds of the first back-off, which doubles, and of the last (kubelet.go backOffPeriod, MaxContainerBackOff)."""
-FORGIVEN = 2 * LONGEST
-"""A container that ran for so many seconds starts again at once (flowcontrol.Backoff)."""
-NOTICED = 1
-"""Seconds until the kubelet notices that a container ended (pleg.go, a relist a second)."""
-TOLD = 2
-"""Seconds for which a failed pull shows as such, before it shows as waiting for the next."""
+"""The seconds of the first back-off, which doubles, and of the longest.
+
+(kubelet.go backOffPeriod, MaxContainerBackOff)
+"""
+BACKOFF_RESET = 2 * LONGEST
+"""A container that ran for that many seconds is restarted at once (flowcontrol.Backoff)."""
+RELIST_PERIOD = 1
+"""The seconds until the kubelet notices that a container ended (pleg.go, a relist every second)."""
+FAILURE_SHOWN = 2
+"""The seconds for which a failed pull shows as such, before it shows as waiting for the next."""
 
 
 def should_restart(container: Obj, policy: str, code: int) -> bool:
-    """Whether a container that ended is started again (podutil.ContainerShouldRestart).
+    """Return True if a container that ended is restarted (podutil.ContainerShouldRestart).
 
     Args:
         container: its own policy and rules, if it has any, come before the pod's (KEP-5307).
-        policy: of the pod.
-        code: with which it ended.
+        policy: the pod's restart policy.
+        code: the exit code.
     """
     for rule in container.get("restartPolicyRules") or ():
         codes = rule.get("exitCodes") or {}
@@ -30,16 +33,17 @@ def should_restart(container: Obj, policy: str, code: int) -> bool:
 
 
 def restart_delay(restarts: int, ran: float) -> int:
-    """Seconds between a container's end and its next start.
+    """Return the seconds between a container's end and its next start.
 
-    The status tells of the last run alone, so a run that is forgiven does not make later waits shorter, as it does
-    upstream.
+    The status shows only the last run, so that a run long enough to reset the back-off does not shorten later waits,
+    as it
+    does upstream.
 
     Args:
-        restarts: how often it was started again before.
-        ran: seconds that the last run took.
+        restarts: how often it was restarted before.
+        ran: the seconds that the last run took.
     """
-    if restarts == 0 or ran >= FORGIVEN:
+    if restarts == 0 or ran >= BACKOFF_RESET:
         return 0
     return _doubled(restarts - 1)
 
@@ -49,7 +53,7 @@ def _doubled(times: int) -> int:
 
 
 def pull_attempt(elapsed: float) -> int:
-    """The number, from 0, of the last pull that is due so many seconds after the first."""
+    """Return the number, from 0, of the last pull that is due that many seconds after the first."""
     number = 0
     while elapsed >= pull_due(number + 1):
         number += 1 if number < 5 else max(1, int(elapsed - pull_due(number)) // LONGEST)
@@ -57,6 +61,6 @@ def pull_attempt(elapsed: float) -> int:
 
 
 def pull_due(number: int) -> int:
-    """Seconds after the first pull at which another is due: back-offs of 10, 20, 40 … 300 seconds lie between them."""
+    """Return the seconds from the first pull to another; the back-offs between pulls are 10, 20, 40 … 300 seconds."""
     doubled = min(number, 5)
     return FIRST * ((1 << doubled) - 1) + LONGEST * (number - doubled)

@@ -1,18 +1,18 @@
-"""How containers start: their image is pulled, and pulled again where that failed (pkg/kubelet/images, kuberuntime).
+"""The start of containers: their image is pulled, again if that fails (pkg/kubelet/images, kuberuntime).
 
-A stage gives the status that follows, or the status itself where its time has not come.
+A stage returns the next status, or the status itself if it is not time for the next one.
 """
 
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.pods import events
 from controller_manager.kubelet.pods.pod_sync import Container, PodSync
-from controller_manager.kubelet.pods.restarts import TOLD, pull_attempt, pull_due
+from controller_manager.kubelet.pods.restarts import FAILURE_SHOWN, pull_attempt, pull_due
 
 CREATING, INITIALIZING = "ContainerCreating", "PodInitializing"
 
 
 def waiting(container: Container, reason: str) -> Obj:
-    """The status of a container that never ran."""
+    """Return the status of a container that never ran."""
     status = {
         "name": container.name,
         "state": {"waiting": {"reason": reason}},
@@ -32,20 +32,20 @@ def _mounted(mount: Obj) -> Obj:
     return shown | {"readOnly": True, "recursiveReadOnly": "Disabled"} if mount.get("readOnly") else shown
 
 
-def create(look: PodSync, container: Container, status: Obj, turn: float) -> Obj:
-    """To its start, for the first time or again, if its image can be had."""
+def create(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:
+    """Start a container, for the first time or again, if its image can be pulled."""
     if container.image.invalid:
-        look.tell(
+        pod_sync.record(
             events.not_inspected(container.image.invalid, container.where),
             events.not_started("InvalidImageName", container.where),
         )
         return waits(status, "InvalidImageName", container.image.invalid)
-    if not look.is_due(turn + container.behaviour.start_after):
+    if not pod_sync.is_due(turn + container.behaviour.start_after):
         return status
     begun = turn + container.behaviour.start_after
-    if _fails(container, pull_attempt(look.now - begun)):
-        return _failed(look, container, status)
-    return _start(look, container, status)
+    if _fails(container, pull_attempt(pod_sync.now - begun)):
+        return _failed(pod_sync, container, status)
+    return _start(pod_sync, container, status)
 
 
 def _fails(container: Container, attempt: int) -> bool:
@@ -53,76 +53,76 @@ def _fails(container: Container, attempt: int) -> bool:
     return bool(behaviour.pull_error) and attempt < behaviour.pull_failures
 
 
-def _failed(look: PodSync, container: Container, status: Obj) -> Obj:
-    """A pull failed."""
-    image, where, why = container.spec["image"], container.where, container.behaviour.pull_error
-    look.tell(
+def _failed(pod_sync: PodSync, container: Container, status: Obj) -> Obj:
+    """Let a pull fail."""
+    image, where, pull_error = container.spec["image"], container.where, container.behaviour.pull_error
+    pod_sync.record(
         events.pulling(image, where),
-        events.pull_failed(image, why, where),
+        events.pull_failed(image, pull_error, where),
         events.not_started("ErrImagePull", where),
     )
-    return waits(status, "ErrImagePull", why)
+    return waits(status, "ErrImagePull", pull_error)
 
 
-def after_failure(look: PodSync, container: Container, status: Obj, turn: float) -> Obj:
-    """From ErrImagePull to ImagePullBackOff, a little later."""
+def after_failure(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:
+    """Move from ErrImagePull to ImagePullBackOff, a little later."""
     begun = turn + container.behaviour.start_after
-    attempt = pull_attempt(look.now - begun)
+    attempt = pull_attempt(pod_sync.now - begun)
     if not _fails(container, attempt):
-        return create(look, container, status, turn)
-    if not look.is_due(begun + pull_due(attempt) + TOLD):
+        return create(pod_sync, container, status, turn)
+    if not pod_sync.is_due(begun + pull_due(attempt) + FAILURE_SHOWN):
         return status
     image, where = container.spec["image"], container.where
-    look.tell(events.pull_waits(image, where), events.not_started("ImagePullBackOff", where))
-    why = f"{_waits_for(container)}: ErrImagePull: {container.behaviour.pull_error}"
-    return waits(status, "ImagePullBackOff", why)
+    pod_sync.record(events.pull_waits(image, where), events.not_started("ImagePullBackOff", where))
+    message = f"{_waits_for(container)}: ErrImagePull: {container.behaviour.pull_error}"
+    return waits(status, "ImagePullBackOff", message)
 
 
 def _waits_for(container: Container) -> str:
-    """What a wait for the next pull begins with; back-offs are of an image, so that another is pulled at once."""
+    """Return the beginning of a back-off's message; back-offs belong to an image, so that another is pulled at once."""
     return f'Back-off pulling image "{container.spec["image"]}"'
 
 
-def before_pull(look: PodSync, container: Container, status: Obj, turn: float) -> Obj:
-    """From ImagePullBackOff to the next pull."""
+def before_pull(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:
+    """Pull again in ImagePullBackOff if it is time."""
     begun = turn + container.behaviour.start_after
-    attempt = pull_attempt(look.now - begun)
+    attempt = pull_attempt(pod_sync.now - begun)
     if not _fails(container, attempt):
-        return create(look, container, status, turn)
-    is_due = attempt and look.now < begun + pull_due(attempt) + TOLD
+        return create(pod_sync, container, status, turn)
+    is_due = attempt and pod_sync.now < begun + pull_due(attempt) + FAILURE_SHOWN
     if is_due or not (status["state"]["waiting"].get("message") or "").startswith(_waits_for(container)):
-        return _failed(look, container, status)
-    look.is_due(begun + pull_due(attempt + 1))
+        return _failed(pod_sync, container, status)
+    pod_sync.is_due(begun + pull_due(attempt + 1))
     return status
 
 
-def name_invalid(look: PodSync, container: Container, status: Obj, turn: float) -> Obj:
-    """Nothing helps but another name."""
-    return status if container.image.invalid else create(look, container, status, turn)
+def name_invalid(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:
+    """Wait until the invalid image name is changed."""
+    return status if container.image.invalid else create(pod_sync, container, status, turn)
 
 
 def waits(status: Obj, reason: str, message: str) -> Obj:
-    """The status of a container that waits; how it ended, if it did, is its last state."""
+    """Return the status of a waiting container; if it has ended, its end becomes its last state."""
     ended = status["state"].get("terminated")
     now = status | {"state": {"waiting": {"reason": reason, "message": message}}}
     return now | {"lastState": {"terminated": ended}} if ended else now
 
 
-def _start(look: PodSync, container: Container, status: Obj) -> Obj:
+def _start(pod_sync: PodSync, container: Container, status: Obj) -> Obj:
     image, where = container.spec["image"], container.where
     if container.spec.get("imagePullPolicy") == "Always":
-        look.tell(events.pulling(image, where), events.pulled(image, where))
+        pod_sync.record(events.pulling(image, where), events.pulled(image, where))
     else:
-        look.tell(events.present(image, where))
-    look.tell(events.created(where), events.started(where))
+        pod_sync.record(events.present(image, where))
+    pod_sync.record(events.created(where), events.started(where))
     ended = status["state"].get("terminated")
     last = {"terminated": ended} if ended else status.get("lastState") or {}
     restarts = status["restartCount"] + 1 if last else status["restartCount"]
     return status | {
-        "state": {"running": {"startedAt": look.time}},
+        "state": {"running": {"startedAt": pod_sync.time}},
         "lastState": last,
         "restartCount": restarts,
         "image": container.image.reference,
         "imageID": container.image.id,
-        "containerID": look.container_id(container.name, restarts),
+        "containerID": pod_sync.container_id(container.name, restarts),
     }

@@ -1,4 +1,4 @@
-"""What comes of a look at a pod."""
+"""The result of a sync of a pod."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from controller_manager.kubelet.pods.events import KubeletEvent
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is to be done about a pod.
+    """The next step of a pod.
 
     Attributes:
-        status: to be written, None where it stays.
-        told: events.
-        wait: seconds until there is more to be done, None where time alone changes nothing.
-        gone: whether everything has stopped, so that the pod can go.
+        status: the status to write, None if it stays.
+        events: the events to record.
+        wait: seconds until there is more to do, None if nothing changes with time.
+        gone: True if everything has stopped, so that the pod can be deleted.
     """
 
     status: Obj | None = None
-    told: Sequence[KubeletEvent] = ()
+    events: Sequence[KubeletEvent] = ()
     wait: float | None = None
     gone: bool = False

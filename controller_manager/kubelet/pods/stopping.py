@@ -1,9 +1,9 @@
-"""A pod that is being deleted: its containers stop, then it goes (kubelet.go SyncTerminatingPod, SyncTerminatedPod)."""
+"""The deletion of a pod: its containers stop, then it goes (kubelet.go SyncTerminatingPod, SyncTerminatedPod)."""
 
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.pods.containers import KILLED, STOPPED
 from controller_manager.kubelet.pods.phases import FAILED
-from controller_manager.kubelet.pods.pod_containers import Crew, crew_of
+from controller_manager.kubelet.pods.pod_containers import PodContainers, pod_containers_of
 from controller_manager.kubelet.pods.pod_sync import MAIN, Container, PodSync
 from controller_manager.kubelet.pods.steps import Step
 from controller_manager.reconcile.pods import TERMINAL, is_terminal
@@ -14,43 +14,44 @@ _UNKNOWN = {
     "reason": "ContainerStatusUnknown",
     "message": "The container could not be located when the pod was terminated",
 }
-"""How a container ended that never ran."""
+"""The end of a container that never ran."""
 
 
-def stop(look: PodSync) -> Step:
-    """What becomes of a pod that is being deleted.
+def stop(pod_sync: PodSync) -> Step:
+    """Return the next step of a pod that is being deleted.
 
-    One whose grace is over should be gone, unless somebody holds it: the server died before it could remove it, and has
-    to be asked again.
+    A pod whose grace period is over should be gone, unless a finalizer keeps it: the server stopped before it could
+    remove
+    it, and has to be asked again.
     """
-    crew, meta = crew_of(look), look.pod["metadata"]
+    pod_containers, meta = pod_containers_of(pod_sync), pod_sync.pod["metadata"]
     grace = float(meta.get("deletionGracePeriodSeconds") or 0)
-    patience = min(max(map(_stop_time, crew.running()), default=0.0), grace)
-    asked = look.since(stamp(seconds(meta["deletionTimestamp"]) - grace))
-    if patience and not look.is_due(asked + patience):
-        crew.tell_stopping()
-        return Step(None, look.told, look.due - look.now)
-    if grace and not patience:
-        crew.tell_stopping()
-    held = bool(meta.get("finalizers"))  # the pod outlives this, and who holds it wants to know how it ended
-    status = _last_status(crew, KILLED if patience and patience == grace else STOPPED) if held else None
-    return Step(status, look.told, gone=bool(grace) or not held)
+    stop_time = min(max(map(_stop_time, pod_containers.running()), default=0.0), grace)
+    requested_at = pod_sync.since(stamp(seconds(meta["deletionTimestamp"]) - grace))
+    if stop_time and not pod_sync.is_due(requested_at + stop_time):
+        pod_containers.record_stopping()
+        return Step(None, pod_sync.events, pod_sync.due - pod_sync.now)
+    if grace and not stop_time:
+        pod_containers.record_stopping()
+    held = bool(meta.get("finalizers"))  # the pod outlives this, and its finalizers' owners may look at how it ended
+    status = _last_status(pod_containers, KILLED if stop_time and stop_time == grace else STOPPED) if held else None
+    return Step(status, pod_sync.events, gone=bool(grace) or not held)
 
 
 def _stop_time(container: Container) -> float:
-    """How long a container takes to stop: what its preStop hook sleeps, and what it goes on by itself."""
+    """Return how long a container takes to stop: its preStop hook's sleep, and the time that it goes on by itself."""
     hook = ((container.spec.get("lifecycle") or {}).get("preStop") or {}).get("sleep") or {}
     return container.behaviour.stop_after + float(hook.get("seconds") or 0)
 
 
-def _last_status(crew: Crew, code: int) -> Obj | None:
-    """The status of a pod whose containers have stopped, None where it had ended before."""
-    if is_terminal(crew.look.pod):
+def _last_status(pod_containers: PodContainers, code: int) -> Obj | None:
+    """Return the last status of a pod whose containers have stopped, None if it had ended before."""
+    if is_terminal(pod_containers.pod_sync.pod):
         return None
-    crew.end(code)
-    for container in crew.of(MAIN):
-        status = crew.status(container)
+    pod_containers.end(code)
+    for container in pod_containers.of(MAIN):
+        status = pod_containers.status(container)
         if "waiting" in status["state"]:
-            crew.statuses[container.name] = status | {"state": {"terminated": _UNKNOWN}}
-    phase = crew.phase(ended=True)
-    return crew.pod_status(phase if phase in TERMINAL else FAILED)
+            pod_containers.statuses[container.name] = status | {"state": {"terminated": _UNKNOWN}}
+    phase = pod_containers.phase(ended=True)
+    return pod_containers.pod_status(phase if phase in TERMINAL else FAILED)

@@ -97,7 +97,7 @@ class Life:
         step = advance(self.pod, PLACE, self.now)
         if step.status is not None:
             self.pod = self.pod | {"status": step.status}
-        if step.status is not None or step.told or step.gone:
+        if step.status is not None or step.events or step.gone:
             self.steps.append((self.now - START, step))
         return step
 
@@ -136,11 +136,11 @@ class Life:
 
     @property
     def told(self) -> list[str]:
-        return [f"{told.reason}: {told.message}" for _, step in self.steps for told in step.told]
+        return [f"{told.reason}: {told.message}" for _, step in self.steps for told in step.events]
 
     def told_at(self, reason: str) -> list[int]:
         """The seconds, since the beginning, at which something of that reason was told."""
-        return [int(at) for at, step in self.steps for told in step.told if told.reason == reason]
+        return [int(at) for at, step in self.steps for told in step.events if told.reason == reason]
 
 
 @pytest.fixture

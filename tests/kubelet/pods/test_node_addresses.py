@@ -18,16 +18,16 @@ def pod(uid, address="", phase="Running"):
 
 def test_nodes_get_blocks_in_order_until_there_are_none():
     blocks = Blocks()
-    taken = [blocks.take(name, CLUSTER, 24) for name in ("a", "b", "a", "c", "d", "e")]
+    taken = [blocks.allocate(name, CLUSTER, 24) for name in ("a", "b", "a", "c", "d", "e")]
     assert taken == ["10.244.0.0/24", "10.244.1.0/24", "10.244.0.0/24", "10.244.2.0/24", "10.244.3.0/24", ""]
 
 
 def test_blocks_that_nodes_have_are_taken_until_they_go():
     blocks = Blocks()
     blocks.change(None, None, node("old", "10.244.0.0/24"))
-    assert blocks.take("new", CLUSTER, 24) == "10.244.1.0/24"
+    assert blocks.allocate("new", CLUSTER, 24) == "10.244.1.0/24"
     blocks.change(None, node("old", "10.244.0.0/24"), None)
-    assert blocks.take("newer", CLUSTER, 24) == "10.244.0.0/24"
+    assert blocks.allocate("newer", CLUSTER, 24) == "10.244.0.0/24"
 
 
 @pytest.mark.parametrize(("pods", "prefix"), [(10, 24), (110, 24), (250, 23), (1000, 21)])
@@ -42,7 +42,7 @@ def test_nodes_have_addresses_of_their_own():
 
 def test_a_pods_address_is_free_again_when_it_has_ended_or_gone():
     addresses = PodAddresses()
-    assert [addresses.take(uid, "10.0.0.0/29") for uid in "abcab"] == [
+    assert [addresses.allocate(uid, "10.0.0.0/29") for uid in "abcab"] == [
         "10.0.0.2",
         "10.0.0.3",
         "10.0.0.4",
@@ -51,7 +51,7 @@ def test_a_pods_address_is_free_again_when_it_has_ended_or_gone():
     ]
     addresses.change(None, pod("a"), pod("a", "10.0.0.2", "Succeeded"))
     addresses.change(None, pod("b", "10.0.0.3"), None)
-    assert [addresses.take(uid, "10.0.0.0/29") for uid in "defgh"] == [
+    assert [addresses.allocate(uid, "10.0.0.0/29") for uid in "defgh"] == [
         "10.0.0.5",
         "10.0.0.6",
         "10.0.0.2",
@@ -63,8 +63,8 @@ def test_a_pods_address_is_free_again_when_it_has_ended_or_gone():
 def test_addresses_that_pods_have_are_not_given_to_others():
     addresses = PodAddresses()
     addresses.change(None, None, pod("old", "10.0.0.2"))
-    assert addresses.take("new", "10.0.0.0/29") == "10.0.0.3"
-    assert addresses.take("old", "10.0.0.0/29") == "10.0.0.2"
+    assert addresses.allocate("new", "10.0.0.0/29") == "10.0.0.3"
+    assert addresses.allocate("old", "10.0.0.0/29") == "10.0.0.2"
 
 
 def test_pods_of_the_hosts_network_take_no_address_from_others():
@@ -72,33 +72,33 @@ def test_pods_of_the_hosts_network_take_no_address_from_others():
     addresses.change(None, None, pod("one", "172.18.0.2"))
     addresses.change(None, None, pod("two", "172.18.0.2"))
     addresses.change(None, pod("two", "172.18.0.2"), None)
-    assert addresses.take("pod", "10.0.0.0/29") == "10.0.0.2"
+    assert addresses.allocate("pod", "10.0.0.0/29") == "10.0.0.2"
 
 
 def test_without_a_block_there_is_no_address():
-    assert PodAddresses().take("a", "") == ""
+    assert PodAddresses().allocate("a", "") == ""
 
 
 @pytest.mark.parametrize("block", ["", "fd00::/64", "010.0.0.0/24", "x", "10.0.0.0/99"])
 def test_a_block_that_is_none_has_no_addresses_and_disturbs_nobody(block):
-    assert PodAddresses().take("a", block) == ""
+    assert PodAddresses().allocate("a", block) == ""
     assert host_address(block, CLUSTER) == ""
     blocks = Blocks()
     blocks.change(None, None, node("odd", block))
-    assert blocks.take("new", CLUSTER, 24) == "10.244.0.0/24"
+    assert blocks.allocate("new", CLUSTER, 24) == "10.244.0.0/24"
 
 
 def test_a_block_may_name_any_of_its_addresses():
     blocks = Blocks()
     blocks.change(None, None, node("odd", "10.244.0.77/24"))
-    assert blocks.take("new", CLUSTER, 24) == "10.244.1.0/24"
+    assert blocks.allocate("new", CLUSTER, 24) == "10.244.1.0/24"
 
 
 @pytest.mark.parametrize("address", ["fd00::1", "010.0.0.2", "x"])
 def test_an_address_that_is_none_of_ours_is_nobodys(address):
     addresses = PodAddresses()
     addresses.change(None, None, pod("odd", address))
-    assert addresses.take("a", "10.0.0.0/29") == "10.0.0.2"
+    assert addresses.allocate("a", "10.0.0.0/29") == "10.0.0.2"
 
 
 @pytest.mark.parametrize(

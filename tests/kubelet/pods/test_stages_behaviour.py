@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from controller_manager.kubelet.pods.behaviour import PLAIN, Behaviour, behaviour_of, evicted_after, problems, wishes
+from controller_manager.kubelet.pods.behaviour import PLAIN, Behaviour, behaviour_of, evicted_after, problems, overrides_of
 
 JOB = {"ownerReferences": [{"kind": "Job", "name": "j", "uid": "u"}]}
 
@@ -13,7 +13,7 @@ JOB = {"ownerReferences": [{"kind": "Job", "name": "j", "uid": "u"}]}
 def behaviour(make_pod):
     def find(*args, is_init=False, **more):
         pod = make_pod(*args, **more)
-        return behaviour_of(pod["spec"]["containers"][0], pod=pod, asked=wishes(pod), is_init=is_init)
+        return behaviour_of(pod["spec"]["containers"][0], pod=pod, overrides=overrides_of(pod), is_init=is_init)
 
     return find
 
@@ -117,8 +117,8 @@ def test_values_that_mean_nothing_are_told(make_pod):
     pod = make_pod(
         annotations={"mockube.io/exit-code": "many", "web.mockube.io/evict-after": "x", "other/exit-code": "y"}
     )
-    assert list(problems(wishes(pod))) == [
+    assert list(problems(overrides_of(pod))) == [
         'Annotation mockube.io/exit-code is ignored: "many" is no number',
         'Annotation web.mockube.io/evict-after is ignored: "x" is no duration: write "90", "1m30s" or "never"',
     ]
-    assert evicted_after(wishes(pod)) == inf
+    assert evicted_after(overrides_of(pod)) == inf

@@ -150,7 +150,7 @@ def test_a_pod_that_is_deleted_stops_and_goes_at_once(deleted):
 def test_a_pod_that_never_ran_goes_at_once(make_pod, place):
     meta = {"deletionTimestamp": "2027-01-15T08:00:30Z", "deletionGracePeriodSeconds": 30}
     step = advance(make_pod(meta=meta), place, 1_800_000_001)
-    assert (step.gone, list(step.told)) == (True, [])
+    assert (step.gone, list(step.events)) == (True, [])
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_shorter_grace_is_heeded(deleted):
 
 def test_a_pod_whose_grace_is_over_and_that_is_still_there_goes_at_once_and_without_a_word(deleted):
     step = deleted(grace=0).look(10.1)
-    assert (step.gone, step.status, step.wait, list(step.told)) == (True, None, None, [])
+    assert (step.gone, step.status, step.wait, list(step.events)) == (True, None, None, [])
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_who_holds_a_pod_is_told_how_it_ended(deleted, annotations, code):
     life.pod["metadata"]["deletionGracePeriodSeconds"] = 0
     life.steps.clear()
     step = life.look(50)
-    assert (step.status, step.gone, list(step.told)) == (None, False, [])
+    assert (step.status, step.gone, list(step.events)) == (None, False, [])
 
 
 def test_what_never_started_is_said_to_be_unknown(deleted):
@@ -205,4 +205,4 @@ def test_what_never_started_is_said_to_be_unknown(deleted):
 def test_a_pod_that_has_ended_just_goes(deleted):
     life = deleted("busybox", command=["true"], spec={"restartPolicy": "Never"})
     step = life.look(11)
-    assert (step.gone, step.status, list(step.told)) == (True, None, [])
+    assert (step.gone, step.status, list(step.events)) == (True, None, [])

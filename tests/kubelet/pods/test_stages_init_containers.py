@@ -92,4 +92,4 @@ def test_a_container_for_debugging_is_started_and_counts_for_nothing(live):
     life.pod["spec"]["ephemeralContainers"] = [container("debugger", "busybox", stdin=True)]
     step = life.look(5)
     assert (life.shown("debugger"), life.is_ready()) == ("Running", True)
-    assert step.told[-1].field_path == "spec.ephemeralContainers{debugger}"
+    assert step.events[-1].field_path == "spec.ephemeralContainers{debugger}"

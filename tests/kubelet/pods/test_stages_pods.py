@@ -17,7 +17,7 @@ def test_a_plain_pod_runs_and_is_ready_after_one_look(live):
         "Created: Container created",
         "Started: Container started",
     ]
-    assert {told.field_path for told in step.told} == {"spec.containers{web}"}
+    assert {told.field_path for told in step.events} == {"spec.containers{web}"}
 
 
 def test_the_status_of_a_plain_pod_is_whole(live):
@@ -64,7 +64,7 @@ def test_a_pod_that_runs_stays_as_it_is_and_asks_for_nothing(live, later):
     life = live()
     life.look()
     step = life.look(0.25 + later)
-    assert (step.status, list(step.told), step.wait, step.gone) == (None, [], None, False)
+    assert (step.status, list(step.events), step.wait, step.gone) == (None, [], None, False)
 
 
 def test_an_image_that_is_always_pulled_is_pulled(live):
@@ -133,7 +133,7 @@ def test_annotations_that_mean_nothing_are_told_once(live):
 
 def test_a_pod_for_which_no_address_is_left_waits_for_one(make_pod):
     step = advance(make_pod(), NodeContext("node-1", "172.18.0.2", ""), 1_800_000_000)
-    assert (step.status, step.wait, step.told[0].reason) == (None, 10.0, "FailedCreatePodSandBox")
+    assert (step.status, step.wait, step.events[0].reason) == (None, 10.0, "FailedCreatePodSandBox")
 
 
 # -- ready -------------------------------------------------------------------------------------------------------------

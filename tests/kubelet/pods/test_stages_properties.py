@@ -70,7 +70,7 @@ def test_a_pod_goes_its_way_once(pod, waits):
         if step.status is not None:
             pod = pod | {"status": step.status}
         again = advance(pod, PLACE, now)
-        assert (again.status, list(again.told)) == (None, []), "the same look does nothing more"
+        assert (again.status, list(again.events)) == (None, []), "the same look does nothing more"
         assert again.wait == step.wait
         check(before, pod)
         if wait is None and step.wait is None:
