@@ -1,4 +1,4 @@
-"""A container as its processes see it: its files, its name, who they are."""
+"""A container as its processes see it: its files, host name, environment and user."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,15 +8,16 @@ from controller_manager.kubelet.container.files import File, FileError, Files, a
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """What every process of a container shares.
+    """The properties that all processes of a container share.
 
     Attributes:
-        environment: the variables that it began with.
-        directory: where processes begin.
-        command: what its first process is, for `ps`.
-        user, group: numbers.
-        lenient: commands that are not simulated succeed without a word; for its first process, of which only is asked
-            what it prints.
+        environment: the variables that it starts with.
+        directory: the working directory that processes start in.
+        command: the command of its first process, for `ps`.
+        user, group: their numbers.
+        lenient: True if commands that are not simulated succeed silently; for a first process that is only run to get
+            its
+            output.
     """
 
     files: Files
@@ -31,12 +32,12 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A command as it is called.
+    """A call of a command.
 
     Attributes:
-        name: by which it was called, as it stands in what it complains of.
+        name: the name that it was called by, as it appears in its error messages.
         environment: its variables.
-        terminal: it reads what a person types.
+        terminal: True if its standard input is a terminal.
     """
 
     name: str
@@ -52,14 +53,14 @@ class Call:
         return self.container.files
 
     def path(self, path: str) -> str:
-        """A path that the command was given, from the root."""
+        """Return a path from the command line as an absolute path."""
         return absolute(path, self.directory)
 
     def read(self, path: str) -> bytes:
-        """The content of a file.
+        """Return the content of a file.
 
         Raises:
-            FileError: there is none; with the path as it was given.
+            FileError: it cannot be read; with the path as it was given.
         """
         try:
             return self.files.read(self.path(path))
@@ -67,10 +68,10 @@ class Call:
             raise FileError(error.why, path) from None
 
     def open(self, path: str, now: float, *, append: bool = False) -> File:
-        """A file to write to.
+        """Open a file for writing.
 
         Raises:
-            FileError: it cannot be had; with the path as it was given.
+            FileError: it cannot be opened; with the path as it was given.
         """
         try:
             return self.files.open(self.path(path), now, append=append)

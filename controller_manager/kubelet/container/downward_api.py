@@ -1,4 +1,4 @@
-"""What a container is told of the cluster around it: fields of its pod, ConfigMaps, Services (the downward API)."""
+"""The data of the cluster that a container sees: fields of its pod, ConfigMaps and Services (the downward API)."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -17,13 +17,13 @@ def _nothing(_: str) -> Obj | None:
 
 @dataclass(frozen=True, slots=True)
 class PodEnvironment:
-    """Where containers of a pod look things up.
+    """Lookups for the containers of a pod.
 
     Attributes:
-        config_map: gives a ConfigMap of the pod's namespace by its name, None where there is none.
-        services: those whose addresses its containers are told.
-        node: that the pod runs on.
-        root_ca: the certificate by which the API server is known, as PEM.
+        config_map: returns a ConfigMap of the pod's namespace by name, None if there is none.
+        services: the Services that its containers get variables for.
+        node: the pod's node.
+        root_ca: the CA certificate of the API server, as PEM.
     """
 
     config_map: Callable[[str], Obj | None] = _nothing
@@ -33,7 +33,7 @@ class PodEnvironment:
 
 
 def field_value(pod: Obj, path: str) -> str:
-    """A field of a pod as fieldRef has it, "" for one that is not to be had (pkg/fieldpath)."""
+    """Return a field of a pod for fieldRef, "" if the field is not supported (pkg/fieldpath)."""
     meta, status = pod["metadata"], pod.get("status") or {}
     subscript = _SUBSCRIPT.fullmatch(path)
     if subscript:
@@ -46,8 +46,8 @@ def field_value(pod: Obj, path: str) -> str:
         "spec.serviceAccountName": pod["spec"].get("serviceAccountName", ""),
         "status.hostIP": status.get("hostIP", ""),
         "status.podIP": status.get("podIP", ""),
-        "status.hostIPs": ",".join(each["ip"] for each in status.get("hostIPs") or ()),
-        "status.podIPs": ",".join(each["ip"] for each in status.get("podIPs") or ()),
+        "status.hostIPs": ",".join(address["ip"] for address in status.get("hostIPs") or ()),
+        "status.podIPs": ",".join(address["ip"] for address in status.get("podIPs") or ()),
     }
     if path in ("metadata.labels", "metadata.annotations"):
         texts = meta.get(path.removeprefix("metadata.")) or {}
@@ -60,50 +60,50 @@ def _escaped(text: str) -> str:
 
 
 def resource_value(container: Obj, reference: Obj, node: Obj | None) -> str:
-    """A resource of a container as resourceFieldRef has it (pkg/api/v1/resource); without a limit it is the node's."""
+    """Return a resource of a container for resourceFieldRef (pkg/api/v1/resource); the default limit is the node's."""
     kind, _, name = reference["resource"].partition(".")
-    found = ((container.get("resources") or {}).get(kind) or {}).get(name)
-    if found is None and kind == "limits" and node is not None:
-        found = ((node.get("status") or {}).get("allocatable") or {}).get(name)
+    text = ((container.get("resources") or {}).get(kind) or {}).get(name)
+    if text is None and kind == "limits" and node is not None:
+        text = ((node.get("status") or {}).get("allocatable") or {}).get(name)
     try:
-        amount, divisor = quantity.of(found or "0"), quantity.of(reference.get("divisor") or "0")
+        amount, divisor = quantity.of(text or "0"), quantity.of(reference.get("divisor") or "0")
     except quantity.QuantityError:
         return "0"
     return str(-(-amount.nanos // (divisor.nanos or quantity.of("1").nanos)))
 
 
 def service_variables(services: Iterable[Obj]) -> dict[str, str]:
-    """Where Services are, as variables (pkg/kubelet/envvars)."""
-    found: dict[str, str] = {}
+    """Return the variables with the addresses of Services (pkg/kubelet/envvars)."""
+    variables: dict[str, str] = {}
     for service in services:
         address, ports = service["spec"].get("clusterIP") or "None", service["spec"].get("ports") or ()
         if address == "None" or not ports:
             continue
         name = _variable_name(service["metadata"]["name"])
-        found[f"{name}_SERVICE_HOST"] = address
-        found[f"{name}_SERVICE_PORT"] = str(ports[0]["port"])
+        variables[f"{name}_SERVICE_HOST"] = address
+        variables[f"{name}_SERVICE_PORT"] = str(ports[0]["port"])
         for port in ports:
             if port.get("name"):
-                found[f"{name}_SERVICE_PORT_{_variable_name(port['name'])}"] = str(port["port"])
-        found |= _links(name, address, ports)
-    return found
+                variables[f"{name}_SERVICE_PORT_{_variable_name(port['name'])}"] = str(port["port"])
+        variables |= _links(name, address, ports)
+    return variables
 
 
 def _links(name: str, address: str, ports: Iterable[Obj]) -> dict[str, str]:
-    """The same as Docker's links had it."""
-    found: dict[str, str] = {}
+    """Return the variables for a Service in the style of Docker links."""
+    variables: dict[str, str] = {}
     for port in ports:
         number, protocol = port["port"], port.get("protocol") or "TCP"
         url = f"{protocol.lower()}://{address}:{number}"
-        found.setdefault(f"{name}_PORT", url)
+        variables.setdefault(f"{name}_PORT", url)
         prefix = f"{name}_PORT_{number}_{protocol}"
-        found |= {
+        variables |= {
             prefix: url,
             f"{prefix}_PROTO": protocol.lower(),
             f"{prefix}_PORT": str(number),
             f"{prefix}_ADDR": address,
         }
-    return found
+    return variables
 
 
 def _variable_name(name: str) -> str:
@@ -112,11 +112,11 @@ def _variable_name(name: str) -> str:
 
 
 def expanded(text: str, variables: Mapping[str, str]) -> str:
-    """A text with $(NAME) replaced where there is such a variable; $$ is a dollar sign."""
+    """Replace each $(NAME) in a text that names a variable; $$ is a dollar sign."""
 
-    def value(found: "re.Match[str]") -> str:
-        if found[1] is None:
+    def value(match: "re.Match[str]") -> str:
+        if match[1] is None:
             return "$"
-        return variables.get(found[1], found[0])
+        return variables.get(match[1], match[0])
 
     return _REFERENCE.sub(value, text)

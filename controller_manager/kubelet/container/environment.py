@@ -1,4 +1,4 @@
-"""The variables of a container: what its spec says, what it is told of Services, and what runtimes add."""
+"""The environment variables of a container: from its spec, for Services, and from the container runtime."""
 
 from collections.abc import Iterator, Mapping
 
@@ -14,30 +14,30 @@ from controller_manager.kubelet.container.downward_api import (
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def environment_of(pod: Obj, container: Obj, around: PodEnvironment) -> dict[str, str]:
-    """The variables by name, in the order in which `env` shows them (kubelet_pods.go's makeEnvironmentVariables).
+def environment_of(pod: Obj, container: Obj, pod_environment: PodEnvironment) -> dict[str, str]:
+    """Return the variables in the order in which `env` shows them (kubelet_pods.go's makeEnvironmentVariables).
 
-    Secrets are not kept here, so variables that come from them are left out.
+    Secrets are not stored here, so that variables from them are left out.
     """
-    rest = service_variables(around.services)
+    defaults = service_variables(pod_environment.services)
     for source in container.get("envFrom") or ():
-        data = _data(source.get("configMapRef"), around)
-        rest |= {f"{source.get('prefix') or ''}{key}": value for key, value in data.items()}
-    found = {"PATH": PATH, "HOSTNAME": hostname_of(pod)}
-    found.update(_own(pod, container, around, dict(rest)))
-    return found | {name: value for name, value in sorted(rest.items()) if name not in found} | _home(found)
+        data = _data(source.get("configMapRef"), pod_environment)
+        defaults |= {f"{source.get('prefix') or ''}{key}": value for key, value in data.items()}
+    variables = {"PATH": PATH, "HOSTNAME": hostname_of(pod)}
+    variables.update(_own(pod, container, pod_environment, dict(defaults)))
+    return variables | {name: value for name, value in sorted(defaults.items()) if name not in variables} | _home(variables)
 
 
-def _own(pod: Obj, container: Obj, around: PodEnvironment, known: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Names and values of the spec's own; what stands further down sees what stands above."""
+def _own(pod: Obj, container: Obj, pod_environment: PodEnvironment, known: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of the spec's variables; each may refer to those above it."""
     for variable in container.get("env") or ():
-        value = _value(pod, container, around, variable=variable, known=known)
+        value = _value(pod, container, pod_environment, variable=variable, known=known)
         if value is not None:
             known[variable["name"]] = value
             yield variable["name"], value
 
 
-def _value(pod: Obj, container: Obj, around: PodEnvironment, *, variable: Obj, known: Mapping[str, str]) -> str | None:
+def _value(pod: Obj, container: Obj, pod_environment: PodEnvironment, *, variable: Obj, known: Mapping[str, str]) -> str | None:
     source = variable.get("valueFrom")
     if not source:
         return expanded(variable.get("value") or "", known)
@@ -46,23 +46,23 @@ def _value(pod: Obj, container: Obj, around: PodEnvironment, *, variable: Obj, k
     if "resourceFieldRef" in source:
         reference = source["resourceFieldRef"]
         named = reference.get("containerName") or container["name"]
-        owner = next((each for each in pod["spec"]["containers"] if each["name"] == named), container)
-        return resource_value(owner, reference, around.node)
+        owner = next((c for c in pod["spec"]["containers"] if c["name"] == named), container)
+        return resource_value(owner, reference, pod_environment.node)
     key = source.get("configMapKeyRef")
-    return _data(key, around).get(key["key"]) if key else None
+    return _data(key, pod_environment).get(key["key"]) if key else None
 
 
-def _data(reference: Obj | None, around: PodEnvironment) -> Mapping[str, str]:
-    found = around.config_map(reference.get("name") or "") if reference else None
-    return (found or {}).get("data") or {}
+def _data(reference: Obj | None, pod_environment: PodEnvironment) -> Mapping[str, str]:
+    config_map = pod_environment.config_map(reference.get("name") or "") if reference else None
+    return (config_map or {}).get("data") or {}
 
 
-def _home(found: Mapping[str, str]) -> dict[str, str]:
-    return {} if "HOME" in found else {"HOME": "/root"}
+def _home(variables: Mapping[str, str]) -> dict[str, str]:
+    return {} if "HOME" in variables else {"HOME": "/root"}
 
 
 def hostname_of(pod: Obj) -> str:
-    """The name of a pod's host: its own, or the node's where it shares that one's network."""
+    """Return a pod's host name: its own, or the node's if it uses the host network."""
     spec = pod["spec"]
     if spec.get("hostNetwork"):
         return str(spec.get("nodeName") or "")

@@ -1,4 +1,4 @@
-"""What a name on a command line begins: a command, another shell, or a script in a file."""
+"""Execution of a command by its name: a simulated command, another shell, or a script in a file."""
 
 from collections.abc import Mapping
 
@@ -21,22 +21,22 @@ from controller_manager.kubelet.container.syscalls import (
 from controller_manager.kubelet.pods.commands import INTERPRETERS
 
 PROGRAMS = (*sorted({*COMMANDS, *INTERPRETERS}),)
-"""What /bin of every container has."""
+"""The files in /bin of every container."""
 
 
 def begin(container: Container, command: tuple[str, ...], *, terminal: bool = False) -> Process:
-    """The process of a command that is executed in a container; its exit code.
+    """Execute a command in a container; return its exit code.
 
-    What cannot be executed is told in the words of runc, with the exit code that container runtimes give it.
+    A command that cannot be executed is reported in runc's words, with the exit code of container runtimes.
     """
     environment = dict(container.environment) | ({"TERM": "xterm"} if terminal else {})
     name = command[0] if command else ""
     call = Call(name, command[1:], container, environment, container.directory, terminal)
-    why = _obstacle(call)
-    if why:
+    obstacle = _obstacle(call)
+    if obstacle:
         yield complain(
             "OCI runtime exec failed: exec failed: unable to start container process: "
-            f"exec: {_quoted(name)}: {why}: unknown"
+            f"exec: {_quoted(name)}: {obstacle}: unknown"
         )
         return NOT_EXECUTABLE
     try:
@@ -59,15 +59,15 @@ def _obstacle(call: Call) -> str:
 
 
 def _execute(caller: Shell, name: str, arguments: tuple[str, ...], environment: Mapping[str, str]) -> Process:
-    """Run a command for a shell, which says itself what it cannot find."""
+    """Run a command for a shell, with the shell's own messages for a command that is not found."""
     state = caller.state
     call = Call(name, arguments, state.container, environment, state.directory, state.terminal)
-    why = _obstacle(call)
-    if not why:
+    obstacle = _obstacle(call)
+    if not obstacle:
         return (yield from _run(call, caller.depth))
     if state.container.lenient:
         return 0
-    if why in ("permission denied", "is a directory"):
+    if obstacle in ("permission denied", "is a directory"):
         yield complain(f"sh: {name}: Permission denied")
         return NOT_EXECUTABLE
     yield complain(f"sh: {name}: not found")
@@ -104,7 +104,7 @@ def _script(call: Call, depth: int) -> Process:
 
 
 def _shell(call: Call, depth: int) -> Process:
-    """A shell as it is called: with -c and a script, with a file, or reading what it runs."""
+    """Run a shell: with -c and a script, with a file, or with the standard input."""
     inner = _fresh(call, depth)
     options, rest = _options(call.arguments)
     inner.state.options |= options & set("eux")
@@ -132,7 +132,7 @@ def _fresh(call: Call, depth: int) -> Shell:
 
 
 def _options(arguments: tuple[str, ...]) -> tuple[set[str], tuple[str, ...]]:
-    """The letters before the first argument that is none, and the rest."""
+    """Return the option letters before the first operand, and the operands."""
     options: set[str] = set()
     for number, argument in enumerate(arguments):
         if argument == "--" or not argument.startswith("-") or len(argument) < 2:
@@ -146,5 +146,5 @@ def _quoted(text: str) -> str:
 
 
 def is_known(command: tuple[str, ...]) -> bool:
-    """Whether there is something to run for a command line."""
+    """Return True if a command line can be executed."""
     return bool(command) and command[0].rpartition("/")[2] in {*COMMANDS, *INTERPRETERS}

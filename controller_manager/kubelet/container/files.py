@@ -1,4 +1,4 @@
-"""The files of a container: a tree in memory, with links and mounts, that takes no more room than it may."""
+"""The files of a container: a tree in memory with links and mounts, limited by a quota."""
 
 import posixpath
 from collections.abc import Iterator
@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 NODE_SIZE = 256
-"""Bytes that a file, directory or link counts for beside what is in it."""
+"""The bytes that a file, directory or link counts for besides its content."""
 LINKS = 40
-"""How many links are followed before it is a circle (the kernel's MAXSYMLINKS)."""
+"""The number of links that are followed before it is an error (the kernel's MAXSYMLINKS)."""
 LONGEST_NAME, LONGEST_PATH, DEEPEST = 255, 4096, 200
 
 
 class FileError(Exception):
-    """A file operation that cannot be done; the message is the C library's (strerror), with the path before it."""
+    """A file operation that failed; the message is the C library's (strerror), with the path before it."""
 
     def __init__(self, why: str, path: str = "") -> None:
         super().__init__(f"{path}: {why}" if path else why)
@@ -28,28 +28,28 @@ CIRCLE, INVALID = "Too many levels of symbolic links", "Invalid argument"
 
 @dataclass(slots=True)
 class Quota:
-    """How much room there is, here and in what this is a part of."""
+    """A limit of bytes, for some files and within a parent's limit."""
 
     limit: int
     parent: "Quota | None" = None
     used: int = 0
 
-    def take(self, size: int) -> None:
-        """Use room, or give it back where the size is negative.
+    def charge(self, size: int) -> None:
+        """Use bytes, or release them if the size is negative.
 
         Raises:
-            FileError: there is not that much.
+            FileError: that many are not left.
         """
         if size > 0 and self.used + size > self.limit:
             raise FileError(FULL)
         if self.parent is not None:
-            self.parent.take(size)
+            self.parent.charge(size)
         self.used += size
 
 
 @dataclass(slots=True, eq=False)
 class File:
-    """A file; a device of /dev where it keeps nothing."""
+    """A file; a device of /dev discards what is written."""
 
     data: bytearray = field(default_factory=bytearray)
     mode: int = 0o644
@@ -67,7 +67,7 @@ class Link:
 
 @dataclass(slots=True, eq=False)
 class Directory:
-    """A directory; `mounted` cannot be removed, and what is in it may be another container's as well."""
+    """A directory; a mounted one cannot be removed, and its content may be shared with other containers."""
 
     entries: "dict[str, Node]" = field(default_factory=dict)
     mode: int = 0o755
@@ -81,7 +81,7 @@ Node: TypeAlias = File | Link | Directory
 
 @dataclass(frozen=True, slots=True)
 class PathTarget:
-    """Where a path leads: the directory that it ends in, its last name, and what is there."""
+    """The target of a path: the directory with its last component, that component, and the node there or None."""
 
     directory: Directory
     name: str
@@ -89,67 +89,67 @@ class PathTarget:
 
 
 class Files:
-    """A tree of files; every path is taken from a directory, unless it is absolute."""
+    """A tree of files."""
 
     def __init__(self, quota: Quota, root: Directory | None = None) -> None:
         self.root = root or Directory()
         self._quota = quota
 
-    def place(self, path: str, *, follow: bool = True) -> PathTarget:
-        """Where an absolute path leads; links on the way are followed, the last one if asked for.
+    def resolve(self, path: str, *, follow: bool = True) -> PathTarget:
+        """Resolve an absolute path; links on the way are followed, the last one only with `follow`.
 
         Raises:
-            FileError: the way there does not exist, or is no directory.
+            FileError: a directory on the way does not exist, or is not a directory.
         """
         if len(path) > LONGEST_PATH or path.count("/") > DEEPEST:
             raise FileError(TOO_LONG, path[:40])
-        names, found, links = _names(path), PathTarget(self.root, "", self.root), 0
+        names, target, links = _names(path), PathTarget(self.root, "", self.root), 0
         trail = [self.root]
         while names:
             name = names.pop(0)
-            above = found.node
+            above = target.node
             if not isinstance(above, Directory):
                 raise FileError(NOT_FOUND if above is None else NOT_DIRECTORY, path)
             if name == "..":
                 trail = trail[:-1] or trail
-                found = PathTarget(trail[-1], "", trail[-1])
+                target = PathTarget(trail[-1], "", trail[-1])
                 continue
             node = above.entries.get(name)
-            found = PathTarget(above, name, node)
+            target = PathTarget(above, name, node)
             if isinstance(node, Link) and (names or follow):
                 links += 1
                 if links > LINKS:
                     raise FileError(CIRCLE, path)
                 names = _names(node.target) + names
                 trail = [self.root] if node.target.startswith("/") else trail
-                found = PathTarget(trail[-1], "", trail[-1])
+                target = PathTarget(trail[-1], "", trail[-1])
             elif isinstance(node, Directory):
                 trail.append(node)
-        return found
+        return target
 
     def find(self, path: str, *, follow: bool = True) -> Node | None:
-        """What is at a path, None where nothing is."""
+        """Return the node at a path, None if there is none."""
         try:
-            return self.place(path, follow=follow).node
+            return self.resolve(path, follow=follow).node
         except FileError:
             return None
 
     def get(self, path: str, *, follow: bool = True) -> Node:
-        """What is at a path.
+        """Return the node at a path.
 
         Raises:
-            FileError: nothing is.
+            FileError: there is none.
         """
-        node = self.place(path, follow=follow).node
+        node = self.resolve(path, follow=follow).node
         if node is None:
             raise FileError(NOT_FOUND, path)
         return node
 
     def read(self, path: str) -> bytes:
-        """The content of a file.
+        """Return the content of a file.
 
         Raises:
-            FileError: there is none.
+            FileError: it is not there, or not a file.
         """
         node = self.get(path)
         if not isinstance(node, File):
@@ -157,99 +157,99 @@ class Files:
         return bytes(node.data)
 
     def open(self, path: str, now: float, *, append: bool = False) -> File:
-        """A file to write to, made if need be, and emptied unless it is appended to.
+        """Open a file for writing; it is created if it does not exist, and truncated unless `append` is set.
 
         Raises:
-            FileError: it cannot be had.
+            FileError: it cannot be opened.
         """
-        place = self.place(path)
-        if isinstance(place.node, Directory):
+        target = self.resolve(path)
+        if isinstance(target.node, Directory):
             raise FileError(IS_DIRECTORY, path)
-        if place.node is None:
+        if target.node is None:
             file = File(modified=now)
-            self._add(place, file, path)
+            self._add(target, file, path)
             return file
-        assert isinstance(place.node, File)  # links were followed
-        self._check(place, path)
+        assert isinstance(target.node, File)  # links were followed
+        self._check(target, path)
         if not append:
-            self._quota.take(-len(place.node.data))
-            place.node.data = bytearray()
-            place.node.modified = now
-        return place.node
+            self._quota.charge(-len(target.node.data))
+            target.node.data = bytearray()
+            target.node.modified = now
+        return target.node
 
     def extend(self, file: File, data: bytes, now: float) -> None:
-        """Add to a file.
+        """Append to a file.
 
         Raises:
-            FileError: there is no room.
+            FileError: no space is left.
         """
         if not file.device:
-            self._quota.take(len(data))
+            self._quota.charge(len(data))
             file.data += data
             file.modified = now
 
     def write(self, path: str, data: bytes, now: float) -> File:
-        """A file with this content.
+        """Write a file with this content.
 
         Raises:
-            FileError: it cannot be had.
+            FileError: it cannot be written.
         """
         file = self.open(path, now)
         self.extend(file, data, now)
         return file
 
     def make_directory(self, path: str, now: float, *, parents: bool = False) -> None:
-        """A new directory; with those above it, where asked for, and then it may be there already.
+        """Create a directory; with `parents` also those above it, and it may exist already.
 
         Raises:
-            FileError: it cannot be made.
+            FileError: it cannot be created.
         """
         if parents and path.count("/") <= DEEPEST:
             above = posixpath.dirname(path.rstrip("/"))
             if above not in ("", "/", path):
                 self.make_directory(above, now, parents=True)
-        place = self.place(path)
-        if place.node is None:
-            self._add(place, Directory(modified=now), path)
-        elif not (parents and isinstance(place.node, Directory)):
+        target_ = self.resolve(path)
+        if target_.node is None:
+            self._add(target_, Directory(modified=now), path)
+        elif not (parents and isinstance(target_.node, Directory)):
             raise FileError(EXISTS, path)
 
     def link(self, path: str, target: str, now: float) -> None:
-        """A new symbolic link.
+        """Create a symbolic link.
 
         Raises:
-            FileError: it cannot be made.
+            FileError: it cannot be created.
         """
-        place = self.place(path, follow=False)
-        if place.node is not None:
+        location = self.resolve(path, follow=False)
+        if location.node is not None:
             raise FileError(EXISTS, path)
-        self._add(place, Link(target, now), path)
+        self._add(location, Link(target, now), path)
 
     def remove(self, path: str, *, tree: bool = False) -> None:
-        """Remove what is at a path; a directory only where it is empty, or with all that is in it.
+        """Remove the node at a path; a directory must be empty, unless `tree` is set.
 
         Raises:
             FileError: it cannot be removed.
         """
-        place = self.place(path, follow=False)
-        if place.node is None:
+        target = self.resolve(path, follow=False)
+        if target.node is None:
             raise FileError(NOT_FOUND, path)
-        self._check(place, path)
-        if isinstance(place.node, Directory):
-            if not place.name or any(node.mounted for node in _directories(place.node)):
+        self._check(target, path)
+        if isinstance(target.node, Directory):
+            if not target.name or any(node.mounted for node in _directories(target.node)):
                 raise FileError(BUSY, path)
-            if place.node.entries and not tree:
+            if target.node.entries and not tree:
                 raise FileError(NOT_EMPTY, path)
-        del place.directory.entries[place.name]
-        self._quota.take(-size_of(place.node))
+        del target.directory.entries[target.name]
+        self._quota.charge(-size_of(target.node))
 
     def move(self, source: str, target: str) -> None:
-        """Give what is at a path another path, in place of a file that is there.
+        """Move a node to another path, where it replaces a file.
 
         Raises:
             FileError: it cannot be moved.
         """
-        old, new = self.place(source, follow=False), self.place(target, follow=False)
+        old, new = self.resolve(source, follow=False), self.resolve(target, follow=False)
         if old.node is None:
             raise FileError(NOT_FOUND, source)
         self._check(old, source)
@@ -263,29 +263,29 @@ class Files:
         if new.node is old.node:
             return
         if new.node is not None:
-            self._quota.take(-size_of(new.node))
+            self._quota.charge(-size_of(new.node))
         del old.directory.entries[old.name]
         new.directory.entries[new.name] = old.node
 
-    def _add(self, place: PathTarget, node: Node, path: str) -> None:
-        self._check(place, path)
-        if len(place.name) > LONGEST_NAME or "\0" in place.name:
+    def _add(self, target: PathTarget, node: Node, path: str) -> None:
+        self._check(target, path)
+        if len(target.name) > LONGEST_NAME or "\0" in target.name:
             raise FileError(TOO_LONG, path[:40])
-        self._quota.take(NODE_SIZE)
-        place.directory.entries[place.name] = node
+        self._quota.charge(NODE_SIZE)
+        target.directory.entries[target.name] = node
 
-    def _check(self, place: PathTarget, path: str) -> None:
-        if place.directory.read_only:
+    def _check(self, target: PathTarget, path: str) -> None:
+        if target.directory.read_only:
             raise FileError(READ_ONLY, path)
 
 
 def absolute(path: str, directory: str) -> str:
-    """A path as seen from a directory; ".." is left to the tree, since links may lead elsewhere."""
+    """Make a path absolute, seen from a directory; ".." is resolved later, since links may lead elsewhere."""
     return path if path.startswith("/") else f"{directory.rstrip('/')}/{path}"
 
 
 def size_of(node: Node) -> int:
-    """What a node counts for, with all that is in it but mounts."""
+    """Return the bytes that a node counts for, with everything in it except mounts."""
     total, left = 0, [node]
     while left:
         node = left.pop()
@@ -296,7 +296,7 @@ def size_of(node: Node) -> int:
 
 
 def content_size(directory: Directory) -> int:
-    """What is in a directory counts for, without itself and mounts."""
+    """Return the bytes that a directory's content counts for, except mounts."""
     return size_of(directory) - NODE_SIZE
 
 

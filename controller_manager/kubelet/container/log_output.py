@@ -1,7 +1,8 @@
-"""What a container's first process prints: as an annotation says, as its command does, or a line that it has started.
+"""The output of a container's first process: from an annotation, its command, or a line that says it has started.
 
-Lines come with the time at which they are printed, in order, and perhaps without end; nothing of them is kept, since
-the same container prints the same every time it is asked.
+Lines have the time at which they are printed, come in order, and may be endless; none are stored, since the same
+container
+prints the same each time.
 """
 
 from collections import deque
@@ -19,20 +20,20 @@ from controller_manager.kubelet.pods.durations import duration
 from controller_manager.reconcile.images import SHELLS, image_of
 
 LOGS, EVERY = "logs", "log-every"
-"""Annotations mockube.io/logs and mockube.io/log-every: a text, and the time after which it is printed again."""
+"""The annotations mockube.io/logs and mockube.io/log-every: a text, and the period after which it is printed again."""
 SHORTEST = 0.01
-"""Seconds between two printings of a text."""
+"""The minimum of seconds between two repetitions of a text."""
 LONGEST_LINE = 16 * 1024
-"""Bytes after which a line is broken (the container runtimes' limit)."""
+"""The bytes after which a line is broken (the container runtimes' limit)."""
 STEPS = 100_000
-"""How many steps of a first process are followed; then it is taken to be silent."""
+"""The number of steps for which a first process is followed; then it is taken to be silent."""
 KEPT = 20_000
-"""How many repetitions of a text are kept."""
+"""The number of repetitions of a text that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a log, without its end."""
+    """A line of a log, without the newline."""
 
     time: float
     text: bytes
@@ -41,10 +42,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Printing:
-    """What prints: a container of a pod, and when it started.
+    """The source of a log: a container of a pod, and when it started.
 
     Attributes:
-        box: makes the container as it is when it starts, which not everything that prints needs.
+        box: makes the container as it starts, which not every source needs.
     """
 
     pod: Obj
@@ -54,11 +55,11 @@ class Printing:
 
 
 def printed(printing: Printing, now: float) -> Iterator[Line | None]:
-    """The lines of a container from its start on; None wherever much has been done without a line.
+    """Yield the lines of a container from its start on, and None after much work without a line.
 
     Args:
-        printing: what prints.
-        now: the time; of a text that is printed again and again, only the later part of what was before is told.
+        printing: the source.
+        now: the time; of a text that is repeated, only the last repetitions before it are yielded.
     """
     text = _annotation(printing, LOGS)
     if text is not None:
@@ -72,12 +73,12 @@ def printed(printing: Printing, now: float) -> Iterator[Line | None]:
 
 
 def command_of(container: Obj, box: Container) -> tuple[str, ...]:
-    """The command line of the first process, as far as the pod tells it."""
+    """Return the command line of the first process, as far as the pod has it."""
     return tuple(expanded(word, box.environment) for word in _words(container))
 
 
 def _words(container: Obj) -> Sequence[str]:
-    """The words of that line, as the pod has them."""
+    """Return the words of that command line before expansion."""
     command, args = container.get("command") or (), container.get("args") or ()
     if command:
         return (*command, *args)
@@ -88,15 +89,15 @@ def _words(container: Obj) -> Sequence[str]:
 
 def _annotation(printing: Printing, name: str) -> str | None:
     annotations = annotations_of(printing.pod)
-    found: str | None = annotations.get(f"{printing.container['name']}.{DOMAIN}/{name}")
-    return found if found is not None or _has_to_end(printing) else annotations.get(f"{DOMAIN}/{name}")
+    value: str | None = annotations.get(f"{printing.container['name']}.{DOMAIN}/{name}")
+    return value if value is not None or _has_to_end(printing) else annotations.get(f"{DOMAIN}/{name}")
 
 
 def _has_to_end(printing: Printing) -> bool:
-    """Whether it is an init container, and none that goes on: those heed only what names them."""
+    """Return True for an init container that is not a sidecar; only annotations with its name apply to it."""
     name = printing.container["name"]
     init = printing.pod["spec"].get("initContainers") or ()
-    return any(each["name"] == name and each.get("restartPolicy") != "Always" for each in init)
+    return any(c["name"] == name and c.get("restartPolicy") != "Always" for c in init)
 
 
 def _period(printing: Printing) -> float:
@@ -126,26 +127,26 @@ def _greeting(printing: Printing) -> Line:
 
 
 def _of_process(process: Process, started: float) -> Iterator[Line | None]:
-    """The lines of a process, which is run in a time of its own; it has no input."""
+    """Yield the lines of a process, which runs in its own time and has no input."""
     now = started
     answer: float | bytes | None = None
     unfinished = {fd: bytearray() for fd in (1, 2)}
-    found: deque[Line] = deque()
+    lines: deque[Line] = deque()
     try:
         for step in range(STEPS):
             effect = process.send(answer)
             answer = None
             match effect:
                 case Write(fd, data):
-                    found += _lines(unfinished[fd], data, now, "stdout" if fd == OUT else "stderr")
+                    lines += _lines(unfinished[fd], data, now, "stdout" if fd == OUT else "stderr")
                 case Sleep(seconds):
                     now += seconds
                 case Now():
                     answer = now
                 case Read():
                     answer = b""
-            while found:
-                yield found.popleft()
+            while lines:
+                yield lines.popleft()
             if step % 200 == 0:
                 yield None
     except StopIteration:

@@ -1,4 +1,4 @@
-"""Patterns of file names and of `case` (*, ?, [...]), and the plain expressions of grep, matched in linear time."""
+"""Patterns of file names and of `case` (*, ?, [...]), and simple regular expressions for grep, in linear time."""
 
 import re
 from collections.abc import Sequence
@@ -6,22 +6,22 @@ from dataclasses import dataclass
 
 _SPECIAL = frozenset("*?[")
 LONGEST_LINE = 4096
-"""How much of a line is looked at."""
+"""The length to which a line is searched."""
 
 
 def has_pattern(text: str) -> bool:
-    """Whether a text has letters that stand for others."""
+    """Return True if a text has wildcard characters."""
     return not _SPECIAL.isdisjoint(text)
 
 
 def literal(text: str) -> str:
-    """The pattern that fits this text alone."""
+    """Return the pattern that matches exactly this text."""
     return "".join(f"\\{letter}" if letter in "*?[\\" else letter for letter in text)
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One place of a pattern: which letters may stand there (None: any), and how often."""
+    """One item of a pattern: the characters that it matches (None: any), and how often."""
 
     letters: "re.Pattern[str] | str | None"
     many: bool = False
@@ -42,15 +42,15 @@ class Glob:
         self._items = _glob_items(pattern)
 
     def fits(self, text: str) -> bool:
-        """Whether the whole text is of the pattern."""
+        """Return True if the pattern matches the whole text."""
         return len(text) in _ends(self._items, text, {0})
 
     def beginnings(self, text: str) -> set[int]:
-        """How long the beginnings of the text are that are of the pattern."""
+        """Return the lengths of the prefixes of the text that the pattern matches."""
         return _ends(self._items, text, {0})
 
     def endings(self, text: str) -> set[int]:
-        """How long the endings of the text are that are of the pattern."""
+        """Return the lengths of the suffixes of the text that the pattern matches."""
         return _ends(self._items[::-1], text[::-1], {0})
 
 
@@ -62,10 +62,10 @@ class Expression:
         folded = pattern.lower() if ignore_case else pattern
         self._choices = [_Choice.of(part) for part in folded.split("|")]
 
-    def found_in(self, line: str) -> bool:
-        """Whether a part of the line is of the expression."""
+    def matches_in(self, line: str) -> bool:
+        """Return True if the expression matches a part of the line."""
         line = (line.lower() if self._ignore_case else line)[:LONGEST_LINE]
-        return any(choice.found_in(line) for choice in self._choices)
+        return any(choice.matches_in(line) for choice in self._choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,80 +80,80 @@ class _Choice:
         end = pattern.endswith("$") and not pattern.endswith("\\$")
         return cls(_expression_items(pattern[start : len(pattern) - end]), start, end)
 
-    def found_in(self, line: str) -> bool:
+    def matches_in(self, line: str) -> bool:
         starts = {0} if self.from_start else set(range(len(line) + 1))
         ends = _ends(self.items, line, starts)
         return len(line) in ends if self.to_end else bool(ends)
 
 
 def _ends(items: Sequence[_Item], text: str, starts: set[int]) -> set[int]:
-    """Where a match can end that begins at one of these places: all of them go forward together."""
-    places = starts
+    """Return where a match can end that starts at one of these positions; all of them advance together."""
+    positions = starts
     for item in items:
-        stepped = {at + 1 for at in places if at < len(text) and item.fits(text[at])}
-        found = (stepped | places) if item.maybe else stepped
+        stepped = {position + 1 for position in positions if position < len(text) and item.fits(text[position])}
+        reached = (stepped | positions) if item.maybe else stepped
         if item.many:
             for start in sorted(stepped):
-                at = start
-                while at < len(text) and item.fits(text[at]) and at + 1 not in found:
-                    at += 1
-                    found.add(at)
-        places = found
-        if not places:
+                position = start
+                while position < len(text) and item.fits(text[position]) and position + 1 not in reached:
+                    position += 1
+                    reached.add(position)
+        positions = reached
+        if not positions:
             break
-    return places
+    return positions
 
 
 def _glob_items(pattern: str) -> list[_Item]:
-    found, at = [], 0
-    while at < len(pattern):
-        letter = pattern[at]
-        at += 1
+    items, position = [], 0
+    while position < len(pattern):
+        letter = pattern[position]
+        position += 1
         match letter:
             case "*":
-                found.append(_Item(None, many=True, maybe=True))
+                items.append(_Item(None, many=True, maybe=True))
             case "?":
-                found.append(_Item(None))
+                items.append(_Item(None))
             case _:
-                item, at = _letters(letter, pattern, at)
-                found.append(item)
-    return found
+                item, position = _letters(letter, pattern, position)
+                items.append(item)
+    return items
 
 
 def _expression_items(pattern: str) -> list[_Item]:
-    found: list[_Item] = []
-    at = 0
-    while at < len(pattern):
-        letter = pattern[at]
-        at += 1
+    items: list[_Item] = []
+    position = 0
+    while position < len(pattern):
+        letter = pattern[position]
+        position += 1
         match letter:
-            case "*" | "+" | "?" if found:
-                found[-1] = _Item(found[-1].letters, many=letter != "?", maybe=letter != "+")
+            case "*" | "+" | "?" if items:
+                items[-1] = _Item(items[-1].letters, many=letter != "?", maybe=letter != "+")
             case ".":
-                found.append(_Item(None))
+                items.append(_Item(None))
             case _:
-                item, at = _letters(letter, pattern, at)
-                found.append(item)
-    return found
+                item, position = _letters(letter, pattern, position)
+                items.append(item)
+    return items
 
 
-def _letters(letter: str, pattern: str, at: int) -> tuple[_Item, int]:
-    """What a letter stands for that is no sign of its own, in both kinds, and where the pattern goes on."""
+def _letters(letter: str, pattern: str, position: int) -> tuple[_Item, int]:
+    """Return the item for a character that is not special, or an escape or a bracket, and where the pattern goes on."""
     if letter == "[":
-        return _bracket(pattern, at)
-    if letter == "\\" and at < len(pattern):
-        return _Item(pattern[at]), at + 1
-    return _Item(letter), at
+        return _bracket(pattern, position)
+    if letter == "\\" and position < len(pattern):
+        return _Item(pattern[position]), position + 1
+    return _Item(letter), position
 
 
-def _bracket(pattern: str, at: int) -> tuple[_Item, int]:
-    """The letters between brackets, and where the pattern goes on; without a closing bracket, "[" itself."""
-    start = at + 1 if pattern[at : at + 1] in ("!", "^") else at
+def _bracket(pattern: str, position: int) -> tuple[_Item, int]:
+    """Return the item for the characters in brackets, and where the pattern goes on; without "]" it is "[" itself."""
+    start = position + 1 if pattern[position : position + 1] in ("!", "^") else position
     end = pattern.find("]", start + 1)
     if end < 0:
-        return _Item("["), at
+        return _Item("["), position
     inner = pattern[start:end].replace("\\", "\\\\").replace("[", "\\[").replace("^", "\\^").replace("]", "\\]")
     try:
-        return _Item(re.compile(f"[{'^' if start > at else ''}{inner}]", re.DOTALL)), end + 1
+        return _Item(re.compile(f"[{'^' if start > position else ''}{inner}]", re.DOTALL)), end + 1
     except re.error:  # a range that goes backwards
-        return _Item("["), at
+        return _Item("["), position

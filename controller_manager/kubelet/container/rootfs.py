@@ -1,4 +1,4 @@
-"""The files that a container begins with: what images have, what the kubelet writes, and its volumes."""
+"""The root file system of a new container: files of the image, files that the kubelet writes, and volumes."""
 
 import posixpath
 from collections.abc import Callable, Mapping
@@ -40,19 +40,19 @@ fe00::2\tip6-allrouters
 RESOLVER = "search {0}.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n"
 
 Kept = Callable[[Obj], Directory]
-"""Gives the directory of a volume whose files outlive a container."""
+"""Returns the directory of a volume whose files outlive a container."""
 
 
-def furnished(pod: Obj, container: Obj, around: PodEnvironment, *, quota: Quota, kept: Kept, now: float) -> Container:
-    """A container as it is when it has just started.
+def new_container(pod: Obj, container: Obj, pod_environment: PodEnvironment, *, quota: Quota, kept: Kept, now: float) -> Container:
+    """Return a container as it is when it has just started.
 
     Args:
-        pod: that it is of.
-        container: as the pod's spec has it.
-        around: what is known of the cluster.
-        quota: how much room its files have.
-        kept: gives the directories that it shares.
-        now: the time that its files show.
+        pod: its pod.
+        container: the container in the pod's spec.
+        pod_environment: lookups in the cluster.
+        quota: the limit for its files.
+        kept: returns the directories that outlive it.
+        now: the modification time of its files.
     """
     files = Files(quota)
     for path in DIRECTORIES:
@@ -65,8 +65,8 @@ def furnished(pod: Obj, container: Obj, around: PodEnvironment, *, quota: Quota,
         files.write(path, text.encode(), now)
     volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes") or ()}
     for mount in container.get("volumeMounts") or ():
-        _mount(files, mount, _volume(pod, container, around, volume=volumes.get(mount["name"], {}), kept=kept), now)
-    environment = environment_of(pod, container, around)
+        _mount(files, mount, _volume(pod, container, pod_environment, volume=volumes.get(mount["name"], {}), kept=kept), now)
+    environment = environment_of(pod, container, pod_environment)
     directory = container.get("workingDir") or "/"
     if files.find(directory) is None:
         files.make_directory(directory, now, parents=True)
@@ -86,7 +86,7 @@ def _texts(pod: Obj) -> Mapping[str, str]:
     host = hostname_of(pod)
     address = (pod.get("status") or {}).get("podIP")
     aliases = pod["spec"].get("hostAliases") or ()
-    added = "".join(f"{each['ip']}\t{chr(9).join(each.get('hostnames') or ())}\n" for each in aliases)
+    added = "".join(f"{alias['ip']}\t{chr(9).join(alias.get('hostnames') or ())}\n" for alias in aliases)
     return {
         "/etc/hostname": f"{host}\n",
         "/etc/hosts": HOSTS
@@ -100,7 +100,7 @@ def _texts(pod: Obj) -> Mapping[str, str]:
 
 
 def _mount(files: Files, mount: Obj, volume: Directory, now: float) -> None:
-    """Hang a volume, or a part of it, into the tree; what cannot be is left out."""
+    """Mount a volume, or a part of it; ignore a mount that is impossible."""
     path, part = mount["mountPath"], mount.get("subPath") or mount.get("subPathExpr") or ""
     node: Directory | File = volume
     try:
@@ -108,64 +108,64 @@ def _mount(files: Files, mount: Obj, volume: Directory, now: float) -> None:
             inside = Files(Quota(1 << 40), volume)
             if inside.find(part) is None:
                 inside.make_directory(part, now, parents=True)
-            found = inside.get(part)
-            assert isinstance(found, (Directory, File))
-            node = found
+            subpath_node = inside.get(part)
+            assert isinstance(subpath_node, (Directory, File))
+            node = subpath_node
         files.make_directory(posixpath.dirname(path.rstrip("/")) or "/", now, parents=True)
         if isinstance(node, File):
             files.write(path, bytes(node.data), now)
             return
-        place = files.place(path)
+        target = files.resolve(path)
     except FileError:
         return
-    if place.name:
+    if target.name:
         node.mounted = True
-        place.directory.entries[place.name] = node
+        target.directory.entries[target.name] = node
 
 
-def _volume(pod: Obj, container: Obj, around: PodEnvironment, *, volume: Obj, kept: Kept) -> Directory:
-    """The files of a volume; those of ConfigMaps and of the downward API as they are when the container starts."""
+def _volume(pod: Obj, container: Obj, pod_environment: PodEnvironment, *, volume: Obj, kept: Kept) -> Directory:
+    """Return the files of a volume; those of ConfigMaps and the downward API do not change later."""
     if "configMap" in volume:
-        return _fixed(_config_map(volume["configMap"], around))
+        return _fixed(_config_map(volume["configMap"], pod_environment))
     if "downwardAPI" in volume:
-        return _fixed(_downward(volume["downwardAPI"], pod, container, around=around))
+        return _fixed(_downward(volume["downwardAPI"], pod, container, pod_environment=pod_environment))
     if "projected" in volume:
         texts: dict[str, str] = {}
         for source in volume["projected"].get("sources") or ():
-            texts |= _projected(source, pod, container, around=around)
+            texts |= _projected(source, pod, container, pod_environment=pod_environment)
         return _fixed(texts)
     return Directory(read_only=True) if "secret" in volume else kept(volume)
 
 
-def _projected(source: Obj, pod: Obj, container: Obj, *, around: PodEnvironment) -> Mapping[str, str]:
+def _projected(source: Obj, pod: Obj, container: Obj, *, pod_environment: PodEnvironment) -> Mapping[str, str]:
     if "configMap" in source:
-        return _config_map(source["configMap"], around)
+        return _config_map(source["configMap"], pod_environment)
     if "downwardAPI" in source:
-        return _downward(source["downwardAPI"], pod, container, around=around)
+        return _downward(source["downwardAPI"], pod, container, pod_environment=pod_environment)
     return {}  # tokens and secrets are nothing that a simulation should hold
 
 
-def _config_map(source: Obj, around: PodEnvironment) -> Mapping[str, str]:
+def _config_map(source: Obj, pod_environment: PodEnvironment) -> Mapping[str, str]:
     name = source.get("name") or ""
-    data: Mapping[str, str] = (around.config_map(name) or {}).get("data") or {}
-    if not data and name == "kube-root-ca.crt" and around.root_ca:
-        data = {"ca.crt": around.root_ca}
+    data: Mapping[str, str] = (pod_environment.config_map(name) or {}).get("data") or {}
+    if not data and name == "kube-root-ca.crt" and pod_environment.root_ca:
+        data = {"ca.crt": pod_environment.root_ca}
     items = source.get("items")
     return {item["path"]: data[item["key"]] for item in items if item["key"] in data} if items else data
 
 
-def _downward(source: Obj, pod: Obj, container: Obj, *, around: PodEnvironment) -> Mapping[str, str]:
-    found = {}
+def _downward(source: Obj, pod: Obj, container: Obj, *, pod_environment: PodEnvironment) -> Mapping[str, str]:
+    texts = {}
     for item in source.get("items") or ():
         if "fieldRef" in item:
-            found[item["path"]] = field_value(pod, item["fieldRef"].get("fieldPath") or "")
+            texts[item["path"]] = field_value(pod, item["fieldRef"].get("fieldPath") or "")
         elif "resourceFieldRef" in item:
-            found[item["path"]] = resource_value(container, item["resourceFieldRef"], around.node)
-    return found
+            texts[item["path"]] = resource_value(container, item["resourceFieldRef"], pod_environment.node)
+    return texts
 
 
 def _fixed(texts: Mapping[str, str]) -> Directory:
-    """A directory that holds texts and cannot be written to."""
+    """Return a read-only directory with some text files."""
     tree = Files(Quota(1 << 40))
     for path, text in texts.items():
         tree.make_directory(posixpath.dirname(f"/{path}"), 0.0, parents=True)

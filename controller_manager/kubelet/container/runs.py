@@ -1,4 +1,4 @@
-"""Runs of containers: what a pod's status tells of the present one and the one before."""
+"""Runs of containers: the current one and the one before, from a pod's status."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ FIELDS = (
     ("initContainers", "initContainerStatuses"),
     ("ephemeralContainers", "ephemeralContainerStatuses"),
 )
-"""Where containers stand in a spec, and in the status."""
+"""The fields with containers in a pod's spec, and with their statuses."""
 
 
 class NoLogError(Exception):
@@ -23,9 +23,9 @@ class Run:
     """One run of a container.
 
     Attributes:
-        id: the runtime's, such as "containerd://1f…".
-        started, finished: when; finished is None while it runs.
-        restarts: how many runs there were before.
+        id: the runtime's id, such as "containerd://1f…".
+        started, finished: the times; finished is None while it runs.
+        restarts: the number of runs before it.
     """
 
     id: str
@@ -35,17 +35,17 @@ class Run:
 
 
 def container_of(pod: Obj, name: str) -> Obj | None:
-    """A container of a pod's spec, of whatever kind; None where there is none of that name."""
+    """Return a container of any kind from a pod's spec; None if there is none with that name."""
     for field, _ in FIELDS:
         for container in pod["spec"].get(field) or ():
             if container["name"] == name:
-                found: Obj = container
-                return found
+                match: Obj = container
+                return match
     return None
 
 
 def running(pod: Obj, name: str) -> Run | None:
-    """The run of a container that goes on, None where it does not run."""
+    """Return the current run of a container, None if it is not running."""
     status = _status(pod, name)
     state = ((status or {}).get("state") or {}).get("running")
     if status is None or state is None:
@@ -54,7 +54,7 @@ def running(pod: Obj, name: str) -> Run | None:
 
 
 def running_containers(pod: Obj) -> Iterator[Obj]:
-    """The containers of a pod that run."""
+    """Return the running containers of a pod."""
     for field, _ in FIELDS:
         for container in pod["spec"].get(field) or ():
             if running(pod, container["name"]):
@@ -62,7 +62,7 @@ def running_containers(pod: Obj) -> Iterator[Obj]:
 
 
 def logged(pod: Obj, name: str, *, previous: bool) -> Run:
-    """The run whose log is asked for (kubelet_pods.go's validateContainerLogStatus).
+    """Return the run whose log is requested (kubelet_pods.go's validateContainerLogStatus).
 
     Raises:
         NoLogError: there is none.
@@ -77,8 +77,8 @@ def logged(pod: Obj, name: str, *, previous: bool) -> Run:
         if not last.get("containerID"):
             raise NoLogError(f"previous terminated {what} not found")
         return _ended(last)
-    if (going_on := running(pod, name)) is not None:
-        return going_on
+    if (current := running(pod, name)) is not None:
+        return current
     for ended in (state.get("terminated") or {}, last):
         if ended.get("containerID"):
             return _ended(ended)
@@ -104,8 +104,8 @@ def _status(pod: Obj, name: str) -> Obj | None:
     for _, field in FIELDS:
         for status in (pod.get("status") or {}).get(field) or ():
             if status["name"] == name:
-                found: Obj = status
-                return found
+                match: Obj = status
+                return match
     return None
 
 

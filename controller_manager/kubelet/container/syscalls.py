@@ -1,4 +1,4 @@
-"""A simulated process: a generator that yields what it asks of the world, and returns its exit code."""
+"""System calls of simulated processes: a process is a generator that yields these, and returns its exit code."""
 
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ FAILED, MISUSED, NOT_EXECUTABLE, NOT_FOUND, INTERRUPTED = 1, 2, 126, 127, 130
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Ask for more of the standard input; answered with bytes, b"" at its end."""
+    """Read more of the standard input; answered with bytes, b"" at its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Put out bytes."""
+    """Write bytes to a file descriptor."""
 
     fd: int
     data: bytes
@@ -25,19 +25,19 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """Wait so many seconds."""
+    """Wait for some seconds."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """Ask for the time; answered with seconds since 1970."""
+    """Get the time; answered with seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Let others have a turn; yielded wherever a process could otherwise go on for ever."""
+    """Let others run (sched_yield); yielded wherever a process could otherwise run without end."""
 
 
 Effect: TypeAlias = Read | Write | Sleep | Now | Turn
@@ -49,20 +49,20 @@ class InterruptedByUser(Exception):  # noqa: N818 - it is no error, it is Ctrl-C
 
 
 def text_of(data: bytes) -> str:
-    """Bytes as the text that the shell works with; what is no UTF-8 comes through unharmed."""
+    """Decode bytes as the text that the shell works with; invalid UTF-8 is preserved."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def bytes_of(text: str) -> bytes:
-    """The bytes of a text of the shell's."""
+    """Encode a text of the shell as bytes."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def say(text: str, fd: int = OUT) -> Write:
-    """Put out a line."""
+    """Write a line."""
     return Write(fd, bytes_of(text) + b"\n")
 
 
 def complain(text: str) -> Write:
-    """Put out a line of standard error."""
+    """Write a line to standard error."""
     return say(text, ERR)

@@ -187,7 +187,7 @@ def _override_fields(overrides: list[AnnotationOverride], names: tuple[str, ...]
             try:
                 fields.update(ANNOTATIONS[override.name](override.value))
             except ValueError:
-                continue  # the pod has been told
+                continue  # `problems` reports it
     return fields
 
 

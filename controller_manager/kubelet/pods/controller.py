@@ -1,7 +1,7 @@
-"""The kubelets of all simulated nodes: pods that are bound to one run, end and go (pkg/kubelet).
+"""The kubelets of all simulated nodes: pods bound to a node run, end and go (pkg/kubelet).
 
-What a pod does is worked out in planning/stages; a pod that stays as it is costs nothing here, not even a timer. Pods
-of other nodes, and of nodes that are lost, are left alone.
+`lifecycle` works out the status of a pod; a pod that stays as it is costs nothing here, not even a timer. Pods of other
+nodes, and of lost nodes, are left alone.
 """
 
 from collections.abc import Iterable
@@ -36,29 +36,29 @@ from controller_manager.reconcile.nodes import address_of, is_alive
 from controller_manager.reconcile.pods import is_ready, is_terminal
 
 ADDRESSES = "pod-addresses"
-"""The view that gives pods their addresses."""
+"""The view that allocates the pods' addresses."""
 
 LINGER = 0.3
-"""Seconds for which a pod can at least be seen going. `kubectl delete` looks whether a pod is still there before it
-begins to watch for its end; it waits for ever where another has taken its name in between, as a StatefulSet's does.
+"""The seconds for which a terminating pod can at least be seen. `kubectl delete` checks whether a pod still exists
+before it watches for its end; it waits forever if another pod takes the name in between, as a StatefulSet's pods do.
 """
 
 GATE_WAIT = 1.0
-"""Seconds after which a pod starts whose gate for updates in place nobody has opened; until then its set is expected to
-write, and a report of the kubelet would only come in between.
+"""The seconds after which a pod starts if nobody has opened its gate for in-place updates; until then its set is
+expected to open it, and a status report would only come in between.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A pod, and the node that runs it."""
+    """A pod and the node that runs it."""
 
     pod: Obj
     node_context: NodeContext
 
 
 def _of_pod(listers: Listers, change: Change) -> Iterable[Key | Delayed]:
-    """A pod that came or changed, where that may give its kubelet something to do."""
+    """Return the key of a pod that came or changed if its kubelet may have something to do."""
     pod = change.new
     if pod is None or not (name := pod["spec"].get("nodeName")):
         return ()
@@ -74,12 +74,12 @@ def _of_pod(listers: Listers, change: Change) -> Iterable[Key | Delayed]:
 
 
 def _waits_for_its_set(pod: Obj) -> bool:
-    """Whether a new pod has a gate that its CloneSet or Advanced StatefulSet is about to open."""
+    """Return True for a new pod with a gate that its CloneSet or Advanced StatefulSet is about to open."""
     return has_gate(pod) and condition_of(pod, GATE) is None and not (pod.get("status") or {}).get("podIP")
 
 
 def _is_over(old: Obj, pod: Obj) -> bool:
-    """Whether the grace of a pod that goes is over, which is what its kubelet said when it let go of it."""
+    """Return True if a terminating pod's grace period is over: then the change was the kubelet's own deletion."""
     return is_deleting(old) and not pod["metadata"].get("deletionGracePeriodSeconds")
 
 
@@ -92,7 +92,7 @@ def _is_ended(pod: Obj) -> bool:
 
 
 def _is_settled(old: Obj, pod: Obj) -> bool:
-    """Whether a pod runs as its kubelet last wrote; what it does later, its kubelet has a timer for."""
+    """Return True if a pod runs as its kubelet last wrote it; later changes by time have a timer."""
     meta, status = pod["metadata"], pod.get("status") or {}
     return (
         status.get("phase") == "Running"
@@ -111,7 +111,7 @@ def _are_gates_open(pod: Obj) -> bool:
 
 
 def _of_node(listers: Listers, change: Change) -> Iterable[Key]:
-    """All pods of a node that came, or came back."""
+    """Return the keys of all pods of a node that came, or came back."""
     new, old = change.new, change.old
     if new is None or not is_alive(new) or (old is not None and is_alive(old)):
         return ()
@@ -119,7 +119,7 @@ def _of_node(listers: Listers, change: Change) -> Iterable[Key]:
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
-    """The pod and its node, None where it has none of ours."""
+    """Return the pod and its node; None if the pod is gone or its node is not simulated and alive."""
     pod = listers[POD].get(key)
     if pod is None:
         return None
@@ -135,20 +135,20 @@ def observe(listers: Listers, key: Key) -> Observed | None:
 
 
 def plan(observed: Observed, now: float) -> Plan:
-    """Write the pod's next status, all stages that have passed in one, and let it go when it has stopped."""
+    """Write the pod's next status, which may be several stages later, and delete the pod once it has stopped."""
     pod, node = observed.pod, observed.node_context.node
     step = advance(pod, observed.node_context, now)
     if step.status is not None:
         yield Update(POD, _report(pod, step.status), subresource="status")
-    for events in step.events:
+    for event in step.events:
         yield RecordEvent(
             pod,
-            reason=events.reason,
-            message=events.message,
-            type=events.type,
+            reason=event.reason,
+            message=event.message,
+            type=event.type,
             component="kubelet",
             host=node,
-            field_path=events.field_path,
+            field_path=event.field_path,
         )
     if step.gone:
         yield from _delete(pod)
@@ -157,12 +157,12 @@ def plan(observed: Observed, now: float) -> Plan:
 
 
 def _report(pod: Obj, status: Obj) -> Obj:
-    """What is written of a pod: not its spec, which a server keeps whatever a status says (podStatusStrategy)."""
+    """Return the pod with the status to write, without its spec, which a server ignores here (podStatusStrategy)."""
     return {"kind": pod["kind"], "apiVersion": pod["apiVersion"], "metadata": pod["metadata"], "status": status}
 
 
 def _delete(pod: Obj) -> Plan:
-    """Tell the server that the pod has stopped (status_manager.go)."""
+    """Delete the pod with no grace period, since it has stopped (status_manager.go)."""
     try:
         yield Delete(POD, key_of(pod), uid=pod["metadata"]["uid"], grace=0)
     except ApiError as error:

@@ -10,7 +10,7 @@ from apiserver.api.meta import Obj
 from controller_manager.kubelet.container.container import Container
 from controller_manager.kubelet.container.downward_api import PodEnvironment
 from controller_manager.kubelet.container.files import Directory, Quota, content_size
-from controller_manager.kubelet.container.rootfs import Kept, furnished
+from controller_manager.kubelet.container.rootfs import Kept, new_container
 from controller_manager.kubelet.container.runs import Run, container_of, running
 from controller_manager.reconcile.contract import NAMESPACE_INDEX, Change
 from controller_manager.reconcile.kinds import CLAIM, CONFIG_MAP, NODE, POD, SERVICE, Kind
@@ -72,7 +72,7 @@ class Pods:
         if known is not None:
             self._give_back(uid, known[1].files.root)
         quota = self._quotas.setdefault(uid, Quota(POD_BYTES, self._quota))
-        made = self._furnished(pod, name, quota, now, kept=partial(self._kept, pod))
+        made = self._new_container(pod, name, quota, now, kept=partial(self._kept, pod))
         self._containers[uid, name] = (run.id, made)
         while len(self._containers) > CONTAINERS:
             (of, _), (_, oldest) = self._containers.popitem(last=False)
@@ -81,12 +81,12 @@ class Pods:
 
     def fresh_container(self, pod: Obj, name: str, now: float) -> Container:
         """A container as it is when it starts, which nobody else sees: its volumes are its own, and empty."""
-        return self._furnished(pod, name, Quota(POD_BYTES), now, kept=lambda _: Directory(mounted=True))
+        return self._new_container(pod, name, Quota(POD_BYTES), now, kept=lambda _: Directory(mounted=True))
 
-    def _furnished(self, pod: Obj, name: str, quota: Quota, now: float, *, kept: Kept) -> Container:
+    def _new_container(self, pod: Obj, name: str, quota: Quota, now: float, *, kept: Kept) -> Container:
         spec = container_of(pod, name)
         assert spec is not None
-        return furnished(pod, spec, self.surroundings(pod), quota=quota, kept=kept, now=now)
+        return new_container(pod, spec, self.surroundings(pod), quota=quota, kept=kept, now=now)
 
     @asynccontextmanager
     async def while_running(self, pod: Obj, name: str = "", run: Run | None = None) -> AsyncIterator[None]:
@@ -152,13 +152,13 @@ class Pods:
         del self._quotas[uid]
 
     def _give_back(self, uid: str, directory: Directory) -> None:
-        self._quotas[uid].take(-content_size(directory))
+        self._quotas[uid].charge(-content_size(directory))
 
     def _claim_changed(self, change: Change) -> None:
         if change.new is None:
             directory = self._claims.pop(change.obj["metadata"].get("uid", ""), None)
             if directory is not None:
-                self._quota.take(-content_size(directory))
+                self._quota.charge(-content_size(directory))
 
     def _kept(self, pod: Obj, volume: Obj) -> Directory:
         """The directory of a volume: a claim's stays as long as the claim, others as long as the pod."""

@@ -7,7 +7,7 @@ from controller_manager.kubelet.container.downward_api import PodEnvironment
 from controller_manager.kubelet.container.environment import environment_of
 from controller_manager.kubelet.container.files import Directory, Quota
 from controller_manager.kubelet.container.log_output import Printing, printed
-from controller_manager.kubelet.container.rootfs import furnished
+from controller_manager.kubelet.container.rootfs import new_container
 from controller_manager.kubelet.container.runs import NoLogError, Run, logged, running
 
 NOW = 1_800_000_000.0
@@ -46,7 +46,7 @@ def pod(container: Any = None, *, annotations: Any = None, volumes: Any = (), **
 
 def furnish(seen: Any, kept: Any = lambda _: Directory(mounted=True)) -> Any:
     container = seen["spec"]["containers"][0]
-    return furnished(seen, container, AROUND, quota=Quota(1_000_000), kept=kept, now=NOW)
+    return new_container(seen, container, AROUND, quota=Quota(1_000_000), kept=kept, now=NOW)
 
 
 # -- the environment

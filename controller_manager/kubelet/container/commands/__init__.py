@@ -1,4 +1,4 @@
-"""COMMANDS = {name: function}: what containers can run; each takes its call and is a process."""
+"""COMMANDS = {name: function}: the commands that containers can run; each takes its call and is a process."""
 
 from collections.abc import Mapping
 

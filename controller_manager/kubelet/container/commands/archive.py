@@ -1,4 +1,4 @@
-"""`tar`, by which `kubectl cp` copies in both directions; without compression."""
+"""`tar`, which `kubectl cp` uses to copy in both directions; without compression."""
 
 import io
 import tarfile
@@ -14,17 +14,17 @@ from controller_manager.kubelet.container.syscalls import OUT, Effect, Now, Proc
 _FLAGS = frozenset("cxtvfmphokOP")
 _LONG = {"create": "c", "extract": "x", "list": "t", "verbose": "v", "file": "f", "directory": "C", "touch": "m"}
 _LARGEST = 64 * 1024 * 1024
-"""Bytes that an archive may have."""
+"""The maximum size of an archive in bytes."""
 
 
-class _Wanted:
-    """What a call of tar asks for.
+class _Arguments:
+    """The arguments of a call of tar.
 
     Attributes:
         letters: the options without a value.
         archive: the file, "-" for the standard streams.
-        directory: where files are taken from, or put.
-        operands: the names.
+        directory: the directory that files are read from, or written to.
+        operands: the names of files.
     """
 
     def __init__(self, call: Call) -> None:
@@ -65,27 +65,27 @@ class _Wanted:
 
 
 def tar(call: Call) -> Process:
-    """Pack (c), unpack (x) or list (t) files."""
-    wanted = _Wanted(call)
-    if "c" in wanted.letters:
-        return (yield from _pack(call, wanted))
-    if wanted.letters & {"x", "t"}:
-        return (yield from _unpack(call, wanted))
+    """Create (c), extract (x) or list (t) an archive."""
+    arguments = _Arguments(call)
+    if "c" in arguments.letters:
+        return (yield from _pack(call, arguments))
+    if arguments.letters & {"x", "t"}:
+        return (yield from _unpack(call, arguments))
     raise UsageError("You must specify one of 'ctx'")
 
 
-def _pack(call: Call, wanted: _Wanted) -> Process:
-    if not wanted.operands:
+def _pack(call: Call, arguments: _Arguments) -> Process:
+    if not arguments.operands:
         raise UsageError("empty archive")
     into = None
-    if wanted.archive != "-":
+    if arguments.archive != "-":
         now = yield Now()
-        into = call.open(wanted.archive, now)
+        into = call.open(arguments.archive, now)
     packed = io.BytesIO()
     code = 0
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as archive:
-        for name in wanted.operands:
-            node = call.files.find(absolute(name, wanted.directory), follow=False)
+        for name in arguments.operands:
+            node = call.files.find(absolute(name, arguments.directory), follow=False)
             if node is None:
                 yield complain(f"tar: {name}: Cannot stat: No such file or directory")
                 code = 2
@@ -95,8 +95,8 @@ def _pack(call: Call, wanted: _Wanted) -> Process:
             for path, below in walk(node, name):
                 if below is not into:
                     _add(archive, path, below)
-                    yield from _taken(call, packed, into)
-    yield from _taken(call, packed, into)
+                    yield from _flush(call, packed, into)
+    yield from _flush(call, packed, into)
     if code:
         yield complain("tar: Exiting with failure status due to previous errors")
     return code
@@ -116,8 +116,8 @@ def _add(archive: tarfile.TarFile, path: str, node: Node) -> None:
         archive.addfile(info)
 
 
-def _taken(call: Call, packed: io.BytesIO, into: File | None) -> Generator[Effect, Any, None]:
-    """Hand on what is packed by now, so that an archive is never kept as a whole."""
+def _flush(call: Call, packed: io.BytesIO, into: File | None) -> Generator[Effect, Any, None]:
+    """Write what is packed so far, so that an archive is never kept as a whole."""
     data = packed.getvalue()
     packed.seek(0)
     packed.truncate()
@@ -128,47 +128,47 @@ def _taken(call: Call, packed: io.BytesIO, into: File | None) -> Generator[Effec
         call.files.extend(into, data, now)
 
 
-def _unpack(call: Call, wanted: _Wanted) -> Process:
-    given = yield from contents(call, (wanted.archive,), _LARGEST)
+def _unpack(call: Call, arguments: _Arguments) -> Process:
+    content = yield from contents(call, (arguments.archive,), _LARGEST)
     now = yield Now()
     try:
-        with tarfile.open(fileobj=io.BytesIO(given), mode="r:") as archive:
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
             for member in archive:
                 yield Turn()
-                if wanted.operands and not _is_wanted(member.name, wanted.operands):
+                if arguments.operands and not _is_selected(member.name, arguments.operands):
                     continue
-                if "t" in wanted.letters or "v" in wanted.letters:
+                if "t" in arguments.letters or "v" in arguments.letters:
                     yield say(member.name)
-                if "x" in wanted.letters:
-                    _put(call, archive, member, place=_place(wanted, member.name), now=now)
+                if "x" in arguments.letters:
+                    _extract(call, archive, member, path=_member_path(arguments, member.name), now=now)
     except (tarfile.TarError, EOFError, OverflowError, ValueError):
         yield complain("tar: This does not look like a tar archive")
         return 2
     return 0
 
 
-def _is_wanted(name: str, operands: list[str]) -> bool:
-    return any(name == wanted or name.startswith(f"{wanted.rstrip('/')}/") for wanted in operands)
+def _is_selected(name: str, operands: list[str]) -> bool:
+    return any(name == operand or name.startswith(f"{operand.rstrip('/')}/") for operand in operands)
 
 
-def _place(wanted: _Wanted, name: str) -> str:
-    """Where a member goes: below the directory, wherever its name would lead."""
+def _member_path(arguments: _Arguments, name: str) -> str:
+    """Return the path to extract a member to: below the directory, wherever its name would lead."""
     inside = "/".join(part for part in name.split("/") if part not in ("", ".", ".."))
-    return absolute(inside, wanted.directory)
+    return absolute(inside, arguments.directory)
 
 
-def _put(call: Call, archive: tarfile.TarFile, member: tarfile.TarInfo, *, place: str, now: float) -> None:
+def _extract(call: Call, archive: tarfile.TarFile, member: tarfile.TarInfo, *, path: str, now: float) -> None:
     modified = now if not 0 < member.mtime < 1 << 40 else float(member.mtime)
-    above = place.rpartition("/")[0]
+    above = path.rpartition("/")[0]
     if above:
         call.files.make_directory(above, now, parents=True)
     if member.isdir():
-        call.files.make_directory(place, modified, parents=True)
+        call.files.make_directory(path, modified, parents=True)
     elif member.issym():
-        if call.files.find(place, follow=False) is not None:
-            call.files.remove(place)
-        call.files.link(place, member.linkname, modified)
+        if call.files.find(path, follow=False) is not None:
+            call.files.remove(path)
+        call.files.link(path, member.linkname, modified)
     elif member.isfile():
         source = archive.extractfile(member)
-        file = call.files.write(place, source.read() if source else b"", modified)
+        file = call.files.write(path, source.read() if source else b"", modified)
         file.mode = member.mode & 0o7777

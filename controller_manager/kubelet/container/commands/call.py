@@ -1,4 +1,4 @@
-"""What commands share: their type, and how they read options and files."""
+"""Tools for commands: their type, and how they read options and files."""
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
@@ -11,21 +11,21 @@ from controller_manager.kubelet.container.syscalls import Effect, Process, Read
 Command: TypeAlias = Callable[[Call], Process]
 
 MOST = 4 * 1024 * 1024
-"""Bytes that a command keeps of what it reads, unless it is known to need more."""
+"""The bytes of input that a command keeps, unless it is known to need more."""
 
 
 class UsageError(FileError):
-    """A command is called with what it does not know."""
+    """A command was called with invalid arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a command is called with.
+    """The parsed arguments of a command.
 
     Attributes:
-        letters: the options without values; long ones whole.
-        values: those with values.
-        operands: the rest.
+        letters: the options without values; long ones as a whole.
+        values: the options with values.
+        operands: the other arguments.
     """
 
     letters: frozenset[str] = frozenset()
@@ -34,10 +34,10 @@ class Options:
 
 
 def options(call: Call, known: str, with_value: str = "") -> Options:
-    """The options of a call, by their letters; those that take a value are named apart.
+    """Parse a call's options, given their letters; those that take a value are listed separately.
 
     Raises:
-        UsageError: there is another one.
+        UsageError: there is an unknown option.
     """
     letters: set[str] = set()
     values: dict[str, str] = {}
@@ -71,34 +71,34 @@ def _short(
 
 
 def contents(call: Call, paths: tuple[str, ...], limit: int = MOST) -> Generator[Effect, Any, bytes]:
-    """Everything in files, or in the standard input where none or "-" is named.
+    """Return the content of files, or of the standard input if there are none or for "-".
 
     Raises:
         FileError: a file cannot be read.
-        MemoryError: it is too much.
+        MemoryError: the content is too large.
     """
-    found = bytearray()
+    content = bytearray()
     for path in paths or ("-",):
         if path != "-":
-            found += call.read(path)
+            content += call.read(path)
         else:
             while data := (yield Read()):
-                found += data
-                _check(found, limit)
-        _check(found, limit)
-    return bytes(found)
+                content += data
+                _check(content, limit)
+        _check(content, limit)
+    return bytes(content)
 
 
-def _check(found: bytearray, limit: int) -> None:
-    if len(found) > limit:
+def _check(content: bytearray, limit: int) -> None:
+    if len(content) > limit:
         raise MemoryError
 
 
 def number(text: str) -> int:
-    """A number that a command was given.
+    """Parse a number on the command line.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not a number.
     """
     if not text.lstrip("-").isdecimal() or not text.isascii() or len(text) > 18:
         raise UsageError(f"invalid number '{text}'")

@@ -34,7 +34,7 @@ _OF_NUMBERS: Mapping[str, Callable[[int, int], bool]] = {
 
 
 def test(call: Call) -> Process:
-    """Whether a condition holds, as the exit code."""
+    """Evaluate a condition, and return 0 if it holds."""
     words = call.arguments
     if call.name.endswith("["):
         if words[-1:] != ("]",):
@@ -57,26 +57,26 @@ class _Reader:
     def whole(self) -> bool:
         if not self._words:
             return False
-        found = self._either()
+        value = self._either()
         if self._words:
             raise UsageError(f"{self._words[-1]}: unknown operand")
-        return found
+        return value
 
     def _either(self) -> bool:
-        found = self._both()
+        value = self._both()
         while self._words and self._words[-1] == "-o":
             self._words.pop()
-            found = self._both() or found
-        return found
+            value = self._both() or value
+        return value
 
     def _both(self) -> bool:
-        found = self._one()
+        value = self._negation()
         while self._words and self._words[-1] == "-a":
             self._words.pop()
-            found = self._one() and found
-        return found
+            value = self._negation() and value
+        return value
 
-    def _one(self) -> bool:
+    def _negation(self) -> bool:
         self._depth += 1
         if self._depth > DEEPEST:
             raise UsageError("too many arguments")
@@ -97,12 +97,12 @@ class _Reader:
         if not self._words:
             return bool(first)
         if first == "!":
-            return not self._one()
+            return not self._negation()
         if first == "(":
-            found = self._either()
+            value = self._either()
             if self._next() != ")":
                 raise UsageError("closing paren expected")
-            return found
+            return value
         return self._unary(first)
 
     def _unary(self, operator: str) -> bool:

@@ -11,33 +11,33 @@ from controller_manager.kubelet.container.patterns import Glob
 from controller_manager.kubelet.container.syscalls import Effect, Now, Process, Turn, complain, say
 
 _MOST = 100_000
-"""How many files are looked at."""
+"""The maximum number of files that are visited."""
 
 
 def ls(call: Call) -> Process:
-    """What is in directories; -l with what is known of it, -a with what begins with a dot."""
-    given = options(call, "1laAhdFRtrSi")
+    """List directories; -l with details, -a with names that begin with a dot."""
+    parsed = options(call, "1laAhdFRtrSi")
     code = 0
     listed: list[tuple[str, Directory]] = []
-    for path in given.operands or (".",):
+    for path in parsed.operands or (".",):
         try:
-            node = call.files.get(call.path(path), follow="l" not in given.letters)
+            node = call.files.get(call.path(path), follow="l" not in parsed.letters)
         except FileError as error:
             yield complain(f"ls: {path}: {error.why}")
             code = 1
             continue
-        if isinstance(node, Directory) and "d" not in given.letters:
+        if isinstance(node, Directory) and "d" not in parsed.letters:
             listed.append((path, node))
         else:
-            yield say(_row(path, node, long="l" in given.letters))
+            yield say(_row(path, node, long="l" in parsed.letters))
     for number, (path, directory) in enumerate(listed):
-        if len(given.operands) > 1:
+        if len(parsed.operands) > 1:
             yield say(f"{chr(10) if number else ''}{path}:")
-        yield from _listed(directory, given.letters)
+        yield from _list_directory(directory, parsed.letters)
     return code
 
 
-def _listed(directory: Directory, letters: frozenset[str]) -> Process:
+def _list_directory(directory: Directory, letters: frozenset[str]) -> Process:
     entries: dict[str, Node] = dict(sorted(directory.entries.items()))
     if "a" in letters:
         entries = {".": directory, "..": directory} | entries
@@ -59,20 +59,20 @@ def _row(name: str, node: Node, *, long: bool) -> str:
 
 
 def mode_text(node: Node) -> str:
-    """A mode as letters: "drwxr-xr-x"."""
+    """Return a mode as letters: "drwxr-xr-x"."""
     mode = 0o777 if isinstance(node, Link) else node.mode
     kind = "l" if isinstance(node, Link) else "d" if isinstance(node, Directory) else "c" if node.device else "-"
-    return kind + "".join(letter if mode >> (8 - place) & 1 else "-" for place, letter in enumerate("rwxrwxrwx"))
+    return kind + "".join(letter if mode >> (8 - bit) & 1 else "-" for bit, letter in enumerate("rwxrwxrwx"))
 
 
 def mkdir(call: Call) -> Process:
-    """New directories; -p with those above, and without complaint where they are there."""
-    given = options(call, "pv", "m")
+    """Create directories; -p with those above, and without an error if they exist."""
+    parsed = options(call, "pv", "m")
     now = yield Now()
     code = 0
-    for path in given.operands:
+    for path in parsed.operands:
         try:
-            call.files.make_directory(call.path(path), now, parents="p" in given.letters)
+            call.files.make_directory(call.path(path), now, parents="p" in parsed.letters)
         except FileError as error:
             yield complain(f"mkdir: can't create directory '{path}': {error.why}")
             code = 1
@@ -85,7 +85,7 @@ def rmdir(call: Call) -> Process:
     for path in options(call, "pv").operands:
         try:
             if not isinstance(call.files.get(call.path(path), follow=False), Directory):
-                raise FileError("Not a directory")  # noqa: TRY301 - told like the others
+                raise FileError("Not a directory")  # noqa: TRY301 - reported like the others
             call.files.remove(call.path(path))
         except FileError as error:
             yield complain(f"rmdir: '{path}': {error.why}")
@@ -94,17 +94,17 @@ def rmdir(call: Call) -> Process:
 
 
 def rm(call: Call) -> Process:
-    """Remove files; -r directories with all that is in them, -f without complaint where nothing is."""
-    given = options(call, "rRfvi")
-    tree = bool(given.letters & {"r", "R"})
+    """Remove files; -r also directories with their content, -f without an error if there is nothing."""
+    parsed = options(call, "rRfvi")
+    tree = bool(parsed.letters & {"r", "R"})
     code = 0
-    for path in given.operands:
+    for path in parsed.operands:
         node = call.files.find(call.path(path), follow=False)
         try:
-            if node is None and "f" in given.letters:
+            if node is None and "f" in parsed.letters:
                 continue
             if isinstance(node, Directory) and not tree:
-                raise FileError("is a directory")  # noqa: TRY301 - told like the others
+                raise FileError("is a directory")  # noqa: TRY301 - reported like the others
             call.files.remove(call.path(path), tree=tree)
         except FileError as error:
             yield complain(f"rm: can't remove '{path}': {error.why}")
@@ -113,14 +113,14 @@ def rm(call: Call) -> Process:
 
 
 def touch(call: Call) -> Process:
-    """Files that are there, and changed now."""
-    given = options(call, "acmf", "dtr")
+    """Create files, or set their modification time to now."""
+    parsed = options(call, "acmf", "dtr")
     now = yield Now()
     code = 0
-    for path in given.operands:
+    for path in parsed.operands:
         try:
             node = call.files.find(call.path(path))
-            if node is None and "c" not in given.letters:
+            if node is None and "c" not in parsed.letters:
                 call.files.open(call.path(path), now)
             elif node is not None:
                 node.modified = now
@@ -131,25 +131,25 @@ def touch(call: Call) -> Process:
 
 
 def cp(call: Call) -> Process:
-    """Copies of files, with -r of directories."""
-    given = options(call, "rRafpvdLP")
-    *sources, target = given.operands if len(given.operands) > 1 else ("", "")
+    """Copy files, with -r also directories."""
+    parsed = options(call, "rRafpvdLP")
+    *sources, target = parsed.operands if len(parsed.operands) > 1 else ("", "")
     if not sources or not sources[0]:
         raise UsageError("missing operand")
     code = 0
     for source in sources:
         try:
             node = call.files.get(call.path(source))
-            if isinstance(node, Directory) and not given.letters & {"r", "R", "a"}:
-                raise FileError(f"omitting directory '{source}'")  # noqa: TRY301 - told like the others
-            yield from _copied(call, node, _into(call, source, target))
+            if isinstance(node, Directory) and not parsed.letters & {"r", "R", "a"}:
+                raise FileError(f"omitting directory '{source}'")  # noqa: TRY301 - reported like the others
+            yield from _copy(call, node, _target_in(call, source, target))
         except FileError as error:
             yield complain(f"cp: can't stat '{source}': {error.why}" if not error.args else f"cp: {error}")
             code = 1
     return code
 
 
-def _copied(call: Call, node: Node, target: str) -> Process:
+def _copy(call: Call, node: Node, target: str) -> Process:
     now = yield Now()
     for path, below in list(walk(node, target)):
         yield Turn()
@@ -162,15 +162,15 @@ def _copied(call: Call, node: Node, target: str) -> Process:
     return 0
 
 
-def _into(call: Call, source: str, target: str) -> str:
-    """The path that something gets: the target, or in it where that is a directory."""
+def _target_in(call: Call, source: str, target: str) -> str:
+    """Return the target of a copy or move: the path, or a path in it if it is a directory."""
     path = call.path(target)
     name = source.rstrip("/").rpartition("/")[2]
     return f"{path.rstrip('/')}/{name}" if isinstance(call.files.find(path), Directory) else path
 
 
 def walk(node: Node, path: str) -> Iterator[tuple[str, Node]]:
-    """A node and all that is in it, each with its path, directories before what they hold."""
+    """Yield a node and everything in it with their paths, directories before their content."""
     left = [(path, node)]
     for _ in range(_MOST):
         if not left:
@@ -182,15 +182,15 @@ def walk(node: Node, path: str) -> Iterator[tuple[str, Node]]:
 
 
 def mv(call: Call) -> Process:
-    """Give files other paths."""
-    given = options(call, "fniv")
-    *sources, target = given.operands if len(given.operands) > 1 else ("", "")
+    """Move files."""
+    parsed = options(call, "fniv")
+    *sources, target = parsed.operands if len(parsed.operands) > 1 else ("", "")
     if not sources or not sources[0]:
         raise UsageError("missing operand")
     code = 0
     for source in sources:
         try:
-            call.files.move(call.path(source), _into(call, source, target))
+            call.files.move(call.path(source), _target_in(call, source, target))
         except FileError as error:
             yield complain(f"mv: can't rename '{source}': {error.why}")
             code = 1
@@ -198,21 +198,21 @@ def mv(call: Call) -> Process:
 
 
 def ln(call: Call) -> Process:
-    """A symbolic link."""
-    given = options(call, "sfnv")
-    if len(given.operands) != 2 or "s" not in given.letters:
+    """Create a symbolic link."""
+    parsed = options(call, "sfnv")
+    if len(parsed.operands) != 2 or "s" not in parsed.letters:
         raise UsageError("only ln -s TARGET NAME is simulated")
     now = yield Now()
-    target, name = given.operands
-    path = _into(call, target, name)
-    if "f" in given.letters and call.files.find(path, follow=False) is not None:
+    target, name = parsed.operands
+    path = _target_in(call, target, name)
+    if "f" in parsed.letters and call.files.find(path, follow=False) is not None:
         call.files.remove(path)
     call.files.link(path, target, now)
     return 0
 
 
 def chmod(call: Call) -> Process:
-    """Change modes, given as numbers or by +x and its like."""
+    """Change modes, given as numbers or in the form +x."""
     words = [text for text in call.arguments if text != "-R"]
     if len(words) < 2:
         raise UsageError("missing operand")
@@ -238,10 +238,10 @@ def _mode(text: str, mode: int) -> int:
 
 
 def stat(call: Call) -> Process:
-    """What is known of files; -c with %s, %n, %a, %F, %Y."""
-    given = options(call, "tL", "c")
-    for path in given.operands:
-        node = call.files.get(call.path(path), follow="L" in given.letters)
+    """Print the properties of files; -c with %s, %n, %a, %F, %Y."""
+    parsed = options(call, "tL", "c")
+    for path in parsed.operands:
+        node = call.files.get(call.path(path), follow="L" in parsed.letters)
         size = len(node.data) if isinstance(node, File) else 4096
         kind = (
             "symbolic link"
@@ -251,7 +251,7 @@ def stat(call: Call) -> Process:
             else "regular file"
         )
         mode = 0o777 if isinstance(node, Link) else node.mode
-        form = given.values.get("c")
+        form = parsed.values.get("c")
         if form is not None:
             facts = {"%s": str(size), "%n": path, "%a": f"{mode:o}", "%F": kind, "%Y": str(int(node.modified))}
             for sign, fact in facts.items():
@@ -263,7 +263,7 @@ def stat(call: Call) -> Process:
 
 
 def find(call: Call) -> Process:
-    """Files below paths, by -name and -type."""
+    """Print files below paths, filtered by -name and -type."""
     paths, tests = _find_words(call)
     code = 0
     for path in paths:
@@ -272,22 +272,22 @@ def find(call: Call) -> Process:
             yield complain(f"find: {path}: No such file or directory")
             code = 1
             continue
-        yield from _found(node, path, tests)
+        yield from _print_matches(node, path, tests)
     return code
 
 
-def _found(node: Node, path: str, tests: dict[str, str]) -> Generator[Effect, Any, None]:
+def _print_matches(node: Node, path: str, tests: dict[str, str]) -> Generator[Effect, Any, None]:
     glob = Glob(tests["-name"]) if "-name" in tests else None
     kinds = {"f": File, "d": Directory, "l": Link}
-    for place, below in walk(node, path):
+    for entry_path, below in walk(node, path):
         yield Turn()
-        fits = glob is None or glob.fits(place.rpartition("/")[2] or place)
+        fits = glob is None or glob.fits(entry_path.rpartition("/")[2] or entry_path)
         if fits and isinstance(below, kinds.get(tests.get("-type", ""), (File, Directory, Link))):
-            yield say(place)
+            yield say(entry_path)
 
 
 def _find_words(call: Call) -> tuple[list[str], dict[str, str]]:
-    """Where to look, and for what."""
+    """Parse the arguments of find: the paths, and the tests by name."""
     paths: list[str] = []
     tests: dict[str, str] = {}
     words = iter(call.arguments)

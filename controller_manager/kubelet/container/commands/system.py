@@ -30,34 +30,34 @@ _PLAIN_DATE = frozenset("YymdHIMSpabABjuwyUW")
 
 
 def true(_: Call) -> Process:
-    """Nothing, with success."""
+    """Do nothing, and succeed."""
     return 0
     yield
 
 
 def false(_: Call) -> Process:
-    """Nothing, with failure."""
+    """Do nothing, and fail."""
     return FAILED
     yield
 
 
 def ignored(_: Call) -> Process:
-    """What has no meaning in a simulation, and succeeds."""
+    """Do nothing: the command has no effect in a simulation, and succeeds."""
     return 0
     yield
 
 
 def date(call: Call) -> Process:
-    """The time, in UTC; in a form of one's own after "+"."""
-    given = options(call, "uR", "dI")
+    """Print the time in UTC, in the format after "+" if there is one."""
+    parsed = options(call, "uR", "dI")
     now = yield Now()
     moment = datetime.fromtimestamp(now, UTC)
-    wanted = next((text for text in given.operands if text.startswith("+")), "")
-    if wanted:
-        yield say(_formatted(wanted[1:], moment, now))
-    elif "R" in given.letters:
+    form = next((text for text in parsed.operands if text.startswith("+")), "")
+    if form:
+        yield say(_formatted(form[1:], moment, now))
+    elif "R" in parsed.letters:
         yield say(moment.strftime("%a, %d %b %Y %H:%M:%S +0000"))
-    elif "I" in given.values:
+    elif "I" in parsed.values:
         yield say(moment.strftime("%Y-%m-%dT%H:%M:%S+00:00"))
     else:
         yield say(moment.strftime("%a %b %e %H:%M:%S UTC %Y"))
@@ -65,24 +65,24 @@ def date(call: Call) -> Process:
 
 
 def _formatted(form: str, moment: datetime, now: float) -> str:
-    def one(found: "re.Match[str]") -> str:
-        letter = found[1]
+    def one(match: "re.Match[str]") -> str:
+        letter = match[1]
         if letter == "s":
             return str(int(now))
         if letter == "N":
             return f"{int(now % 1 * 1e9):09d}"
         if letter in _DATE_LETTERS:
             return moment.strftime(_DATE_LETTERS[letter])
-        return moment.strftime(found[0]) if letter in _PLAIN_DATE else found[0]
+        return moment.strftime(match[0]) if letter in _PLAIN_DATE else match[0]
 
     return _DATE.sub(one, form)
 
 
 def env(call: Call) -> Process:
-    """The environment, or of `printenv` some of it."""
-    wanted = [text for text in call.arguments if not text.startswith("-")]
-    if wanted:
-        for name in wanted:
+    """Print the environment, or with `printenv` some variables."""
+    names = [text for text in call.arguments if not text.startswith("-")]
+    if names:
+        for name in names:
             if name not in call.environment:
                 return FAILED
             yield say(call.environment[name])
@@ -93,13 +93,13 @@ def env(call: Call) -> Process:
 
 
 def hostname(call: Call) -> Process:
-    """The name of the host."""
+    """Print the host name."""
     yield say(call.container.hostname)
     return 0
 
 
 def uname(call: Call) -> Process:
-    """The system, as far as letters ask."""
+    """Print the system, as selected by letters."""
     letters = options(call, "asnrvmo").letters or {"s"}
     facts = {
         "s": "Linux",
@@ -114,7 +114,7 @@ def uname(call: Call) -> Process:
 
 
 def identity(call: Call) -> Process:
-    """`id`: who the user is."""
+    """`id`: print the user."""
     letters = options(call, "ugnG").letters
     user, group = call.container.user, call.container.group
     if "u" in letters:
@@ -127,7 +127,7 @@ def identity(call: Call) -> Process:
 
 
 def whoami(call: Call) -> Process:
-    """The name of the user."""
+    """Print the user's name."""
     if call.container.user != 0:
         yield complain(f"whoami: unknown uid {call.container.user}")
         return FAILED
@@ -144,7 +144,7 @@ def _user_name(number: int) -> str:
 
 
 def ps(call: Call) -> Process:
-    """The container's first process and this one."""
+    """Print the container's first process and this one."""
     yield say("PID   USER     TIME  COMMAND")
     first = " ".join(call.container.command) or "(main)"
     owner = _user_name(call.container.user)
@@ -154,27 +154,27 @@ def ps(call: Call) -> Process:
 
 
 def pwd(call: Call) -> Process:
-    """Where the process is."""
+    """Print the working directory."""
     yield say(call.directory)
     return 0
 
 
 def sleep(call: Call) -> Process:
-    """Wait; several durations are added up."""
+    """Sleep; several durations are added up."""
     if not call.arguments:
         raise UsageError("missing operand")
     total = 0.0
     for text in call.arguments:
-        found = _DURATION.fullmatch(text)
-        if found is None and text not in _FOR_EVER:
+        match = _DURATION.fullmatch(text)
+        if match is None and text not in _FOR_EVER:
             raise UsageError(f"invalid number '{text}'")
-        total += float(found[1]) * _SECONDS[found[2]] if found else _LONGEST
+        total += float(match[1]) * _SECONDS[match[2]] if match else _LONGEST
     yield Sleep(min(total, _LONGEST))
     return 0
 
 
 def which(call: Call) -> Process:
-    """Where commands lie."""
+    """Print where commands are."""
     code = 0
     for name in call.arguments:
         if isinstance(call.files.find(f"/bin/{name}"), File):
@@ -185,7 +185,7 @@ def which(call: Call) -> Process:
 
 
 def basename(call: Call) -> Process:
-    """The last name of a path, or for `dirname` what stands before it."""
+    """Print the last component of a path, or with `dirname` what comes before it."""
     if not call.arguments:
         raise UsageError("missing operand")
     path = call.arguments[0].rstrip("/") or "/"

@@ -22,21 +22,21 @@ from controller_manager.kubelet.container.syscalls import (
 )
 
 POLL = 1.0
-"""Seconds between two looks at a file that is followed."""
+"""The seconds between two checks of a file that is followed."""
 BLOCK, LINES = 4096, 200
-"""Bytes, and lines, that are put out at a time."""
+"""The bytes, and lines, that are written at a time."""
 WIDEST = 4096
-"""Letters to which printf fills up."""
+"""The width to which printf pads at most."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", "e": "\x1b"}
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|0?[0-7]{1,3}|[ntrabfve\\])")
 _CONVERSION = re.compile(r"%(?:%|([-+ 0#]*)(\d*)(?:\.(\d*))?([sdiuxXobcefg]))")
 
 
 def cat(call: Call) -> Process:
-    """Files, one after the other; the standard input as it comes."""
-    given = options(call, "uAbensTvE")
+    """Print files, one after the other, and the standard input as it comes."""
+    parsed = options(call, "uAbensTvE")
     code = 0
-    for path in given.operands or ("-",):
+    for path in parsed.operands or ("-",):
         if path == "-":
             while data := (yield Read()):
                 yield Write(OUT, data)
@@ -50,10 +50,10 @@ def cat(call: Call) -> Process:
 
 
 def tee(call: Call) -> Process:
-    """The standard input, into files as well."""
-    given = options(call, "ai")
+    """Copy the standard input to the standard output and into files."""
+    parsed = options(call, "ai")
     now = yield Now()
-    files = [call.open(path, now, append="a" in given.letters) for path in given.operands]
+    files = [call.open(path, now, append="a" in parsed.letters) for path in parsed.operands]
     while data := (yield Read()):
         for file in files:
             call.files.extend(file, data, now)
@@ -62,15 +62,15 @@ def tee(call: Call) -> Process:
 
 
 def head(call: Call) -> Process:
-    """The first lines, or bytes."""
-    given = options(_modern(call), "qv", "nc")
-    if "c" in given.values:
-        found = yield from contents(call, given.operands)
-        yield Write(OUT, found[: number(given.values["c"])])
+    """Print the first lines, or bytes."""
+    parsed = options(_with_n_option(call), "qv", "nc")
+    if "c" in parsed.values:
+        content = yield from contents(call, parsed.operands)
+        yield Write(OUT, content[: number(parsed.values["c"])])
         return 0
-    left = number(given.values.get("n", "10"))
-    if given.operands:
-        yield Write(OUT, b"".join((yield from contents(call, given.operands)).splitlines(keepends=True)[:left]))
+    left = number(parsed.values.get("n", "10"))
+    if parsed.operands:
+        yield Write(OUT, b"".join((yield from contents(call, parsed.operands)).splitlines(keepends=True)[:left]))
         return 0
     while left > 0 and (data := (yield Read())):  # what comes may be endless
         lines = data.splitlines(keepends=True)[:left]
@@ -80,25 +80,25 @@ def head(call: Call) -> Process:
 
 
 def tail(call: Call) -> Process:
-    """The last lines or bytes, or all from one on ("+3"); and with -f what is added to a file later."""
-    given = options(_modern(call), "fFqv", "ncs")
-    wanted = given.values.get("c", given.values.get("n", "10"))
-    found = yield from contents(call, given.operands)
-    lines = [] if "c" in given.values else found.splitlines(keepends=True)
-    count, there = number(wanted.lstrip("+-")), len(found) if "c" in given.values else len(lines)
-    start = max(count - 1 if wanted.startswith("+") else there - count, 0)
-    yield Write(OUT, found[start:] if "c" in given.values else b"".join(lines[start:]))
-    if given.letters & {"f", "F"} and given.operands:
-        yield from _followed(call, given.operands[-1])
+    """Print the last lines or bytes, or all from one on ("+3"); with -f also what is added to a file later."""
+    parsed = options(_with_n_option(call), "fFqv", "ncs")
+    position = parsed.values.get("c", parsed.values.get("n", "10"))
+    content = yield from contents(call, parsed.operands)
+    lines = [] if "c" in parsed.values else content.splitlines(keepends=True)
+    count, there = number(position.lstrip("+-")), len(content) if "c" in parsed.values else len(lines)
+    start = max(count - 1 if position.startswith("+") else there - count, 0)
+    yield Write(OUT, content[start:] if "c" in parsed.values else b"".join(lines[start:]))
+    if parsed.letters & {"f", "F"} and parsed.operands:
+        yield from _follow(call, parsed.operands[-1])
     return 0
 
 
-def _followed(call: Call, path: str) -> Process:
-    place = call.path(path)
-    sent = len(call.files.read(place))
+def _follow(call: Call, path: str) -> Process:
+    absolute_path = call.path(path)
+    sent = len(call.files.read(absolute_path))
     while True:
         yield Sleep(POLL)
-        node = call.files.find(place)
+        node = call.files.find(absolute_path)
         data = bytes(node.data) if isinstance(node, File) else b""
         if len(data) < sent:
             sent = 0
@@ -107,8 +107,8 @@ def _followed(call: Call, path: str) -> Process:
             sent = len(data)
 
 
-def _modern(call: Call) -> Call:
-    """A call whose first argument is not -5 but -n5."""
+def _with_n_option(call: Call) -> Call:
+    """Return the call with a first argument like -5 written as -n5."""
     first = call.arguments[0] if call.arguments else ""
     if re.fullmatch(r"-\d+", first):
         rest = (f"-n{first[1:]}", *call.arguments[1:])
@@ -117,58 +117,58 @@ def _modern(call: Call) -> Call:
 
 
 def wc(call: Call) -> Process:
-    """How many lines, words and bytes there are."""
-    given = options(call, "lwcm")
-    for path in given.operands or ("",):
-        found = yield from contents(call, (path,) if path else ())
-        counts = {"l": found.count(b"\n"), "w": len(found.split()), "c": len(found), "m": len(text_of(found))}
-        shown = [str(counts[letter]) for letter in "lwmc" if letter in (given.letters or {"l", "w", "c"})]
+    """Count lines, words and bytes."""
+    parsed = options(call, "lwcm")
+    for path in parsed.operands or ("",):
+        content = yield from contents(call, (path,) if path else ())
+        counts = {"l": content.count(b"\n"), "w": len(content.split()), "c": len(content), "m": len(text_of(content))}
+        shown = [str(counts[letter]) for letter in "lwmc" if letter in (parsed.letters or {"l", "w", "c"})]
         filled = shown if len(shown) == 1 else [f"{text:>9}" for text in shown]
         yield say(" ".join([*filled, *([path] if path else [])]))
     return 0
 
 
 def grep(call: Call) -> Process:
-    """The lines in which an expression is found; 1 where there is none."""
-    given = options(call, "viqcnEFrHhs", "e")
-    operands = given.operands
-    pattern = given.values.get("e", operands[0] if operands else "")
-    paths = operands if "e" in given.values else operands[1:]
-    plain = "F" in given.letters
-    expression = Expression(pattern, ignore_case="i" in given.letters)
-    found = 0
+    """Print the lines that match an expression; fail if there is none."""
+    parsed = options(call, "viqcnEFrHhs", "e")
+    operands = parsed.operands
+    pattern = parsed.values.get("e", operands[0] if operands else "")
+    paths = operands if "e" in parsed.values else operands[1:]
+    plain = "F" in parsed.letters
+    expression = Expression(pattern, ignore_case="i" in parsed.letters)
+    matched = 0
     lines = text_of((yield from contents(call, paths))).splitlines()
-    for place, line in enumerate(lines, 1):
-        if place % 100 == 0:
+    for line_number, line in enumerate(lines, 1):
+        if line_number % 100 == 0:
             yield Turn()
-        fits = pattern in line if plain else expression.found_in(line)
-        if fits == ("v" in given.letters):
+        fits = pattern in line if plain else expression.matches_in(line)
+        if fits == ("v" in parsed.letters):
             continue
-        found += 1
-        if not given.letters & {"q", "c"}:
-            yield say(f"{place}:{line}" if "n" in given.letters else line)
-    if "c" in given.letters:
-        yield say(str(found))
-    return int(not found)
+        matched += 1
+        if not parsed.letters & {"q", "c"}:
+            yield say(f"{line_number}:{line}" if "n" in parsed.letters else line)
+    if "c" in parsed.letters:
+        yield say(str(matched))
+    return int(not matched)
 
 
 def sort(call: Call) -> Process:
-    """Lines in order."""
-    given = options(call, "rnu")
-    lines = (yield from contents(call, given.operands)).splitlines()
-    lines = list(dict.fromkeys(lines)) if "u" in given.letters else lines
-    lines.sort(key=_number_at if "n" in given.letters else None, reverse="r" in given.letters)
+    """Sort lines."""
+    parsed = options(call, "rnu")
+    lines = (yield from contents(call, parsed.operands)).splitlines()
+    lines = list(dict.fromkeys(lines)) if "u" in parsed.letters else lines
+    lines.sort(key=_number_at if "n" in parsed.letters else None, reverse="r" in parsed.letters)
     yield Write(OUT, b"".join(line + b"\n" for line in lines))
     return 0
 
 
 def _number_at(line: bytes) -> int:
-    found = re.match(rb"\s*(-?\d{1,18})", line)
-    return int(found[1]) if found else 0
+    match = re.match(rb"\s*(-?\d{1,18})", line)
+    return int(match[1]) if match else 0
 
 
 def seq(call: Call) -> Process:
-    """Numbers from one to another."""
+    """Print numbers from one to another."""
     numbers = [number(text) for text in call.arguments]
     if not 1 <= len(numbers) <= 3:
         raise UsageError("missing operand")
@@ -176,15 +176,15 @@ def seq(call: Call) -> Process:
     step = numbers[1] if len(numbers) > 2 else 1
     if step == 0:
         raise UsageError("invalid increment '0'")
-    found = range(first, numbers[-1] + (1 if step > 0 else -1), step)
-    for start in range(0, len(found), LINES):
+    numbers_ = range(first, numbers[-1] + (1 if step > 0 else -1), step)
+    for start in range(0, len(numbers_), LINES):
         yield Turn()
-        yield say("\n".join(map(str, found[start : start + LINES])))
+        yield say("\n".join(map(str, numbers_[start : start + LINES])))
     return 0
 
 
 def yes(call: Call) -> Process:
-    """The same line for ever, several at a time."""
+    """Print the same line forever, several at a time."""
     line = bytes_of(" ".join(call.arguments) or "y") + b"\n"
     while True:
         yield Turn()
@@ -192,35 +192,35 @@ def yes(call: Call) -> Process:
 
 
 def echo(call: Call) -> Process:
-    """The arguments; -n without the end of the line, -e with escapes."""
+    """Print the arguments; -n without a newline, -e with escapes."""
     rest, letters = list(call.arguments), set()
     while rest and re.fullmatch(r"-[neE]+", rest[0]):
         letters |= set(rest.pop(0)[1:])
     text = " ".join(rest)
     if "e" in letters:
-        text = _unescaped(text)
+        text = _unescape(text)
     yield Write(OUT, bytes_of(text + ("" if "n" in letters else "\n")))
     return 0
 
 
 def printf(call: Call) -> Process:
-    """Arguments in a format, which is used again as long as there are any."""
+    """Print arguments in a format, which is repeated as long as there are any."""
     if not call.arguments:
         yield complain("printf: usage: printf FORMAT [ARGUMENT]...")
         return 1
-    pattern, rest = _unescaped(call.arguments[0]), list(call.arguments[1:])
+    pattern, rest = _unescape(call.arguments[0]), list(call.arguments[1:])
     arguments = iter(rest)
-    rounds = max(1, -(-len(rest) // max(1, sum(found[4] is not None for found in _CONVERSION.finditer(pattern)))))
-    if not any(found[4] for found in _CONVERSION.finditer(pattern)):
+    rounds = max(1, -(-len(rest) // max(1, sum(match[4] is not None for match in _CONVERSION.finditer(pattern)))))
+    if not any(match[4] for match in _CONVERSION.finditer(pattern)):
         rounds = 1
     for _ in range(rounds):
         yield Turn()
-        yield Write(OUT, bytes_of(_CONVERSION.sub(lambda found: _converted(found, arguments), pattern)))
+        yield Write(OUT, bytes_of(_CONVERSION.sub(lambda match: _convert(match, arguments), pattern)))
     return 0
 
 
-def _converted(found: "re.Match[str]", arguments: Iterator[str]) -> str:
-    flags, width, precision, kind = found[1], found[2], found[3], found[4]
+def _convert(match: "re.Match[str]", arguments: Iterator[str]) -> str:
+    flags, width, precision, kind = match[1], match[2], match[3], match[4]
     if kind is None:
         return "%"
     value = next(arguments, "")
@@ -228,7 +228,7 @@ def _converted(found: "re.Match[str]", arguments: Iterator[str]) -> str:
     head_ = "%" + flags + (limit if width else "")
     places = f".{min(int(precision or 0), WIDEST)}" if precision is not None else ""
     if kind in "sbc":
-        value = _unescaped(value) if kind == "b" else value[:1] if kind == "c" else value
+        value = _unescape(value) if kind == "b" else value[:1] if kind == "c" else value
         return (head_ + places + "s") % value
     try:
         if kind in "efg":
@@ -238,9 +238,9 @@ def _converted(found: "re.Match[str]", arguments: Iterator[str]) -> str:
         return (head_ + "s") % "0"
 
 
-def _unescaped(text: str) -> str:
-    def letter(found: "re.Match[str]") -> str:
-        what = found[1]
+def _unescape(text: str) -> str:
+    def letter(match: "re.Match[str]") -> str:
+        what = match[1]
         if what[0] == "x":
             return text_of(bytes([int(what[1:], 16)]))
         return text_of(bytes([int(what, 8) & 255])) if what[0].isdigit() else _ESCAPES[what]

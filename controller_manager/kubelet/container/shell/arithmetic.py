@@ -12,11 +12,11 @@ _TOKEN = re.compile(
 )
 _ASSIGNING = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^="))
 _DIGITS = 20
-"""How many digits a number can have."""
+"""The maximum number of digits of a number."""
 
 
-def _divided(a: int, b: int) -> int:
-    """C rounds towards zero."""
+def _divide(a: int, b: int) -> int:
+    """Divide like C, which rounds towards zero."""
     if b == 0:
         raise ShellSyntaxError("sh: divide by zero")
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
@@ -43,17 +43,17 @@ _LEVELS: tuple[Mapping[str, Callable[[int, int], int]], ...] = (
     },
     {"<<": lambda a, b: a << (b & 63), ">>": lambda a, b: a >> (b & 63)},
     {"+": operator.add, "-": operator.sub},
-    {"*": operator.mul, "/": _divided, "%": lambda a, b: a - _divided(a, b) * b},
+    {"*": operator.mul, "/": _divide, "%": lambda a, b: a - _divide(a, b) * b},
     {"**": _power},
 )
-"""Operators from the weakest to the strongest."""
+"""Operators from the lowest precedence to the highest."""
 
 
 def evaluate(expression: str, variables: MutableMapping[str, str]) -> int:
-    """The value of an expression; variables are read and assigned.
+    """Evaluate an expression; variables are read and assigned.
 
     Raises:
-        ShellSyntaxError: it is none.
+        ShellSyntaxError: it is invalid.
     """
     reader = _Reader(expression, variables)
     try:
@@ -66,7 +66,7 @@ def evaluate(expression: str, variables: MutableMapping[str, str]) -> int:
 
 class _Reader:
     def __init__(self, expression: str, variables: MutableMapping[str, str]) -> None:
-        self._tokens = deque(found[1] for found in _TOKEN.finditer(expression.strip()))
+        self._tokens = deque(match[1] for match in _TOKEN.finditer(expression.strip()))
         self._variables = variables
         self._depth = 0
 
@@ -81,7 +81,7 @@ class _Reader:
             name, sign = self._tokens.popleft(), self._tokens.popleft()[:-1]
             value = self.assignment()
             if sign:
-                value = self._applied(sign, self._value(name), value)
+                value = self._apply(sign, self._value(name), value)
             self._variables[name] = str(value)
             return value
         return self._choice()
@@ -104,7 +104,7 @@ class _Reader:
         value = self._level(level + 1)
         while (sign := self._peek()) in _LEVELS[level]:
             self._tokens.popleft()
-            value = _wrapped(_LEVELS[level][sign](value, self._level(level + 1)))
+            value = _wrap_64_bits(_LEVELS[level][sign](value, self._level(level + 1)))
         return value
 
     def _unary(self) -> int:
@@ -129,7 +129,7 @@ class _Reader:
             case _:
                 value = self._value(token)
         self._depth -= 1
-        return _wrapped(value)
+        return _wrap_64_bits(value)
 
     def _value(self, token: str) -> int:
         if _is_name(token):
@@ -139,20 +139,20 @@ class _Reader:
             raise ShellSyntaxError("sh: arithmetic syntax error")
         octal = digits.startswith("0") and digits.isdecimal()
         try:
-            return _wrapped(int(token, 8 if octal else 0))
+            return _wrap_64_bits(int(token, 8 if octal else 0))
         except ValueError:
             raise ShellSyntaxError("sh: arithmetic syntax error") from None
 
-    def _applied(self, sign: str, a: int, b: int) -> int:
-        (found,) = (level[sign] for level in _LEVELS if sign in level)
-        return _wrapped(found(a, b))
+    def _apply(self, sign: str, a: int, b: int) -> int:
+        (operation,) = (level[sign] for level in _LEVELS if sign in level)
+        return _wrap_64_bits(operation(a, b))
 
     def _peek(self) -> str:
         return self._tokens[0] if self._tokens else ""
 
 
-def _wrapped(value: int) -> int:
-    """As a signed number of 64 bits."""
+def _wrap_64_bits(value: int) -> int:
+    """Return a value as a signed 64-bit number."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 

@@ -1,4 +1,4 @@
-"""What shell text means: commands, lists of them, and what holds them together (POSIX shell, 2.9)."""
+"""The syntax tree of shell text: commands, lists of them, and compound commands (POSIX shell, 2.9)."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -8,7 +8,7 @@ from controller_manager.kubelet.container.shell.lexer import Word
 
 @dataclass(frozen=True, slots=True)
 class Redirection:
-    """Where a file descriptor leads: to a file (">", ">>", "<"), or to where another leads (">&")."""
+    """A redirection of a file descriptor: to a file (">", ">>", "<"), or to another file descriptor (">&")."""
 
     operator: str
     fd: int
@@ -17,7 +17,7 @@ class Redirection:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """name=word."""
+    """An assignment: name=word."""
 
     name: str
     word: Word
@@ -34,7 +34,7 @@ class Simple:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Commands of which each reads what the one before puts out."""
+    """Commands that each read the output of the one before."""
 
     commands: "tuple[Command, ...]"
     negated: bool = False
@@ -54,7 +54,7 @@ Script: TypeAlias = tuple[AndOr, ...]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """{ script; }, or (script) in a shell of its own."""
+    """A list in braces, or in parentheses, which run it in a subshell."""
 
     body: Script
     own_shell: bool = False
@@ -62,7 +62,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """The condition of an if or elif, and what follows from it."""
+    """The condition of an if or elif, and the body that runs if it holds."""
 
     condition: Script
     body: Script
@@ -78,7 +78,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class While:
-    """while, and until, which goes on as long as the condition fails."""
+    """A while loop, or an until loop, which goes on as long as the condition fails."""
 
     condition: Script
     body: Script
@@ -87,7 +87,7 @@ class While:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """for name in words; without words, of the arguments."""
+    """A loop over words; without words, over the arguments."""
 
     name: str
     words: tuple[Word, ...] | None
@@ -96,7 +96,7 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Patterns of a case, and what follows from one that fits."""
+    """The patterns of a case, and the body that runs if one matches."""
 
     patterns: tuple[Word, ...]
     body: Script

@@ -1,4 +1,4 @@
-"""The shell's own commands, which change its state: cd, export, set, exit and the like (POSIX shell, 2.14)."""
+"""The shell's builtins, which change its state: cd, export, set, exit and the like (POSIX shell, 2.14)."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeAlias
@@ -18,7 +18,7 @@ from controller_manager.kubelet.container.syscalls import (
 
 
 class Exit(Exception):  # noqa: N818 - this and those below are leaps, not errors
-    """The shell ends."""
+    """Ends the shell."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -26,7 +26,7 @@ class Exit(Exception):  # noqa: N818 - this and those below are leaps, not error
 
 
 class Return(Exception):  # noqa: N818
-    """A function, or a script that was read in, ends."""
+    """Ends a function, or a script that was sourced."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -34,32 +34,32 @@ class Return(Exception):  # noqa: N818
 
 
 class Break(Exception):  # noqa: N818
-    """Loops end, so many of them."""
+    """Ends some loops."""
 
     def __init__(self, count: int = 1) -> None:
         super().__init__(count)
         self.count = count
 
     def pass_on(self) -> None:
-        """Leap on where more than one loop is meant.
+        """Raise again for the next loop if more than one is meant.
 
         Raises:
-            Break: it is.
+            Break: more than one is meant.
         """
         if self.count > 1:
             raise type(self)(self.count - 1) from None
 
 
 class Continue(Break):
-    """The next round of a loop begins, after those within it have ended; caught before Break."""
+    """Begins the next round of a loop, after the loops within it have ended; caught before Break."""
 
 
 class RunningShell(Protocol):
-    """What the shell's own commands need of the shell that runs them; `interpreter.Shell` is the only one.
+    """The interface of the running shell for builtins; `interpreter.Shell` is the only implementation.
 
     Attributes:
-        state: variables, functions, options and where it is.
-        unread: what it has read beyond the line that was asked for.
+        state: its state.
+        unread: input that was read beyond the current line.
     """
 
     state: State
@@ -69,13 +69,13 @@ class RunningShell(Protocol):
         """Run a text as commands."""
         ...
 
-    def called(self, name: str, arguments: tuple[str, ...], values: Mapping[str, str]) -> Process:
-        """Run a command by its name, with variables set for it alone."""
+    def call_command(self, name: str, arguments: tuple[str, ...], values: Mapping[str, str]) -> Process:
+        """Run a command by its name, with variables set only for it."""
         ...
 
 
-Own: TypeAlias = Callable[[RunningShell, str, tuple[str, ...]], Process]
-"""A command of the shell's own: called in a shell, by a name, with arguments."""
+Builtin: TypeAlias = Callable[[RunningShell, str, tuple[str, ...]], Process]
+"""A builtin: called with the shell, its name and its arguments."""
 
 
 def _nothing(_: RunningShell, name: str, __: tuple[str, ...]) -> Process:
@@ -93,7 +93,7 @@ def _return(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
     yield
 
 
-def _leap(_: RunningShell, name: str, arguments: tuple[str, ...]) -> Process:
+def _break(_: RunningShell, name: str, arguments: tuple[str, ...]) -> Process:
     raise (Break if name == "break" else Continue)(max(_code(arguments, 1), 1))
     yield
 
@@ -107,16 +107,16 @@ def _code(arguments: tuple[str, ...], default: int) -> int:
 
 def _cd(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
     state = shell.state
-    wanted = arguments[0] if arguments else state.variables.get("HOME", "/")
-    wanted = state.variables.get("OLDPWD", "/") if wanted == "-" else wanted
-    path = _normal(absolute(wanted, state.directory))
+    target = arguments[0] if arguments else state.variables.get("HOME", "/")
+    target = state.variables.get("OLDPWD", "/") if target == "-" else target
+    path = _normal(absolute(target, state.directory))
     try:
         node = state.container.files.get(path)
     except FileError as error:
-        yield complain(f"sh: cd: can't cd to {wanted}: {error.why}")
+        yield complain(f"sh: cd: can't cd to {target}: {error.why}")
         return MISUSED
     if not isinstance(node, Directory):
-        yield complain(f"sh: cd: can't cd to {wanted}: Not a directory")
+        yield complain(f"sh: cd: can't cd to {target}: Not a directory")
         return MISUSED
     state.variables["OLDPWD"] = state.directory
     state.directory = state.variables["PWD"] = path
@@ -124,18 +124,18 @@ def _cd(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
 
 
 def _normal(path: str) -> str:
-    """A path without "." and "..", as the shell remembers where it is."""
-    found: list[str] = []
+    """Return a path without "." and "..", as the shell stores its directory."""
+    names: list[str] = []
     for name in path.split("/"):
         if name == "..":
-            del found[-1:]
+            del names[-1:]
         elif name not in ("", "."):
-            found.append(name)
-    return "/" + "/".join(found)
+            names.append(name)
+    return "/" + "/".join(names)
 
 
 def _export(shell: RunningShell, name: str, arguments: tuple[str, ...]) -> Process:
-    """`export` and `readonly` and `local`, of which only the first says who else sees a variable."""
+    """`export`, `readonly` and `local`; only the first one changes what commands see."""
     state = shell.state
     if not arguments or arguments == ("-p",):
         for variable in sorted(state.exported & state.variables.keys()):
@@ -192,7 +192,7 @@ def _shift(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
 
 
 def _read(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
-    """Read a line into variables, the last of which gets the rest; what was read beyond the line is kept for later."""
+    """Read a line into variables; the last one gets the rest, and input beyond the line is kept."""
     names = [name for name in arguments if not name.startswith("-")] or ["REPLY"]
     while b"\n" not in shell.unread:
         data = yield Read()
@@ -227,14 +227,14 @@ def _source(shell: RunningShell, name: str, arguments: tuple[str, ...]) -> Proce
 def _exec(shell: RunningShell, _: str, arguments: tuple[str, ...]) -> Process:
     if not arguments:
         return 0
-    code = yield from shell.called(arguments[0], arguments[1:], {})
+    code = yield from shell.call_command(arguments[0], arguments[1:], {})
     raise Exit(code)
 
 
 def _type(shell: RunningShell, name: str, arguments: tuple[str, ...]) -> Process:
-    """`type`, and `command`, which also runs."""
+    """`type`, and `command`, which also runs commands."""
     if name == "command" and arguments[:1] not in (("-v",), ("-V",)):
-        return (yield from shell.called(arguments[0], arguments[1:], {})) if arguments else 0
+        return (yield from shell.call_command(arguments[0], arguments[1:], {})) if arguments else 0
     code = 0
     for word in arguments:
         if word.startswith("-"):
@@ -251,13 +251,13 @@ def _type(shell: RunningShell, name: str, arguments: tuple[str, ...]) -> Process
     return code
 
 
-BUILTINS: Mapping[str, Own] = {
+BUILTINS: Mapping[str, Builtin] = {
     ".": _source,
     ":": _nothing,
-    "break": _leap,
+    "break": _break,
     "cd": _cd,
     "command": _type,
-    "continue": _leap,
+    "continue": _break,
     "eval": _eval,
     "exec": _exec,
     "exit": _exit,
@@ -277,4 +277,4 @@ BUILTINS: Mapping[str, Own] = {
     "unset": _unset,
     "wait": _nothing,
 }
-"""Name → what the shell does itself."""
+"""Name → builtin."""

@@ -1,4 +1,4 @@
-"""Words to arguments: variables, output of commands, arithmetic, fields and file names (POSIX shell, 2.6)."""
+"""Word expansion: variables, command substitution, arithmetic, field splitting and file names (POSIX shell, 2.6)."""
 
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, TypeAlias
@@ -18,21 +18,21 @@ from controller_manager.kubelet.container.shell.lexer import (
 from controller_manager.kubelet.container.shell.state import LONGEST_VALUES, State, check_size
 from controller_manager.kubelet.container.syscalls import Effect
 
-Found: TypeAlias = Generator[Effect, Any, str]
-Output: TypeAlias = Callable[[str], Found]
-"""What a script puts out."""
+TextProcess: TypeAlias = Generator[Effect, Any, str]
+Output: TypeAlias = Callable[[str], TextProcess]
+"""Runs a script and returns its output."""
 
 BLANK = " \t\n"
 _EACH = 16
 MATCHES = 10_000
-"""How many files a pattern may stand for."""
+"""The maximum number of files that a pattern may match."""
 
 
 class Field:
-    """An argument while it is put together.
+    """A field under construction, which becomes an argument.
 
     Attributes:
-        there: it is an argument, even if it is empty.
+        there: True if it becomes an argument even if it is empty.
     """
 
     __slots__ = ("_pieces", "_size", "there")
@@ -43,7 +43,7 @@ class Field:
         self.there = False
 
     def add(self, text: str, *, quoted: bool) -> None:
-        """Add letters; quoted ones stand for themselves."""
+        """Add text; quoted text has no special characters."""
         self._size += len(text)
         check_size(self._size)
         self._pieces.append(Text(text, quoted))
@@ -51,30 +51,30 @@ class Field:
 
     @property
     def text(self) -> str:
-        """Its letters."""
+        """The field's text."""
         return "".join(piece.text for piece in self._pieces)
 
     @property
     def is_pattern(self) -> bool:
-        """Whether it may stand for file names."""
+        """True if it may be a pattern for file names."""
         return any(has_pattern(piece.text) for piece in self._pieces if not piece.quoted)
 
     @property
     def pattern(self) -> str:
-        """The pattern that its unquoted letters make it."""
+        """The pattern, in which only unquoted text has wildcards."""
         return "".join(literal(piece.text) if piece.quoted else piece.text for piece in self._pieces)
 
 
 class Expansion:
-    """Makes arguments of words, in a state and by a way to run scripts."""
+    """Expands words, given a state and a function that runs scripts."""
 
     def __init__(self, state: State, output: Output) -> None:
         self._state = state
         self._output = output
 
     def arguments(self, words: tuple[Word, ...]) -> Generator[Effect, Any, list[str]]:
-        """The arguments that words come to, of which each may be none, one or several."""
-        found: list[str] = []
+        """Expand words to arguments; each word may become none, one or several."""
+        arguments: list[str] = []
         size = 0
         for word in words:
             for field in (yield from self._fields(word)):
@@ -82,29 +82,29 @@ class Expansion:
                 names = names or [field.text]
                 size += sum(map(len, names)) + _EACH * len(names)
                 check_size(size, LONGEST_VALUES)
-                found += names
-        return found
+                arguments += names
+        return arguments
 
-    def text(self, word: Word) -> Found:
-        """A word as one text, as in an assignment."""
-        field = yield from self._joined(word)
+    def text(self, word: Word) -> TextProcess:
+        """Expand a word to one text, as in an assignment."""
+        field = yield from self._single_field(word)
         return field.text
 
-    def pattern(self, word: Word) -> Found:
-        """A word as the pattern of a case."""
-        field = yield from self._joined(word)
+    def pattern(self, word: Word) -> TextProcess:
+        """Expand a word to the pattern of a case."""
+        field = yield from self._single_field(word)
         return field.pattern
 
-    def _joined(self, word: Word) -> Generator[Effect, Any, Field]:
+    def _single_field(self, word: Word) -> Generator[Effect, Any, Field]:
         field = Field()
-        for part in _with_home(word, self._state):
+        for part in _with_tilde_expanded(word, self._state):
             value = yield from self._value(part)
             field.add(value, quoted=part.quoted)
         return field
 
     def _fields(self, word: Word) -> Generator[Effect, Any, list[Field]]:
         fields = [Field()]
-        for part in _with_home(word, self._state):
+        for part in _with_tilde_expanded(word, self._state):
             if isinstance(part, Variable) and part.name == "@" and part.quoted and not part.change:
                 _add_each(fields, self._state.arguments)
                 continue
@@ -115,27 +115,27 @@ class Expansion:
                 _add_split(fields, value)
         return [field for field in fields if field.there]
 
-    def _value(self, part: Part) -> Found:
+    def _value(self, part: Part) -> TextProcess:
         match part:
             case Text():
                 return part.text
             case Substitution():
-                found = yield from self._output(part.script)
-                return found.rstrip("\n")
+                output = yield from self._output(part.script)
+                return output.rstrip("\n")
             case Arithmetic():
                 expression = yield from self.text(part.expression)
                 return str(evaluate(expression, self._state.variables))
             case Variable():
                 return (yield from self._variable(part))
 
-    def _variable(self, part: Variable) -> Found:
+    def _variable(self, part: Variable) -> TextProcess:
         state = self._state
         if len(part.name) > 1 and part.name.startswith("#"):
             return str(len(state.value(part.name[1:]) or ""))
         value = state.value(part.name)
         if part.change[:1] in ("#", "%"):
             pattern = yield from self.pattern(part.word)
-            return _cut(value or "", pattern, part.change)
+            return _trimmed(value or "", pattern, part.change)
         missing = value is None or (part.change.startswith(":") and not value)
         match part.change.removeprefix(":"):
             case "-" if missing:
@@ -146,15 +146,15 @@ class Expansion:
                 state.variables[part.name] = yield from self.text(part.word)
                 return state.variables[part.name]
             case "?" if missing:
-                why = yield from self.text(part.word)
-                raise ShellSyntaxError(f"sh: {part.name}: {why or 'parameter not set'}")
+                message = yield from self.text(part.word)
+                raise ShellSyntaxError(f"sh: {part.name}: {message or 'parameter not set'}")
             case "" if value is None and "u" in state.options and part.name not in ("@", "*"):
                 raise ShellSyntaxError(f"sh: {part.name}: parameter not set")
         return value or ""
 
 
-def _with_home(word: Word, state: State) -> Iterator[Part]:
-    """The parts of a word, a tilde at its beginning being the home directory."""
+def _with_tilde_expanded(word: Word, state: State) -> Iterator[Part]:
+    """Yield the parts of a word, with a tilde at its beginning replaced by the home directory."""
     first = word[0] if word else None
     if isinstance(first, Text) and not first.quoted and (first.text == "~" or first.text.startswith("~/")):
         yield Text(state.variables.get("HOME", "/root"), quoted=True)
@@ -172,7 +172,7 @@ def _add_each(fields: list[Field], texts: tuple[str, ...]) -> None:
 
 
 def _add_split(fields: list[Field], value: str) -> None:
-    """Add what is not quoted: blanks end a field."""
+    """Add an unquoted value: blanks end a field."""
     check_size(len(value))
     if value[:1] in BLANK and value and fields[-1].there:
         fields.append(Field())
@@ -184,8 +184,8 @@ def _add_split(fields: list[Field], value: str) -> None:
         fields.append(Field())
 
 
-def _cut(value: str, pattern: str, change: str) -> str:
-    """Without what the pattern fits at the beginning (#) or the end (%); the longest part where the sign is double."""
+def _trimmed(value: str, pattern: str, change: str) -> str:
+    """Remove the prefix (#) or suffix (%) that the pattern matches; the longest one if the sign is doubled."""
     longest = len(change) > 1
     if change[0] == "#":
         lengths = Glob(pattern).beginnings(value)
@@ -195,12 +195,12 @@ def _cut(value: str, pattern: str, change: str) -> str:
 
 
 def _files(pattern: str, state: State) -> list[str]:
-    """The files that a pattern stands for, sorted; none where none fits."""
-    found = ["/" if pattern.startswith("/") else ""]
+    """Return the files that a pattern matches, sorted; empty if there are none."""
+    names = ["/" if pattern.startswith("/") else ""]
     for part in filter(None, pattern.split("/")):
-        found = [name for start in found for name in _matches(start, part, state.container.files, state.directory)]
-        check_size(len(found), MATCHES)
-    return sorted(name.removesuffix("/") or "/" for name in found)
+        names = [name for start in names for name in _matches(start, part, state.container.files, state.directory)]
+        check_size(len(names), MATCHES)
+    return sorted(name.removesuffix("/") or "/" for name in names)
 
 
 def _matches(start: str, part: str, files: Files, directory: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The shell: runs scripts, one command after the other, as a process that stands for all of them."""
+"""The shell: interprets scripts, one command after the other, as a single process."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -29,17 +29,17 @@ from controller_manager.kubelet.container.shell.state import LONGEST_VALUE, OutO
 from controller_manager.kubelet.container.syscalls import FAILED, MISUSED, Effect, Now, Process, Turn, complain, text_of
 
 CALLS = 20
-"""How deep functions and scripts may call each other."""
+"""The maximum depth of calls of functions and scripts."""
 
 Execute: TypeAlias = Callable[["Shell", str, tuple[str, ...], Mapping[str, str]], Process]
-"""Runs a command that is none of the shell's own: by its name, with arguments and environment."""
+"""Runs a command that is not a builtin: by its name, with arguments and environment."""
 
 
 class Shell:
-    """One shell with a state of its own.
+    """A shell with its own state.
 
     Attributes:
-        unread: what it has read beyond the line that was asked for.
+        unread: input that was read beyond the current line.
     """
 
     def __init__(self, state: State, execute: "Execute", depth: int = 0) -> None:
@@ -49,10 +49,10 @@ class Shell:
         self._execute = execute
         self._expansion = Expansion(state, self._output)
         self._tested = 0
-        """How many conditions are being worked out; in them failing is no failure (set -e)."""
+        """The number of conditions under evaluation; a failure in them does not count for set -e."""
 
     def source(self, text: str) -> Process:
-        """Run a text in this shell; its exit code.
+        """Run a text in this shell; return its exit code.
 
         Raises:
             Exit: the script ends the shell.
@@ -71,10 +71,10 @@ class Shell:
         return code
 
     def script(self, script: Script) -> Process:
-        """Run commands; the exit code of the last."""
+        """Run commands; return the exit code of the last one."""
         for item in script:
             yield Turn()
-            if not item.background:  # those are told to begin, and nobody can wait for them
+            if not item.background:  # background commands do nothing, and nobody can wait for them
                 yield from self._and_or(item)
         return self.state.status
 
@@ -106,7 +106,7 @@ class Shell:
         return int(not code) if pipeline.negated else code
 
     def _forked(self, command: Command, *, terminal: bool = True) -> Process:
-        """A command in a shell of its own, of which nobody may be typing what it reads."""
+        """Run a command in a subshell, whose input is not the terminal unless `terminal` is set."""
         shell = Shell(self.state.copy(), self._execute, self.depth)
         shell.state.terminal = self.state.terminal and terminal
         try:
@@ -116,12 +116,12 @@ class Shell:
 
     def _output(self, text: str) -> Generator[Effect, Any, str]:
         shell = Shell(self.state.copy(), self._execute, self.depth + 1)
-        found = yield from captured(shell.to_end(shell.source(text)), LONGEST_VALUE)
+        output = yield from captured(shell.to_end(shell.source(text)), LONGEST_VALUE)
         self.state.status = shell.state.status
-        return text_of(found)
+        return text_of(output)
 
     def to_end(self, process: Process) -> Process:
-        """A process of this shell's that may end it."""
+        """Run a process of this shell that may end the shell."""
         try:
             return (yield from self.guarded(process))
         except Exit as end:
@@ -129,7 +129,7 @@ class Shell:
             return end.code
 
     def guarded(self, process: Process) -> Process:
-        """A process of this shell's, with what the shell itself says of errors.
+        """Run a process of this shell, and report the shell's own errors.
 
         Raises:
             Exit: it ends the shell.
@@ -235,11 +235,11 @@ class Shell:
             self.state.variables.update(values)
             code = self.state.status if _substitutes(command) else 0
             return (yield from self._redirected(_ended(code), command.redirections))
-        process = self.called(arguments[0], tuple(arguments[1:]), values)
+        process = self.call_command(arguments[0], tuple(arguments[1:]), values)
         return (yield from self._redirected(process, command.redirections))
 
-    def called(self, name: str, arguments: tuple[str, ...], values: Mapping[str, str]) -> Process:
-        """Run a command of whatever kind, with variables of its own."""
+    def call_command(self, name: str, arguments: tuple[str, ...], values: Mapping[str, str]) -> Process:
+        """Run a command of any kind, with variables set only for it."""
         if name in self.state.functions:
             return (yield from self._function(name, arguments, values))
         if name in BUILTINS:
@@ -269,12 +269,12 @@ class Shell:
         if not redirections:
             return (yield from process)
         targets: dict[int, Target] = {}
-        given: bytes | None = None
+        input_data: bytes | None = None
         for redirection in redirections:
             target = yield from self._expansion.text(redirection.target)
             try:
                 if redirection.operator == "<":
-                    given = self._read(target)
+                    input_data = self._read(target)
                 elif redirection.operator in (">&", "<&") and (target.isdecimal() or target == "-"):
                     fd = int(target[:4]) if target != "-" else -1
                     targets[redirection.fd] = targets.get(fd, fd)
@@ -288,7 +288,7 @@ class Shell:
                 process.close()
                 yield complain(f"sh: can't {'open' if redirection.operator == '<' else 'create'} {target}: {error.why}")
                 return FAILED
-        return (yield from redirected(process, targets, given))
+        return (yield from redirected(process, targets, input_data))
 
     def _read(self, path: str) -> bytes:
         return self.state.container.files.read(absolute(path, self.state.directory))
@@ -299,11 +299,11 @@ class Shell:
 
 
 def _ended(code: int) -> Process:
-    """A process that does nothing."""
+    """Return a process that does nothing."""
     return code
     yield
 
 
 def _substitutes(command: Simple) -> bool:
-    """Whether a command without words has a substitution, whose exit code is its own."""
+    """Return True if a command without words has a substitution, whose exit code becomes its own."""
     return any(isinstance(part, Substitution) for assignment in command.assignments for part in assignment.word)

@@ -1,6 +1,6 @@
-"""Shell text to words and operators: quotes, escapes, comments, and what a dollar sign begins (POSIX shell, 2.2-2.6).
+"""Shell text to words and operators: quotes, escapes, comments, and expansions (POSIX shell, 2.2-2.6).
 
-Here-documents are not understood.
+Here-documents are not supported.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 BLANK = " \t"
 OPERATORS = ("&&", "||", ";;", "<<", ">>", ">&", "<&", "&>", ";", "&", "|", "(", ")", "<", ">", "\n")
-"""Longer ones before those that they begin with."""
+"""Longer ones come before their prefixes."""
 _META = frozenset(" \t\n;&|()<>")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
 _IN_BRACES = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
@@ -17,14 +17,14 @@ _CHANGE = re.compile(r":?[-=+?]|##?|%%?")
 _NUMBERED = re.compile(r"([0-9])(?=[<>])")
 _ESCAPED_IN_QUOTES = frozenset('$`"\\\n')
 DEEPEST, TOO_DEEP = 40, "sh: syntax error: too deep"
-"""How deep quotes, braces and commands may stand in each other, and what is said of deeper ones."""
+"""The maximum nesting depth of quotes, braces and commands, and the message for deeper ones."""
 
 
 class ShellSyntaxError(Exception):
-    """Text that is no shell text.
+    """Invalid shell text.
 
     Attributes:
-        incomplete: more lines could make it one.
+        incomplete: True if more lines could make it valid.
     """
 
     def __init__(self, message: str, *, incomplete: bool = False) -> None:
@@ -34,7 +34,7 @@ class ShellSyntaxError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Letters that stand for themselves; unquoted ones may be patterns."""
+    """Literal text; unquoted text may have wildcards."""
 
     text: str
     quoted: bool = False
@@ -42,7 +42,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """$name, or ${name:-word} with the change that is made to it; "#" before the name asks for its length."""
+    """A variable $name, or ${name:-word} with a modification; "#" before the name means its length."""
 
     name: str
     quoted: bool
@@ -52,7 +52,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """$(script): what it puts out."""
+    """A command substitution $(script)."""
 
     script: str
     quoted: bool
@@ -60,7 +60,7 @@ class Substitution:
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """$((expression))."""
+    """An arithmetic expansion $((expression))."""
 
     expression: "Word"
     quoted: bool
@@ -72,7 +72,7 @@ Word: TypeAlias = tuple[Part, ...]
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """What stands between words; `fd` is the number right before < or >."""
+    """An operator; `fd` is the number right before < or >."""
 
     text: str
     fd: int | None = None
@@ -89,7 +89,7 @@ class Scanner:
         self._at = 0
 
     def next(self) -> Word | Operator | None:
-        """The next word or operator, None at the end.
+        """Return the next word or operator, None at the end.
 
         Raises:
             ShellSyntaxError: a quote or a bracket is not closed.
@@ -106,11 +106,11 @@ class Scanner:
         return self._word()
 
     def whole(self) -> Word:
-        """All of the text as one word, as if it stood between double quotes."""
+        """Return the whole text as one word, as if it were in double quotes."""
         return tuple(self._quoted(""))
 
     def inner(self) -> Word:
-        """All of the text as one word, in which blanks and operators stand for themselves."""
+        """Return the whole text as one word, in which blanks and operators have no meaning."""
         return self._word(frozenset())
 
     def _skip(self) -> None:
@@ -136,7 +136,7 @@ class Scanner:
                 case "'":
                     parts.append(Text(self._until("'"), quoted=True))
                 case '"':
-                    parts.append(Text("", quoted=True))  # that it is there counts, though it may be empty
+                    parts.append(Text("", quoted=True))  # an empty string in quotes is an argument too
                     parts += self._quoted('"')
                 case "\\":
                     if self._peek() != "\n":
@@ -182,12 +182,12 @@ class Scanner:
         return parts
 
     def _until(self, end: str) -> str:
-        place = self._text.find(end, self._at)
-        if place < 0:
+        end_index = self._text.find(end, self._at)
+        if end_index < 0:
             raise ShellSyntaxError("sh: syntax error: unterminated quoted string", incomplete=True)
-        found = self._text[self._at : place]
-        self._at = place + len(end)
-        return found
+        text = self._text[self._at : end_index]
+        self._at = end_index + len(end)
+        return text
 
     def _dollar(self, *, quoted: bool) -> Part:
         if self._text.startswith("((", self._at):
@@ -229,7 +229,7 @@ class Scanner:
         return Substitution(inner, quoted)
 
     def _balanced(self, end: str) -> str:
-        """The text up to the bracket that closes, past quotes and other brackets."""
+        """Return the text up to the closing bracket, skipping quotes and nested brackets."""
         start, depth = self._at, 0
         opening = "{" if end == "}" else "("
         while self._at < len(self._text):

@@ -39,10 +39,10 @@ RESERVED = _CLOSING | {"if", "while", "until", "for", "in", "case", "{", "!"}
 
 
 def parse(text: str) -> Script:
-    """The commands of a text.
+    """Parse the commands of a text.
 
     Raises:
-        ShellSyntaxError: it is none.
+        ShellSyntaxError: it is invalid.
     """
     try:
         parser = _Parser(text)
@@ -54,7 +54,7 @@ def parse(text: str) -> Script:
 
 
 def plain(word: Word | Operator | None) -> str | None:
-    """The text of a word without quotes and dollars, None for any other."""
+    """Return the text of a word without quotes and expansions, None for any other word."""
     if isinstance(word, tuple) and len(word) == 1 and isinstance(word[0], Text) and not word[0].quoted:
         return word[0].text
     return None
@@ -68,80 +68,80 @@ class _Parser:
 
     # -- tokens
 
-    def _take(self) -> Word | Operator | None:
+    def _advance(self) -> Word | Operator | None:
         token = self._token
         self._token = self._scanner.next()
         return token
 
-    def _is(self, *operators: str) -> bool:
+    def _at(self, *operators: str) -> bool:
         return isinstance(self._token, Operator) and self._token.text in operators
 
     def _skip(self, *operators: str) -> None:
-        while self._is(*operators):
-            self._take()
+        while self._at(*operators):
+            self._advance()
 
     def _reserved(self) -> str:
         word = plain(self._token)
         return word if word in RESERVED else ""
 
     def _expect(self, word: str) -> None:
-        if self._reserved() != word and not self._is(word):
+        if self._reserved() != word and not self._at(word):
             raise self._unexpected(word)
-        self._take()
+        self._advance()
 
-    def _unexpected(self, wanted: str = "") -> ShellSyntaxError:
-        more = f' (expecting "{wanted}")' if wanted else ""
+    def _unexpected(self, expected: str = "") -> ShellSyntaxError:
+        more = f' (expecting "{expected}")' if expected else ""
         if self._token is None:
             return ShellSyntaxError(f"sh: syntax error: unexpected end of file{more}", incomplete=True)
-        found = self._token.text if isinstance(self._token, Operator) else plain(self._token) or "word"
-        found = "newline" if found == "\n" else f'"{found}"'
-        return ShellSyntaxError(f"sh: syntax error: unexpected {found}{more}")
+        token_text = self._token.text if isinstance(self._token, Operator) else plain(self._token) or "word"
+        token_text = "newline" if token_text == "\n" else f'"{token_text}"'
+        return ShellSyntaxError(f"sh: syntax error: unexpected {token_text}{more}")
 
     def end(self) -> None:
-        """Nothing may follow."""
+        """Check that nothing follows."""
         if self._token is not None:
             raise self._unexpected()
 
     # -- lists
 
     def script(self) -> Script:
-        """Commands up to a word or an operator that closes them."""
-        found = []
+        """Parse commands up to a word or an operator that closes them."""
+        and_ors = []
         self._skip("\n")
-        while self._token is not None and not self._is(")", ";;") and self._reserved() not in _CLOSING:
-            found.append(self._and_or())
-            if not self._is("\n", ";", "&"):
+        while self._token is not None and not self._at(")", ";;") and self._reserved() not in _CLOSING:
+            and_ors.append(self._and_or())
+            if not self._at("\n", ";", "&"):
                 break
-            self._take()
+            self._advance()
             self._skip("\n")
-        return tuple(found)
+        return tuple(and_ors)
 
     def _body(self, *, until: str) -> Script:
         self._depth += 1
         if self._depth > DEEPEST:
             raise ShellSyntaxError(TOO_DEEP)
-        found = self.script()
+        script = self.script()
         self._depth -= 1
-        if not found:
+        if not script:
             raise self._unexpected(until)
-        return found
+        return script
 
     def _and_or(self) -> AndOr:
         pipelines, operators = [self._pipeline()], []
-        while self._is("&&", "||"):
-            operators.append("&&" if self._is("&&") else "||")
-            self._take()
+        while self._at("&&", "||"):
+            operators.append("&&" if self._at("&&") else "||")
+            self._advance()
             self._skip("\n")
             pipelines.append(self._pipeline())
-        return AndOr(tuple(pipelines), tuple(operators), background=self._is("&"))
+        return AndOr(tuple(pipelines), tuple(operators), background=self._at("&"))
 
     def _pipeline(self) -> Pipeline:
         negated = self._reserved() == "!"
         if negated:
-            self._take()
+            self._advance()
         commands = [self._command()]
-        while self._is("|"):
-            self._take()
+        while self._at("|"):
+            self._advance()
             self._skip("\n")
             commands.append(self._command())
         return Pipeline(tuple(commands), negated)
@@ -150,9 +150,9 @@ class _Parser:
 
     def _command(self) -> Command:
         read = _COMPOUND.get(self._reserved())
-        if read is None and not self._is("("):
+        if read is None and not self._at("("):
             return self._simple()
-        command = read(self) if read else self._own_shell()
+        command = read(self) if read else self._subshell()
         redirections = self._redirections()
         return Redirected(command, redirections) if redirections else command
 
@@ -161,17 +161,17 @@ class _Parser:
         assignments: list[Assignment] = []
         redirections: list[Redirection] = []
         while True:
-            if self._is(*_REDIRECTIONS):
+            if self._at(*_REDIRECTIONS):
                 redirections.append(self._redirection())
             elif isinstance(self._token, tuple):
                 word = self._token
-                self._take()
+                self._advance()
                 assignment = None if words else _assignment(word)
                 if assignment:
                     assignments.append(assignment)
                 else:
                     words.append(word)
-            elif self._is("(") and len(words) == 1 and not assignments and _is_name(words[0]):
+            elif self._at("(") and len(words) == 1 and not assignments and _is_name(words[0]):
                 return self._function(plain(words[0]) or "")
             else:
                 break
@@ -180,15 +180,15 @@ class _Parser:
         return Simple(tuple(words), tuple(assignments), tuple(redirections))
 
     def _redirections(self) -> tuple[Redirection, ...]:
-        found = []
-        while self._is(*_REDIRECTIONS):
-            found.append(self._redirection())
-        return tuple(found)
+        redirections = []
+        while self._at(*_REDIRECTIONS):
+            redirections.append(self._redirection())
+        return tuple(redirections)
 
     def _redirection(self) -> Redirection:
-        operator = self._take()
+        operator = self._advance()
         assert isinstance(operator, Operator)
-        target = self._take()
+        target = self._advance()
         if not isinstance(target, tuple):
             raise ShellSyntaxError("sh: syntax error: unexpected redirection", incomplete=target is None)
         fd = operator.fd if operator.fd is not None else int(operator.text[0] != "<")
@@ -200,14 +200,14 @@ class _Parser:
         self._skip("\n")
         return Function(name, self._command())
 
-    def _own_shell(self) -> Group:
-        self._take()
+    def _subshell(self) -> Group:
+        self._advance()
         body = self._body(until=")")
         self._expect(")")
         return Group(body, own_shell=True)
 
     def _group(self) -> Group:
-        self._take()
+        self._advance()
         body = self._body(until="}")
         self._expect("}")
         return Group(body)
@@ -215,36 +215,36 @@ class _Parser:
     def _if(self) -> If:
         branches = []
         while self._reserved() in ("if", "elif"):
-            self._take()
+            self._advance()
             condition = self._body(until="then")
             self._expect("then")
             branches.append(Branch(condition, self._body(until="fi")))
         otherwise: Script = ()
         if self._reserved() == "else":
-            self._take()
+            self._advance()
             otherwise = self._body(until="fi")
         self._expect("fi")
         return If(tuple(branches), otherwise)
 
     def _while(self) -> While:
         until = self._reserved() == "until"
-        self._take()
+        self._advance()
         condition = self._body(until="do")
         return While(condition, self._do(), until)
 
     def _for(self) -> For:
-        self._take()
-        name = plain(self._take())
+        self._advance()
+        name = plain(self._advance())
         if name is None or not _NAME.fullmatch(name):
             raise ShellSyntaxError("sh: syntax error: bad for loop variable")
         words = None
         self._skip("\n")
         if self._reserved() == "in":
-            self._take()
+            self._advance()
             words = []
             while isinstance(self._token, tuple):
                 words.append(self._token)
-                self._take()
+                self._advance()
         self._skip(";", "\n")
         return For(name, None if words is None else tuple(words), self._do())
 
@@ -255,8 +255,8 @@ class _Parser:
         return body
 
     def _case(self) -> Case:
-        self._take()
-        word = self._take()
+        self._advance()
+        word = self._advance()
         if not isinstance(word, tuple):
             raise self._unexpected()
         self._skip("\n")
@@ -266,7 +266,7 @@ class _Parser:
         while self._reserved() != "esac":
             clauses.append(self._clause())
             self._skip("\n")
-        self._take()
+        self._advance()
         return Case(word, tuple(clauses))
 
     def _clause(self) -> Clause:
@@ -274,7 +274,7 @@ class _Parser:
         patterns = []
         while isinstance(self._token, tuple):
             patterns.append(self._token)
-            self._take()
+            self._advance()
             self._skip("|")
         self._expect(")")
         body = self.script()
@@ -297,10 +297,10 @@ def _assignment(word: Word) -> Assignment | None:
     first = word[0] if word else None
     if not isinstance(first, Text) or first.quoted:
         return None
-    found = _ASSIGNMENT.fullmatch(first.text)
-    if found is None:
+    match = _ASSIGNMENT.fullmatch(first.text)
+    if match is None:
         return None
-    return Assignment(found[1], (Text(found[2]), *word[1:]))
+    return Assignment(match[1], (Text(match[2]), *word[1:]))
 
 
 def _is_name(word: Word) -> bool:

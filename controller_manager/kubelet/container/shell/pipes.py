@@ -1,4 +1,4 @@
-"""Processes put together: one reads what the other writes, and files in place of the standard streams."""
+"""Combined processes: pipelines, redirections to files, and captured output."""
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
@@ -11,34 +11,34 @@ from controller_manager.kubelet.container.syscalls import OUT, Effect, Now, Proc
 
 @dataclass(frozen=True, slots=True)
 class Into:
-    """A file that is written to."""
+    """A file to write to."""
 
     file: File
     files: Files
 
 
 Target: TypeAlias = int | Into
-"""Where what is written goes: to a file descriptor of whoever runs the process, or into a file."""
+"""The target of output: a file descriptor of the process' caller, or a file."""
 
 
 def piped(source: Process, sink: Process) -> Process:
-    """Two processes of which the second reads what the first puts out; its exit code.
+    """Run a process that reads the output of another one; return its exit code.
 
-    The first goes on only when the second reads, and ends when nobody reads any more (SIGPIPE), so it may be endless.
+    The source runs only when the sink reads, and ends when that is over (SIGPIPE), so that it may be endless.
     """
-    tried = False
+    has_read = False
     try:
         effect = next(sink)
         while True:
             if isinstance(effect, Read):
-                tried = True
+                has_read = True
                 answer = yield from _next_output(source)
             else:
                 answer = yield effect
             effect = sink.send(answer)
     except StopIteration as end:
-        if not tried:
-            yield from _next_output(source)  # what it does before it writes is done all the same
+        if not has_read:
+            yield from _next_output(source)  # its actions before its first output happen all the same
         code: int = end.value
         return code
     finally:
@@ -62,7 +62,7 @@ def _next_output(source: Process) -> Generator[Effect, Any, bytes]:
 
 
 def redirected(process: Process, targets: Mapping[int, Target], given: bytes | None = None) -> Process:
-    """A process whose output goes elsewhere, and whose input, if something is given, is that."""
+    """Run a process with redirected output, and with `given` as its input, or its own input if it is None."""
     answer: Any = None
     step: Callable[[Any], Effect] = process.send
     try:
@@ -92,23 +92,23 @@ def redirected(process: Process, targets: Mapping[int, Target], given: bytes | N
 
 
 def captured(process: Process, limit: int) -> Generator[Effect, Any, bytes]:
-    """What a process puts out; the rest of what it does passes.
+    """Run a process, and return its output; its other system calls pass through.
 
     Raises:
-        OutOfMemoryError: it puts out more than may be kept.
+        OutOfMemoryError: the output is larger than the limit.
     """
-    found = bytearray()
+    output = bytearray()
     answer: Any = None
     try:
         while True:
             effect = process.send(answer)
             if isinstance(effect, Write) and effect.fd == OUT:
-                found += effect.data
-                check_size(len(found), limit)
+                output += effect.data
+                check_size(len(output), limit)
                 answer = None
             else:
                 answer = yield effect
     except StopIteration:
-        return bytes(found)
+        return bytes(output)
     finally:
         process.close()

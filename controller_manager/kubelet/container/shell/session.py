@@ -1,4 +1,4 @@
-"""A shell that reads what it runs: line by line, with prompts where a person types."""
+"""A shell that reads its commands from the standard input: line by line, with prompts if it is interactive."""
 
 from collections.abc import Generator
 from typing import Any
@@ -25,7 +25,7 @@ CONTINUED = "> "
 
 
 def session(shell: Shell, *, prompts: bool) -> Process:
-    """Run what comes until it ends or says `exit`; the exit code of the last command."""
+    """Run commands until the input ends or they say `exit`; return the exit code of the last one."""
     pending = ""
     while True:
         try:
@@ -58,7 +58,7 @@ def session(shell: Shell, *, prompts: bool) -> Process:
 
 
 def prompt(shell: Shell) -> str:
-    """What stands before the place where one types, as busybox has it: the directory, and # for root."""
+    """Return the prompt like busybox: the directory, and # for root."""
     state = shell.state
     where = state.directory
     home = state.variables.get("HOME", "")
@@ -67,10 +67,10 @@ def prompt(shell: Shell) -> str:
 
 
 def _script(text: str, *, final: bool) -> Script | None:
-    """The commands of a text, None where more lines are needed.
+    """Parse the commands of a text, None if more lines are needed.
 
     Raises:
-        ShellSyntaxError: it is none, and more lines do not make it one.
+        ShellSyntaxError: it is invalid, and more lines do not change that.
     """
     if len(text) > LONGEST_VALUE:
         raise ShellSyntaxError("sh: out of memory")
@@ -85,7 +85,7 @@ def _script(text: str, *, final: bool) -> Script | None:
 
 
 def _line(shell: Shell) -> Generator[Effect, Any, str]:
-    """The next line, with its end; "" where nothing comes any more."""
+    """Return the next line with its newline; "" at the end of the input."""
     while b"\n" not in shell.unread:
         data = yield Read()
         if not data:

@@ -1,4 +1,4 @@
-"""What a shell remembers between its commands."""
+"""The state that a shell keeps between commands."""
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
@@ -7,28 +7,28 @@ from controller_manager.kubelet.container.container import Container
 from controller_manager.kubelet.container.shell.ast import Command
 
 LONGEST_VALUE = 1024 * 1024
-"""Letters that a variable may hold, and that a command may put out into another's arguments."""
+"""The maximum length of a variable, and of the output of a command that is used as an argument."""
 LONGEST_VALUES = 4 * LONGEST_VALUE
-"""Letters that all variables, or all arguments of a command, may hold; each counts for a little more than it has."""
+"""The maximum length of all variables, or of all arguments of a command, with a little overhead for each."""
 _EACH = 400
 
 
 class OutOfMemoryError(Exception):
-    """A script wants to keep more than a simulated shell may."""
+    """A script would need more memory than a simulated shell may use."""
 
 
 def check_size(size: int, limit: int = LONGEST_VALUE) -> None:
-    """Refuse what is too much to keep.
+    """Check that a size is within a limit.
 
     Raises:
-        OutOfMemoryError: it is.
+        OutOfMemoryError: it is not.
     """
     if size > limit:
         raise OutOfMemoryError
 
 
 class Variables(MutableMapping[str, str]):
-    """Names and values, no more of either than there is room for."""
+    """Variables with limits for their length and their number."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = dict(values)
@@ -60,12 +60,12 @@ class State:
     """The state of one shell.
 
     Attributes:
-        name: what $0 is.
-        arguments: what $1 and the following are.
-        status: what $? is.
-        options: letters that `set` takes.
+        name: the value of $0.
+        arguments: the values of $1 and the following.
+        status: the value of $?.
+        options: the letters given to `set`.
         functions: by name.
-        terminal: a person types what it reads.
+        terminal: True if its input is a terminal.
     """
 
     container: Container
@@ -81,11 +81,11 @@ class State:
 
     @classmethod
     def fresh(cls, container: Container, environment: Mapping[str, str], directory: str) -> "State":
-        """A shell that has just begun."""
+        """Return the state of a new shell."""
         return cls(container, Variables(environment), set(environment), directory)
 
     def copy(self) -> "State":
-        """That of a shell of its own, as ( ), pipelines and $( ) have one."""
+        """Return a copy for a subshell, as in ( ), pipelines and $( )."""
         return State(
             self.container,
             Variables(self.variables),
@@ -100,7 +100,7 @@ class State:
         )
 
     def value(self, name: str) -> str | None:
-        """What $name is, None where it is not set."""
+        """Return the value of $name, None if it is not set."""
         if name.isdecimal():
             return self._argument(int(name[:6]))
         special = {
@@ -114,11 +114,11 @@ class State:
         }
         return special.get(name) if name in special else self.variables.get(name)
 
-    def _argument(self, place: int) -> str | None:
-        if place == 0:
+    def _argument(self, number: int) -> str | None:
+        if number == 0:
             return self.name
-        return self.arguments[place - 1] if place <= len(self.arguments) else None
+        return self.arguments[number - 1] if number <= len(self.arguments) else None
 
     def environment(self) -> dict[str, str]:
-        """What a command that is called gets."""
+        """Return the environment of commands."""
         return {name: value for name, value in self.variables.items() if name in self.exported}
