@@ -1,17 +1,17 @@
-"""What somebody sends, waiting to be read: bounded, so that a sender waits for a reader that is slow."""
+"""A bounded queue of bytes, in which a sender waits for a slow reader."""
 
 import asyncio
 from collections import deque
 
 ROOM = 256 * 1024
-"""Bytes that may wait."""
+"""The bytes that may wait in the queue."""
 
 
-class Inlet:
+class ByteQueue:
     """Bytes from one sender to one reader.
 
     Attributes:
-        ended: nothing more comes.
+        ended: True if nothing more will be added.
     """
 
     def __init__(self, room: int = ROOM) -> None:
@@ -23,38 +23,38 @@ class Inlet:
         self.ended = False
 
     async def put(self, data: bytes) -> None:
-        """Add bytes, once there is room; what comes after the end, or is not wanted, is dropped."""
+        """Add bytes, then wait until there is room; after the end, or if nobody reads, they are dropped."""
         if data and not (self.ended or self._discarding):
             self._waiting.append(data)
             self._size += len(data)
-            self._tell()
+            self._notify()
         while self._size > self._room and not self._discarding:
             await self._change()
 
     def end(self) -> None:
-        """Nothing more comes."""
+        """End the queue: nothing more will be added."""
         self.ended = True
-        self._tell()
+        self._notify()
 
     def discard(self) -> None:
-        """Nobody reads any more: drop what is there and what comes."""
+        """Drop what is in the queue and what will be added, since nobody reads any more."""
         self._discarding = True
         self._waiting.clear()
         self._size = 0
         self.end()
 
     async def read(self) -> bytes:
-        """The next bytes, b"" at the end."""
+        """Return the next bytes, b"" at the end."""
         while not self._waiting:
             if self.ended:
                 return b""
             await self._change()
         data = self._waiting.popleft()
         self._size -= len(data)
-        self._tell()
+        self._notify()
         return data
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._changed.set()
 
     async def _change(self) -> None:

@@ -1,4 +1,4 @@
-"""The log of a container: of the lines that it has printed those that are wanted, and, followed, those to come."""
+"""The log of a container: the requested lines so far, and with follow those to come."""
 
 import asyncio
 from collections import deque
@@ -21,23 +21,23 @@ from controller_manager.runtime.clock import Clock
 Write: TypeAlias = Callable[[bytes], Awaitable[None]]
 
 CHUNK = 32 * 1024
-"""Bytes that are sent at once."""
+"""The bytes that are sent at once."""
 MOST_LINES = 200_000
-"""How many lines of the end of a log are kept."""
+"""The number of lines at the end of a log that are kept."""
 
 
 class LogOptionsError(Exception):
-    """What is asked of a log makes no sense."""
+    """The requested log options are invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """Which part of a log is wanted, and in which form (PodLogOptions).
+    """The requested part and format of a log (PodLogOptions).
 
     Attributes:
         since: lines before this time are left out.
-        tail: so many lines of the end, None for all.
-        limit: so many bytes, None for all.
+        tail: the number of lines at the end, None for all.
+        limit: the maximum number of bytes, None for no limit.
         stream: "stdout" or "stderr", "" for both.
     """
 
@@ -51,10 +51,10 @@ class LogOptions:
 
     @classmethod
     def of(cls, query: MultiMapping[str], now: float) -> "LogOptions":
-        """As the parameters of a request say.
+        """Parse the parameters of a request.
 
         Raises:
-            LogOptionsError: one is no number, or no time.
+            LogOptionsError: one is not a number, or not a time.
         """
         try:
             since = seconds(query["sinceTime"]) if query.get("sinceTime") else 0.0
@@ -63,9 +63,9 @@ class LogOptions:
             tail, limit = _number(query.get("tailLines")), _number(query.get("limitBytes"))
         except ValueError as error:
             raise LogOptionsError(str(error)) from error
-        wanted = {name: query.get(name, "") in ("true", "1") for name in ("follow", "previous", "timestamps")}
+        flags = {name: query.get(name, "") in ("true", "1") for name in ("follow", "previous", "timestamps")}
         stream = {"Stdout": "stdout", "Stderr": "stderr"}.get(query.get("stream", ""), "")
-        return cls(**wanted, since=since, tail=tail, limit=limit, stream=stream)
+        return cls(**flags, since=since, tail=tail, limit=limit, stream=stream)
 
 
 def _number(text: str | None) -> int | None:
@@ -73,14 +73,14 @@ def _number(text: str | None) -> int | None:
 
 
 class _EnoughError(Exception):
-    """As many bytes as were wanted are sent."""
+    """As many bytes as requested were sent."""
 
 
 class Log:
-    """The log of one run of a container, as somebody wants it."""
+    """The log of one run of a container, as requested."""
 
     def __init__(self, pods: Pods, pod: Obj, name: str, *, options: LogOptions, clock: Clock) -> None:
-        """Take the log of a container of a pod.
+        """Prepare the log of a container of a pod.
 
         Raises:
             NoLogError: it has none.
@@ -92,10 +92,10 @@ class Log:
         self._left = options.limit
 
     async def copy(self, write: Write) -> None:
-        """Write the log, and if it is followed what comes until the container ends.
+        """Write the log, and with follow what comes until the container ends.
 
         Raises:
-            ConnectionError: nobody reads it any more.
+            ConnectionError: the reader is gone.
         """
         now, run = self._clock.now(), self._run
         container = container_of(self._pod, self._name)
@@ -103,14 +103,14 @@ class Log:
         box = partial(self._pods.fresh_container, self._pod, self._name, run.started)
         lines = printed(Printing(self._pod, container, box, run.started), now)
         with suppress(_EnoughError):
-            later = await self._past(lines, now if run.finished is None else run.finished, write)
+            later = await self._copy_past(lines, now if run.finished is None else run.finished, write)
             if self._options.follow and run.finished is None:
                 with suppress(ContainerEndedError):
                     async with self._pods.while_running(self._pod, self._name, run):
                         await self._follow(later, lines, write)
 
-    async def _past(self, lines: Iterator[Line | None], end: float, write: Write) -> Line | None:
-        """Write what was printed until then; gives the first line after that."""
+    async def _copy_past(self, lines: Iterator[Line | None], end: float, write: Write) -> Line | None:
+        """Write what was printed until a time; return the first line after it, None if there is none."""
         tail = self._options.tail
         kept: deque[Line] = deque(maxlen=MOST_LINES if tail is None else min(tail, MOST_LINES))
         later: Line | None = None
@@ -122,12 +122,12 @@ class Log:
                 break
             elif line.time >= self._options.since and self._options.stream in ("", line.stream):
                 kept.append(line)
-        for piece in _joined(kept, timestamps=self._options.timestamps):
+        for piece in _chunks(kept, timestamps=self._options.timestamps):
             await self._send(piece, write)
         return later
 
     async def _follow(self, later: Line | None, lines: Iterator[Line | None], write: Write) -> None:
-        """Write lines when their time comes, for ever."""
+        """Write lines when their time comes, forever."""
         while True:
             if later is not None:
                 await self._clock.sleep(max(later.time - self._clock.now(), 0.0))
@@ -149,19 +149,19 @@ class Log:
             raise _EnoughError
 
 
-def _joined(lines: deque[Line], *, timestamps: bool) -> Iterator[bytes]:
-    found = bytearray()
+def _chunks(lines: deque[Line], *, timestamps: bool) -> Iterator[bytes]:
+    chunk = bytearray()
     for line in lines:
-        found += _text(line, timestamps=timestamps)
-        if len(found) >= CHUNK:
-            yield bytes(found)
-            found.clear()
-    if found:
-        yield bytes(found)
+        chunk += _text(line, timestamps=timestamps)
+        if len(chunk) >= CHUNK:
+            yield bytes(chunk)
+            chunk.clear()
+    if chunk:
+        yield bytes(chunk)
 
 
 def _text(line: Line, *, timestamps: bool) -> bytes:
-    """A line as the client gets it, its time before it where that is wanted (RFC3339Nano)."""
+    """Format a line for the client, after its time if timestamps are requested (RFC3339Nano)."""
     return (_stamp(line.time) if timestamps else b"") + line.text + b"\n"
 
 

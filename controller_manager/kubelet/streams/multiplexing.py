@@ -1,11 +1,11 @@
-"""Many streams over one connection: SPDY/3.1 as kubectl speaks it, so without flow control (moby/spdystream)."""
+"""Many streams over one connection: SPDY/3.1 as kubectl uses it, without flow control (moby/spdystream)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from controller_manager.kubelet.streams.byte_queue import Inlet
+from controller_manager.kubelet.streams.byte_queue import ByteQueue
 from controller_manager.kubelet.streams.spdy import (
     Data,
     Frame,
@@ -20,19 +20,19 @@ from controller_manager.kubelet.streams.spdy import (
 )
 
 PIECE = 32 * 1024
-"""Bytes of a stream that are sent in one frame, so that streams take turns."""
+"""The bytes of a stream that are sent in one frame, so that streams take turns."""
 STREAMS = 1000
-"""How many streams a connection may have open at once."""
+"""The maximum number of open streams of a connection."""
 
 
 class Pipe(Protocol):
-    """Bytes in both directions; whoever carries them."""
+    """A transport of bytes in both directions."""
 
     async def read(self) -> bytes:
-        """What came, b"" at the end."""
+        """Return received bytes, b"" at the end."""
 
     async def write(self, data: bytes) -> None:
-        """Send, and wait while the peer takes nothing.
+        """Send bytes, and wait while the peer does not receive them.
 
         Raises:
             ConnectionError: the peer is gone.
@@ -44,39 +44,39 @@ class Stream:
     """One stream of a connection, which the peer has opened.
 
     Attributes:
-        headers: what the peer says of it, names in lower case.
-        inlet: what the peer sends.
+        headers: the peer's headers, with names in lower case.
+        byte_queue: the bytes that the peer sends.
     """
 
     id: int
     headers: Mapping[str, str]
     send: Callable[[Frame], Awaitable[None]]
-    inlet: Inlet = field(default_factory=Inlet)
+    byte_queue: ByteQueue = field(default_factory=ByteQueue)
     closed: bool = False
 
     async def write(self, data: bytes) -> None:
-        """Send bytes; nothing once this side is closed."""
+        """Send bytes; nothing is sent once this side is closed."""
         for start in range(0, len(data), PIECE):
             if self.closed:
                 return
             await self.send(Data(self.id, data[start : start + PIECE]))
 
     async def close(self) -> None:
-        """Send no more."""
+        """Close this direction."""
         if not self.closed:
             self.closed = True
             await self.send(Data(self.id, b"", final=True))
 
     async def reset(self, status: Reset = Reset.CANCEL) -> None:
         """End both directions at once."""
-        self.inlet.discard()
+        self.byte_queue.discard()
         if not self.closed:
             self.closed = True
             await self.send(RstStream(self.id, status))
 
 
 Opened = Callable[[Stream], bool]
-"""Takes a stream that the peer opens, or refuses it."""
+"""Accepts a stream that the peer opens (True), or refuses it."""
 
 
 class Connection:
@@ -91,22 +91,22 @@ class Connection:
         self._order = asyncio.Lock()
 
     async def run(self) -> None:
-        """Read until the peer closes, says goodbye, or sends what is no SPDY; then no stream gets anything more."""
+        """Read until the peer closes, sends GOAWAY, or sends invalid SPDY; then end all streams."""
         try:
             while data := await self._pipe.read():
                 for frame in self._framer.feed(data):
                     if isinstance(frame, GoAway):
                         return
-                    await self._take(frame)
+                    await self._handle(frame)
         except (SpdyError, ConnectionError):
-            pass  # there is nobody to tell
+            pass  # the peer is gone
         finally:
             for stream in self._streams.values():
-                stream.inlet.end()
+                stream.byte_queue.end()
                 stream.closed = True
 
     async def send(self, frame: Frame) -> None:
-        """Send a frame, whole and in its turn.
+        """Send a frame as a whole.
 
         Raises:
             ConnectionError: the peer is gone.
@@ -115,23 +115,23 @@ class Connection:
             await self._pipe.write(self._framer.encode(frame))
 
     def forget(self, *streams: Stream) -> None:
-        """Streams that are through make room for others."""
+        """Remove finished streams to make room for others."""
         for stream in streams:
-            stream.inlet.discard()
+            stream.byte_queue.discard()
             self._streams.pop(stream.id, None)
 
-    async def _take(self, frame: Frame) -> None:
+    async def _handle(self, frame: Frame) -> None:
         match frame:
             case SynStream():
                 await self._open(frame)
             case Data(number, data, final) if number in self._streams:
-                await self._streams[number].inlet.put(data)
+                await self._streams[number].byte_queue.put(data)
                 if final:
-                    self._streams[number].inlet.end()
+                    self._streams[number].byte_queue.end()
             case RstStream(number) if number in self._streams:
                 stream = self._streams.pop(number)
                 stream.closed = True
-                stream.inlet.end()
+                stream.byte_queue.end()
             case Ping(number) if number % 2:  # the others are answers to pings of this side, which sends none
                 await self.send(frame)
 
@@ -147,5 +147,5 @@ class Connection:
             return
         self._streams[number] = stream
         if frame.final:
-            stream.inlet.end()
+            stream.byte_queue.end()
         await self.send(SynReply(number))

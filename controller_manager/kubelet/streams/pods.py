@@ -1,4 +1,4 @@
-"""Pods as the caches know them, the files of their containers, and the end of what depends on a container that ends."""
+"""The cached pods, the files of their containers, and the cancellation of what depends on a container that ends."""
 
 import asyncio
 from collections import OrderedDict
@@ -17,44 +17,44 @@ from controller_manager.reconcile.kinds import CLAIM, CONFIG_MAP, NODE, POD, SER
 from controller_manager.runtime.cache import Caches
 
 POD_BYTES = 64 * 1024 * 1024
-"""How much the files of a pod may hold."""
+"""The maximum bytes of a pod's files."""
 ALL_BYTES = 512 * 1024 * 1024
-"""How much all files together may hold."""
+"""The maximum bytes of all files."""
 CONTAINERS = 1000
-"""Of how many containers files are kept; beyond that, those that nobody used for longest begin anew."""
+"""The number of containers whose files are kept; beyond that, those least recently used start over."""
 
-Heard = Callable[[Obj | None], None]
-"""Told a pod as it is now, None when it has gone."""
+PodListener = Callable[[Obj | None], None]
+"""Called with a pod that has changed, None if it is gone."""
 
 
 class ContainerEndedError(Exception):
-    """The container has ended, or its pod has gone."""
+    """The container has ended, or its pod is gone."""
 
 
 class Pods:
-    """The pods of one cluster, and what was made of them here."""
+    """The pods of a cluster, and the simulated state of their containers."""
 
     def __init__(self, listers: Caches, root_ca: str = "") -> None:
-        self._world = listers
+        self._listers = listers
         self._root_ca = root_ca
         self._quota = Quota(ALL_BYTES)
         self._quotas: dict[str, Quota] = {}
         self._containers: OrderedDict[tuple[str, str], tuple[str, Container]] = OrderedDict()
         self._volumes: dict[str, dict[str, Directory]] = {}
         self._claims: dict[str, Directory] = {}
-        self._listeners: dict[str, set[Heard]] = {}
+        self._listeners: dict[str, set[PodListener]] = {}
         listers.cache(POD).listen(self._pod_changed)
         if CLAIM in listers.kinds:
             listers.cache(CLAIM).listen(self._claim_changed)
 
     def find(self, namespace: str, name: str) -> Obj | None:
-        """A pod, None where there is none."""
-        return self._world[POD].get(f"{namespace}/{name}")
+        """Return a pod, None if there is none."""
+        return self._listers[POD].get(f"{namespace}/{name}")
 
-    def surroundings(self, pod: Obj) -> PodEnvironment:
-        """What containers of a pod are told of the cluster."""
+    def pod_environment(self, pod: Obj) -> PodEnvironment:
+        """Return the lookups in the cluster for a pod's containers."""
         namespace = pod["metadata"].get("namespace", "")
-        services = [] if SERVICE not in self._world.kinds else list(self._services(pod, namespace))
+        services = [] if SERVICE not in self._listers.kinds else list(self._services(pod, namespace))
         return PodEnvironment(
             config_map=lambda name: self._get(CONFIG_MAP, f"{namespace}/{name}"),
             services=services,
@@ -63,53 +63,53 @@ class Pods:
         )
 
     def container(self, pod: Obj, name: str, run: Run, now: float) -> Container:
-        """A container as those see it who execute something in it: its files stay until it ends."""
+        """Return a container with its files, which stay until it ends."""
         uid = pod["metadata"]["uid"]
         known = self._containers.get((uid, name))
         if known is not None and known[0] == run.id:
             self._containers.move_to_end((uid, name))
             return known[1]
         if known is not None:
-            self._give_back(uid, known[1].files.root)
+            self._release(uid, known[1].files.root)
         quota = self._quotas.setdefault(uid, Quota(POD_BYTES, self._quota))
-        made = self._new_container(pod, name, quota, now, kept=partial(self._kept, pod))
-        self._containers[uid, name] = (run.id, made)
+        container = self._new_container(pod, name, quota, now, kept=partial(self._volume_directory, pod))
+        self._containers[uid, name] = (run.id, container)
         while len(self._containers) > CONTAINERS:
-            (of, _), (_, oldest) = self._containers.popitem(last=False)
-            self._give_back(of, oldest.files.root)
-        return made
+            (uid_of_oldest, _), (_, oldest) = self._containers.popitem(last=False)
+            self._release(uid_of_oldest, oldest.files.root)
+        return container
 
     def fresh_container(self, pod: Obj, name: str, now: float) -> Container:
-        """A container as it is when it starts, which nobody else sees: its volumes are its own, and empty."""
+        """Return a container as it starts, which is not stored: its volumes are its own, and empty."""
         return self._new_container(pod, name, Quota(POD_BYTES), now, kept=lambda _: Directory(mounted=True))
 
     def _new_container(self, pod: Obj, name: str, quota: Quota, now: float, *, kept: Kept) -> Container:
         spec = container_of(pod, name)
         assert spec is not None
-        return new_container(pod, spec, self.surroundings(pod), quota=quota, kept=kept, now=now)
+        return new_container(pod, spec, self.pod_environment(pod), quota=quota, kept=kept, now=now)
 
     @asynccontextmanager
     async def while_running(self, pod: Obj, name: str = "", run: Run | None = None) -> AsyncIterator[None]:
-        """What is done within ends when the pod goes, or the run of a container does if one is named.
+        """Cancel the body when the pod is gone, or when the run of a container has ended if one is given.
 
         Raises:
-            ContainerEndedError: it did.
+            ContainerEndedError: that happened.
         """
         loop = asyncio.get_running_loop()
 
         def heard(now: Obj | None) -> None:
-            goes_on = now is not None and (run is None or running(now, name) == run)
-            if not goes_on and scope.when() is None:
+            is_running = now is not None and (run is None or running(now, name) == run)
+            if not is_running and scope.when() is None:
                 scope.reschedule(loop.time())
 
         try:
             async with asyncio.timeout(None) as scope:
                 uid = pod["metadata"]["uid"]
-                self._listeners.setdefault(uid, set()).add(heard)
+                self._listeners.setdefault(uid, set()).add(on_change)
                 try:
                     yield
                 finally:
-                    self._unlisten(uid, heard)
+                    self._unlisten(uid, on_change)
         except TimeoutError:
             if not scope.expired():
                 raise
@@ -117,41 +117,41 @@ class Pods:
 
     @asynccontextmanager
     async def changes(self, pod: Obj) -> AsyncIterator[asyncio.Event]:
-        """An event that is set whenever the pod changes or goes."""
+        """Yield an event that is set whenever the pod changes or is gone."""
         event = asyncio.Event()
 
         def heard(_: Obj | None) -> None:
             event.set()
 
         uid = pod["metadata"]["uid"]
-        self._listeners.setdefault(uid, set()).add(heard)
+        self._listeners.setdefault(uid, set()).add(on_change)
         try:
             yield event
         finally:
-            self._unlisten(uid, heard)
+            self._unlisten(uid, on_change)
 
-    def _unlisten(self, uid: str, heard: Heard) -> None:
+    def _unlisten(self, uid: str, on_change: PodListener) -> None:
         listeners = self._listeners[uid]
-        listeners.discard(heard)
+        listeners.discard(on_change)
         if not listeners:
             del self._listeners[uid]
 
     def _pod_changed(self, change: Change) -> None:
         uid = change.obj["metadata"].get("uid", "")
         listeners = self._listeners.get(uid)
-        for heard in list(listeners) if listeners else ():
-            heard(change.new)
+        for on_change in list(listeners) if listeners else ():
+            on_change(change.new)
         if change.new is None and uid in self._quotas:
             self._forget(uid)
 
     def _forget(self, uid: str) -> None:
         for key in [key for key in self._containers if key[0] == uid]:
-            self._give_back(uid, self._containers.pop(key)[1].files.root)
+            self._release(uid, self._containers.pop(key)[1].files.root)
         for volume in self._volumes.pop(uid, {}).values():
-            self._give_back(uid, volume)
+            self._release(uid, volume)
         del self._quotas[uid]
 
-    def _give_back(self, uid: str, directory: Directory) -> None:
+    def _release(self, uid: str, directory: Directory) -> None:
         self._quotas[uid].charge(-content_size(directory))
 
     def _claim_changed(self, change: Change) -> None:
@@ -160,8 +160,8 @@ class Pods:
             if directory is not None:
                 self._quota.charge(-content_size(directory))
 
-    def _kept(self, pod: Obj, volume: Obj) -> Directory:
-        """The directory of a volume: a claim's stays as long as the claim, others as long as the pod."""
+    def _volume_directory(self, pod: Obj, volume: Obj) -> Directory:
+        """Return the directory of a volume: a claim's exists as long as the claim, others as long as the pod."""
         reference = volume.get("persistentVolumeClaim")
         if reference:
             claim = self._get(CLAIM, f"{pod['metadata'].get('namespace', '')}/{reference['claimName']}")
@@ -171,11 +171,11 @@ class Pods:
         return volumes.setdefault(volume.get("name", ""), Directory(mounted=True))
 
     def _services(self, pod: Obj, namespace: str) -> list[Obj]:
-        """Those that the kubelet tells a pod of: the API server's, and the others of its namespace if it wants them."""
+        """Return the Services that a pod gets variables for: the API server's, and by default its namespace's."""
         kubernetes = self._get(SERVICE, "default/kubernetes")
         linked = pod["spec"].get("enableServiceLinks", True)
-        own = self._world[SERVICE].by(NAMESPACE_INDEX, namespace) if linked else ()
+        own = self._listers[SERVICE].by(NAMESPACE_INDEX, namespace) if linked else ()
         return [*([kubernetes] if kubernetes else []), *own]
 
     def _get(self, kind: Kind, key: str) -> Obj | None:
-        return self._world[kind].get(key) if kind in self._world.kinds else None
+        return self._listers[kind].get(key) if kind in self._listers.kinds else None

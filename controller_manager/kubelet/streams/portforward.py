@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from aiohttp import WSMsgType, web
 
 from apiserver.api.meta import Obj
-from controller_manager.kubelet.streams.byte_queue import Inlet
+from controller_manager.kubelet.streams.byte_queue import ByteQueue
 from controller_manager.kubelet.streams.multiplexing import Connection, Pipe, Stream
 from controller_manager.kubelet.streams.pods import ContainerEndedError, Pods
 from controller_manager.kubelet.streams.ports import NobodyListensError, check_port, serve_port
@@ -17,10 +17,10 @@ from controller_manager.kubelet.streams.websockets import LONGEST_MESSAGE, Chann
 
 PROTOCOL = "portforward.k8s.io"
 TUNNEL = f"{SPDY}+{PROTOCOL}"
-"""The WebSocket protocol whose messages are the bytes of an SPDY connection (KEP-4006)."""
+"""The WebSocket protocol with the bytes of an SPDY connection as messages (KEP-4006)."""
 CHANNELS = ("v4.channel.k8s.io", "v4.base64.channel.k8s.io")
 MOST_PORTS = 50
-"""How many ports a client may name at once; a channel's number is one byte, or one digit."""
+"""The maximum number of ports that a client may name; a channel's number is one byte, or one digit."""
 
 
 @dataclass(slots=True)
@@ -43,12 +43,12 @@ class Forwarding:
         self._serving: set[asyncio.Task[None]] = set()
 
     def _now(self) -> Obj:
-        """The pod as it is by now."""
+        """Return the current version of the pod."""
         meta = self._pod["metadata"]
         return self._pods.find(meta.get("namespace", ""), meta["name"]) or self._pod
 
     async def run(self, pipe: Pipe) -> None:
-        """Serve an SPDY connection until the client goes, or the pod does."""
+        """Serve an SPDY connection until the client or the pod is gone."""
         connection = Connection(pipe, self._opened)
         with suppress(ContainerEndedError):
             async with self._pods.while_running(self._pod), asyncio.TaskGroup() as group:
@@ -58,17 +58,17 @@ class Forwarding:
                     task.cancel()
 
     def _opened(self, stream: Stream) -> bool:
-        """Take a stream that says which port it is for, and join it with the other of its kind."""
+        """Accept a stream that says which port it is for, and pair the data stream with the error stream."""
         port, kind = stream.headers.get("port", ""), stream.headers.get("streamtype", "")
         if not is_port(port) or kind not in ("data", "error"):
             return False
-        number = stream.id if kind == "error" else stream.id - 2  # of clients that number nothing
+        number = stream.id if kind == "error" else stream.id - 2  # for clients that send no requestid
         request = stream.headers.get("requestid") or str(number)
         pair = self._pairs.setdefault(request, _Pair(int(port)))
         if kind == "error":
             if pair.error:
                 return False
-            stream.inlet.discard()
+            stream.byte_queue.discard()
             pair.error = stream
         elif pair.data:
             return False
@@ -92,7 +92,7 @@ class Forwarding:
         assert error is not None
         try:
             check_port(self._now(), pair.port)
-            await serve_port(self._pod, pair.port, data.inlet, data.write)
+            await serve_port(self._pod, pair.port, data.byte_queue, data.write)
             await data.close()
             await error.close()
         except NobodyListensError as refused:
@@ -112,14 +112,14 @@ class Tunnel:
     socket: web.WebSocketResponse
 
     async def read(self) -> bytes:
-        """What came, b"" at the end."""
+        """Return received bytes, b"" at the end."""
         while True:
             message = await self.socket.receive()
             if message.type is not WSMsgType.BINARY:
                 return b""
             if message.data:
-                found: bytes = message.data
-                return found
+                data: bytes = message.data
+                return data
 
     async def write(self, data: bytes) -> None:
         """Send a message.
@@ -134,7 +134,7 @@ async def over_spdy(request: web.BaseRequest, forwarding: Forwarding) -> None:
     """Serve on the connection of a request.
 
     Raises:
-        HandshakeError: the client speaks no protocol that is known.
+        HandshakeError: the client supports no known protocol.
         ConnectionError: the client is gone.
     """
     async with speaking_spdy(request, negotiated(request, (PROTOCOL,))) as pipe:
@@ -142,7 +142,7 @@ async def over_spdy(request: web.BaseRequest, forwarding: Forwarding) -> None:
 
 
 async def over_tunnel(request: web.BaseRequest, forwarding: Forwarding) -> web.StreamResponse:
-    """Serve on the WebSocket that a request becomes."""
+    """Serve on a WebSocket that replaces the request."""
     socket = web.WebSocketResponse(protocols=(TUNNEL,), compress=False, max_msg_size=LONGEST_MESSAGE)
     await socket.prepare(request)
     await forwarding.run(Tunnel(socket))
@@ -154,14 +154,14 @@ async def over_tunnel(request: web.BaseRequest, forwarding: Forwarding) -> web.S
 
 
 def ports_of(request: web.BaseRequest) -> list[int]:
-    """The ports that a client names (cri-streaming's NewV4Options).
+    """Return the ports that a client names (cri-streaming's NewV4Options).
 
     Raises:
-        OptionsError: it names none, or what is none.
+        OptionsError: it names none, or an invalid one.
     """
     if "port" not in request.query:
         raise OptionsError('query parameter "port" is required')
-    found: list[int] = []
+    ports: list[int] = []
     for text in request.query.getall("port"):
         if not text:
             raise OptionsError('query parameter "port" cannot be empty')
@@ -172,32 +172,32 @@ def ports_of(request: web.BaseRequest) -> list[int]:
                 )
             if not is_port(port):
                 raise OptionsError(f'port "{text}" must be > 0')
-            found.append(int(port))
-    if len(found) > MOST_PORTS:
+            ports.append(int(port))
+    if len(ports) > MOST_PORTS:
         raise OptionsError(f"at most {MOST_PORTS} ports")
-    return found
+    return ports
 
 
 def is_port(text: str) -> bool:
-    """Whether a text is the number of a port."""
+    """Return True if a text is a port number."""
     return text.isdecimal() and text.isascii() and len(text) <= 5 and 0 < int(text) < 65536
 
 
 @dataclass(slots=True)
 class _Channel:
-    """A port on its pair of channels, which serves a single connection."""
+    """A port with its pair of channels, which serves a single connection."""
 
     number: int
     port: int
-    inlet: Inlet = field(default_factory=Inlet)
+    byte_queue: ByteQueue = field(default_factory=ByteQueue)
 
 
 async def over_channels(request: web.BaseRequest, pods: Pods, *, pod: Obj, ports: list[int]) -> web.StreamResponse:
-    """Serve on a WebSocket with two channels for each port: its data, and errors; both begin with the port's number."""
+    """Serve on a WebSocket with two channels for each port, data and errors; both begin with the port's number."""
     socket = web.WebSocketResponse(protocols=CHANNELS, compress=False, max_msg_size=LONGEST_MESSAGE)
     await socket.prepare(request)
     channels = Channels(socket)
-    served = [_Channel(2 * place, port) for place, port in enumerate(ports)]
+    served = [_Channel(2 * index, port) for index, port in enumerate(ports)]
     with suppress(ContainerEndedError, ConnectionError):
         for channel in served:
             for number in (channel.number, channel.number + 1):
@@ -214,9 +214,9 @@ async def over_channels(request: web.BaseRequest, pods: Pods, *, pod: Obj, ports
 
 async def _listen(channels: Channels, served: list[_Channel]) -> None:
     while (message := await channels.receive()) is not None:
-        place, odd = divmod(message[0], 2)
-        if not odd and 0 <= place < len(served):
-            await served[place].inlet.put(message[1])
+        index, odd = divmod(message[0], 2)
+        if not odd and 0 <= index < len(served):
+            await served[index].byte_queue.put(message[1])
 
 
 async def _serve_channel(pod: Obj, channel: _Channel, channels: Channels) -> None:
@@ -225,10 +225,10 @@ async def _serve_channel(pod: Obj, channel: _Channel, channels: Channels) -> Non
 
     try:
         check_port(pod, channel.port)
-        await serve_port(pod, channel.port, channel.inlet, write)
+        await serve_port(pod, channel.port, channel.byte_queue, write)
     except NobodyListensError as error:
         await channels.send(channel.number + 1, str(error).encode())
     except ConnectionError:
         pass
     finally:
-        channel.inlet.discard()
+        channel.byte_queue.discard()

@@ -1,4 +1,4 @@
-"""What answers at a port of a pod: HTTP requests get a page that names the pod, anything else comes back as it is."""
+"""Answers at a port of a pod: a page that names the pod for HTTP requests, an echo for anything else."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.container.runs import running_containers
-from controller_manager.kubelet.streams.byte_queue import Inlet
+from controller_manager.kubelet.streams.byte_queue import ByteQueue
 
 Write: TypeAlias = Callable[[bytes], Awaitable[None]]
 
@@ -24,18 +24,18 @@ class NobodyListensError(Exception):
 
 
 def check_port(pod: Obj, port: int) -> None:
-    """Refuse a port at which nobody listens.
+    """Check that a port is open.
 
-    What an image listens at is not known here: where no container names a port, all are listened at.
+    The ports of images are not known: if no container declares a port, all are open.
 
     Raises:
-        NobodyListensError: the containers that run name ports, and it is none of them.
+        NobodyListensError: the running containers declare ports, but not this one.
     """
     running = list(running_containers(pod))
-    known = [each for container in running for each in container.get("ports") or ()]
+    known = [port_ for container in running for port_ in container.get("ports") or ()]
     if running and not known:
         return
-    if any(each["containerPort"] == port and each.get("protocol", "TCP") == "TCP" for each in known):
+    if any(port_["containerPort"] == port and port_.get("protocol", "TCP") == "TCP" for port_ in known):
         return
     sandbox = sandbox_of(pod)
     raise NobodyListensError(
@@ -47,23 +47,23 @@ def check_port(pod: Obj, port: int) -> None:
 
 
 def sandbox_of(pod: Obj) -> str:
-    """The identity of a pod's sandbox: made up, and always the same."""
+    """Return the id of a pod's sandbox, which is derived from its uid."""
     return sha256(f"sandbox of {pod['metadata'].get('uid', '')}".encode()).hexdigest()
 
 
-async def serve_port(pod: Obj, port: int, inlet: Inlet, write: Write) -> None:
-    """Answer at one connection until the client has said all.
+async def serve_port(pod: Obj, port: int, byte_queue: ByteQueue, write: Write) -> None:
+    """Serve a connection until the client sends no more.
 
     Raises:
         ConnectionError: the client is gone.
     """
     received = bytearray()
-    while data := await inlet.read():
+    while data := await byte_queue.read():
         received += data
         while (end := _request_end(received)) > 0:
             head = bytes(received[:end])
             del received[:end]
-            closes = await _answer(pod, port, head, inlet=inlet, received=received, write=write)
+            closes = await _answer(pod, port, head, byte_queue=byte_queue, received=received, write=write)
             if closes:
                 return
         if end == 0:
@@ -72,26 +72,26 @@ async def serve_port(pod: Obj, port: int, inlet: Inlet, write: Write) -> None:
 
 
 def _request_end(received: bytearray) -> int:
-    """Where the head of an HTTP request ends; 0 for what is none, -1 for what may become one."""
+    """Return where the head of an HTTP request ends; 0 if it is not one, -1 if it may become one."""
     if not received:
         return -1
     if not _REQUEST.match(received):
         return -1 if len(received) < LONGEST_HEAD and _METHOD.fullmatch(received) else 0
     for blank in (b"\r\n\r\n", b"\n\n"):
-        place = received.find(blank)
-        if place >= 0:
-            return place + len(blank)
+        index = received.find(blank)
+        if index >= 0:
+            return index + len(blank)
     return -1 if len(received) < LONGEST_HEAD else 0
 
 
-async def _answer(pod: Obj, port: int, head: bytes, *, inlet: Inlet, received: bytearray, write: Write) -> bool:
-    """Answer a request, past its body; whether the connection is to end."""
+async def _answer(pod: Obj, port: int, head: bytes, *, byte_queue: ByteQueue, received: bytearray, write: Write) -> bool:
+    """Answer a request after skipping its body; return True if the connection is to be closed."""
     length = _LENGTH.search(head)
     left = int(length[1]) if length else 0
     while left > len(received):
         left -= len(received)
         received.clear()
-        data = await inlet.read()
+        data = await byte_queue.read()
         if not data:
             return True
         received += data

@@ -1,4 +1,4 @@
-"""Simulated processes run in real time: what they read, write and wait for, done over a connection."""
+"""Runs simulated processes in real time: performs their system calls over a connection."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -22,28 +22,28 @@ from controller_manager.runtime.clock import Clock
 T = TypeVar("T")
 
 BUSY = 1000
-"""After how many turns in a row a process that does nothing but turn waits a little."""
-REST = 0.01
-TOGETHER, BLOCK = 20, 16 * 1024
-"""Turns, and bytes, after which output is sent; turns are short."""
+"""The number of turns in a row after which a process that does nothing else is slowed down."""
+BUSY_SLEEP = 0.01
+TURNS_PER_SEND, BLOCK = 20, 16 * 1024
+"""The turns, and bytes, after which output is sent; turns are short."""
 
 
 class Streams(Protocol):
     """The standard streams of a process."""
 
     async def read(self) -> bytes:
-        """More input, b"" at its end."""
+        """Return more input, b"" at its end."""
 
     async def write(self, fd: int, data: bytes) -> None:
-        """Put out.
+        """Write output.
 
         Raises:
-            ConnectionError: nobody listens any more.
+            ConnectionError: the reader is gone.
         """
 
 
 class Runner:
-    """Runs one process; somebody else may interrupt it."""
+    """Runs one process, which another task may interrupt."""
 
     def __init__(self, streams: Streams, clock: Clock) -> None:
         self._streams = streams
@@ -54,16 +54,16 @@ class Runner:
         self._unsent: dict[int, bytearray] = {OUT: bytearray(), ERR: bytearray()}
 
     def interrupt(self) -> None:
-        """Ctrl-C: what the process waits for ends with an exception in it."""
+        """Interrupt like Ctrl-C: what the process waits for raises an exception in it."""
         self._interrupted = True
         if self._scope is not None and self._scope.when() is None:
             self._scope.reschedule(asyncio.get_running_loop().time())
 
     async def run(self, process: Process) -> int:
-        """Run a process to its end; its exit code.
+        """Run a process to its end; return its exit code.
 
         Raises:
-            ConnectionError: what it puts out goes nowhere.
+            ConnectionError: its output cannot be delivered.
         """
         answer: bytes | float | None = None
         try:
@@ -73,7 +73,7 @@ class Runner:
                     effect = process.throw(InterruptedByUser())
                 else:
                     effect = process.send(answer)
-                answer = await self._do(effect)
+                answer = await self._perform(effect)
         except StopIteration as end:
             code = end.value
         except InterruptedByUser:
@@ -86,13 +86,13 @@ class Runner:
         await self._send()
         return int(code)
 
-    async def _do(self, effect: Read | Write | Sleep | Now | Turn) -> bytes | float | None:
+    async def _perform(self, effect: Read | Write | Sleep | Now | Turn) -> bytes | float | None:
         match effect:
             case Turn():
                 self._turns += 1
-                if self._turns % TOGETHER == 0:
+                if self._turns % TURNS_PER_SEND == 0:
                     await self._send()
-                    await self._clock.sleep(REST if self._turns % BUSY == 0 else 0)
+                    await self._clock.sleep(BUSY_SLEEP if self._turns % BUSY == 0 else 0)
             case Write(fd, data):
                 if self._unsent[ERR if fd == OUT else OUT]:
                     await self._send()  # on a terminal both are one
@@ -110,7 +110,7 @@ class Runner:
         return None
 
     async def _send(self) -> None:
-        """Send what was put out by now, which small pieces are put together for."""
+        """Send the output so far, which is collected from small pieces."""
         for fd, unsent in self._unsent.items():
             if unsent:
                 data = bytes(unsent)
@@ -122,6 +122,6 @@ class Runner:
             async with asyncio.timeout(None) as self._scope:
                 return await wait
         except TimeoutError:
-            return None  # the process is told before anything else
+            return None  # the interrupt is thrown into the process next
         finally:
             self._scope = None

@@ -1,4 +1,4 @@
-"""exec and attach: a process of a container, or what its first process prints, on the streams of a session."""
+"""exec and attach: a process in a container, or its first process' output, on the streams of a session."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ from controller_manager.kubelet.container.syscalls import OUT, Process
 from controller_manager.kubelet.pods.behaviour import DOMAIN
 from controller_manager.kubelet.pods.commands import INTERPRETERS
 from controller_manager.kubelet.pods.containers import KILLED
-from controller_manager.kubelet.streams.byte_queue import Inlet
+from controller_manager.kubelet.streams.byte_queue import ByteQueue
 from controller_manager.kubelet.streams.pods import ContainerEndedError, Pods
 from controller_manager.kubelet.streams.process_runner import Runner
 from controller_manager.kubelet.streams.sessions import SUCCESS, Session, exit_code, exited
@@ -30,16 +30,16 @@ from controller_manager.runtime.clock import Clock
 log = logging.getLogger("kubelet")
 
 Perform: TypeAlias = Callable[[Request], Awaitable[Any]]
-"""Asks the server for something.
+"""Sends a request to the API server.
 
 Raises:
-    ApiError: it refuses.
+    ApiError: the request is refused.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class RunningContainer:
-    """A container that runs, in which something is done."""
+    """A running container, and what is needed to run something in it."""
 
     pods: Pods
     clock: Clock
@@ -49,76 +49,76 @@ class RunningContainer:
     perform: Perform
 
     def box(self) -> Container:
-        """The container as its processes see it."""
+        """Return the container as its processes see it."""
         return self.pods.container(self.pod, self.name, self.run, self.clock.now())
 
 
-async def execute(place: RunningContainer, command: tuple[str, ...], session: Session, *, tty: bool) -> Obj:
-    """Run a command in a container; the status that it ends with."""
-    return await _live(place, session, begin(place.box(), command, terminal=tty), tty=tty)
+async def execute(running_container: RunningContainer, command: tuple[str, ...], session: Session, *, tty: bool) -> Obj:
+    """Run a command in a container; return its final status."""
+    return await _run_process(running_container, session, begin(running_container.box(), command, terminal=tty), tty=tty)
 
 
-async def attach(place: RunningContainer, session: Session, *, stdin: bool, tty: bool) -> Obj:
-    """What the first process prints from now on; of a shell that reads its input, the shell itself."""
-    container = container_of(place.pod, place.name)
+async def attach(running_container: RunningContainer, session: Session, *, stdin: bool, tty: bool) -> Obj:
+    """Stream the first process' output from now on; if it is a shell that reads its input, run the shell itself."""
+    container = container_of(running_container.pod, running_container.name)
     assert container is not None
     if stdin and container.get("stdin"):
-        box = place.box()
+        box = running_container.box()
         command = command_of(container, box)
         if len(command) == 1 and command[0].rpartition("/")[2] in INTERPRETERS:
-            status = await _live(place, session, begin(box, command, terminal=tty), tty=tty)
-            await _end(place, exit_code(status))
+            status = await _run_process(running_container, session, begin(box, command, terminal=tty), tty=tty)
+            await _end(running_container, exit_code(status))
             return SUCCESS
     with suppress(ContainerEndedError):
-        async with place.pods.while_running(place.pod, place.name, place.run):
-            await _print(place, container, session, tty=tty)
+        async with running_container.pods.while_running(running_container.pod, running_container.name, running_container.run):
+            await _print(running_container, container, session, tty=tty)
     return SUCCESS
 
 
-async def _end(place: RunningContainer, code: int) -> None:
-    """Let the kubelet end a container whose first process has ended here, by the annotations that it heeds."""
-    after = max(place.clock.now() - place.run.started, 0.0)
-    wishes = {"exit-after": f"{after:.3f}s", "exit-code": str(code), "exit-times": str(place.run.restarts + 1)}
-    meta = place.pod["metadata"]
-    annotations = {f"{place.name}.{DOMAIN}/{name}": value for name, value in wishes.items()}
+async def _end(running_container: RunningContainer, code: int) -> None:
+    """Let the kubelet end a container whose first process has ended here, by setting annotations that it obeys."""
+    after = max(running_container.clock.now() - running_container.run.started, 0.0)
+    overrides = {"exit-after": f"{after:.3f}s", "exit-code": str(code), "exit-times": str(running_container.run.restarts + 1)}
+    meta = running_container.pod["metadata"]
+    annotations = {f"{running_container.name}.{DOMAIN}/{name}": value for name, value in overrides.items()}
     try:
-        await place.perform(
-            Patch(POD, key_of(place.pod), {"metadata": {"uid": meta["uid"], "annotations": annotations}})
+        await running_container.perform(
+            Patch(POD, key_of(running_container.pod), {"metadata": {"uid": meta["uid"], "annotations": annotations}})
         )
     except ApiError as error:
-        log.info("container %s of %s cannot be told to end: %s", place.name, key_of(place.pod), error)
+        log.info("container %s of %s cannot be told to end: %s", running_container.name, key_of(running_container.pod), error)
 
 
-async def _print(place: RunningContainer, container: Obj, session: Session, *, tty: bool) -> None:
-    now = place.clock.now()
-    fresh = partial(place.pods.fresh_container, place.pod, place.name, now)
-    for line in printed(Printing(place.pod, container, fresh, place.run.started), now):
+async def _print(running_container: RunningContainer, container: Obj, session: Session, *, tty: bool) -> None:
+    now = running_container.clock.now()
+    fresh = partial(running_container.pods.fresh_container, running_container.pod, running_container.name, now)
+    for line in printed(Printing(running_container.pod, container, fresh, running_container.run.started), now):
         if line is None:
-            await place.clock.sleep(0)
+            await running_container.clock.sleep(0)
         elif line.time >= now:
-            await place.clock.sleep(max(line.time - place.clock.now(), 0))
+            await running_container.clock.sleep(max(line.time - running_container.clock.now(), 0))
             data = line.text + b"\n"
             await session.write(OUT if tty or line.stream == "stdout" else 2, shown(data) if tty else data)
     await asyncio.Event().wait()  # the container prints nothing more, and runs on
 
 
-async def _live(place: RunningContainer, session: Session, process: Process, *, tty: bool) -> Obj:
+async def _run_process(running_container: RunningContainer, session: Session, process: Process, *, tty: bool) -> Obj:
     """Run a process until it or its container ends."""
     try:
-        async with place.pods.while_running(place.pod, place.name, place.run):
+        async with running_container.pods.while_running(running_container.pod, running_container.name, running_container.run):
             if tty:
-                return exited(await _on_terminal(session, process, place.clock))
-            return exited(await Runner(session, place.clock).run(process))
+                return exited(await _run_on_terminal(session, process, running_container.clock))
+            return exited(await Runner(session, running_container.clock).run(process))
     except ContainerEndedError:
         return exited(KILLED)
 
 
 class _Terminal:
-    """A session whose input is typed: shown, and handed on by lines."""
+    """A session with a terminal: input is echoed, and passed on line by line."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._lines = Inlet()
+        self._lines = ByteQueue()
 
     async def read(self) -> bytes:
         return await self._lines.read()
@@ -128,7 +128,7 @@ class _Terminal:
         await self._session.write(OUT, shown(data))
 
     async def listen(self, runner: Runner) -> None:
-        """Take what is typed."""
+        """Receive what is typed."""
         editor = LineEditor()
         while data := await self._session.read():
             for event in editor.feed(data):
@@ -144,17 +144,17 @@ class _Terminal:
         self._lines.end()
 
 
-async def _on_terminal(session: Session, process: Process, clock: Clock) -> int:
+async def _run_on_terminal(session: Session, process: Process, clock: Clock) -> int:
     terminal = _Terminal(session)
     runner = Runner(terminal, clock)
     async with asyncio.TaskGroup() as group:
-        listener = group.create_task(_quietly(terminal.listen(runner)))
+        listener = group.create_task(_ignore_disconnect(terminal.listen(runner)))
         code = await runner.run(process)
         listener.cancel()
     return code
 
 
-async def _quietly(listening: Coroutine[Any, Any, None]) -> None:
-    """Listen, and leave it to the process to notice that the client is gone."""
+async def _ignore_disconnect(listening: Coroutine[Any, Any, None]) -> None:
+    """Listen, and let the process notice that the client is gone."""
     with suppress(ConnectionError):
         await listening

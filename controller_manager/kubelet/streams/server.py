@@ -28,15 +28,15 @@ from controller_manager.runtime.clock import Clock
 log = logging.getLogger("kubelet")
 
 LONGEST_LINE = 128 * 1024
-"""Bytes that a request line may have: commands stand in it."""
+"""The maximum bytes of a request line, which contains commands."""
 ADMINISTRATORS = "system:masters"
-"""The group whose members may ask kubelets for anything; the API server's client certificate is of it."""
+"""The group whose members may send any request to kubelets; the API server's client certificate is in it."""
 
 Answer: TypeAlias = web.StreamResponse | Upgraded
 
 
 class Refusal(Exception):  # noqa: N818 - an answer like others
-    """What is asked cannot be had: an HTTP status, and the kubelet's text."""
+    """The request cannot be served: an HTTP status, and the kubelet's text."""
 
     def __init__(self, code: int, text: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(text)
@@ -48,17 +48,17 @@ class Refusal(Exception):  # noqa: N818 - an answer like others
 async def serving_streams(
     listers: Caches, settings: StreamSettings, clock: Clock, perform: Perform
 ) -> AsyncIterator[int]:
-    """The kubelets' server for as long as the context lasts; gives its port.
+    """Run the kubelets' server while the context is open; yield its port.
 
     Args:
-        listers: the caches; that of pods is followed from now on.
-        settings: where to listen, and who may call.
+        listers: the caches; the server listens to changes of pods.
+        settings: where to listen, and who may connect.
         clock: the time.
-        perform: asks the server for something; a shell that is left ends its container.
+        perform: sends requests to the API server; it is needed to end a container whose shell has exited.
 
     Raises:
-        OSError: the address cannot be had, or a file cannot be read.
-        ssl.SSLError: a file is no certificate, or no key.
+        OSError: the address is not available, or a file cannot be read.
+        ssl.SSLError: a file is not a certificate, or not a key.
     """
     kubelets = Kubelets(Pods(listers, settings.root_ca), clock, perform)
     listener = web.Server(
@@ -78,7 +78,7 @@ async def serving_streams(
         await runner.cleanup()
         for transport in transports:
             if transport is not None:
-                transport.abort()  # TLS waits for the client's farewell, for which nobody waits here
+                transport.abort()  # TLS would wait for the client's close_notify
         await asyncio.sleep(0)
 
 
@@ -87,7 +87,7 @@ def _tls(settings: StreamSettings) -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(settings.certificate, settings.key)
     context.load_verify_locations(settings.client_authority)
-    context.verify_mode = ssl.CERT_OPTIONAL  # who has none is told so, as by a real kubelet
+    context.verify_mode = ssl.CERT_OPTIONAL  # clients without one get 401, as from a real kubelet
     return context
 
 
@@ -100,7 +100,7 @@ class Kubelets:
         self._perform = perform
 
     async def handle(self, request: web.BaseRequest) -> Answer:
-        """Answer a request; what goes wrong is a plain text."""
+        """Answer a request; errors are answered with plain text."""
         try:
             return await self._answer(request)
         except Refusal as refusal:
@@ -141,41 +141,41 @@ class Kubelets:
         return await serve(self, request, pod, container)
 
     async def logs(self, request: web.BaseRequest, pod: Obj, container: str) -> Answer:
-        """The log of a container."""
+        """Send the log of a container."""
         if container_of(pod, container) is None:
             raise Refusal(404, f'container "{container}" not found in pod "{pod["metadata"]["name"]}"')
         options = LogOptions.of(request.query, self._clock.now())
-        found = Log(self._pods, pod, container, options=options, clock=self._clock)
+        container_log = Log(self._pods, pod, container, options=options, clock=self._clock)
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         response.enable_chunked_encoding()
         await response.prepare(request)
-        await found.copy(response.write)
+        await container_log.copy(response.write)
         await response.write_eof()
         return response
 
     async def execute(self, request: web.BaseRequest, pod: Obj, container: str) -> Answer:
-        """A command in a container."""
+        """Execute a command in a container."""
         options = Options.of(request.query)
-        place = self._place(pod, container)
+        running_container = self._running_container(pod, container)
         command = tuple(request.query.getall("command", ()))
 
         async def serve(session: Session) -> Obj:
-            return await execute(place, command, session, tty=options.tty)
+            return await execute(running_container, command, session, tty=options.tty)
 
         return await _over(request, options, serve)
 
     async def attach(self, request: web.BaseRequest, pod: Obj, container: str) -> Answer:
-        """What a container prints, and if it reads, what is typed."""
+        """Attach to a container's output, and to its input if it reads one."""
         options = Options.of(request.query)
-        place = self._place(pod, container)
+        running_container = self._running_container(pod, container)
 
         async def serve(session: Session) -> Obj:
-            return await attach(place, session, stdin=options.stdin, tty=options.tty)
+            return await attach(running_container, session, stdin=options.stdin, tty=options.tty)
 
         return await _over(request, options, serve)
 
     async def forward(self, request: web.BaseRequest, pod: Obj, _: str) -> Answer:
-        """Connections to ports of a pod."""
+        """Forward connections to ports of a pod."""
         forwarding = Forwarding(self._pods, pod)
         if wants_upgrade(request, SPDY):
             await portforward.over_spdy(request, forwarding)
@@ -187,7 +187,7 @@ class Kubelets:
         _check_offered(request, portforward.CHANNELS)
         return await portforward.over_channels(request, self._pods, pod=pod, ports=ports_of(request))
 
-    def _place(self, pod: Obj, container: str) -> RunningContainer:
+    def _running_container(self, pod: Obj, container: str) -> RunningContainer:
         run = running(pod, container)
         if run is None:
             raise Refusal(500, f'container not found ("{container}")')
@@ -195,7 +195,7 @@ class Kubelets:
 
 
 async def _over(request: web.BaseRequest, options: Options, serve: Serve) -> Answer:
-    """Serve a remote command over the protocol that the client asks for."""
+    """Serve a remote command over the protocol that the client requests."""
     if wants_upgrade(request, SPDY):
         await spdy_sessions.over_spdy(request, options, serve)
         return Upgraded()
@@ -206,14 +206,14 @@ async def _over(request: web.BaseRequest, options: Options, serve: Serve) -> Ans
 
 
 def _check_offered(request: web.BaseRequest, known: tuple[str, ...]) -> None:
-    """Refuse a client that names protocols of which none is known; one that names none gets the oldest."""
+    """Refuse a client that offers only unknown protocols; one that offers none gets the oldest."""
     named = offered(request)
     if named and not set(named) & set(known):
         raise Refusal(400, f"unable to upgrade: none of the protocols [{' '.join(named)}] is known")
 
 
 def _authorize(request: web.BaseRequest) -> None:
-    """Let those in who may ask kubelets for anything."""
+    """Refuse clients that are not administrators."""
     transport = request.transport
     certificate = transport.get_extra_info("peercert") if transport is not None else None
     if not certificate:
@@ -232,4 +232,4 @@ ROUTES: Mapping[str, Route] = {
     "exec": Kubelets.execute,
     "portForward": Kubelets.forward,
 }
-"""The first part of a path → what answers."""
+"""The first part of a path → the method that serves it."""

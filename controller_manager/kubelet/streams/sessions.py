@@ -92,7 +92,7 @@ def exit_code(status: Obj) -> int:
     return int(causes[0]["message"]) if causes else 0
 
 
-def told(status: Obj, *, structured: bool) -> bytes:
+def encode_status(status: Obj, *, structured: bool) -> bytes:
     """A status on the error stream: as JSON from the fourth protocol on, before that as text where it is an error."""
     if structured:
         return orjson.dumps(status)

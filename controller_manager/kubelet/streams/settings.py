@@ -1,4 +1,4 @@
-"""What the kubelets' server is told: where to listen, with which certificate, and who may call."""
+"""The settings of the kubelets' server: where to listen, with which certificate, and who may connect."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +10,10 @@ class StreamSettings:
 
     Attributes:
         certificate, key: the server's, as PEM files.
-        client_authority: who signs the certificates of those who may call, as a PEM file.
+        client_authority: the CA that signs the certificates of clients, as a PEM file.
         host: the address to listen on.
         port: the port, 0 for any free one.
-        root_ca: the certificate of the API server's authority, as PEM, for the files of containers.
+        root_ca: the CA certificate of the API server, as PEM, for the files of containers.
     """
 
     certificate: Path

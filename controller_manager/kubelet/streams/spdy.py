@@ -1,4 +1,7 @@
-"""SPDY/3.1 on the wire: bytes to frames and back, as far as Kubernetes speaks it (SPDY draft 3.1, moby/spdystream)."""
+"""The SPDY/3.1 wire format: bytes to frames and back, as far as Kubernetes uses it.
+
+(SPDY draft 3.1, moby/spdystream)
+"""
 
 import struct
 import zlib
@@ -11,7 +14,7 @@ from controller_manager.kubelet.streams.spdy_dictionary import DICTIONARY
 
 
 class Type(IntEnum):
-    """The control frames that mean something here."""
+    """The control frames that are supported."""
 
     SYN_STREAM = 1
     SYN_REPLY = 2
@@ -22,7 +25,7 @@ class Type(IntEnum):
 
 
 class Reset(IntEnum):
-    """Why a stream is reset."""
+    """The reasons to reset a stream."""
 
     PROTOCOL_ERROR = 1
     REFUSED_STREAM = 3
@@ -30,7 +33,7 @@ class Reset(IntEnum):
 
 
 LONGEST_CONTROL = 64 * 1024
-"""Bytes that a control frame may have, and its headers once they are unpacked."""
+"""The maximum bytes of a control frame, and of its uncompressed headers."""
 
 _VERSION = 3
 _CONTROL = 0x80000000
@@ -43,7 +46,7 @@ _STREAM_HEAD = struct.Struct(">IIBB")
 
 
 class SpdyError(Exception):
-    """The peer sent what is no SPDY/3.1; the connection is of no more use."""
+    """The peer sent invalid SPDY/3.1; the connection cannot be used any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class SynReply:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Bytes of a stream, not always a whole frame's; `final` is the last that this side sends."""
+    """Bytes of a stream, not always of a whole frame; with `final` they are the last in this direction."""
 
     stream: int
     data: bytes
@@ -83,14 +86,14 @@ class RstStream:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """A sign of life that is sent back as it is."""
+    """A ping, which is sent back unchanged."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class GoAway:
-    """No more streams; the connection ends after those that are open."""
+    """No more streams are accepted; the connection ends after the open ones."""
 
     last: int = 0
     status: int = 0
@@ -100,24 +103,24 @@ Frame: TypeAlias = SynStream | SynReply | Data | RstStream | Ping | GoAway
 
 
 class Framer:
-    """One connection's two directions: headers are packed with what was packed before, so each has its own state."""
+    """Encodes and decodes the frames of a connection; header compression has a state for each direction."""
 
     def __init__(self) -> None:
-        self._packer = zlib.compressobj(zdict=DICTIONARY)
-        self._unpacker = zlib.decompressobj(zdict=DICTIONARY)
+        self._compressor = zlib.compressobj(zdict=DICTIONARY)
+        self._decompressor = zlib.decompressobj(zdict=DICTIONARY)
         self._received = bytearray()
         self._open: _OpenData | None = None
 
     def encode(self, frame: Frame) -> bytes:
-        """The bytes of a frame, in the order in which they are sent."""
+        """Return the bytes of a frame; call it in the order in which frames are sent."""
         match frame:
             case Data(stream, data, final):
                 return _HEAD.pack(stream, _flags(final=final) << 24 | len(data)) + data
             case SynStream(stream, headers, final):
-                body = _STREAM_HEAD.pack(stream, 0, 0, 0) + self._packed(headers)
+                body = _STREAM_HEAD.pack(stream, 0, 0, 0) + self._compressed(headers)
                 return _control(Type.SYN_STREAM, body, _flags(final=final))
             case SynReply(stream, headers, final):
-                return _control(Type.SYN_REPLY, _ID.pack(stream) + self._packed(headers), _flags(final=final))
+                return _control(Type.SYN_REPLY, _ID.pack(stream) + self._compressed(headers), _flags(final=final))
             case RstStream(stream, status):
                 return _control(Type.RST_STREAM, _PAIR.pack(stream, status))
             case Ping(identifier):
@@ -126,10 +129,10 @@ class Framer:
                 return _control(Type.GOAWAY, _PAIR.pack(last, status))
 
     def feed(self, data: bytes) -> Iterator[Frame]:
-        """The frames that bytes complete; data are handed on as they come.
+        """Yield the frames that bytes complete; data is passed on as it comes.
 
         Raises:
-            SpdyError: they are no SPDY/3.1; raised after the frames before.
+            SpdyError: the bytes are invalid; raised after the frames before.
         """
         self._received += data
         while True:
@@ -162,27 +165,27 @@ class Framer:
         return self._control(first & 0xFFFF, flags, body)
 
     def _data(self) -> Data | None:
-        """What there is of the data frame that has begun; nothing is kept until the rest has come."""
+        """Return the received part of the current data frame without waiting for the rest; None if it is empty."""
         frame = self._open
         assert frame is not None
         if frame.left and not self._received:
             return None
-        found = bytes(self._received[: frame.left])
-        del self._received[: len(found)]
-        frame.left -= len(found)
+        received = bytes(self._received[: frame.left])
+        del self._received[: len(received)]
+        frame.left -= len(received)
         if frame.left:
-            return Data(frame.stream, found)
+            return Data(frame.stream, received)
         self._open = None
-        return Data(frame.stream, found, final=frame.final)
+        return Data(frame.stream, received, final=frame.final)
 
     def _control(self, kind: int, flags: int, body: bytes) -> "Frame | _Skipped":
         try:
             match kind:
                 case Type.SYN_STREAM:
                     stream = _STREAM_HEAD.unpack_from(body)[0] & _ID_MASK
-                    return SynStream(stream, self._unpacked(body[_STREAM_HEAD.size :]), final=bool(flags & _FIN))
+                    return SynStream(stream, self._decompressed(body[_STREAM_HEAD.size :]), final=bool(flags & _FIN))
                 case Type.SYN_REPLY:
-                    return SynReply(_ID.unpack_from(body)[0], self._unpacked(body[4:]), final=bool(flags & _FIN))
+                    return SynReply(_ID.unpack_from(body)[0], self._decompressed(body[4:]), final=bool(flags & _FIN))
                 case Type.RST_STREAM:
                     return RstStream(*_PAIR.unpack_from(body))
                 case Type.PING:
@@ -190,24 +193,24 @@ class Framer:
                 case Type.GOAWAY:
                     return GoAway(*_PAIR.unpack_from(body))
                 case Type.HEADERS:
-                    self._unpacked(body[4:])  # later headers need the state that these leave behind
+                    self._decompressed(body[4:])  # later headers need the state that these leave behind
         except struct.error as error:
             raise SpdyError(f"a control frame of type {kind} is too short") from error
         return _SKIPPED
 
-    def _packed(self, headers: Mapping[str, str]) -> bytes:
+    def _compressed(self, headers: Mapping[str, str]) -> bytes:
         block = _ID.pack(len(headers))
         for name, value in headers.items():
             for text in (name.lower().encode(), value.encode()):
                 block += _ID.pack(len(text)) + text
-        return self._packer.compress(block) + self._packer.flush(zlib.Z_SYNC_FLUSH)
+        return self._compressor.compress(block) + self._compressor.flush(zlib.Z_SYNC_FLUSH)
 
-    def _unpacked(self, packed: bytes) -> Mapping[str, str]:
+    def _decompressed(self, packed: bytes) -> Mapping[str, str]:
         try:
-            block = self._unpacker.decompress(packed, LONGEST_CONTROL)
+            block = self._decompressor.decompress(packed, LONGEST_CONTROL)
         except zlib.error as error:
             raise SpdyError(f"headers that cannot be unpacked: {error}") from error
-        if self._unpacker.unconsumed_tail:
+        if self._decompressor.unconsumed_tail:
             raise SpdyError(f"headers of more than {LONGEST_CONTROL} bytes")
         texts = list(_texts(block))
         return dict(zip(texts[::2], texts[1::2], strict=True))
@@ -221,23 +224,23 @@ class _OpenData:
 
 
 class _Skipped:
-    """A frame that tells nothing here: SETTINGS, WINDOW_UPDATE, later HEADERS, and those that nobody knows."""
+    """A frame that is ignored: SETTINGS, WINDOW_UPDATE, later HEADERS, and unknown ones."""
 
 
 _SKIPPED = _Skipped()
 
 
 def _texts(block: bytes) -> Iterator[str]:
-    """Names and values in turn; several values of a name stand between zeros, and the first of them counts."""
+    """Yield names and values in turn; several values of a name are separated by zeros, and the first one counts."""
     (count,) = _ID.unpack_from(block)
-    place = _ID.size
+    offset = _ID.size
     for _ in range(2 * count):
-        (length,) = _ID.unpack_from(block, place)
-        place += _ID.size
-        if length > len(block) - place:
+        (length,) = _ID.unpack_from(block, offset)
+        offset += _ID.size
+        if length > len(block) - offset:
             raise SpdyError("headers that end early")
-        yield block[place : place + length].decode("utf-8", "replace").partition("\0")[0]
-        place += length
+        yield block[offset : offset + length].decode("utf-8", "replace").partition("\0")[0]
+        offset += length
 
 
 def _flags(*, final: bool) -> int:

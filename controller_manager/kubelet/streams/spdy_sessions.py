@@ -7,21 +7,21 @@ from aiohttp import web
 
 from apiserver.api.meta import Obj
 from controller_manager.kubelet.streams.multiplexing import Connection, Pipe, Stream
-from controller_manager.kubelet.streams.sessions import Options, Serve, told, while_listening
+from controller_manager.kubelet.streams.sessions import Options, Serve, encode_status, while_listening
 from controller_manager.kubelet.streams.upgrade import taken_over
 from controller_manager.kubelet.streams.websockets import FAREWELL
 
 SPDY = "SPDY/3.1"
 PROTOCOLS = ("v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io")
 WITH_SIZES = frozenset(PROTOCOLS[:2])
-"""Those in which a terminal has a stream for its size."""
+"""The protocols that have a stream for a terminal's size."""
 CREATION = 30.0
-"""Seconds that a client has to open its streams (DefaultStreamCreationTimeout)."""
+"""The seconds that a client has to open its streams (DefaultStreamCreationTimeout)."""
 _NAMES = {1: "stdout", 2: "stderr"}
 
 
 class HandshakeError(Exception):
-    """The client asks for no protocol that is spoken here; the code and the message are upstream's."""
+    """The client supports no known protocol; the code and the message are upstream's."""
 
     def __init__(self, code: int, message: str, *, known: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -30,40 +30,40 @@ class HandshakeError(Exception):
 
 
 def negotiated(request: web.BaseRequest, known: tuple[str, ...]) -> str:
-    """The first of a client's protocols that is known (httpstream.Handshake).
+    """Return the first of a client's protocols that is known (httpstream.Handshake).
 
     Raises:
         HandshakeError: there is none.
     """
     if "X-Stream-Protocol-Version" not in request.headers:
         count = len(request.headers)
-        why = f"header X-Stream-Protocol-Version does not exist in request with {count} headers"
-        raise HandshakeError(400, f"unable to upgrade: {why}")
+        reason = f"header X-Stream-Protocol-Version does not exist in request with {count} headers"
+        raise HandshakeError(400, f"unable to upgrade: {reason}")
     named = ",".join(request.headers.getall("X-Stream-Protocol-Version"))
-    wanted = [name.strip() for name in named.split(",") if name.strip()]
-    for name in wanted:
+    offered_names = [name.strip() for name in named.split(",") if name.strip()]
+    for name in offered_names:
         if name in known:
             return name
-    client, server = " ".join(wanted), " ".join(known)
-    why = f"unable to negotiate protocol: client supports [{client}], server accepts [{server}]"
-    raise HandshakeError(403, f"unable to upgrade: {why}", known=known)
+    client, server = " ".join(offered_names), " ".join(known)
+    reason = f"unable to negotiate protocol: client supports [{client}], server accepts [{server}]"
+    raise HandshakeError(403, f"unable to upgrade: {reason}", known=known)
 
 
 def speaking_spdy(request: web.BaseRequest, protocol: str) -> AbstractAsyncContextManager[Pipe]:
-    """The connection of a request, which becomes SPDY with a protocol on it (see taken_over)."""
+    """Change the connection of a request to SPDY with a protocol on it (see taken_over)."""
     headers = {"Connection": "Upgrade", "Upgrade": SPDY, "X-Stream-Protocol-Version": protocol}
     return taken_over(request, headers)
 
 
 class SpdySession:
-    """A remote command's streams, as far as the client has opened them."""
+    """The streams of a remote command, as far as the client has opened them."""
 
     def __init__(self, pipe: Pipe, protocol: str, options: Options) -> None:
         self._protocol = protocol
         self._streams: dict[str, Stream] = {}
         self._expected = {"error"}
-        for name, wanted in (("stdin", options.stdin), ("stdout", options.stdout), ("stderr", options.stderr)):
-            if wanted:
+        for name, is_requested in (("stdin", options.stdin), ("stdout", options.stdout), ("stderr", options.stderr)):
+            if is_requested:
                 self._expected.add(name)
         if options.tty and protocol in WITH_SIZES:
             self._expected.add("resize")
@@ -71,21 +71,21 @@ class SpdySession:
         self.connection = Connection(pipe, self._opened)
 
     async def ready(self) -> None:
-        """Wait for the streams that the client has announced.
+        """Wait until the client has opened its streams.
 
         Raises:
-            TimeoutError: they do not come.
+            TimeoutError: it does not open them in time.
         """
         async with asyncio.timeout(CREATION):
             await self._complete.wait()
 
     async def read(self) -> bytes:
-        """What the client sends to the standard input."""
+        """Return input from the client."""
         stream = self._streams.get("stdin")
-        return await stream.inlet.read() if stream else b""
+        return await stream.byte_queue.read() if stream else b""
 
     async def write(self, fd: int, data: bytes) -> None:
-        """Put out on the stream of a file descriptor."""
+        """Write output to the stream of a file descriptor."""
         stream = self._streams.get(_NAMES[fd])
         if stream is not None and data:
             if stream.closed:
@@ -93,11 +93,11 @@ class SpdySession:
             await stream.write(data)
 
     async def finish(self, status: Obj) -> None:
-        """Tell how it ended, and close what the client reads from."""
+        """Send the final status, and close the streams that the client reads."""
         for name in ("stdin", "resize"):
             if name in self._streams:
                 await self._streams[name].reset()
-        data = told(status, structured=self._protocol.startswith("v4."))
+        data = encode_status(status, structured=self._protocol.startswith("v4."))
         await self._streams["error"].write(data)
         for name in ("stdout", "stderr", "error"):
             if name in self._streams:
@@ -109,17 +109,17 @@ class SpdySession:
             return False
         self._streams[name] = stream
         if name != "stdin":
-            stream.inlet.discard()
+            stream.byte_queue.discard()
         if self._streams.keys() == self._expected:
             self._complete.set()
         return True
 
 
 async def over_spdy(request: web.BaseRequest, options: Options, serve: Serve) -> None:
-    """Serve a remote command on the connection of a request, which becomes SPDY; it ends with the client.
+    """Serve a remote command on the connection of a request, which changes to SPDY; it ends with the client.
 
     Raises:
-        HandshakeError: the client speaks no version that is known.
+        HandshakeError: the client supports no known version.
         ConnectionError: the client is gone.
     """
     protocol = negotiated(request, PROTOCOLS)

@@ -1,4 +1,4 @@
-"""The terminal between a person and a process: what is typed is shown, edited, and handed on line by line (tty(4))."""
+"""A terminal's line discipline: typed text is echoed, edited, and passed to the process line by line (tty(4))."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ _BACK = b"\b \b"
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """What is shown to who types."""
+    """Output to the typing user."""
 
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A line, with its end; without one where Ctrl-D was typed after some letters, and empty where it was alone."""
+    """A line with its newline; without one if it was ended with Ctrl-D, and empty if Ctrl-D came alone."""
 
     line: bytes
 
@@ -33,14 +33,14 @@ Event: TypeAlias = Echo | Typed | Interrupted
 
 
 class LineEditor:
-    """What is typed into the present line."""
+    """The text that was typed into the current line."""
 
     def __init__(self) -> None:
         self._line = bytearray()
         self._escape = b""
 
     def feed(self, data: bytes) -> Iterator[Event]:
-        """What follows from keys."""
+        """Yield the events that typed bytes cause."""
         for key in data:
             if self._escape or key == ESCAPE:
                 self._skip(key)
@@ -48,7 +48,7 @@ class LineEditor:
                 yield from self._key(key)
 
     def _skip(self, key: int) -> None:
-        """Pass over what keys such as arrows send: ESC, "[" or "O", and all up to a letter."""
+        """Skip the escape sequences that keys such as arrows send: ESC, "[" or "O", and everything up to a letter."""
         self._escape += bytes([key])
         started = len(self._escape) > 2 or (len(self._escape) == 2 and key not in b"[O")
         if (started and 0x40 <= key <= 0x7E) or len(self._escape) > 8:
@@ -84,7 +84,7 @@ class LineEditor:
 
 
 def _letter(line: bytearray) -> int:
-    """How many bytes the last letter has (UTF-8)."""
+    """Return the number of bytes of the last character (UTF-8)."""
     count = 0
     while count < min(len(line), 4):
         count += 1
@@ -94,5 +94,5 @@ def _letter(line: bytearray) -> int:
 
 
 def shown(data: bytes) -> bytes:
-    """What a process puts out, as a terminal needs it: every new line begins at the left."""
+    """Return a process' output for a terminal: every new line begins at the left."""
     return data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")

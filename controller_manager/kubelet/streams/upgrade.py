@@ -1,4 +1,4 @@
-"""A connection taken over from HTTP: after the answer 101 its bytes are whatever both sides agreed on."""
+"""Connections taken over from HTTP: after the answer 101 their bytes belong to another protocol."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 PIECE = 64 * 1024
-"""Bytes that are read at once."""
+"""The bytes that are read at once."""
 
 
 class Raw:
@@ -18,14 +18,14 @@ class Raw:
         self._writer = writer
 
     async def read(self) -> bytes:
-        """What came, b"" at the end."""
+        """Return received bytes, b"" at the end."""
         try:
             return await self._reader.read(PIECE)
         except ConnectionError:
             return b""
 
     async def write(self, data: bytes) -> None:
-        """Send, and wait while the peer takes nothing.
+        """Send bytes, and wait while the peer does not receive them.
 
         Raises:
             ConnectionError: the peer is gone.
@@ -34,8 +34,8 @@ class Raw:
         await self._writer.drain()
 
 
-class _Taken(asyncio.StreamReaderProtocol):
-    """Reads in place of aiohttp's protocol, which is still told of the end."""
+class _UpgradedReader(asyncio.StreamReaderProtocol):
+    """Replaces aiohttp's protocol as the reader, and still passes on the end of the connection to it."""
 
     def __init__(self, reader: asyncio.StreamReader, before: asyncio.BaseProtocol) -> None:
         super().__init__(reader)
@@ -47,28 +47,28 @@ class _Taken(asyncio.StreamReaderProtocol):
 
 
 class Upgraded:
-    """What a handler returns that has taken its connection over: nothing is left to be sent, and nothing to be kept."""
+    """The response of a handler that has taken its connection over: nothing to send, no connection to keep."""
 
     status = 101
     keep_alive = False
     body_length = 0
 
     async def prepare(self, request: web.BaseRequest) -> None:
-        """Nothing is sent."""
+        """Send nothing."""
 
     async def write_eof(self) -> None:
-        """Nothing is sent."""
+        """Send nothing."""
 
 
 def wants_upgrade(request: web.BaseRequest, to: str) -> bool:
-    """Whether a client wants its connection to change to a protocol: "websocket", "SPDY/3.1"."""
+    """Return True if a client wants to change its connection to a protocol: "websocket", "SPDY/3.1"."""
     headers = request.headers
     return "upgrade" in headers.get("Connection", "").lower() and headers.get("Upgrade", "").lower() == to.lower()
 
 
 @asynccontextmanager
 async def taken_over(request: web.BaseRequest, headers: Mapping[str, str]) -> AsyncIterator[Raw]:
-    """The connection of a request, after the answer that it changes its protocol; closed at the end.
+    """Take over the connection of a request, after the answer that changes its protocol; close it at the end.
 
     Raises:
         ConnectionError: the client is gone already.
@@ -77,7 +77,7 @@ async def taken_over(request: web.BaseRequest, headers: Mapping[str, str]) -> As
     if transport is None:
         raise ConnectionResetError("the client is gone")
     reader = asyncio.StreamReader()
-    protocol = _Taken(reader, request.protocol)
+    protocol = _UpgradedReader(reader, request.protocol)
     transport.set_protocol(protocol)
     protocol.connection_made(transport)
     writer = asyncio.StreamWriter(transport, protocol, reader, asyncio.get_running_loop())

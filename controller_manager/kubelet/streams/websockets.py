@@ -1,4 +1,4 @@
-"""Remote commands over WebSockets: a message is a channel's number and its bytes (KEP-4006, cri-streaming's websocket).
+"""Remote commands over WebSockets: a message has a channel's number and bytes (KEP-4006, cri-streaming's websocket).
 
 The first five channels are stdin, stdout, stderr, errors and the terminal's size. Version 5 can close a channel.
 """
@@ -11,8 +11,8 @@ from contextlib import suppress
 from aiohttp import WSMsgType, web
 
 from apiserver.api.meta import Obj
-from controller_manager.kubelet.streams.byte_queue import Inlet
-from controller_manager.kubelet.streams.sessions import Options, Serve, told, while_listening
+from controller_manager.kubelet.streams.byte_queue import ByteQueue
+from controller_manager.kubelet.streams.sessions import Options, Serve, encode_status, while_listening
 
 WEBSOCKET = "websocket"
 PROTOCOLS = (
@@ -26,19 +26,19 @@ STDIN, STDOUT, STDERR, ERROR, CLOSE = 0, 1, 2, 3, 255
 NO_CHANNEL = -1
 LONGEST_MESSAGE = 4 * 1024 * 1024
 PIECE = 32 * 1024
-"""Bytes that are sent in one message."""
+"""The bytes that are sent in one message."""
 FAREWELL = 10.0
-"""Seconds that a client has to take the end."""
+"""The seconds that a client has to receive the final status."""
 
 
 def offered(request: web.BaseRequest) -> list[str]:
-    """The protocols that a client names."""
+    """Return the protocols that a client offers."""
     named = ",".join(request.headers.getall("Sec-WebSocket-Protocol", ()))
     return [name.strip() for name in named.split(",") if name.strip()]
 
 
 class Channels:
-    """Messages of a socket, each with its channel, in binary or in base64."""
+    """The messages of a socket, each with its channel, in binary or in base64."""
 
     def __init__(self, socket: web.WebSocketResponse) -> None:
         self.socket = socket
@@ -46,7 +46,7 @@ class Channels:
         self._in_letters = "base64" in self.protocol
 
     async def send(self, channel: int, data: bytes) -> None:
-        """Send bytes of a channel, at least one message.
+        """Send bytes on a channel, in at least one message.
 
         Raises:
             ConnectionError: the client is gone.
@@ -59,7 +59,7 @@ class Channels:
                 await self.socket.send_bytes(bytes([channel]) + piece)
 
     async def receive(self) -> tuple[int, bytes] | None:
-        """The next message's channel and bytes, None at the end and at what is none; text is taken for its bytes."""
+        """Return the next message's channel and bytes, None at the end or if it is invalid; text is encoded."""
         message = await self.socket.receive()
         if message.type not in (WSMsgType.BINARY, WSMsgType.TEXT):
             return None
@@ -75,36 +75,36 @@ class Channels:
 
 
 class WebSocketSession:
-    """A remote command's streams on a socket."""
+    """The streams of a remote command on a socket."""
 
     def __init__(self, channels: Channels, options: Options) -> None:
         self._channels = channels
-        self._wanted = {STDOUT: options.stdout, STDERR: options.stderr}
-        self._stdin = Inlet()
+        self._is_requested = {STDOUT: options.stdout, STDERR: options.stderr}
+        self._stdin = ByteQueue()
         if not options.stdin:
             self._stdin.discard()
 
     async def read(self) -> bytes:
-        """What the client sends to the standard input."""
+        """Return input from the client."""
         return await self._stdin.read()
 
     async def write(self, fd: int, data: bytes) -> None:
-        """Put out on the channel of a file descriptor, which has the same number."""
-        if data and self._wanted[fd]:
+        """Write output to the channel with the file descriptor's number."""
+        if data and self._is_requested[fd]:
             await self._channels.send(fd, data)
 
     async def finish(self, status: Obj) -> None:
-        """Tell how it ended, then close."""
+        """Send the final status, then close."""
         self._stdin.discard()
         structured = self._channels.protocol.startswith(("v4.", "v5."))
-        data = told(status, structured=structured)
+        data = encode_status(status, structured=structured)
         if data:
             await self._channels.send(ERROR, data)
         async with asyncio.timeout(FAREWELL):
             await self._channels.socket.close()
 
     async def listen(self) -> None:
-        """Take what the client sends until it goes."""
+        """Receive what the client sends until it is gone."""
         while (message := await self._channels.receive()) is not None:
             channel, data = message
             if channel == STDIN:
@@ -114,17 +114,17 @@ class WebSocketSession:
 
 
 async def over_websocket(request: web.BaseRequest, options: Options, serve: Serve) -> web.StreamResponse:
-    """Serve a remote command on a socket that the request becomes; it ends with the client.
+    """Serve a remote command on a socket that replaces the request; it ends with the client.
 
     Raises:
-        web.HTTPException: the request is no handshake.
+        web.HTTPException: the request is not a WebSocket handshake.
     """
     socket = web.WebSocketResponse(protocols=PROTOCOLS, compress=False, max_msg_size=LONGEST_MESSAGE)
     await socket.prepare(request)
     channels = Channels(socket)
     session = WebSocketSession(channels, options)
     first = STDOUT if options.stdout else STDERR if options.stderr else ERROR
-    await channels.send(first, b"")  # the connection stands
+    await channels.send(first, b"")  # tells the client that the connection is established
     status = await while_listening(session.listen(), serve(session))
     if status is not None:
         with suppress(ConnectionError, TimeoutError):
