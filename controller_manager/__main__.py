@@ -19,14 +19,15 @@ from controller_manager.runtime.leader_election import LeadLostError
 log = logging.getLogger("controller_manager")
 
 GARBAGE = (50_000, 20, 50)
-"""How many objects, and how many rounds, bring the collector to look at the next older generation for cycles: what
-caches hold lives long and has none."""
+"""The numbers of objects and collections after which the garbage collector looks at the next older generation for
+cycles: the caches' objects live long and have none.
+"""
 LEVELS = {0: logging.WARNING, 1: logging.INFO}
-"""What -v means; anything above is DEBUG."""
+"""The log level by -v; anything above is DEBUG."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Work until a signal comes; the exit code is 2 where the settings cannot be used, 1 where the lead was lost."""
+    """Run until a signal arrives; return 2 if a setting is invalid, 1 if the leadership was lost."""
     try:
         config, verbosity = from_arguments(arguments)
         set_up_logging(verbosity)
@@ -41,16 +42,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def serve(config: Config) -> None:
-    """Work until SIGINT, SIGTERM, or the end of standard input if the settings say so.
+    """Run until SIGINT, SIGTERM, or the end of standard input if the settings say so.
 
     Raises:
-        AccessError: the way to the server cannot be understood.
-        ConfigError: the address of the metrics, or that of the kubelets, cannot be had.
+        AccessError: the kubeconfig, or the pod's credentials, are invalid.
+        ConfigError: the address of the metrics or of the kubelets is not available.
         LeadLostError: another manager may lead now.
     """
     stop = _stop_signal(with_input=config.until_stdin_ends)
     access = load(config.kubeconfig, config.context) if config.kubeconfig else in_cluster(os.environ)
-    gc.disable()  # hardly anything that a start makes is garbage
+    gc.disable()  # hardly anything that is created during the start is garbage
     async with managing(config, access) as manager:
         await _first(stop.wait(), manager.until_ready())
         if not stop.is_set():
@@ -62,13 +63,13 @@ async def serve(config: Config) -> None:
 
 
 def _ready(nodes: int, metrics_url: str) -> str:
-    """The line that is told when the controllers work."""
+    """Return the line that is printed when the controllers work."""
     simulated = f" with {nodes} simulated node{'' if nodes == 1 else 's'}" if nodes else ""
     return f"ready{simulated}, metrics at {metrics_url or 'no address'}"
 
 
 async def _first(*waits: Coroutine[Any, Any, Any]) -> None:
-    """Wait until one of them is done."""
+    """Wait until the first of the coroutines is done."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -78,7 +79,7 @@ async def _first(*waits: Coroutine[Any, Any, Any]) -> None:
 
 
 def _stop_signal(*, with_input: bool) -> asyncio.Event:
-    """An event that SIGINT and SIGTERM set from now on, and the end of standard input if asked for."""
+    """Return an event that is set by SIGINT and SIGTERM, and by the end of standard input if requested."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
@@ -89,23 +90,23 @@ def _stop_signal(*, with_input: bool) -> asyncio.Event:
 
 
 def _read_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    """Say what standard input says, by which keepers know that this process does not hang; its end is the signal."""
-    if said := os.read(0, 4096):
-        os.write(1, said)
+    """Echo standard input, so that supervisors know that this process does not hang; at its end, set the event."""
+    if data := os.read(0, 4096):
+        os.write(1, data)
     else:
         loop.remove_reader(0)
         stop.set()
 
 
 def set_up_logging(verbosity: int) -> None:
-    """Structured lines to stderr."""
+    """Log structured lines to stderr."""
     handler = logging.StreamHandler()
     handler.setFormatter(Lines())
     logging.basicConfig(level=LEVELS.get(verbosity, logging.DEBUG), handlers=[handler])
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
-    """Run on uvloop where it installs."""
+    """Run on uvloop if it is installed."""
     try:
         import uvloop  # noqa: PLC0415 - absent on some systems
     except ImportError:

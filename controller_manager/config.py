@@ -1,4 +1,4 @@
-"""The manager's settings, and whether they can be used."""
+"""The manager's settings, and their validation."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,12 +15,12 @@ from controller_manager.runtime.leader_election import Terms
 
 
 class ConfigError(Exception):
-    """A setting that cannot be used; the message says which, why, and what to do."""
+    """A setting that is invalid; the message says which, why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Election:
-    """How one manager of several becomes the one that works (client-go's leaderelection).
+    """The settings of leader election among several managers (client-go's leaderelection).
 
     Attributes:
         namespace, name: of the Lease.
@@ -36,19 +36,20 @@ class Config:
     """The settings of one controller manager.
 
     Attributes:
-        kubeconfig: how to reach the server; None for the credentials that a pod has.
+        kubeconfig: how to reach the server; None for the credentials of a pod's service account.
         context: the context in it, "" for its current one.
-        controllers: as --controllers says: "*", names, and names with "-" before them.
-        workers: controller → how many keys at a time, where it differs from the controller's own number.
-        resync: controller → seconds after which everything is looked at again, 0 for never.
-        qps, burst: how many requests a second, and at once; below 0 without limit.
-        metrics_any_port: take any free port where that one is taken.
-        metrics_host, metrics_port: where /metrics, /healthz and /readyz are; port 0 is any free one, None is nowhere.
-        election: None works at once.
-        streams: where simulated kubelets answer logs and exec, None for nowhere.
-        settings: what controllers are told.
+        controllers: the value of --controllers: "*", names, and names with "-" before them.
+        workers: controller → number of keys handled at a time, if it differs from the controller's default.
+        resync: controller → seconds after which all its objects are handled again, 0 for never.
+        qps, burst: the limit of requests per second, and at once; below 0 there is no limit.
+        metrics_any_port: True to use any free port if that one is taken.
+        metrics_host, metrics_port: the address of /metrics, /healthz and /readyz; port 0 is any free one, None
+            disables them.
+        election: None to work at once, without leader election.
+        streams: the settings of the simulated kubelets' server, None to disable it.
+        settings: the settings of controllers.
         compatibility: a key of PROFILES.
-        until_stdin_ends: stop when standard input does, as it does when a keeper dies.
+        until_stdin_ends: stop when standard input ends, as it does when a supervisor dies.
     """
 
     kubeconfig: Path | None = None
@@ -68,31 +69,31 @@ class Config:
     until_stdin_ends: bool = False
 
     def chosen(self) -> list[Spec]:
-        """The controllers to run; nodes are simulated only where their kubelets are, unless they are named."""
-        said = self.controllers
-        if not is_chosen("kubelet", said) and "node" not in said:
-            said = (*said, "-node")
-        return [spec for name, spec in CONTROLLERS.items() if is_chosen(name, said)]
+        """Return the controllers to run; nodes are only simulated together with kubelets, unless they are named."""
+        selection = self.controllers
+        if not is_chosen("kubelet", selection) and "node" not in selection:
+            selection = (*selection, "-node")
+        return [spec for name, spec in CONTROLLERS.items() if is_chosen(name, selection)]
 
     @property
     def nodes(self) -> int:
-        """How many nodes are simulated."""
+        """The number of simulated nodes."""
         return self.settings.nodes if any(spec.name == "node" for spec in self.chosen()) else 0
 
 
-def is_chosen(name: str, said: Iterable[str]) -> bool:
-    """Whether a controller runs (IsControllerEnabled): named, not named with "-", or one of "*"."""
-    words = list(said)
+def is_chosen(name: str, selection: Iterable[str]) -> bool:
+    """Return True if a controller runs (IsControllerEnabled): it is named, or "*" is and it is not named with "-"."""
+    words = list(selection)
     if name in words or f"-{name}" in words:
         return name in words
     return "*" in words
 
 
 def check(config: Config) -> Config:
-    """The same settings, if they can be used.
+    """Return the settings after checking them.
 
     Raises:
-        ConfigError: one cannot.
+        ConfigError: one is invalid.
     """
     for word in config.controllers:
         if word.removeprefix("-") not in {"*", *CONTROLLERS}:

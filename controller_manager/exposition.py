@@ -1,4 +1,4 @@
-"""The counts as Prometheus scrapes them, under upstream's names (component-base's workqueue, restclient and leader)."""
+"""Metrics in Prometheus' text format, with upstream's names (component-base's workqueue, restclient and leader)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
@@ -16,9 +16,9 @@ TOTAL = "_total"
 
 
 def exposition(metrics: Metrics) -> bytes:
-    """The text of all families that have samples, the process's own among them.
+    """Return the text of all metrics that have samples, including those of the process.
 
-    prometheus_client ends the names of all counters in "_total", which some of upstream's lack.
+    prometheus_client appends "_total" to the names of all counters, which some of upstream's do not have.
     """
     registry = CollectorRegistry()
     registry.register(_Families(metrics))
@@ -33,7 +33,7 @@ def exposition(metrics: Metrics) -> bytes:
 
 
 class _Families(Collector):
-    """Makes the families of what was counted when they are asked for; as upstream's, without those that are empty."""
+    """Creates the metric families at each scrape; like upstream's, without empty ones."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -89,7 +89,7 @@ def _leading(metrics: Metrics) -> Metric:
 
 
 def _of_reconcilers(metrics: Metrics) -> Iterator[Metric]:
-    """How busy the controllers are whose runs are counted (controller-runtime)."""
+    """Yield the numbers of workers and of keys under way, for controllers with controller-runtime's metrics."""
     reconcilers = metrics.reconcilers
     yield _filled(GaugeMetricFamily, MOST, (((name,), float(most)) for name, most in reconcilers.items()))
     yield _filled(
@@ -110,12 +110,12 @@ def _measured(family: Family) -> Metric:
 
 
 def _histograms(meter: Meter, histograms: Mapping[tuple[str, ...], Histogram]) -> Metric:
-    found = HistogramMetricFamily(meter.name, meter.about, labels=meter.labels)
+    metric_family = HistogramMetricFamily(meter.name, meter.about, labels=meter.labels)
     bounds = [*(repr(bound).removesuffix(".0") for bound in meter.buckets), "+Inf"]  # as Go writes them
     for labels, histogram in histograms.items():
         not_above = map(float, accumulate(histogram.counts))
-        found.add_metric(list(labels), list(zip(bounds, not_above, strict=True)), histogram.total)
-    return found
+        metric_family.add_metric(list(labels), list(zip(bounds, not_above, strict=True)), histogram.total)
+    return metric_family
 
 
 def _read(read: Read) -> Metric:
@@ -127,5 +127,5 @@ def _filled(make: Callable[..., Any], meter: Meter, values: Iterable[tuple[tuple
     family = make(meter.name, meter.about, labels=meter.labels)
     for labels, value in values:
         family.add_metric(list(labels), value)
-    found: Metric = family
-    return found
+    metric: Metric = family
+    return metric

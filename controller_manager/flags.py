@@ -1,4 +1,4 @@
-"""kube-controller-manager's flags for the manager's settings, and those of the simulation."""
+"""The command line flags: kube-controller-manager's, and those of the simulation."""
 
 import argparse
 from collections.abc import Sequence
@@ -15,51 +15,51 @@ from controller_manager.runtime.leader_election import Terms
 
 CONFIG, SETTINGS, ELECTION = Config(), Settings(), Election()
 STREAMS = {each.name: each.default for each in fields(StreamSettings)}
-"""What holds if nothing is said."""
+"""The defaults."""
 LARGE_CLUSTER_CIDR = "10.128.0.0/9"
-"""Where pods of more than MANY_NODES get addresses if nothing is said; like SETTINGS', it has none of Services."""
+"""The default network of pods for more than MANY_NODES nodes; like SETTINGS', it does not overlap with Services."""
 MANY_NODES = 1000
 
 
 def from_arguments(arguments: Sequence[str] | None = None) -> tuple[Config, int]:
-    """The settings that a command line gives, and how much to log; argparse exits where it cannot be read.
+    """Parse a command line; return the settings and the log level. argparse exits if it is invalid.
 
     Raises:
-        ConfigError: a setting cannot be used.
+        ConfigError: a setting is invalid.
     """
-    given = parser().parse_args(arguments)
-    root_ca = _text(given.root_ca_file)
+    parsed = parser().parse_args(arguments)
+    root_ca = _text(parsed.root_ca_file)
     config = Config(
-        kubeconfig=given.kubeconfig,
-        context=given.context,
-        controllers=tuple(given.controllers),
-        workers={spec.name: getattr(given, _workers(spec)) for spec in CONTROLLERS.values() if spec.flag},
-        resync={"deployment": given.deployment_controller_sync_period},
-        qps=given.kube_api_qps,
-        burst=given.kube_api_burst,
-        metrics_host=given.metrics_bind_address.host,
-        metrics_port=given.metrics_bind_address.port,
-        metrics_any_port=given.metrics_any_port,
-        election=_election(given) if given.leader_elect else None,
-        streams=_streams(given, root_ca),
-        settings=_settings(given, root_ca),
-        compatibility=given.compatibility,
-        until_stdin_ends=given.until_stdin_ends,
+        kubeconfig=parsed.kubeconfig,
+        context=parsed.context,
+        controllers=tuple(parsed.controllers),
+        workers={spec.name: getattr(parsed, _workers(spec)) for spec in CONTROLLERS.values() if spec.flag},
+        resync={"deployment": parsed.deployment_controller_sync_period},
+        qps=parsed.kube_api_qps,
+        burst=parsed.kube_api_burst,
+        metrics_host=parsed.metrics_bind_address.host,
+        metrics_port=parsed.metrics_bind_address.port,
+        metrics_any_port=parsed.metrics_any_port,
+        election=_election(parsed) if parsed.leader_elect else None,
+        streams=_streams(parsed, root_ca),
+        settings=_settings(parsed, root_ca),
+        compatibility=parsed.compatibility,
+        until_stdin_ends=parsed.until_stdin_ends,
     )
-    return check(config), given.v
+    return check(config), parsed.v
 
 
-def _election(given: argparse.Namespace) -> Election:
+def _election(arguments: argparse.Namespace) -> Election:
     terms = Terms(
-        lease=given.leader_elect_lease_duration,
-        renew=given.leader_elect_renew_deadline,
-        retry=given.leader_elect_retry_period,
+        lease=arguments.leader_elect_lease_duration,
+        renew=arguments.leader_elect_renew_deadline,
+        retry=arguments.leader_elect_retry_period,
     )
-    return Election(given.leader_elect_resource_namespace, given.leader_elect_resource_name, terms)
+    return Election(arguments.leader_elect_resource_namespace, arguments.leader_elect_resource_name, terms)
 
 
-def _streams(given: argparse.Namespace, root_ca: str) -> StreamSettings | None:
-    files = (given.kubelet_tls_cert_file, given.kubelet_tls_private_key_file, given.kubelet_client_ca_file)
+def _streams(arguments: argparse.Namespace, root_ca: str) -> StreamSettings | None:
+    files = (arguments.kubelet_tls_cert_file, arguments.kubelet_tls_private_key_file, arguments.kubelet_client_ca_file)
     if not any(files):
         return None
     if not all(files):
@@ -67,20 +67,20 @@ def _streams(given: argparse.Namespace, root_ca: str) -> StreamSettings | None:
             "--kubelet-tls-cert-file, --kubelet-tls-private-key-file and --kubelet-client-ca-file belong together: "
             "give all of them, or none"
         )
-    return StreamSettings(*files, given.kubelet_bind_address, given.kubelet_port, root_ca)
+    return StreamSettings(*files, arguments.kubelet_bind_address, arguments.kubelet_port, root_ca)
 
 
-def _settings(given: argparse.Namespace, root_ca: str) -> Settings:
+def _settings(arguments: argparse.Namespace, root_ca: str) -> Settings:
     return Settings(
         root_ca=root_ca,
-        nodes=given.nodes,
-        node_cpu=given.node_cpu,
-        node_memory=given.node_memory,
-        node_pods=given.node_pods,
-        node_version=given.node_version,
-        cluster_cidr=given.cluster_cidr or (LARGE_CLUSTER_CIDR if given.nodes > MANY_NODES else SETTINGS.cluster_cidr),
-        node_monitor_grace=given.node_monitor_grace_period,
-        terminated_pod_gc_threshold=given.terminated_pod_gc_threshold,
+        nodes=arguments.nodes,
+        node_cpu=arguments.node_cpu,
+        node_memory=arguments.node_memory,
+        node_pods=arguments.node_pods,
+        node_version=arguments.node_version,
+        cluster_cidr=arguments.cluster_cidr or (LARGE_CLUSTER_CIDR if arguments.nodes > MANY_NODES else SETTINGS.cluster_cidr),
+        node_monitor_grace=arguments.node_monitor_grace_period,
+        terminated_pod_gc_threshold=arguments.terminated_pod_gc_threshold,
     )
 
 
@@ -94,7 +94,7 @@ def _text(path: Path | None) -> str:
 
 
 class _Help(argparse.ArgumentDefaultsHelpFormatter):
-    """Tells the defaults that say something."""
+    """Shows the defaults that are informative."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         says_nothing = action.default in (None, False, "")
@@ -102,17 +102,17 @@ class _Help(argparse.ArgumentDefaultsHelpFormatter):
 
 
 def parser() -> argparse.ArgumentParser:
-    """The flags, grouped as people look for them."""
-    found = argparse.ArgumentParser(
+    """Return the parser, with flags grouped by topic."""
+    flags = argparse.ArgumentParser(
         prog="python -m controller_manager",
         description="Run the controllers, the scheduler and the simulated nodes against any Kubernetes API server.",
         formatter_class=_Help,
     )
-    _server_flags(found.add_argument_group("the server"))
-    _controller_flags(found.add_argument_group("controllers"))
-    _election_flags(found.add_argument_group("leader election"))
-    _simulation_flags(found.add_argument_group("simulated nodes"))
-    return found
+    _server_flags(flags.add_argument_group("the server"))
+    _controller_flags(flags.add_argument_group("controllers"))
+    _election_flags(flags.add_argument_group("leader election"))
+    _simulation_flags(flags.add_argument_group("simulated nodes"))
+    return flags
 
 
 def _server_flags(group: "argparse._ArgumentGroup") -> None:
@@ -244,10 +244,10 @@ def _workers(spec: Spec) -> str:
 
 
 def duration(text: str) -> float:
-    """Seconds of a duration in Go's words: "1m30s", "250ms".
+    """Parse a duration in Go's format as seconds: "1m30s", "250ms".
 
     Raises:
-        argparse.ArgumentTypeError: it is none.
+        argparse.ArgumentTypeError: it is invalid.
     """
     try:
         return parse_duration(text)
@@ -263,7 +263,7 @@ def _boolean(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen; port None is nowhere."""
+    """An address to listen on; port None means not to listen."""
 
     host: str
     port: int | None

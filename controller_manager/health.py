@@ -1,4 +1,4 @@
-"""What the manager tells of itself over HTTP: /metrics, /healthz, /livez and /readyz."""
+"""The manager's HTTP endpoints: /metrics, /healthz, /livez and /readyz."""
 
 import errno
 import os
@@ -14,15 +14,15 @@ from controller_manager.metrics import Metrics
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 Missing = Callable[[], Sequence[str]]
-"""What the manager still waits for before it works; nothing where it is ready."""
+"""Returns the kinds whose caches are not filled yet; empty if the manager is ready."""
 
 
 @asynccontextmanager
 async def answering(config: Config, metrics: Metrics, missing: Missing) -> AsyncIterator[str]:
-    """Answer for as long as the context lasts, where the settings say; gives the URL of the metrics, "" for none.
+    """Serve the endpoints while the context is open; yield the URL of the metrics, "" if they are disabled.
 
     Raises:
-        ConfigError: the address cannot be had.
+        ConfigError: the address is not available.
     """
     host, port = config.metrics_host, config.metrics_port
     if port is None:
@@ -34,9 +34,9 @@ async def answering(config: Config, metrics: Metrics, missing: Missing) -> Async
         try:
             await _listen(runner, host, port, any_port=config.metrics_any_port)
         except OSError as error:
-            why = os.strerror(error.errno) if error.errno else str(error)
+            reason = os.strerror(error.errno) if error.errno else str(error)
             raise ConfigError(
-                f"--metrics-bind-address: {host}:{port} cannot be had: {why}; give another port, or 0"
+                f"--metrics-bind-address: {host}:{port} cannot be had: {reason}; give another port, or 0"
             ) from error
         yield f"http://{host}:{runner.addresses[0][1]}/metrics"
     finally:
@@ -60,9 +60,9 @@ def _pages(metrics: Metrics, missing: Missing) -> web.Application:
         return web.Response(text="ok")
 
     async def ready(_: web.Request) -> web.Response:
-        found = missing()
-        if found:
-            return web.Response(status=503, text=f"not ready: the first list is not complete of {', '.join(found)}\n")
+        waiting_for = missing()
+        if waiting_for:
+            return web.Response(status=503, text=f"not ready: the first list is not complete of {', '.join(waiting_for)}\n")
         return web.Response(text="ok")
 
     pages = web.Application()

@@ -1,4 +1,4 @@
-"""The manager: the client, the caches and the chosen controllers put together, and let go in order."""
+"""The manager: starts the client, the caches and the selected controllers, and stops them in order."""
 
 import asyncio
 import logging
@@ -33,12 +33,12 @@ log = logging.getLogger("controller_manager")
 
 
 class Manager:
-    """Controllers over one server.
+    """The controllers of one API server.
 
     Attributes:
-        caches: what they see.
-        controllers: those that run.
-        metrics_url: where the metrics are, "" where they are nowhere.
+        caches: the objects that the controllers see.
+        controllers: the running controllers.
+        metrics_url: the URL of the metrics, "" if they are disabled.
     """
 
     def __init__(self, config: Config, client: Client, *, clock: Clock, metrics: Metrics) -> None:
@@ -50,27 +50,27 @@ class Manager:
         self._metrics = metrics
         self._ready = asyncio.Event()
         self._recorder = Recorder(client, clock)
-        means = Dependencies(self.caches, client, self._recorder, clock, metrics.count)
+        dependencies = Dependencies(self.caches, client, self._recorder, clock, metrics.count)
         specs = config.chosen()
-        for spec in specs:  # indexes and views come before listeners, which are to find them filled
+        for spec in specs:  # indexes and views come before listeners, so that these find them filled
             self.caches.provide(spec)
             metrics.include(spec, self.caches)
-        self.controllers = [self._controller(spec, means, metrics) for spec in specs]
+        self.controllers = [self._controller(spec, dependencies, metrics) for spec in specs]
 
     @property
     def waits_for(self) -> Sequence[str]:
-        """The kinds whose first list is not complete: nothing is done before."""
+        """The kinds whose first list is not complete; controllers start after that."""
         return [str(kind) for kind, cache in self.caches.kinds.items() if not cache.synced]
 
     async def until_ready(self) -> None:
-        """Return when the controllers work."""
+        """Wait until the controllers work."""
         await self._ready.wait()
 
     async def run(self) -> None:
-        """Work until cancelled, once this manager leads if there is an election.
+        """Run until cancelled; with leader election, work only while leading.
 
         Raises:
-            BaseExceptionGroup: of LeadLostError, where another manager may lead now.
+            BaseExceptionGroup: with LeadLostError, if another manager may lead now.
         """
         async with asyncio.TaskGroup() as group:
             group.create_task(self._recorder.run())
@@ -82,7 +82,7 @@ class Manager:
     async def _lead(self, election: Election) -> None:
         lease = f"{election.namespace}/{election.name}"
         self._metrics.leading[election.name] = False
-        async with self._client.twin("leader-election") as client:  # a renewal waits for no controller
+        async with self._client.twin("leader-election") as client:  # renewals do not wait for controllers' requests
             elector = Elector(client, self._recorder, self._clock, lease=lease, name=identity(), terms=election.terms)
             await elector.acquire()
             self._client.ask_while(elector.is_safe)
@@ -114,7 +114,7 @@ class Manager:
 
     @asynccontextmanager
     async def _kubelets(self) -> AsyncIterator[None]:
-        """The kubelets' server, where kubelets are simulated and have certificates; nodes tell where it is."""
+        """Run the kubelets' server if kubelets are simulated and have certificates; nodes publish its address."""
         streams = self._config.streams
         if streams is None or all(controller.spec.name != "kubelet" for controller in self.controllers):
             yield
@@ -129,14 +129,14 @@ class Manager:
     async def _follow(self, cache: KindCache, *, metadata_only: bool = False) -> None:
         await follow(self._client, cache.kind, cache, clock=self._clock, metadata_only=metadata_only)
 
-    def _controller(self, spec: Spec, means: Dependencies, metrics: Metrics) -> Controller:
+    def _controller(self, spec: Spec, dependencies: Dependencies, metrics: Metrics) -> Controller:
         name = spec.queue or spec.name
         queue = WorkQueue(QueueLimiter(self._clock), metrics.tally(name), self._clock.monotonic)
         metrics.queues[name] = queue
         workers = self._config.workers.get(spec.name, 0)
         if RECONCILES in spec.meters:
             metrics.reconcilers[name] = workers or spec.workers
-        return Controller(spec, queue, means, workers=workers)
+        return Controller(spec, queue, dependencies, workers=workers)
 
     async def _resync(self, spec: Spec, seconds: float) -> None:
         while True:
@@ -146,7 +146,7 @@ class Manager:
 
 @asynccontextmanager
 async def _listening(server: AbstractAsyncContextManager[int], streams: StreamSettings) -> AsyncIterator[int]:
-    """The kubelets' server, with what is wrong in the words of the flags; gives its port.
+    """Run the kubelets' server, and report errors in terms of flags; yield its port.
 
     Raises:
         ConfigError: it cannot listen there, or not with these certificates.
@@ -156,17 +156,17 @@ async def _listening(server: AbstractAsyncContextManager[int], streams: StreamSe
             port = await stack.enter_async_context(server)
         except (OSError, ssl.SSLError) as error:
             where = f"{streams.host}:{streams.port}"
-            why = f"{error}; see --kubelet-bind-address and --kubelet-tls-cert-file"
-            raise ConfigError(f"the kubelets cannot answer at {where}: {why}") from error
+            reason = f"{error}; see --kubelet-bind-address and --kubelet-tls-cert-file"
+            raise ConfigError(f"the kubelets cannot answer at {where}: {reason}") from error
         yield port
 
 
 @asynccontextmanager
 async def managing(config: Config, access: Access, *, clock: Clock | None = None) -> AsyncIterator[Manager]:
-    """A manager at work, or waiting for the lead, for as long as the context lasts.
+    """Run a manager, which may wait to become the leader, while the context is open.
 
     Raises:
-        ConfigError: an address to listen at cannot be had.
+        ConfigError: an address to listen on is not available.
         LeadLostError: another manager may lead now.
     """
     clock = clock or Clock()
@@ -181,7 +181,7 @@ async def managing(config: Config, access: Access, *, clock: Clock | None = None
 
 @asynccontextmanager
 async def _working(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """The work beside the context: what it raises ends both, and it is cancelled at the end."""
+    """Run a coroutine while the context is open: its error ends both, and it is cancelled at the end."""
     try:
         async with asyncio.TaskGroup() as group:
             task = group.create_task(work)
@@ -192,13 +192,13 @@ async def _working(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """What a group is about, in the end."""
-    found = group.exceptions[0]
-    return _first(found) if isinstance(found, BaseExceptionGroup) else found
+    """Return the first exception in a group and its subgroups."""
+    exception = group.exceptions[0]
+    return _first(exception) if isinstance(exception, BaseExceptionGroup) else exception
 
 
 def _client(config: Config, access: Access, *, clock: Clock, metrics: Metrics) -> Client:
-    """A client whose requests are counted."""
+    """Return a client whose requests are counted."""
     host = access.server.removeprefix("https://").removeprefix("http://")
 
     def observe(method: str, code: int, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""What the manager counts while it works, and what it can read off; `exposition` makes Prometheus' text of it."""
+"""The manager's counters and gauges; `exposition` formats them for Prometheus."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from controller_manager.runtime.clock import Clock
 from controller_manager.runtime.workqueue import WorkQueue
 
 WORK_BUCKETS = exponential(1e-8, 10, 10)
-"""Seconds, in both histograms of queues (component-base's workqueue)."""
+"""The seconds in both histograms of queues (component-base's workqueue)."""
 WAITED = Meter(
     "workqueue_queue_duration_seconds", "How long keys wait before a worker takes them.", ("name",), WORK_BUCKETS
 )
@@ -29,7 +29,7 @@ DURATIONS = Meter(
 
 
 class Histogram:
-    """Counts of values by upper bounds, and of those above all of them."""
+    """Counts of values by upper bound, and of those above all bounds."""
 
     __slots__ = ("bounds", "counts", "total")
 
@@ -39,14 +39,14 @@ class Histogram:
         self.total = 0.0
 
     def add(self, value: float, times: int = 1) -> None:
-        """Count a value."""
+        """Add a value."""
         self.counts[bisect_left(self.bounds, value)] += times
         self.total += value * times
 
 
 @dataclass(slots=True)
 class QueueTally:
-    """What is counted of one work queue."""
+    """The counts of one work queue."""
 
     adds: int = 0
     retries: int = 0
@@ -54,64 +54,64 @@ class QueueTally:
     worked: Histogram = field(default_factory=lambda: Histogram(WORKED.buckets))
 
     def added(self) -> None:
-        """A key came into the queue."""
+        """Count a key that was added to the queue."""
         self.adds += 1
 
     def retried(self) -> None:
-        """A key comes again after a failure."""
+        """Count a key that is added again after a failure."""
         self.retries += 1
 
     def started(self, waited: float) -> None:
-        """A worker has taken a key that waited so many seconds."""
+        """Count a key that a worker has taken after it waited that many seconds."""
         self.waited.add(waited)
 
     def finished(self, worked: float) -> None:
-        """A worker has let go of a key after so many seconds."""
+        """Count a key that a worker has finished after that many seconds."""
         self.worked.add(worked)
 
 
 @dataclass(slots=True)
 class Family:
-    """What was measured with one meter, by the values of its labels."""
+    """The values measured with one meter, by label values."""
 
     meter: Meter
     counters: dict[tuple[str, ...], float] = field(default_factory=dict)
     histograms: dict[tuple[str, ...], Histogram] = field(default_factory=dict)
 
     def add(self, labels: tuple[str, ...], value: float, *, times: int = 1) -> None:
-        """Count a value so many times."""
+        """Add a value, that many times."""
         if not self.meter.buckets:
             self.counters[labels] = self.counters.get(labels, 0.0) + value * times
             return
-        found = self.histograms.get(labels)
-        if found is None:
-            found = self.histograms[labels] = Histogram(self.meter.buckets)
-        found.add(value, times)
+        histogram = self.histograms.get(labels)
+        if histogram is None:
+            histogram = self.histograms[labels] = Histogram(self.meter.buckets)
+        histogram.add(value, times)
 
 
 class Read(NamedTuple):
-    """A gauge, and what it is read of."""
+    """A gauge, and the listers that it reads."""
 
     gauge: Gauge
     listers: Listers
 
     def readings(self) -> Iterable[Reading]:
-        """What it shows now."""
+        """Return its current values."""
         return self.gauge.read(self.listers)
 
 
 class Metrics:
-    """All counts of one manager.
+    """All metrics of one manager.
 
     Attributes:
-        tallies: name of a queue → what is counted of it.
+        tallies: name of a queue → its counts.
         queues: name → queue.
-        requests: how many, by REQUESTS.
-        durations: how long they take, by DURATIONS.
-        leading: name of a Lease → whether this process leads.
-        reconcilers: name of a queue whose controller has its runs counted → how many keys it works on at a time.
-        families: what controllers measure, by the names of their meters.
-        gauges: what can be read off.
+        requests: the number of requests, by REQUESTS.
+        durations: the durations of requests, by DURATIONS.
+        leading: name of a Lease → True if this process leads.
+        reconcilers: name of a queue of a controller with controller-runtime's metrics → number of its workers.
+        families: the controllers' own metrics, by name of the meter.
+        gauges: the controllers' gauges.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -126,11 +126,11 @@ class Metrics:
         self.gauges: list[Read] = []
 
     def tally(self, name: str) -> QueueTally:
-        """Where a queue is counted."""
+        """Return the counts of a queue."""
         return self.tallies.setdefault(name, QueueTally())
 
     def include(self, spec: Spec, listers: Listers) -> None:
-        """Take in what a controller measures, and what can be read of it; what has no labels begins at nothing."""
+        """Add a controller's meters and gauges; meters without labels start at 0."""
         for meter in (meter for meter in spec.meters if meter.is_in(listers.profile)):
             family = self.families.setdefault(meter.name, Family(meter))
             if not meter.labels:
@@ -138,18 +138,18 @@ class Metrics:
         self.gauges.extend(Read(gauge, listers) for gauge in spec.gauges if gauge.meter.is_in(listers.profile))
 
     def count(self, measure: Measure, elapsed: float) -> None:
-        """A plan measured something, so many seconds after its run began; releases without the meter do not count."""
+        """Count a plan's measurement that many seconds after its run began; ignore meters that the release lacks."""
         family = self.families.get(measure.meter.name)
         if family is not None:
             family.add(measure.labels, measure.value + (elapsed if measure.elapsed else 0.0), times=measure.times)
 
     def requested(self, method: str, host: str, code: str, seconds: float) -> None:
-        """A request was answered with a code, or failed with "<error>"."""
+        """Count a request that was answered with a code, or failed with "<error>"."""
         self.requests.add((code, method, host), 1.0)
         self.durations.add((method, host), seconds)
 
     def under_way(self) -> Iterator[tuple[str, list[float]]]:
-        """Name of a queue → how long each of its workers has been at it, in seconds."""
+        """Yield the name of each queue with the seconds for which each of its workers has been busy."""
         now = self.clock.monotonic()
         for name, queue in self.queues.items():
             yield name, [max(0.0, now - began) for began in queue.running.values()]

@@ -1,4 +1,4 @@
-"""The streams of a remote command, whatever carries them: what is asked of them, and how its end is told."""
+"""Remote commands over any protocol: the requested streams, and the status at the end."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -14,12 +14,12 @@ SUCCESS: Obj = {"metadata": {}, "status": "Success"}
 
 
 class OptionsError(Exception):
-    """What is asked of the streams cannot be; the message is the kubelet's."""
+    """The requested options are invalid; the message is the kubelet's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Which streams a client wants, and whether a person types."""
+    """The streams that a client requests, and whether it has a terminal."""
 
     stdin: bool
     stdout: bool
@@ -28,53 +28,53 @@ class Options:
 
     @classmethod
     def of(cls, query: MultiMapping[str]) -> "Options":
-        """As the parameters of a request say (cri-streaming's NewOptions).
+        """Parse the parameters of a request (cri-streaming's NewOptions).
 
         Raises:
-            OptionsError: no stream is wanted.
+            OptionsError: no stream is requested.
         """
-        wanted = {name: query.get(name) == "1" for name in ("input", "output", "error", "tty")}
-        stderr = wanted["error"] and not wanted["tty"]  # a terminal has one output
-        if not (wanted["input"] or wanted["output"] or stderr):
+        requested = {name: query.get(name) == "1" for name in ("input", "output", "error", "tty")}
+        stderr = requested["error"] and not requested["tty"]  # a terminal has one output
+        if not (requested["input"] or requested["output"] or stderr):
             raise OptionsError("you must specify at least 1 of stdin, stdout, stderr")
-        return cls(wanted["input"], wanted["output"], stderr, wanted["tty"])
+        return cls(requested["input"], requested["output"], stderr, requested["tty"])
 
 
 class Session(Protocol):
     """The streams of one remote command."""
 
     async def read(self) -> bytes:
-        """What the client sends to the standard input, b"" at its end or if it sends none."""
+        """Return input from the client, b"" at its end or if it sends none."""
 
     async def write(self, fd: int, data: bytes) -> None:
-        """Put out; what the client does not want is dropped.
+        """Write output; drop it if the client has not requested the stream.
 
         Raises:
             ConnectionError: the client is gone.
         """
 
     async def finish(self, status: Obj) -> None:
-        """Tell how it ended, and that nothing more comes."""
+        """Send the final status; nothing follows it."""
 
 
 Serve: TypeAlias = Callable[[Session], Coroutine[Any, Any, Obj]]
-"""Serves a remote command; gives the status that it ended with."""
+"""Serves a remote command; returns its final status."""
 
 
 async def while_listening(listening: Coroutine[Any, Any, None], serving: Coroutine[Any, Any, Obj]) -> Obj | None:
-    """Serve until it is done, or until the client has gone, which ends what is served; then there is no status."""
+    """Serve until that is done, or cancel it when the client is gone; return the status, None if cancelled."""
     try:
         async with asyncio.TaskGroup() as group:
             server, listener = group.create_task(serving), group.create_task(listening)
             listener.add_done_callback(lambda _: server.cancel())
             server.add_done_callback(lambda _: listener.cancel())
     except* ConnectionError:
-        pass  # so there is nobody to tell
+        pass  # so nobody can get a status
     return server.result() if server.done() and not server.cancelled() and server.exception() is None else None
 
 
 def exited(code: int) -> Obj:
-    """How a command ended, as the error stream tells it (cri-streaming's ServeExec)."""
+    """Return the status of a command that ended, as sent on the error stream (cri-streaming's ServeExec)."""
     if code == 0:
         return SUCCESS
     return {
@@ -87,13 +87,13 @@ def exited(code: int) -> Obj:
 
 
 def exit_code(status: Obj) -> int:
-    """The exit code that such a status tells."""
+    """Return the exit code in such a status."""
     causes = (status.get("details") or {}).get("causes") or ()
     return int(causes[0]["message"]) if causes else 0
 
 
 def encode_status(status: Obj, *, structured: bool) -> bytes:
-    """A status on the error stream: as JSON from the fourth protocol on, before that as text where it is an error."""
+    """Encode a status for the error stream: as JSON from the fourth protocol on, before that only errors, as text."""
     if structured:
         return orjson.dumps(status)
     return b"" if status["status"] == "Success" else str(status["message"]).encode()

@@ -1,4 +1,4 @@
-"""The text that SPDY/3.1 headers are packed with: both sides take it for read (SPDY draft 3, section 2.6.10.1)."""
+"""The dictionary that SPDY/3.1 headers are compressed with: both sides know it (SPDY draft 3, section 2.6.10.1)."""
 
 _COUNTED = (
     "options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age "
@@ -8,10 +8,10 @@ _COUNTED = (
     "proxy-authenticate proxy-authorization range referer retry-after server te trailer transfer-encoding upgrade "
     "user-agent vary via warning www-authenticate method get status"
 )
-"""Names, each after its length."""
+"""Names, which are each preceded by their length."""
 
 _PHRASES = ("200 OK", "version", "HTTP/1.1", "url", "public", "set-cookie", "keep-alive", "origin")
-"""More of them, of which one has a space."""
+"""Names and values; one of them has a space."""
 
 _PLAIN = (
     "100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505203 "
