@@ -56,7 +56,7 @@ class Blocks:
             self._taken.pop(name, None)
         elif (block_network := network(block)) is not None:
             self._taken[name] = block_network
-        if self._taken.get(name) != former:  # what was taken may be free: it is looked for from the first again
+        if self._taken.get(name) != former:  # some block may be free again: start over
             self._used = set(self._taken.values())
             self._left.clear()
 

@@ -71,7 +71,7 @@ BIND_TIMEOUT = 600.0
 _BIND = 'running Bind plugin "DefaultBinder": '
 _PRE_BIND = 'running PreBind plugin "VolumeBinding": binding volumes: '
 
-# -- what is decided ---------------------------------------------------------------------------------------------------
+# -- decisions ---------------------------------------------------------------------------------------------------------
 
 
 def _attempts(observed: Observed, now: float) -> Iterator[Attempt]:
@@ -137,7 +137,7 @@ def _claimed(observed: Observed, now: float) -> Attempt | float | None:
     return attempt
 
 
-# -- what is done ------------------------------------------------------------------------------------------------------
+# -- actions -----------------------------------------------------------------------------------------------------------
 
 
 def plan(observed: Observed, now: float) -> Plan:

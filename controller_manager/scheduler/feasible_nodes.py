@@ -133,7 +133,8 @@ class FeasibleNodes:
     """The nodes for pods with one shape and the same rules.
 
     Attributes:
-        seen: the position in the journal of changes up to which this is current, -1 at first; set by the Cluster.
+        journal_position: the position in the Cluster's journal of changes up to which this is current, -1 at first;
+            set by the Cluster.
     """
 
     def __init__(self, shape: Shape, rules: Rules, *, namespaces: Namespaces) -> None:

@@ -122,7 +122,7 @@ def node_affinity(spec: Obj) -> NodeAffinity:
 
 
 def node_terms(selector: Obj) -> tuple[NodeTerm, ...]:
-    """Parse the terms of a NodeSelector, at least one has to match."""
+    """Parse the terms of a NodeSelector; at least one has to match."""
     return tuple(node_term(term) for term in selector.get("nodeSelectorTerms") or ())
 
 

@@ -133,7 +133,7 @@ class NodeInfo:
             setattr(copied, name, dict(value) if isinstance(value, dict) else value)
         return copied
 
-    # -- what fits
+    # -- filters
 
     def refusal(self, shape: Shape) -> Status | None:
         """Return why a pod does not fit, None if it does (NodePorts, NodeResourcesFit).
@@ -161,7 +161,7 @@ class NodeInfo:
         return any(_conflict(port, other) for port in ports for other in taken)
 
     def _lacks(self, shape: Shape, nominated: list[Shape]) -> Status | None:
-        """Everything that there is too little of (fitsRequest)."""
+        """Return all resources that do not suffice, None if there are none (fitsRequest)."""
         reasons, resolvable = [], True
         if self.pods + len(nominated) >= self.allocatable.get(PODS, 0):
             reasons.append("Too many pods")
@@ -172,7 +172,7 @@ class NodeInfo:
                 resolvable = resolvable and amount <= self.allocatable.get(name, 0)
         return Status(tuple(reasons), NODE_RESOURCES_FIT, resolvable) if reasons else None
 
-    # -- how well
+    # -- scores
 
     def score(self, shape: Shape) -> int:
         """Score how much is left, and how evenly, with the pod here: 0 to 200 (LeastAllocated, BalancedAllocation)."""

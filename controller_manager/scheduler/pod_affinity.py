@@ -162,7 +162,7 @@ class Criteria:
         """Return True if pods with this PodInfo change any count."""
         return any(tally.weight(info) for tally in self.tallies)
 
-    # -- what is counted
+    # -- counts
 
     def _tally(self, tally: Tally) -> int:
         self.tallies.append(tally)
@@ -202,7 +202,7 @@ class Criteria:
     def _liking(self, term: PodTerm) -> Callable[[PodInfo], int]:
         return lambda info: term.weight if self._is_meant(term, info) else 0
 
-    # -- what follows
+    # -- filters and scores
 
     def refusal(self, totals: Totals) -> Status | None:
         """Return why nodes with these totals do not suit, None if they do.
@@ -276,7 +276,7 @@ class Criteria:
 
 
 def _inverted(score: int | None, *, most: int, least: int) -> int:
-    """Return the node's domains; for a count by host the count, so that hosts with equal counts share a bucket."""
+    """Return a score that is higher for fewer pods; 0 for None, which is a node that does not count."""
     if score is None:
         return 0
     return 100 * (most + least - score) // most if most else 100

@@ -11,7 +11,7 @@ from controller_manager.scheduler.node_affinity import NodeAffinity, ignores_cor
 from controller_manager.scheduler.resources import CPU, MEMORY, MISSING, in_order, requests_of
 from controller_manager.scheduler.topology import NO_POD_AFFINITY, PodAffinity, SpreadConstraint, pod_affinity, spread_constraint
 
-ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - what a hostIP is where none is given; nothing listens here
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the default hostIP; nothing listens here
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,10 +42,10 @@ class Victim:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A node, and who has to go there, the most important first.
+    """A node with the victims there, the most important first.
 
     Attributes:
-        violations: how many of them no disruption budget allows to go.
+        violations: the number of victims whose deletion violates a disruption budget.
     """
 
     node: NodeInfo

@@ -18,7 +18,7 @@ _RANGE = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 @dataclass(frozen=True, slots=True)
 class Ordinals(Collection[int]):
-    """Ordinals, ascending.
+    """Ascending ordinals.
 
     Attributes:
         spans: ranges without gaps, with gaps between them; no range is empty.

@@ -21,7 +21,7 @@ PROVISIONED, UPDATED, SUBSETS_UPDATED, FAILURE = (
     "SubsetUpdated",
     "SubsetFailure",
 )
-"""The types of its conditions; nothing sets the last one, in upstream neither."""
+"""The types of its conditions; nothing sets the last one, nor does upstream."""
 
 _ALWAYS = frozenset(("replicas", "updatedReplicas", "currentRevision"))
 """Fields that the status has even if they are 0 or empty."""

@@ -26,7 +26,7 @@ from controller_manager.kruise.uniteddeployment.subsets import (
 )
 from controller_manager.reconcile.revisions import data_bytes
 
-_LONGEST_PREFIX = 253  # what a name may have
+_LONGEST_PREFIX = 253  # the maximum length of a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ def _merged_term(term: Obj, added: Obj) -> Obj:
     return term | {name: [*(term.get(name) or ()), *requirements] for name, requirements in added.items()}
 
 
-@cache  # what a pod template is does not change, and reading it takes a moment
+@cache  # the schema does not change, and loading it takes a moment
 def _pod_template_kind() -> MergeKind:
     return MergeSchema(load_definitions(available_versions()[-1])).kind("io.k8s.api.core.v1.PodTemplateSpec")
 

@@ -44,7 +44,7 @@ Effect: TypeAlias = Read | Write | Sleep | Now | Turn
 Process: TypeAlias = Generator[Effect, Any, int]
 
 
-class InterruptedByUser(Exception):  # noqa: N818 - it is no error, it is Ctrl-C
+class InterruptedByUser(Exception):  # noqa: N818 - not an error, but Ctrl-C
     """Thrown into a process when Ctrl-C is typed."""
 
 

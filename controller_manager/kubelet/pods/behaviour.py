@@ -158,7 +158,7 @@ def behaviour_of(container: Obj, *, pod: Obj, overrides: list[AnnotationOverride
     """
     image = image_of(container["image"])
     natural = ending_of(container, image)
-    if natural is None:  # it is not understood: only what is there to end ends
+    if natural is None:  # not understood: only init containers and Jobs end
         natural = Ending() if is_init or _is_of_job(pod) else RUNS_ON
     behaviour = _by_image(image)
     if behaviour.exit_after == inf > natural.after:
@@ -182,7 +182,7 @@ def _is_of_job(pod: Obj) -> bool:
 def _override_fields(overrides: list[AnnotationOverride], names: tuple[str, ...]) -> dict[str, Any]:
     """Return the fields of Behaviour from those annotations that are for one of the names."""
     fields: dict[str, Any] = {}
-    for override in sorted(overrides, key=lambda override: bool(override.container)):  # what names the container wins
+    for override in sorted(overrides, key=lambda override: bool(override.container)):  # those that name the container win
         if override.name in ANNOTATIONS and override.container in names:
             try:
                 fields.update(ANNOTATIONS[override.name](override.value))

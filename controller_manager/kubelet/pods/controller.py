@@ -166,7 +166,7 @@ def _delete(pod: Obj) -> Plan:
     try:
         yield Delete(POD, key_of(pod), uid=pod["metadata"]["uid"], grace=0)
     except ApiError as error:
-        if error.code not in (404, 409):  # gone, or another of its name
+        if error.code not in (404, 409):  # gone, or replaced by another pod
             raise
 
 

@@ -132,7 +132,7 @@ class Connection:
                 stream = self._streams.pop(number)
                 stream.closed = True
                 stream.byte_queue.end()
-            case Ping(number) if number % 2:  # the others are answers to pings of this side, which sends none
+            case Ping(number) if number % 2:  # even ones are answers to pings of this side, which sends no pings
                 await self.send(frame)
 
     async def _open(self, frame: SynStream) -> None:

@@ -72,7 +72,7 @@ def head(call: Call) -> Process:
     if parsed.operands:
         yield Write(OUT, b"".join((yield from contents(call, parsed.operands)).splitlines(keepends=True)[:left]))
         return 0
-    while left > 0 and (data := (yield Read())):  # what comes may be endless
+    while left > 0 and (data := (yield Read())):  # the input may be endless
         lines = data.splitlines(keepends=True)[:left]
         left -= sum(line.endswith(b"\n") for line in lines)
         yield Write(OUT, b"".join(lines))
