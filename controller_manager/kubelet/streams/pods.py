@@ -97,7 +97,7 @@ class Pods:
         """
         loop = asyncio.get_running_loop()
 
-        def heard(now: Obj | None) -> None:
+        def on_change(now: Obj | None) -> None:
             is_running = now is not None and (run is None or running(now, name) == run)
             if not is_running and scope.when() is None:
                 scope.reschedule(loop.time())
@@ -120,7 +120,7 @@ class Pods:
         """Yield an event that is set whenever the pod changes or is gone."""
         event = asyncio.Event()
 
-        def heard(_: Obj | None) -> None:
+        def on_change(_: Obj | None) -> None:
             event.set()
 
         uid = pod["metadata"]["uid"]
