@@ -60,9 +60,9 @@ def _pages(metrics: Metrics, missing: Missing) -> web.Application:
         return web.Response(text="ok")
 
     async def ready(_: web.Request) -> web.Response:
-        waiting_for = missing()
-        if waiting_for:
-            return web.Response(status=503, text=f"not ready: the first list is not complete of {', '.join(waiting_for)}\n")
+        kinds = missing()
+        if kinds:
+            return web.Response(status=503, text=f"not ready: the first list is not complete of {', '.join(kinds)}\n")
         return web.Response(text="ok")
 
     pages = web.Application()

@@ -182,7 +182,8 @@ def _is_of_job(pod: Obj) -> bool:
 def _override_fields(overrides: list[AnnotationOverride], names: tuple[str, ...]) -> dict[str, Any]:
     """Return the fields of Behaviour from those annotations that are for one of the names."""
     fields: dict[str, Any] = {}
-    for override in sorted(overrides, key=lambda override: bool(override.container)):  # those that name the container win
+    # annotations that name the container come last, and win
+    for override in sorted(overrides, key=lambda override: bool(override.container)):
         if override.name in ANNOTATIONS and override.container in names:
             try:
                 fields.update(ANNOTATIONS[override.name](override.value))

@@ -21,19 +21,19 @@ def specified(total: int | None, names: Sequence[str], *, requested: Mapping[str
     """
     sizes = {name: requested[name] for name in names if name in requested}
     rest = [name for name in names if name not in requested]
-    specified_sum = sum(sizes.values())
-    _check(total, specified_sum, everybody=not rest)
+    assigned = sum(sizes.values())
+    _check(total, assigned, everybody=not rest)
     if total is None or not rest:
         return sizes
-    even, more = divmod(total - specified_sum, len(rest))
+    even, more = divmod(total - assigned, len(rest))
     rest.sort(key=lambda name: (states.get(name, NEW).replicas, name))
     return sizes | {name: even + (index >= len(rest) - more) for index, name in enumerate(rest)}
 
 
-def _check(total: int | None, specified_sum: int, *, everybody: bool) -> None:
+def _check(total: int | None, assigned: int, *, everybody: bool) -> None:
     if total is None:
         if not everybody:
             raise AllocationError("all subsets must be specified when UnitedDeployment replica is unspecified")
-    elif specified_sum > total or (specified_sum < total and everybody):
-        how = "greater" if specified_sum > total else "less"
-        raise AllocationError(f"specified subsets' replica ({specified_sum}) is {how} than UnitedDeployment replica ({total})")
+    elif assigned > total or (assigned < total and everybody):
+        how = "greater" if assigned > total else "less"
+        raise AllocationError(f"specified subsets' replica ({assigned}) is {how} than UnitedDeployment replica ({total})")
