@@ -37,7 +37,7 @@ def test_what_cannot_be_divided_goes_to_the_end_of_the_order():
 
 
 @pytest.mark.parametrize(
-    ("total", "current", "asked", "wanted"),
+    ("total", "current", "requested", "wanted"),
     [
         pytest.param(5, (1, 4, 2, 2), {}, (1, 2, 1, 1), id="U2-down"),
         pytest.param(17, (1, 4, 2, 2), {}, (4, 5, 4, 4), id="U2-up"),
@@ -47,8 +47,8 @@ def test_what_cannot_be_divided_goes_to_the_end_of_the_order():
         pytest.param(0, (2,), {}, (0,), id="nothing is left"),
         pytest.param(19, (0, 10), {}, (9, 10), id="an odd number goes to who has most"),
         pytest.param(21, (0, 10), {}, (10, 11), id="and so does an odd one more"),
-        pytest.param(8, (2, 4, 2, 2), {"t1": 4, "t3": 4}, (4, 0, 4, 0), id="all is asked for by some"),
-        pytest.param(16, (2, 4, 2, 2), named(4, 4, 4, 4), (4, 4, 4, 4), id="all is asked for by all"),
+        pytest.param(8, (2, 4, 2, 2), {"t1": 4, "t3": 4}, (4, 0, 4, 0), id="all is requested for by some"),
+        pytest.param(16, (2, 4, 2, 2), named(4, 4, 4, 4), (4, 4, 4, 4), id="all is requested for by all"),
         pytest.param(10, (4, 2, 2, 2), {"t1": 1, "t2": 2, "t3": 3}, (1, 2, 3, 4), id="one is left over"),
     ],
 )
@@ -58,7 +58,7 @@ def test_the_rest_is_spread_evenly_and_few_pods_move(total, current, requested, 
 
 
 @pytest.mark.parametrize(
-    ("total", "asked", "why"),
+    ("total", "requested", "why"),
     [
         (14, named(10, 11), "specified subsets' replica (21) is greater than UnitedDeployment replica (14)"),
         (14, named(6, 6), "specified subsets' replica (12) is less than UnitedDeployment replica (14)"),

@@ -38,8 +38,8 @@ def test_only_the_container_whose_image_changes_is_started_again(live):
     assert again["lastState"]["terminated"]["containerID"] == web["containerID"]
     assert again["state"] == {"running": {"startedAt": "2027-01-15T08:01:40Z"}}
     assert life.container("log") == log
-    assert {told.field_path for told in step.events} == {"spec.containers{web}"}
-    assert [f"{told.reason}: {told.message}" for told in step.events] == [
+    assert {event.field_path for event in step.events} == {"spec.containers{web}"}
+    assert [f"{event.reason}: {event.message}" for event in step.events] == [
         "Killing: Container web definition changed, will be restarted",
         'Pulled: Container image "web:2" already present on machine and can be accessed by the pod',
         "Created: Container created",

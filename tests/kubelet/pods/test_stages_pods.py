@@ -17,7 +17,7 @@ def test_a_plain_pod_runs_and_is_ready_after_one_look(live):
         "Created: Container created",
         "Started: Container started",
     ]
-    assert {told.field_path for told in step.events} == {"spec.containers{web}"}
+    assert {event.field_path for event in step.events} == {"spec.containers{web}"}
 
 
 def test_the_status_of_a_plain_pod_is_whole(live):
