@@ -47,8 +47,8 @@ def test_what_cannot_be_divided_goes_to_the_end_of_the_order():
         pytest.param(0, (2,), {}, (0,), id="nothing is left"),
         pytest.param(19, (0, 10), {}, (9, 10), id="an odd number goes to who has most"),
         pytest.param(21, (0, 10), {}, (10, 11), id="and so does an odd one more"),
-        pytest.param(8, (2, 4, 2, 2), {"t1": 4, "t3": 4}, (4, 0, 4, 0), id="all is requested for by some"),
-        pytest.param(16, (2, 4, 2, 2), named(4, 4, 4, 4), (4, 4, 4, 4), id="all is requested for by all"),
+        pytest.param(8, (2, 4, 2, 2), {"t1": 4, "t3": 4}, (4, 0, 4, 0), id="all is asked for by some"),
+        pytest.param(16, (2, 4, 2, 2), named(4, 4, 4, 4), (4, 4, 4, 4), id="all is asked for by all"),
         pytest.param(10, (4, 2, 2, 2), {"t1": 1, "t2": 2, "t3": 3}, (1, 2, 3, 4), id="one is left over"),
     ],
 )
