@@ -208,10 +208,10 @@ class Files:
             above = posixpath.dirname(path.rstrip("/"))
             if above not in ("", "/", path):
                 self.make_directory(above, now, parents=True)
-        target_ = self.resolve(path)
-        if target_.node is None:
-            self._add(target_, Directory(modified=now), path)
-        elif not (parents and isinstance(target_.node, Directory)):
+        location = self.resolve(path)
+        if location.node is None:
+            self._add(location, Directory(modified=now), path)
+        elif not (parents and isinstance(location.node, Directory)):
             raise FileError(EXISTS, path)
 
     def link(self, path: str, target: str, now: float) -> None:

@@ -157,8 +157,8 @@ def _make(observed: Starting, now: float) -> Plan:
             if answer.code != 409:  # it is there already
                 raise answer
         else:
-            node_ = answer | {"apiVersion": NODE.api_version, "kind": NODE.kind}
-            yield _event(node_, "Starting", "Starting kubelet.")
+            created = answer | {"apiVersion": NODE.api_version, "kind": NODE.kind}
+            yield _event(created, "Starting", "Starting kubelet.")
 
 
 def _event(node: Obj, reason: str, message: str) -> RecordEvent:

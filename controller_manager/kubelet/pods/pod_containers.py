@@ -133,12 +133,12 @@ def _without_nulls(part: Obj | None) -> Obj:
 
 def _containers(pod_sync: PodSync) -> Iterator[Container]:
     spec = pod_sync.pod["spec"]
-    for spec_ in spec.get("initContainers") or ():
-        yield _container(pod_sync, spec_, SIDECAR if spec_.get("restartPolicy") == "Always" else INIT)
-    for spec_ in spec["containers"]:
-        yield _container(pod_sync, spec_, MAIN)
-    for spec_ in spec.get("ephemeralContainers") or ():
-        yield _container(pod_sync, spec_, DEBUG)
+    for container in spec.get("initContainers") or ():
+        yield _container(pod_sync, container, SIDECAR if container.get("restartPolicy") == "Always" else INIT)
+    for container in spec["containers"]:
+        yield _container(pod_sync, container, MAIN)
+    for container in spec.get("ephemeralContainers") or ():
+        yield _container(pod_sync, container, DEBUG)
 
 
 def _container(pod_sync: PodSync, spec: Obj, role: str) -> Container:

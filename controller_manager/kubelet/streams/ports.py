@@ -32,10 +32,10 @@ def check_port(pod: Obj, port: int) -> None:
         NobodyListensError: the running containers declare ports, but not this one.
     """
     running = list(running_containers(pod))
-    known = [port_ for container in running for port_ in container.get("ports") or ()]
+    known = [declared for container in running for declared in container.get("ports") or ()]
     if running and not known:
         return
-    if any(port_["containerPort"] == port and port_.get("protocol", "TCP") == "TCP" for port_ in known):
+    if any(declared["containerPort"] == port and declared.get("protocol", "TCP") == "TCP" for declared in known):
         return
     sandbox = sandbox_of(pod)
     raise NobodyListensError(

@@ -176,10 +176,10 @@ def seq(call: Call) -> Process:
     step = numbers[1] if len(numbers) > 2 else 1
     if step == 0:
         raise UsageError("invalid increment '0'")
-    numbers_ = range(first, numbers[-1] + (1 if step > 0 else -1), step)
-    for start in range(0, len(numbers_), LINES):
+    sequence = range(first, numbers[-1] + (1 if step > 0 else -1), step)
+    for start in range(0, len(sequence), LINES):
         yield Turn()
-        yield say("\n".join(map(str, numbers_[start : start + LINES])))
+        yield say("\n".join(map(str, sequence[start : start + LINES])))
     return 0
 
 
