@@ -2,8 +2,8 @@
 
 Like upstream's PriorityQueue (pkg/scheduler/backend/queue) it has three parts: active pods, pods that back off after a
 recent attempt, and unschedulable pods that wait for an event that may help them. An event moves pods from the third
-part
-to the second. They are taken from there before their backoff is over as long as no pod is active and that succeeds.
+part to the second. They are taken from there before their backoff is over as long as no pod is active and that
+succeeds.
 """
 
 from collections import Counter

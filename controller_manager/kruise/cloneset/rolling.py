@@ -145,8 +145,7 @@ def to_be_updated(members: Sequence[Member], diff: Diff) -> list[Member]:
     """Choose the pods to update now (Update, limitUpdateIndexes).
 
     Updating an unavailable pod does not make more pods unavailable. But the pods that are being updated, or were
-    updated
-    and are not available yet, are never more than may be unavailable.
+    updated and are not available yet, are never more than may be unavailable.
     """
     waiting = [member for member in members if not member.updated and not is_in_grace(member.pod)]
     unavailable = sum(not member.available for member in members)

@@ -132,8 +132,7 @@ def _create_pods(pods: Sequence[Obj], now: float) -> Generator[Action, Any, list
     """Create pods: one, then two, four … and no more after a round with an error; return the answers like a Batch.
 
     The pods of a round get the lifecycle state Normal together with the next round, and the same write opens their
-    gates,
-    so that a kubelet need not write their status twice. If that write is refused, the next run repeats it.
+    gates, so that a kubelet need not write their status twice. If that write is refused, the next run repeats it.
     """
     answers, patches, size = list[Answer](), list[Patch](), 1
     while len(answers) < len(pods):

@@ -67,7 +67,7 @@ def strategy_of(parent: Obj) -> Strategy:
     surge = 0 if paused else _number(rolling_update.get("maxSurge"), replicas)
     unavailable = rolling_update.get("maxUnavailable")
     round_up = surge == 0 and not (on_delete and rolling is None)
-    max_unavailable = scaling.get("maxUnavailable")
+    max_while_growing = scaling.get("maxUnavailable")
     return Strategy(
         replicas=replicas,
         partition=partition_of(rolling_update.get("partition"), replicas),
@@ -75,7 +75,7 @@ def strategy_of(parent: Obj) -> Strategy:
             _DEFAULT_UNAVAILABLE if unavailable is None else unavailable, replicas, round_up=round_up
         ),
         max_surge=surge,
-        most_unavailable_to_grow=_UNLIMITED if max_unavailable is None else _number(max_unavailable, replicas),
+        most_unavailable_to_grow=_UNLIMITED if max_while_growing is None else _number(max_while_growing, replicas),
         paused=paused,
         on_delete=on_delete,
         policy=rolling_update.get("podUpdatePolicy") or "ReCreate",

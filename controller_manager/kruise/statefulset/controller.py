@@ -1,8 +1,7 @@
 """Advanced StatefulSets of OpenKruise: StatefulSets with parallel and in-place updates, and reserved ordinals.
 
 (pkg/controller/statefulset) Not implemented: lifecycle hooks, updates in another order than that of ordinals, resizing
-of
-claims, and pre-downloading of images. These sets behave like those of the newest release of OpenKruise, whichever
+of claims, and pre-downloading of images. These sets behave like those of the newest release of OpenKruise, whichever
 Kubernetes release is configured.
 """
 
@@ -102,8 +101,7 @@ def plan(observed: Observed | InvalidWorkload, now: float) -> Plan:
     """Adopt objects, record the revision, create, update or delete pods, write the status, and truncate the history.
 
     (statefulset_controller.go Reconcile, stateful_set_control.go UpdateStatefulSet) An invalid set gets an Event, and
-    its
-    pods are left alone.
+    its pods are left alone.
 
     Raises:
         ApiError: the first error; the status was written nevertheless.

@@ -52,8 +52,7 @@ def usable_ordinals(parent: Obj) -> Ordinals:
     """Return the ordinals that an Advanced StatefulSet uses: spec.replicas of them, from spec.ordinals.start.
 
     Reserved ones are left out, and replaced by ordinals after the rest. None is beyond int32, so that a set may get
-    fewer
-    pods than it asks for.
+    fewer pods than it asks for.
     """
     spec = parent["spec"]
     begin, left = max((spec.get("ordinals") or {}).get("start") or 0, 0), replicas_of(parent)

@@ -151,8 +151,7 @@ def turnover(work: SyncInput, budget: int) -> Turnover:
     """Return the pods to replace or update now (rollingUpdateStatefulsetPods).
 
     Pods that are unavailable already cost no budget. If there is none for a labelled pod, others may go before it; if
-    there
-    is none for an outdated pod, the update waits. The partition does not protect labelled pods.
+    there is none for an outdated pod, the update waits. The partition does not protect labelled pods.
 
     Args:
         work: the set and its pods; none of them has to be created or deleted first.

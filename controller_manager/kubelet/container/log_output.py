@@ -1,8 +1,7 @@
 """The output of a container's first process: from an annotation, its command, or a line that says it has started.
 
 Lines have the time at which they are printed, come in order, and may be endless; none are stored, since the same
-container
-prints the same each time.
+container prints the same each time.
 """
 
 from collections import deque

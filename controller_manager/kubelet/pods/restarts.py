@@ -35,9 +35,8 @@ def should_restart(container: Obj, policy: str, code: int) -> bool:
 def restart_delay(restarts: int, ran: float) -> int:
     """Return the seconds between a container's end and its next start.
 
-    The status shows only the last run, so that a run long enough to reset the back-off does not shorten later waits,
-    as it
-    does upstream.
+    The status shows only the last run, so that a run long enough to reset the back-off does not shorten later waits, as
+    it does upstream.
 
     Args:
         restarts: how often it was restarted before.
