@@ -78,7 +78,8 @@ def _settings(arguments: argparse.Namespace, root_ca: str) -> Settings:
         node_memory=arguments.node_memory,
         node_pods=arguments.node_pods,
         node_version=arguments.node_version,
-        cluster_cidr=arguments.cluster_cidr or (LARGE_CLUSTER_CIDR if arguments.nodes > MANY_NODES else SETTINGS.cluster_cidr),
+        cluster_cidr=arguments.cluster_cidr
+        or (LARGE_CLUSTER_CIDR if arguments.nodes > MANY_NODES else SETTINGS.cluster_cidr),
         node_monitor_grace=arguments.node_monitor_grace_period,
         terminated_pod_gc_threshold=arguments.terminated_pod_gc_threshold,
     )

@@ -25,7 +25,7 @@ from controller_manager.reconcile.pods import is_terminal
 from controller_manager.reconcile.volumes import FREE_VOLUMES, PODS_BY_CLAIM, VOLUMES_BY_CLAIM, class_of
 from controller_manager.scheduler.pod_info import PodInfo
 from controller_manager.scheduler.schedule_one import SchedulingContext
-from controller_manager.scheduler.scheduling_queue import SchedulingQueue, QueuedPod
+from controller_manager.scheduler.scheduling_queue import QueuedPod, SchedulingQueue
 from controller_manager.scheduler.snapshot import Cluster
 from controller_manager.scheduler.status import TOPOLOGY_PLUGINS, VOLUME_PLUGINS
 from controller_manager.scheduler.topology import default_selector

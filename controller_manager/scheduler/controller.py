@@ -201,7 +201,9 @@ def _claim(observed: Observed, attempts: Sequence[Attempt], *, now: float) -> Pl
     if not attempts:
         return
     requests_by_attempt = [_claim_requests(attempt) for attempt in attempts]
-    answers = iter((yield from _ask(observed, attempts, [request for group in requests_by_attempt for request in group], now=now)))
+    answers = iter(
+        (yield from _ask(observed, attempts, [request for group in requests_by_attempt for request in group], now=now))
+    )
     failed = []
     for attempt, requests in zip(attempts, requests_by_attempt, strict=True):
         errors = [answer for answer in islice(answers, len(requests)) if isinstance(answer, ApiError)]

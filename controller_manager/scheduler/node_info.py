@@ -35,7 +35,6 @@ class NodeInfo:
     __slots__ = (
         "_ports",
         "allocatable",
-        "pod_affinities",
         "counted_cpu",
         "counted_memory",
         "cpu",
@@ -47,6 +46,7 @@ class NodeInfo:
         "name",
         "nominated",
         "order",
+        "pod_affinities",
         "pods",
         "present",
         "stamp",

@@ -152,7 +152,8 @@ class Criteria:
         self._near = self._near_counts(rules.pod_affinity.near)
         self._far = [self._count(t.topology_key, self._tally(self._pod_tally([t]))) for t in rules.pod_affinity.far]
         self._refused = [
-            self._count(key, self._tally(AffinityTally(dict.fromkeys(affinities, 1)))) for key, affinities in rules.refused
+            self._count(key, self._tally(AffinityTally(dict.fromkeys(affinities, 1))))
+            for key, affinities in rules.refused
         ]
         self._liked = self._liked_counts()
         self.refuses = bool(self._hard or self._near or self._far or self._refused)

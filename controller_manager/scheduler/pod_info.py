@@ -9,7 +9,13 @@ import orjson
 from apiserver.api.meta import Obj
 from controller_manager.scheduler.node_affinity import NodeAffinity, ignores_cordon, node_affinity
 from controller_manager.scheduler.resources import CPU, MEMORY, MISSING, in_order, requests_of
-from controller_manager.scheduler.topology import NO_POD_AFFINITY, PodAffinity, SpreadConstraint, pod_affinity, spread_constraint
+from controller_manager.scheduler.topology import (
+    NO_POD_AFFINITY,
+    PodAffinity,
+    SpreadConstraint,
+    pod_affinity,
+    spread_constraint,
+)
 
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the default hostIP; nothing listens here
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from apiserver.api.meta import Obj
 from apiserver.api.selectors import LabelSelector
-from controller_manager.scheduler.feasible_nodes import Accepts, FeasibleNodes, Diagnosis
+from controller_manager.scheduler.feasible_nodes import Accepts, Diagnosis, FeasibleNodes
 from controller_manager.scheduler.node_info import NodeInfo
 from controller_manager.scheduler.pod_info import PodInfo
 from controller_manager.scheduler.preemption import Candidate, Search, Victim, preempt, why_not_eligible
@@ -113,7 +113,11 @@ class _Attempt:
     def find(self, feasible_nodes: FeasibleNodes, accepts: Accepts | None) -> NodeInfo | None:
         """Return the node that the pod is nominated to if it suits by now, else the best one; None if none suits."""
         nominated_node = self.nominated_node
-        if nominated_node is not None and nominated_node.exists and feasible_nodes.status(nominated_node, accepts=accepts) is None:
+        if (
+            nominated_node is not None
+            and nominated_node.exists
+            and feasible_nodes.status(nominated_node, accepts=accepts) is None
+        ):
             return nominated_node
         return feasible_nodes.choose(accepts)
 

@@ -263,7 +263,9 @@ class Cluster:
     def _make_room(self) -> None:
         while self._feasible_nodes and (len(self._feasible_nodes) + 1) * len(self.nodes) > _CACHED_NODES:
             gone = self._feasible_nodes.pop(next(iter(self._feasible_nodes)))
-            self._by_pod_info = {info: feasible_nodes for info, feasible_nodes in self._by_pod_info.items() if feasible_nodes is not gone}
+            self._by_pod_info = {
+                info: feasible_nodes for info, feasible_nodes in self._by_pod_info.items() if feasible_nodes is not gone
+            }
 
     def _catch_up(self, feasible_nodes: FeasibleNodes) -> None:
         end = self._trimmed + len(self._journal)

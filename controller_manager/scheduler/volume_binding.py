@@ -117,7 +117,9 @@ class Unbound:
             return ()
         matching = [v for v in self.storage.candidates(claim) if not mismatch(v, claim) and selects(claim, v)]
         named = [volume for volume in matching if is_for(volume, claim)]
-        free = [volume for volume in matching if volume["spec"].get("claimRef") is None and phase_of(volume) == "Available"]
+        free = [
+            volume for volume in matching if volume["spec"].get("claimRef") is None and phase_of(volume) == "Available"
+        ]
         return [_offer(volume) for volume in (*named, *sorted(free, key=size_of))]
 
     @cached_property
@@ -129,9 +131,7 @@ class Unbound:
         return storage_class.get("allowedTopologies") or ()
 
     def match(self, node: NodeInfo, chosen: Collection[str]) -> Obj | None:
-        """Return the best volume that the node can use and whose name is not in `chosen`, None if there is none
-        (FindMatchingVolume).
-        """
+        """Return the best volume that the node can use and that is not in `chosen`, or None (FindMatchingVolume)."""
         volumes = (offer.volume for offer in self.offers if name_of(offer.volume) not in chosen and offer.reaches(node))
         return next(volumes, None)
 

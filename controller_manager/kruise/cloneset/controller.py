@@ -143,7 +143,9 @@ def plan(observed: Observed | InvalidWorkload, now: float) -> Plan:
     if is_deleting(parent):
         revision_state = _revision_state(parent)
         members = members_of(active, revision_state.update, strategy=strategy, now=now)
-        yield from _write_status(observed, _status(observed, members, strategy=strategy, revision_state=revision_state, now=now))
+        yield from _write_status(
+            observed, _status(observed, members, strategy=strategy, revision_state=revision_state, now=now)
+        )
         return
     claims: Sequence[Obj] = [claim for claim in observed.claims if not is_deleting(claim)]
     if claims and not strategy.reuses_claims:
@@ -195,7 +197,11 @@ def _sync(observed: Observed, run: SyncContext, history: History) -> Plan:
     parent = yield from _write_status(observed, status)
     yield from _forget_names(parent, run)
     yield from _forget_revisions(run, history)
-    waits = (wait, next_available_in(run.members, run.now, minimum=run.strategy.minimum), progress_deadline_in(parent, status, run.now))
+    waits = (
+        wait,
+        next_available_in(run.members, run.now, minimum=run.strategy.minimum),
+        progress_deadline_in(parent, status, run.now),
+    )
     if (next_run := min((delay for delay in waits if delay is not None), default=None)) is not None:
         yield RequeueAfter(next_run)
     if refusal := scaled.refusal or failure:
@@ -237,7 +243,13 @@ def _revision_state(parent: Obj) -> RevisionState:
 def _status(
     observed: Observed, members: Sequence[Member], *, strategy: Strategy, revision_state: RevisionState, now: float
 ) -> Obj:
-    status = status_of(observed.parent, counts(members), strategy=strategy, revision_state=revision_state, selector=str(observed.selector))
+    status = status_of(
+        observed.parent,
+        counts(members),
+        strategy=strategy,
+        revision_state=revision_state,
+        selector=str(observed.selector),
+    )
     return with_progress(observed.parent, status, strategy=strategy, now=now)
 
 
@@ -246,7 +258,9 @@ def _write_status(observed: Observed, status: Obj) -> Generator[Action, Any, Obj
     if is_same_status(observed.parent.get("status") or {}, status):
         return observed.parent
     change = {"status": status}
-    return (yield from update(CLONE_SET, observed.parent, change=lambda current: current | change, subresource="status"))
+    return (
+        yield from update(CLONE_SET, observed.parent, change=lambda current: current | change, subresource="status")
+    )
 
 
 SPEC = reconciled(

@@ -177,5 +177,7 @@ def _is_ready(pod: Obj, now: float, *, minimum: int) -> bool:
 
 def next_available_in(members: Iterable[Member], now: float, *, minimum: int) -> float | None:
     """Return the seconds until the next member becomes available just by waiting, None if none does."""
-    waits = (available_in(member.pod, now, minimum=minimum) for member in members if member.serves and not member.available)
+    waits = (
+        available_in(member.pod, now, minimum=minimum) for member in members if member.serves and not member.available
+    )
     return min((wait for wait in waits if wait is not None), default=None)

@@ -54,7 +54,9 @@ def _update(run: SyncContext, member: Member, history: History) -> Plan:
     if run.strategy.policy in (IN_PLACE, IN_PLACE_ONLY):
         spec = _spec(pod, history, grace=run.strategy.grace)
         if spec is not None:
-            yield from begin(run.parent, pod, spec, mark=lambda current: _updating(current, revision, run.now), now=run.now)
+            yield from begin(
+                run.parent, pod, spec, mark=lambda current: _updating(current, revision, run.now), now=run.now
+            )
             return
         if run.strategy.policy == IN_PLACE_ONLY:
             message = f"find Pod {member.name} update strategy is InPlaceOnly but can not update in-place"

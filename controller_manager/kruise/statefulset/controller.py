@@ -129,7 +129,9 @@ def _sync(observed: Observed, pods: Sequence[Obj], *, history: History, now: flo
     yield from collect_errors(_perform(observed, pods, rollout, history=history, outcome=outcome, now=now), refusals)
     names = name_of(history.current), name_of(history.update)
     progress = Progress(*names, history.collisions, outcome.former, outcome.newest)
-    yield from collect_errors(_write_status(observed, pods, progress=progress, failures=outcome.failures, now=now), refusals)
+    yield from collect_errors(
+        _write_status(observed, pods, progress=progress, failures=outcome.failures, now=now), refusals
+    )
     live = {revision_name_of(pod) for pod in pods}
     yield from collect_errors(truncate(history, live=live, limit=history_limit(parent)), refusals)
     soonest = soonest_available((pod for pod in pods if not is_deleting(pod)), now, minimum=rollout.minimum)
@@ -175,7 +177,9 @@ def _work(observed: Observed, pods: Sequence[Obj], rollout: Rollout, *, history:
 # -- status ------------------------------------------------------------------------------------------------------------
 
 
-def _write_status(observed: Observed, pods: Sequence[Obj], *, progress: Progress, failures: Mapping[str, str], now: float) -> Plan:
+def _write_status(
+    observed: Observed, pods: Sequence[Obj], *, progress: Progress, failures: Mapping[str, str], now: float
+) -> Plan:
     """Write the status if it changes (updateStatefulSetStatus)."""
     parent, before = observed.parent, observed.parent.get("status") or {}
     arranged: Arrangement = arrange(name_of(parent), pods, usable_ordinals(parent))

@@ -65,7 +65,9 @@ def usable_ordinals(parent: Obj) -> Ordinals:
         begin = max(begin, reserved_span.stop)
     if left > 0:
         spans.append(range(begin, begin + left))
-    return Ordinals(tuple(span for candidate in spans if (span := range(candidate.start, min(candidate.stop, MOST + 1)))))
+    return Ordinals(
+        tuple(span for candidate in spans if (span := range(candidate.start, min(candidate.stop, MOST + 1))))
+    )
 
 
 def reserved(given: Iterable[int | str]) -> list[range]:

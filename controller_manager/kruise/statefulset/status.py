@@ -108,7 +108,9 @@ def with_conditions(status: Obj, failures: Mapping[str, str], *, before: Sequenc
     for type_, message in failures.items():
         old = conditions.find(before, type_)
         since = (old or {}).get("lastTransitionTime") or stamp(now)
-        new_conditions.append({"type": type_, "status": conditions.TRUE, "lastTransitionTime": since, "message": message})
+        new_conditions.append(
+            {"type": type_, "status": conditions.TRUE, "lastTransitionTime": since, "message": message}
+        )
     return status | ({"conditions": new_conditions} if new_conditions else {})
 
 
@@ -121,7 +123,9 @@ def _claim_counts(parent: Obj, ordinals: Sequence[int], claims: Mapping[str, Obj
     for template in claim_templates(parent):
         names = (claim_name(parent, template, ordinal) for ordinal in ordinals)
         pod_claims = [claims[name] for name in names if name in claims]
-        fitting = [claim for claim in pod_claims if not claim["metadata"].get("deletionTimestamp") and _fits(claim, template)]
+        fitting = [
+            claim for claim in pod_claims if not claim["metadata"].get("deletionTimestamp") and _fits(claim, template)
+        ]
         entries.append(
             {
                 "volumeClaimName": name_of(template),

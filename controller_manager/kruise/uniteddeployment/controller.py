@@ -9,7 +9,7 @@ from apiserver.api.meta import Obj, labels_of, name_of, namespace_of
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
 from controller_manager.kruise.uniteddeployment.allocation.choice import sizes_of
 from controller_manager.kruise.uniteddeployment.allocation.subset_state import AllocationError
-from controller_manager.kruise.uniteddeployment.schedulability import schedulability_of, relax_target
+from controller_manager.kruise.uniteddeployment.schedulability import relax_target, schedulability_of
 from controller_manager.kruise.uniteddeployment.status import Report, status_after, status_of
 from controller_manager.kruise.uniteddeployment.subset_objects import Target, targets_of
 from controller_manager.kruise.uniteddeployment.subsets import (
@@ -213,15 +213,23 @@ def plan(observed: Observed, now: float) -> Plan:
     }
     yield from _label(schedulabilities.values())
     try:
-        sizes = sizes_of(parent["spec"], {name: schedulability.state for name, schedulability in schedulabilities.items()})
+        sizes = sizes_of(
+            parent["spec"], {name: schedulability.state for name, schedulability in schedulabilities.items()}
+        )
     except AllocationError as error:
         failure = f"Specified subset replicas is ineffective: {error}"
         yield RecordEvent(parent, "Failed SpecifySubsetReplicas", failure, WARNING)
         raise bad_request(failure) from error
-    schedulabilities = {name: scaled_again(schedulability, sizes.get(name, 0), now) for name, schedulability in schedulabilities.items()}
+    schedulabilities = {
+        name: scaled_again(schedulability, sizes.get(name, 0), now) for name, schedulability in schedulabilities.items()
+    }
     targets = targets_of(parent, run.update, sizes)
-    targets = {name: relax_target(target, subsets.get(name), schedulabilities.get(name)) for name, target in targets.items()}
-    yield from _sync_subsets(run, _other_kind_workloads(observed, claimant), targets=targets, schedulabilities=schedulabilities)
+    targets = {
+        name: relax_target(target, subsets.get(name), schedulabilities.get(name)) for name, target in targets.items()
+    }
+    yield from _sync_subsets(
+        run, _other_kind_workloads(observed, claimant), targets=targets, schedulabilities=schedulabilities
+    )
 
 
 def _with_event(parent: Obj, reason: str, part: Generator[Action, Any, Any]) -> Generator[Action, Any, Any]:
@@ -297,7 +305,11 @@ def _label(schedulabilities: Iterable[Schedulability]) -> Plan:
 
 
 def _sync_subsets(
-    run: SyncContext, other_kind_workloads: Sequence[Subset], *, targets: Mapping[str, Target], schedulabilities: Mapping[str, Schedulability]
+    run: SyncContext,
+    other_kind_workloads: Sequence[Subset],
+    *,
+    targets: Mapping[str, Target],
+    schedulabilities: Mapping[str, Schedulability],
 ) -> Plan:
     """Create, delete and update workloads, and write the status, even after an error.
 

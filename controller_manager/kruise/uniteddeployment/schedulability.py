@@ -36,7 +36,9 @@ def schedulability_of(parent: Obj, subset: Subset, *, current: str, update: str,
     if not reserves(spec):
         return adaptive_schedulability(subset, old_condition, times=times, now=now)
     since = updating_since(parent, current, update, now=now)
-    return reserved_schedulability(subset, old_condition, update=Update(update, subset.partition, since), times=times, now=now)
+    return reserved_schedulability(
+        subset, old_condition, update=Update(update, subset.partition, since), times=times, now=now
+    )
 
 
 def relax_target(target: Target, subset: Subset | None, schedulability: Schedulability | None) -> Target:

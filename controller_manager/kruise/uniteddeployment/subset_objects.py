@@ -187,7 +187,9 @@ def _with_node_affinity(spec: Obj, term: Obj) -> Obj:
     node_affinity = affinity.get("nodeAffinity") or {}
     required = node_affinity.get(_REQUIRED) or {}
     terms: list[Obj] = required.get("nodeSelectorTerms") or [{}]
-    bound = node_affinity | {_REQUIRED: required | {"nodeSelectorTerms": [_merged_term(existing, added) for existing in terms]}}
+    bound = node_affinity | {
+        _REQUIRED: required | {"nodeSelectorTerms": [_merged_term(existing, added) for existing in terms]}
+    }
     return spec | {"affinity": affinity | {"nodeAffinity": bound}}
 
 

@@ -132,7 +132,11 @@ def _not_deleting(subsets: Iterable[Subset]) -> list[Subset]:
 
 def _create(work: SyncInput, missing: Sequence[Target]) -> Steps:
     """Create workloads: one, then two, four …; those whose requests time out will show up in the caches, if at all."""
-    reference, failures, workloads = owner_reference(UNITED_DEPLOYMENT, work.parent), Failures(), list[tuple[str, Obj]]()
+    reference, failures, workloads = (
+        owner_reference(UNITED_DEPLOYMENT, work.parent),
+        Failures(),
+        list[tuple[str, Obj]](),
+    )
     for target in missing:
         try:
             workloads.append((target.name, new_workload(work.parent, target, reference)))

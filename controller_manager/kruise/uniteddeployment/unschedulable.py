@@ -151,7 +151,9 @@ class _Verdict:
     wait: float | None = None
 
 
-def reserved_schedulability(subset: Subset, old_condition: Obj | None, *, update: Update, times: Times, now: float) -> Schedulability:
+def reserved_schedulability(
+    subset: Subset, old_condition: Obj | None, *, update: Update, times: Times, now: float
+) -> Schedulability:
     """Find the reserved pods of a subset: they found no node in time, and have not run for long enough since.
 
     A pod that is created while the subset is unschedulable is reserved at once. So is an old one that is not updated in

@@ -25,7 +25,11 @@ def environment_of(pod: Obj, container: Obj, pod_environment: PodEnvironment) ->
         defaults |= {f"{source.get('prefix') or ''}{key}": value for key, value in data.items()}
     variables = {"PATH": PATH, "HOSTNAME": hostname_of(pod)}
     variables.update(_own(pod, container, pod_environment, dict(defaults)))
-    return variables | {name: value for name, value in sorted(defaults.items()) if name not in variables} | _home(variables)
+    return (
+        variables
+        | {name: value for name, value in sorted(defaults.items()) if name not in variables}
+        | _home(variables)
+    )
 
 
 def _own(pod: Obj, container: Obj, pod_environment: PodEnvironment, known: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -37,7 +41,9 @@ def _own(pod: Obj, container: Obj, pod_environment: PodEnvironment, known: dict[
             yield variable["name"], value
 
 
-def _value(pod: Obj, container: Obj, pod_environment: PodEnvironment, *, variable: Obj, known: Mapping[str, str]) -> str | None:
+def _value(
+    pod: Obj, container: Obj, pod_environment: PodEnvironment, *, variable: Obj, known: Mapping[str, str]
+) -> str | None:
     source = variable.get("valueFrom")
     if not source:
         return expanded(variable.get("value") or "", known)

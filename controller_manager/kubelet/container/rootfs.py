@@ -43,7 +43,9 @@ Kept = Callable[[Obj], Directory]
 """Returns the directory of a volume whose files outlive a container."""
 
 
-def new_container(pod: Obj, container: Obj, pod_environment: PodEnvironment, *, quota: Quota, kept: Kept, now: float) -> Container:
+def new_container(
+    pod: Obj, container: Obj, pod_environment: PodEnvironment, *, quota: Quota, kept: Kept, now: float
+) -> Container:
     """Return a container as it is when it has just started.
 
     Args:
@@ -65,7 +67,12 @@ def new_container(pod: Obj, container: Obj, pod_environment: PodEnvironment, *, 
         files.write(path, text.encode(), now)
     volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes") or ()}
     for mount in container.get("volumeMounts") or ():
-        _mount(files, mount, _volume(pod, container, pod_environment, volume=volumes.get(mount["name"], {}), kept=kept), now)
+        _mount(
+            files,
+            mount,
+            _volume(pod, container, pod_environment, volume=volumes.get(mount["name"], {}), kept=kept),
+            now,
+        )
     environment = environment_of(pod, container, pod_environment)
     directory = container.get("workingDir") or "/"
     if files.find(directory) is None:

@@ -150,7 +150,10 @@ def _missing_fields(observed: Observed) -> Obj:
 
 
 def _make(observed: Starting, now: float) -> Plan:
-    nodes = [new_node(missing.number, observed.size, block=missing.block, now=now, address=missing.address) for missing in observed.missing]
+    nodes = [
+        new_node(missing.number, observed.size, block=missing.block, now=now, address=missing.address)
+        for missing in observed.missing
+    ]
     answers = yield Batch([Create(NODE, node) for node in nodes])
     for answer in answers:
         if isinstance(answer, ApiError):

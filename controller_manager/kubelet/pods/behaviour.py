@@ -116,7 +116,9 @@ class AnnotationOverride:
 def overrides_of(pod: Obj) -> list[AnnotationOverride]:
     """Return the annotations of a pod that are for its kubelet."""
     annotations = pod["metadata"].get("annotations")
-    return [override for key, value in annotations.items() if (override := _override(key, value))] if annotations else []
+    return (
+        [override for key, value in annotations.items() if (override := _override(key, value))] if annotations else []
+    )
 
 
 def _override(key: str, value: str) -> AnnotationOverride | None:

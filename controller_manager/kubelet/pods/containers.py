@@ -83,7 +83,9 @@ def terminated(pod_sync: PodSync, status: Obj, code: int, *, at: float = inf, re
 def _run(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:
     del turn
     if is_changed(container, status):
-        pod_sync.record(events.killed(container.name, "definition changed", container.where, init=container.role == SIDECAR))
+        pod_sync.record(
+            events.killed(container.name, "definition changed", container.where, init=container.role == SIDECAR)
+        )
         ended = terminated(pod_sync, status, STOPPED)
         return ended | {"state": {"waiting": {"reason": CREATING}}, "lastState": ended["state"]}
     since = pod_sync.since(status["state"]["running"]["startedAt"])
@@ -117,7 +119,9 @@ def _ready(pod_sync: PodSync, container: Container, status: Obj, since: float) -
 def _complain(pod_sync: PodSync, container: Container) -> None:
     probe = container.spec.get("readinessProbe")
     if probe:
-        pod_sync.record(events.unhealthy("Readiness", probes.failure(probe, pod_sync.node_context.pod_ip), container.where))
+        pod_sync.record(
+            events.unhealthy("Readiness", probes.failure(probe, pod_sync.node_context.pod_ip), container.where)
+        )
 
 
 def _end(pod_sync: PodSync, container: Container, status: Obj, turn: float) -> Obj:

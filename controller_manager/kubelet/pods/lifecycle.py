@@ -44,7 +44,9 @@ def advance(pod: Obj, node_context: NodeContext, now: float) -> Step:
 def _run(pod_sync: PodSync) -> Step:
     status = pod_sync.pod.get("status") or {}
     if "startTime" not in status:
-        pod_sync.record(*(KubeletEvent("InvalidAnnotation", problem, WARNING) for problem in problems(pod_sync.overrides)))
+        pod_sync.record(
+            *(KubeletEvent("InvalidAnnotation", problem, WARNING) for problem in problems(pod_sync.overrides))
+        )
     pod_containers, since = pod_containers_of(pod_sync), pod_sync.since(status.get("startTime") or pod_sync.time)
     end = next((end for end, after in ENDS if pod_sync.is_due(since + after(pod_sync))), None)
     if end is not None:
@@ -59,7 +61,9 @@ def _run(pod_sync: PodSync) -> Step:
 def _settled_phase(pod_containers: PodContainers) -> str:
     """Return the pod's phase; end its other containers once its main ones are done, or will never start."""
     phase = pod_containers.phase()
-    if phase in TERMINAL or all(is_done(container, pod_containers.status(container)) for container in pod_containers.of(MAIN)):
+    if phase in TERMINAL or all(
+        is_done(container, pod_containers.status(container)) for container in pod_containers.of(MAIN)
+    ):
         pod_containers.record_stopping()
         pod_containers.end(STOPPED)
         return pod_containers.phase()

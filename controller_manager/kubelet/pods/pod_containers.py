@@ -81,7 +81,9 @@ class PodContainers:
 
 def _addresses(old: Obj, node_context: NodeContext) -> Obj:
     """Return the addresses for a status: the node's, if it has one, and the pod's own, which does not change."""
-    addresses: Obj = {"hostIP": node_context.host_ip, "hostIPs": [{"ip": node_context.host_ip}]} if node_context.host_ip else {}
+    addresses: Obj = (
+        {"hostIP": node_context.host_ip, "hostIPs": [{"ip": node_context.host_ip}]} if node_context.host_ip else {}
+    )
     address = old.get("podIP") or node_context.pod_ip or node_context.host_ip
     if address:
         known = old.get("podIPs") or [{}]
@@ -143,4 +145,6 @@ def _containers(pod_sync: PodSync) -> Iterator[Container]:
 
 def _container(pod_sync: PodSync, spec: Obj, role: str) -> Container:
     behaviour = behaviour_of(spec, pod=pod_sync.pod, overrides=pod_sync.overrides, is_init=role == INIT)
-    return Container(spec, role, behaviour, image_of(spec["image"]), pod_sync.pod["spec"].get("restartPolicy") or "Always")
+    return Container(
+        spec, role, behaviour, image_of(spec["image"]), pod_sync.pod["spec"].get("restartPolicy") or "Always"
+    )

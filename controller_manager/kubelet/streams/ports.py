@@ -84,7 +84,9 @@ def _request_end(received: bytearray) -> int:
     return -1 if len(received) < LONGEST_HEAD else 0
 
 
-async def _answer(pod: Obj, port: int, head: bytes, *, byte_queue: ByteQueue, received: bytearray, write: Write) -> bool:
+async def _answer(
+    pod: Obj, port: int, head: bytes, *, byte_queue: ByteQueue, received: bytearray, write: Write
+) -> bool:
     """Answer a request after skipping its body; return True if the connection is to be closed."""
     length = _LENGTH.search(head)
     left = int(length[1]) if length else 0

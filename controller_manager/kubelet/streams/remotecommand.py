@@ -55,7 +55,9 @@ class RunningContainer:
 
 async def execute(running_container: RunningContainer, command: tuple[str, ...], session: Session, *, tty: bool) -> Obj:
     """Run a command in a container; return its final status."""
-    return await _run_process(running_container, session, begin(running_container.box(), command, terminal=tty), tty=tty)
+    return await _run_process(
+        running_container, session, begin(running_container.box(), command, terminal=tty), tty=tty
+    )
 
 
 async def attach(running_container: RunningContainer, session: Session, *, stdin: bool, tty: bool) -> Obj:
@@ -70,7 +72,9 @@ async def attach(running_container: RunningContainer, session: Session, *, stdin
             await _end(running_container, exit_code(status))
             return SUCCESS
     with suppress(ContainerEndedError):
-        async with running_container.pods.while_running(running_container.pod, running_container.name, running_container.run):
+        async with running_container.pods.while_running(
+            running_container.pod, running_container.name, running_container.run
+        ):
             await _print(running_container, container, session, tty=tty)
     return SUCCESS
 
@@ -78,7 +82,11 @@ async def attach(running_container: RunningContainer, session: Session, *, stdin
 async def _end(running_container: RunningContainer, code: int) -> None:
     """Let the kubelet end a container whose first process has ended here, by setting annotations that it obeys."""
     after = max(running_container.clock.now() - running_container.run.started, 0.0)
-    overrides = {"exit-after": f"{after:.3f}s", "exit-code": str(code), "exit-times": str(running_container.run.restarts + 1)}
+    overrides = {
+        "exit-after": f"{after:.3f}s",
+        "exit-code": str(code),
+        "exit-times": str(running_container.run.restarts + 1),
+    }
     meta = running_container.pod["metadata"]
     annotations = {f"{running_container.name}.{DOMAIN}/{name}": value for name, value in overrides.items()}
     try:
@@ -86,7 +94,9 @@ async def _end(running_container: RunningContainer, code: int) -> None:
             Patch(POD, key_of(running_container.pod), {"metadata": {"uid": meta["uid"], "annotations": annotations}})
         )
     except ApiError as error:
-        log.info("container %s of %s cannot be told to end: %s", running_container.name, key_of(running_container.pod), error)
+        log.info(
+            "container %s of %s cannot be told to end: %s", running_container.name, key_of(running_container.pod), error
+        )
 
 
 async def _print(running_container: RunningContainer, container: Obj, session: Session, *, tty: bool) -> None:
@@ -105,7 +115,9 @@ async def _print(running_container: RunningContainer, container: Obj, session: S
 async def _run_process(running_container: RunningContainer, session: Session, process: Process, *, tty: bool) -> Obj:
     """Run a process until it or its container ends."""
     try:
-        async with running_container.pods.while_running(running_container.pod, running_container.name, running_container.run):
+        async with running_container.pods.while_running(
+            running_container.pod, running_container.name, running_container.run
+        ):
             if tty:
                 return exited(await _run_on_terminal(session, process, running_container.clock))
             return exited(await Runner(session, running_container.clock).run(process))

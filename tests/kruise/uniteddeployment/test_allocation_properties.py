@@ -50,7 +50,9 @@ def test_specified_parts_are_the_total_and_each_gets_what_it_asks_for(rest, curr
     assert requested.items() <= sizes.items()
     others = [size for name, size in sizes.items() if name not in requested]
     assert not others or max(others) - min(others) <= 1
-    again = specified(total, names, requested=requested, states={name: SubsetState(size) for name, size in sizes.items()})
+    again = specified(
+        total, names, requested=requested, states={name: SubsetState(size) for name, size in sizes.items()}
+    )
     assert again == sizes
 
 

@@ -4,7 +4,14 @@ from math import inf
 
 import pytest
 
-from controller_manager.kubelet.pods.behaviour import PLAIN, Behaviour, behaviour_of, evicted_after, problems, overrides_of
+from controller_manager.kubelet.pods.behaviour import (
+    PLAIN,
+    Behaviour,
+    behaviour_of,
+    evicted_after,
+    overrides_of,
+    problems,
+)
 
 JOB = {"ownerReferences": [{"kind": "Job", "name": "j", "uid": "u"}]}
 

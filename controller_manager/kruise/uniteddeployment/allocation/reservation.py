@@ -8,8 +8,8 @@ from controller_manager.kruise.uniteddeployment.allocation.subset_state import (
     UNLIMITED,
     Bounds,
     Sizes,
-    SubsetStates,
     SubsetState,
+    SubsetStates,
 )
 
 

@@ -36,4 +36,6 @@ def _check(total: int | None, assigned: int, *, everybody: bool) -> None:
             raise AllocationError("all subsets must be specified when UnitedDeployment replica is unspecified")
     elif assigned > total or (assigned < total and everybody):
         how = "greater" if assigned > total else "less"
-        raise AllocationError(f"specified subsets' replica ({assigned}) is {how} than UnitedDeployment replica ({total})")
+        raise AllocationError(
+            f"specified subsets' replica ({assigned}) is {how} than UnitedDeployment replica ({total})"
+        )

@@ -93,9 +93,9 @@ class _Parser:
         more = f' (expecting "{expected}")' if expected else ""
         if self._token is None:
             return ShellSyntaxError(f"sh: syntax error: unexpected end of file{more}", incomplete=True)
-        token_text = self._token.text if isinstance(self._token, Operator) else plain(self._token) or "word"
-        token_text = "newline" if token_text == "\n" else f'"{token_text}"'
-        return ShellSyntaxError(f"sh: syntax error: unexpected {token_text}{more}")
+        unexpected = self._token.text if isinstance(self._token, Operator) else plain(self._token) or "word"
+        unexpected = "newline" if unexpected == "\n" else f'"{unexpected}"'
+        return ShellSyntaxError(f"sh: syntax error: unexpected {unexpected}{more}")
 
     def end(self) -> None:
         """Check that nothing follows."""
