@@ -216,4 +216,4 @@ def test_each_pod_has_an_address_of_its_own(make_pod, make_node, make_world, reh
 def test_an_address_that_could_not_be_written_is_given_again(make_pod, make_node, make_world):
     world = make_world(SPEC, {POD: [make_pod()], NODE: [make_node()]})
     first, second = SPEC.observe(world, KEY), SPEC.observe(world, KEY)
-    assert first.place.pod_ip == second.place.pod_ip == "10.244.0.2"
+    assert first.node_context.pod_ip == second.node_context.pod_ip == "10.244.0.2"
