@@ -89,9 +89,9 @@ class NestedField:
         return value
 
     def _unexpected(self, depth: int, value: Any, expected: str) -> NestedFieldError:
-        path = self._shown(depth)
         return NestedFieldError(
-            f"{path} accessor error: {go_text(value)} is of the type {go_type(value)}, expected {expected}"
+            f"{self._shown(depth)} accessor error: {go_text(value)} is of the type {go_type(value)}, "
+            f"expected {expected}"
         )
 
     def _shown(self, depth: int) -> str:

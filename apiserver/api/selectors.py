@@ -269,8 +269,9 @@ def label_selector_of(selector: Obj | None) -> LabelSelector:
         operator = expression.get("operator") or ""
         if operator not in _EXPRESSIONS:
             raise SelectorError(f'"{operator}" is not a valid label selector operator')
-        key, values = expression.get("key") or "", expression.get("values") or ()
-        requirements.append(requirement(key, _EXPRESSIONS[operator], values))
+        requirements.append(
+            requirement(expression.get("key") or "", _EXPRESSIONS[operator], expression.get("values") or ())
+        )
     return LabelSelector(tuple(sorted(requirements, key=lambda r: r.key)))
 
 

@@ -106,9 +106,11 @@ def _clone_set_from_new(obj: Obj) -> Obj:
     if isinstance(rolling.get("inPlaceUpdateStrategy"), dict):  # upstream drops an empty one, which is filled in again
         old_strategy["inPlaceUpdateStrategy"] = _present(in_place, ("gracePeriodSeconds",))
     converted = obj | {"spec": spec | {"scaleStrategy": old_scaling, "updateStrategy": old_strategy}}
-    if not annotations:
-        return converted
-    return converted | {"metadata": meta | {"annotations": _object_at(meta, "annotations") | annotations}}
+    return (
+        converted | {"metadata": meta | {"annotations": _object_at(meta, "annotations") | annotations}}
+        if annotations
+        else converted
+    )
 
 
 # -- UnitedDeployments -------------------------------------------------------------------------------------------------

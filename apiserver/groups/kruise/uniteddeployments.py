@@ -151,10 +151,10 @@ def _sizes(spec: Obj) -> list[FieldError]:
         return [*errors, field.invalid("", subsets, detail)]
     if set_counts["minReplicas"] or set_counts["maxReplicas"]:
         return [*errors, *_bounded(total, sums, set_counts, subset_count=len(subsets))]
-    fixed_size_errors = _fixed_sizes(
-        total, sums["replicas"], set_count=set_counts["replicas"], subset_count=len(subsets)
-    )
-    return [*errors, *fixed_size_errors]
+    return [
+        *errors,
+        *_fixed_sizes(total, sums["replicas"], set_count=set_counts["replicas"], subset_count=len(subsets)),
+    ]
 
 
 def _size(subset: Obj, name: str, total: int | None, *, errors: list[FieldError], index: int) -> int:

@@ -108,8 +108,9 @@ def ephemeral_containers(spec: Obj, pod: PodContext) -> Found:
         container_errors = [*_common(container, pod, taken), *image_spaces(container)]
         if (target := container.get("targetContainerName")) and target not in others:
             container_errors.append(field.not_found("targetContainerName", target))
-        forbidden = [name for name in _FORBIDDEN_EPHEMERAL if container.get(name)]
-        container_errors += [field.forbidden(name, _NOT_EPHEMERAL) for name in forbidden]
+        container_errors += [
+            field.forbidden(name, _NOT_EPHEMERAL) for name in _FORBIDDEN_EPHEMERAL if container.get(name)
+        ]
         errors += at(f"[{index}]", container_errors + _whole_mounts(container))
     return errors
 

@@ -131,8 +131,9 @@ def _value_from(variable: Obj) -> Found:
         return ()
     sources = [name for name in _SOURCES if source.get(name) is not None]
     errors = [error for name in sources for error in at(name, _SOURCES[name](source[name]))]
-    several = _TWO_SOURCES if sources[1:] else ""
-    detail = _NO_SOURCE if not sources else _WITH_VALUE if variable.get("value") else several
+    detail = (
+        _NO_SOURCE if not sources else _WITH_VALUE if variable.get("value") else _TWO_SOURCES if sources[1:] else ""
+    )
     return at("valueFrom", [*errors, field.invalid("", "", detail)] if detail else errors)
 
 

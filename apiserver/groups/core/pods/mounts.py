@@ -32,8 +32,10 @@ def mounts(container: Obj, volumes: Volumes) -> Found:
     for index, mount in enumerate(container.get("volumeMounts") or ()):
         name, path = mount.get("name") or "", mount.get("mountPath") or ""
         if name not in volumes or not path or path in taken or devices:
-            mount_errors = [*_volume_and_path(name, path, volumes), *_unique_path(path, taken)]
-            errors += at(f"[{index}]", [*mount_errors, *_not_in_devices(mount, devices)])
+            errors += at(
+                f"[{index}]",
+                [*_volume_and_path(name, path, volumes), *_unique_path(path, taken), *_not_in_devices(mount, devices)],
+            )
         taken.add(path)
         if not _OPTIONS.isdisjoint(mount):
             errors += at(f"[{index}]", _image_paths(mount, volumes.get(name) or {}))

@@ -106,8 +106,9 @@ def _projection(projection: Obj, path: str, taken: set[str]) -> list[FieldError]
     for name in ("secret", "configMap"):
         if (source := projection.get(name)) is not None:
             errors += at(f"{path}.{name}", _projected_keys(source))
-            paths = [item.get("path") for item in source.get("items") or ()]
-            errors += _duplicate_paths(paths, source.get("name"), taken)
+            errors += _duplicate_paths(
+                [item.get("path") for item in source.get("items") or ()], source.get("name"), taken
+            )
     for file in (projection.get("downwardAPI") or {}).get("items") or ():
         errors += at(f"{path}.downwardAPI", _downward_file(file))
         errors += _duplicate_paths([file.get("path")], file.get("path"), taken)

@@ -74,5 +74,6 @@ def _sum(amounts: Amounts, added: Amounts) -> Amounts:
 
 
 def _largest(amounts: Amounts, others: Amounts) -> Amounts:
-    larger = {n: amount for n, amount in others.items() if n not in amounts or amount.nanos > amounts[n].nanos}
-    return amounts | larger
+    return amounts | {
+        name: amount for name, amount in others.items() if name not in amounts or amount.nanos > amounts[name].nanos
+    }

@@ -189,8 +189,10 @@ def ephemeral_containers_update(new: Obj, old: Obj) -> list[FieldError]:
         if name not in new_containers:
             detail = f'existing ephemeral containers "{name}" may not be removed\n'
         elif not same(new_containers[name], container):
-            difference = _difference(new_containers[name], container)
-            detail = f'existing ephemeral containers "{name}" may not be changed\n{difference}'
+            detail = (
+                f'existing ephemeral containers "{name}" may not be changed\n'
+                f"{_difference(new_containers[name], container)}"
+            )
         errors += [field.forbidden("spec.ephemeralContainers", detail)] if detail else []
     return errors
 
