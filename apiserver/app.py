@@ -143,7 +143,7 @@ def etcd_access(etcd: EtcdAccess) -> Access:
         raise ConfigError(f"--etcd-password-file: {error}") from error
     return Access(
         credentials=Credentials(authority, certificate, key, etcd.user, password),
-        place=KeyPrefix(ROOT, f"{etcd.prefix}/"),
+        key_prefix=KeyPrefix(ROOT, f"{etcd.prefix}/"),
         compaction=etcd.compaction,
     )
 

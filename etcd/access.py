@@ -1,4 +1,4 @@
-"""Where a cluster is, who asks it, and where in it the keys of a store lie."""
+"""Access to an etcd cluster: endpoints, the client's credentials, and the prefix of the keys of a store."""
 
 import ssl
 from base64 import b64decode, b64encode
@@ -9,17 +9,17 @@ from typing import Final
 from etcd.store import StoreError
 
 ALL: Final = b64encode(b"\0").decode()
-"""As a key and as the end of a range, in a request: all keys."""
+"""All keys, as a request writes it: both as the first key and as the end of the range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a client of a cluster shows of itself, and whom it trusts.
+    """The credentials of a cluster's client, and the CA that it trusts.
 
     Attributes:
-        authority: a file with who signs the members' certificates; "" for whom the system trusts.
-        certificate, key: files with the client's own; "" for none.
-        user, password: of etcd, "" for none.
+        authority: a file with the CA certificates that sign the members' certificates; "" for the system's CAs.
+        certificate, key: files with the client's own certificate and key; "" for none.
+        user, password: of etcd's own authentication, "" for none.
     """
 
     authority: str = ""
@@ -29,7 +29,7 @@ class Credentials:
     password: str = field(default="", repr=False)
 
     def context(self) -> ssl.SSLContext:
-        """How connections are secured.
+        """Return the TLS context for connections to the members.
 
         Raises:
             StoreError: a file cannot be used.
@@ -38,7 +38,7 @@ class Credentials:
             context = ssl.create_default_context(cafile=self.authority or None)
             if self.certificate:
                 context.load_cert_chain(self.certificate, self.key or None)
-        except OSError as error:  # which errors of TLS are too
+        except OSError as error:  # TLS errors are OSErrors too
             files = ", ".join(filter(None, (self.authority, self.certificate, self.key)))
             why = str(error) if self.key or not self.certificate else "there is no key in it, and none is named"
             raise StoreError(f"the certificates for etcd ({files}) cannot be used: {why}") from error
@@ -47,32 +47,32 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class KeyPrefix:
-    """Where the keys of a store lie in the cluster.
+    """The prefix under which the keys of a store lie in the cluster.
 
     Attributes:
-        inside: what all keys begin with, as the store's users name them.
-        outside: what stands there in the cluster.
+        inside: the prefix of all keys as the store's users name them.
+        outside: the prefix that replaces it in the cluster.
     """
 
     inside: str = ""
     outside: str = ""
 
     def encoded(self, key: str) -> str:
-        """A key as requests have it."""
+        """Return a key as requests have it (base64)."""
         return b64encode((self.outside + key.removeprefix(self.inside)).encode()).decode()
 
     def end(self, prefix: str = "") -> str:
-        """The end of the range of all keys, or of those with a prefix."""
+        """Return the end of the range of all keys, or of those with a prefix."""
         whole = (self.outside + prefix.removeprefix(self.inside)).encode()
         return b64encode(whole[:-1] + bytes((whole[-1] + 1,))).decode() if whole else ALL
 
     def decoded(self, key: str) -> str | None:
-        """A key as it is named inside, None where it lies elsewhere or is no text."""
+        """Return a key as the store's users name it; None if it lies outside the prefix or is not UTF-8."""
         try:
-            found = b64decode(key).decode()
+            cluster_key = b64decode(key).decode()
         except UnicodeDecodeError:
             return None
-        return self.inside + found.removeprefix(self.outside) if found.startswith(self.outside) else None
+        return self.inside + cluster_key.removeprefix(self.outside) if cluster_key.startswith(self.outside) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,12 @@ class Access:
 
     Attributes:
         endpoints: URLs of its members.
-        credentials: what is shown to them.
-        place: where the keys of the store lie.
-        compaction: seconds for which the cluster keeps history, 0 where somebody else sees to that.
+        credentials: what the client authenticates with.
+        key_prefix: the prefix of the keys.
+        compaction: seconds for which the cluster keeps history, 0 if this client does not compact it.
     """
 
     endpoints: Sequence[str] = ()
     credentials: Credentials = Credentials()
-    place: KeyPrefix = KeyPrefix()
+    key_prefix: KeyPrefix = KeyPrefix()
     compaction: float = 0.0

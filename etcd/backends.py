@@ -16,9 +16,9 @@ from etcd.sqlite import SqliteLog
 from etcd.store import Store, StoreError
 
 _FILE: Final = "store.db"
-"""The database's name where the URL names a directory."""
+"""The database's file name if the URL names a directory."""
 _SUFFIXES: Final = {".db", ".sqlite", ".sqlite3"}
-"""What a name that does not exist yet ends with if it is to be a file."""
+"""The suffixes by which a path that does not exist yet is taken for a file, not a directory."""
 
 
 def _nothing(_key: str, _value: bytes) -> None:
@@ -39,7 +39,7 @@ async def _sqlite(location: str, options: Options) -> Store:
 
 
 def database_of(location: str) -> Path:
-    """The database that a URL of the scheme sqlite names after its "://"."""
+    """Return the database file that a sqlite URL names; `location` is what follows its "://"."""
     path = Path(location).expanduser()
     return path if path.is_file() or (path.suffix in _SUFFIXES and not path.is_dir()) else path / _FILE
 
@@ -53,19 +53,19 @@ async def _https(location: str, options: Options) -> Store:
 
 
 async def _cluster(urls: str, options: Options) -> Store:
-    from etcd.cluster_store import open_gateway  # its client takes its time to be imported, which other stores need not
+    from etcd.cluster_store import open_cluster_store  # late: its client is slow to import, and other stores do not need it
 
-    return await open_gateway(replace(options.access, endpoints=endpoints_of(urls)), options)
+    return await open_cluster_store(replace(options.access, endpoints=endpoints_of(urls)), options)
 
 
 def endpoints_of(urls: str) -> list[str]:
-    """The members' URLs of a list with commas.
+    """Return the URLs of a comma-separated list of members.
 
     Raises:
-        StoreError: one is none.
+        StoreError: an item is not the URL of a member.
     """
-    found = [url.strip().rstrip("/") for url in urls.split(",")]
-    for url in found:
+    urls_of_members = [url.strip().rstrip("/") for url in urls.split(",")]
+    for url in urls_of_members:
         if "@" in url:
             raise StoreError(
                 "A member of an etcd cluster has no user in its URL: give --etcd-user and --etcd-password-file."
@@ -77,7 +77,7 @@ def endpoints_of(urls: str) -> list[str]:
             good = False
         if not good:
             raise StoreError(f"{url!r} is no member of an etcd cluster: give https://HOST:PORT, several with commas.")
-    return found
+    return urls_of_members
 
 
 BACKENDS: Final[Mapping[str, Callable[[str, Options], Awaitable[Store]]]] = {
@@ -86,7 +86,7 @@ BACKENDS: Final[Mapping[str, Callable[[str, Options], Awaitable[Store]]]] = {
     "http": _http,
     "https": _https,
 }
-"""URL scheme → what opens a store there, given what follows "://" as it stands (no escapes)."""
+"""URL scheme → the function that opens a store, given what follows "://" verbatim (without unescaping)."""
 
 
 async def open_store(
@@ -101,18 +101,18 @@ async def open_store(
     """Open the store that a URL names; it belongs to the running event loop.
 
     Args:
-        url: "memory://"; "sqlite://" and a directory or a file (*.db), made if need be; or members of an etcd cluster,
-            "https://HOST:PORT,https://HOST:PORT".
+        url: "memory://"; "sqlite://" and a directory or a file (*.db), created if missing; or members of an etcd
+            cluster, "https://HOST:PORT,https://HOST:PORT".
         attach: computes from a key and its value what to keep beside it.
         clock: seconds that only ever grow; compaction by age goes by it.
-        compact_age: seconds for which events, and what they replaced, are kept.
-        compact_count: about the most events that are kept.
+        compact_age: seconds for which events, and the versions that they replaced, are kept.
+        compact_count: roughly the most events that are kept.
         access: how a cluster is used; its endpoints are those of the URL.
 
     Raises:
         Damaged: what is stored there cannot be trusted.
         Unavailable: it is in use, or cannot be read or made.
-        StoreError: there is no such backend.
+        StoreError: the URL's scheme has no backend.
     """
     scheme, separator, location = url.partition("://")
     backend = BACKENDS.get(scheme)

@@ -1,6 +1,6 @@
 """The members of an etcd cluster, and calls to whichever of them answers.
 
-Calls are raw ones of etcd3-py, JSON in and out of etcd's own gateway (etcd 3.4 and later), with orjson on both ends.
+Calls are raw ones of etcd3-py: JSON over etcd's own gRPC gateway (etcd 3.4 and later), with orjson on both ends.
 """
 
 import asyncio
@@ -27,35 +27,35 @@ API: Final = "3.4.0"
 PATIENCE: Final = 5.0
 """Seconds that one member may take to answer."""
 CONNECTIONS: Final = 64
-"""How many calls are under way at the most; more wait for their turn, without a clock that runs against the member."""
+"""The most calls under way at a time; further ones wait for a slot, which does not count as the member's time."""
 
 QUEUE: Final = 10.0
-"""Seconds that a call may wait for others to be answered, before it is sent."""
+"""Seconds that a call may wait for a slot before it is sent."""
 
 _CONNECT: Final = 2.0
 _LARGE: Final = 1 << 20
-"""Bytes from which on aiohttp wants to send a body piece by piece."""
+"""Bytes from which on aiohttp wants to send a body in chunks."""
 _UNAVAILABLE: Final = 14
 _UNCLEAR: Final = {1, 2, 4, 13, _UNAVAILABLE}
-"""Of gRPC's codes those by which a member tells of its own trouble: cancelled, unknown, too late, internal, away."""
+"""The gRPC codes of failures of the member itself: cancelled, unknown, deadline, internal, unavailable."""
 _NOT_DONE: Final = ("etcdserver: no leader", "etcdserver: too many requests", "not supported for learner")
-"""What members answer that have not even begun; another one may."""
+"""Messages of a member that has not begun the call; another member may carry it out."""
 _LOG_IN: Final = ("invalid auth token", "user name is empty", "revision of auth store is old")
-"""What is answered to whom it helps to log in, again too (server/etcdserver/api/v3rpc/rpctypes/error.go)."""
+"""Messages that a (repeated) login cures (server/etcdserver/api/v3rpc/rpctypes/error.go)."""
 _LED: Final = {"Grpc-Metadata-hasleader": "true"}
-"""Has a member refuse at once, and end its watches, while it sees no leader; else it would stay silent."""
+"""Makes a member that sees no leader refuse at once and end its watches; without it, it would stay silent."""
 
 Json = dict[str, Any]
 
 
-class _Client(AioClient):  # type: ignore[misc]  # the library tells no types
-    """A client of one member that neither blocks while it is made nor asks which release it talks to."""
+class _Client(AioClient):  # type: ignore[misc]  # the library is not typed
+    """A client of one member that neither blocks in its constructor nor asks the member for its release."""
 
     def __init__(self, endpoint: str, context: ssl.SSLContext | None) -> None:
         where = urlsplit(endpoint)
         host = f"[{where.hostname}]" if ":" in (where.hostname or "") else where.hostname
         super().__init__(host=host, port=where.port, protocol=where.scheme, headers=_LED)
-        self._unused: aiohttp.ClientSession = self.session  # which knows no way to trust a CA without a certificate
+        self._unused: aiohttp.ClientSession = self.session  # it cannot trust a CA without a client certificate
         connector = aiohttp.TCPConnector(limit=0, ssl=context or False)
         timeout = aiohttp.ClientTimeout(total=PATIENCE, sock_connect=_CONNECT, ceil_threshold=math.inf)
         self.session: aiohttp.ClientSession = aiohttp.ClientSession(connector=connector, timeout=timeout)
@@ -70,7 +70,7 @@ class _Client(AioClient):  # type: ignore[misc]  # the library tells no types
 
 
 class CallError(Exception):
-    """A member's answer that is an error: the code of gRPC, and etcd's words."""
+    """An error that a member answered: the gRPC code, and etcd's message."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -79,22 +79,22 @@ class CallError(Exception):
 
     @property
     def is_own(self) -> bool:
-        """Whether it is about the member, not about the call, so that another one may do better."""
+        """True if the member failed, not the call, so that another member may do better."""
         return self.code in _UNCLEAR or self.not_done
 
     @property
     def not_done(self) -> bool:
-        """Whether the call certainly did nothing."""
+        """True if the call certainly did nothing."""
         return any(words in self.message for words in _NOT_DONE)
 
     @property
     def wants_login(self) -> bool:
-        """Whether it helps to log in."""
+        """True if logging in may cure the error."""
         return any(words in self.message for words in _LOG_IN)
 
 
 class Cluster:
-    """Asks the member that answered last, and the next one where that does not. Make it in a running event loop."""
+    """Calls the member that answered last, and the next one if that fails. Create it in a running event loop."""
 
     def __init__(self, access: Access) -> None:
         secure = any(endpoint.startswith("https:") for endpoint in access.endpoints)
@@ -114,54 +114,54 @@ class Cluster:
             await client.close()
 
     async def read(self, method: str, request: Json) -> Json:
-        """The answer to a question; members are asked in turns until one has answered.
+        """Return the answer to a read; the members are tried in turn until one has answered.
 
         Raises:
-            Compacted: the revision asked for is gone.
+            Compacted: the requested revision is gone.
             Unavailable: no member answers.
-            StoreError: it was refused.
+            StoreError: the call was refused.
         """
-        return await self._ask(method, request, again=True)
+        return await self._ask(method, request, can_repeat=True)
 
     async def write(self, method: str, request: Json) -> Json:
-        """The outcome of a change, which is sent once.
+        """Return the answer to a write, which is sent to one member only once.
 
         Raises:
-            Full: the cluster takes no more.
-            TooLarge: the request is.
+            Full: the cluster has no space left.
+            TooLarge: the request is too large.
             Unavailable: no member answers; if `unknown`, the change may have been made.
-            StoreError: it was refused.
+            StoreError: the call was refused.
         """
-        return await self._ask(method, request, again=False)
+        return await self._ask(method, request, can_repeat=False)
 
-    async def _ask(self, method: str, request: Json, *, again: bool) -> Json:
-        body, why, turns = orjson.dumps(request), list[str](), len(self._clients)
+    async def _ask(self, method: str, request: Json, *, can_repeat: bool) -> Json:
+        body, reasons, turns = orjson.dumps(request), list[str](), len(self._clients)
         while turns > 0:
             turns -= 1
-            at = self._current
-            endpoint = self.access.endpoints[at]
+            member = self._current
+            endpoint = self.access.endpoints[member]
             try:
                 async with self._turn():
-                    return await self._answer(self._clients[at], method, body)
+                    return await self._answer(self._clients[member], method, body)
             except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-                told, sent = _words(error), False
+                reason, was_sent = _words(error), False
             except (aiohttp.ClientError, TimeoutError) as error:
-                told, sent = _words(error), True
-                if isinstance(error, aiohttp.ServerDisconnectedError) and not why:
+                reason, was_sent = _words(error), True
+                if isinstance(error, aiohttp.ServerDisconnectedError) and not reasons:
                     turns += 1  # a connection that was kept open may be stale, though the member is well
             except CallError as error:
                 if not error.is_own:
                     raise _refusal(error, endpoint) from error
-                told, sent = error.message, not error.not_done
-            why.append(f"{endpoint}: {told}")
-            self._pass_by(at)
-            if sent and not again:
-                raise Unreachable(f"etcd may or may not have done it: {why[-1]}", unknown=True)
-        raise Unreachable(f"no member of the etcd cluster answers ({'; '.join(dict.fromkeys(why))})")
+                reason, was_sent = error.message, not error.not_done
+            reasons.append(f"{endpoint}: {reason}")
+            self._pass_by(member)
+            if was_sent and not can_repeat:
+                raise Unreachable(f"etcd may or may not have done it: {reasons[-1]}", unknown=True)
+        raise Unreachable(f"no member of the etcd cluster answers ({'; '.join(dict.fromkeys(reasons))})")
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
-        """Wait until few enough calls are under way; raises Away."""
+        """Wait for one of the CONNECTIONS slots; raises Unreachable."""
         try:
             async with asyncio.timeout(QUEUE if self._room.locked() else None):
                 await self._room.acquire()
@@ -177,7 +177,7 @@ class Cluster:
             self._room.release()
 
     def _pass_by(self, member: int) -> None:
-        """Ask another member from now on, unless somebody has found that out already; a stream from it ends too."""
+        """Switch to another member, unless another call has done so already; a stream from this member ends too."""
         if self._current == member:
             self._current = (member + 1) % len(self._clients)
         patience = self._streams.pop(member, None)
@@ -200,29 +200,29 @@ class Cluster:
         return _parsed(response.status, content)
 
     async def _authenticate(self) -> None:
-        """Get a token that all members know, from the one that is asked now."""
+        """Get a token from the current member; it is valid for all members."""
         client = self._clients[self._current]
         body = orjson.dumps({"name": self.access.credentials.user, "password": self.access.credentials.password})
-        for each in self._clients:
-            each.token = None
+        for member_client in self._clients:
+            member_client.token = None
         token = (await self._post(client, "/auth/authenticate", body))["token"]
-        for each in self._clients:
-            each.token = token
+        for member_client in self._clients:
+            member_client.token = token
 
     @asynccontextmanager
     async def stream(self, method: str, request: Json) -> AsyncIterator[AsyncIterator[Json]]:
-        """The messages of a stream, from the member that answers now.
+        """Yield the messages of a stream from the current member.
 
         Raises:
             Unavailable: the stream could not be opened, or broke off; the next one comes from another member.
-            StoreError: it was refused.
+            StoreError: the call was refused.
         """
-        at = self._current
-        client, endpoint = self._clients[at], self.access.endpoints[at]
+        member = self._current
+        client, endpoint = self._clients[member], self.access.endpoints[member]
         timeout = aiohttp.ClientTimeout(sock_connect=_CONNECT)
         try:
             async with asyncio.timeout(None) as patience:
-                self._streams[at] = patience
+                self._streams[member] = patience
                 try:
                     async with client.call_rpc(method, orjson.dumps(request), raw=True, timeout=timeout) as response:
                         if response.status != 200:
@@ -232,26 +232,26 @@ class Cluster:
                         finally:
                             _abort(response)
                 finally:
-                    self._streams.pop(at, None)
+                    self._streams.pop(member, None)
         except (aiohttp.ClientError, TimeoutError, CallError, ValueError) as error:
-            self._pass_by(at)
+            self._pass_by(member)
             raise Unreachable(f"{endpoint}: {_words(error)}") from error
 
     def leave(self) -> None:
-        """Have the stream that is open come from another member."""
+        """End the open streams, so that the next ones come from another member."""
         for member in list(self._streams):
             self._pass_by(member)
 
 
 def _abort(response: aiohttp.ClientResponse) -> None:
-    """Close the connection of a response whose rest nobody reads; a TLS shutdown would wait for the member's answer."""
+    """Close the connection of a response that is not read to its end; a TLS shutdown would wait for the member."""
     connection = response.connection
     if connection is not None and connection.transport is not None:
         connection.transport.abort()
 
 
 async def _messages(content: aiohttp.StreamReader) -> AsyncIterator[Json]:
-    """The messages of a stream, one a line, however long."""
+    """Yield the messages of a stream, one per line of any length."""
     rest = bytearray()
     while chunk := await content.readany():
         *lines, last = chunk.split(b"\n")
@@ -264,7 +264,7 @@ async def _messages(content: aiohttp.StreamReader) -> AsyncIterator[Json]:
 
 
 def _message(line: bytes) -> Json:
-    """Return what a line of a stream tells; raises CallError where it is an error, or nothing that etcd says."""
+    """Return the message in a line of a stream; raises CallError if it is an error, or not a message of etcd."""
     match orjson.loads(line):
         case {"result": dict(message)}:
             return message
@@ -275,16 +275,16 @@ def _message(line: bytes) -> Json:
 
 def _parsed(status: int, content: bytes) -> Json:
     try:
-        told: Json = orjson.loads(content)
+        answer: Json = orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        said = content[:100].decode(errors="replace").strip()
-        raise CallError(_UNAVAILABLE, f"no etcd answers there, but HTTP {status} and no JSON: {said!r}") from error
-    if not isinstance(told, dict) or (status == 200 and "header" not in told):
+        text = content[:100].decode(errors="replace").strip()
+        raise CallError(_UNAVAILABLE, f"no etcd answers there, but HTTP {status} and no JSON: {text!r}") from error
+    if not isinstance(answer, dict) or (status == 200 and "header" not in answer):
         raise CallError(_UNAVAILABLE, f"no etcd answers there, but HTTP {status} and other JSON: {content[:100]!r}")
     if status == 200:
-        return told
-    message = told.get("message") or told.get("error") or f"HTTP {status}"
-    raise CallError(int(told.get("code") or 2), str(message))
+        return answer
+    message = answer.get("message") or answer.get("error") or f"HTTP {status}"
+    raise CallError(int(answer.get("code") or 2), str(message))
 
 
 _REFUSALS: Final[Mapping[str, type[StoreError]]] = {
@@ -297,11 +297,11 @@ _MORE: Final = {
     "user name is empty": ": it wants a user and a password",
     "permission denied": ": the user has to be able to read all keys, and to write those of this server",
 }
-"""What etcd's words leave open."""
+"""Explanations that are appended to etcd's own messages."""
 
 
 def _refusal(error: CallError, endpoint: str) -> StoreError:
-    """What an answer means; etcd's own words stay."""
+    """Return the StoreError for an answer that is an error; it keeps etcd's own message."""
     if "required revision has been compacted" in error.message:
         return Compacted(0)
     for words, kind in _REFUSALS.items():
@@ -312,22 +312,22 @@ def _refusal(error: CallError, endpoint: str) -> StoreError:
 
 
 def _words(error: Exception) -> str:
-    """What went wrong with a connection; not every error has words."""
+    """Return a description of a connection error; some exceptions have an empty message."""
     match error:
         case aiohttp.ClientConnectorCertificateError():
-            told = f"its certificate is not trusted: {error.certificate_error}"
+            text = f"its certificate is not trusted: {error.certificate_error}"
         case aiohttp.ClientConnectorDNSError():
-            told = f"there is no host {error.host}"
+            text = f"there is no host {error.host}"
         case aiohttp.ClientConnectorSSLError():
-            told = f"no TLS is spoken there, or another one ({error.os_error.strerror or error.os_error})"
+            text = f"no TLS is spoken there, or another one ({error.os_error.strerror or error.os_error})"
         case aiohttp.ClientConnectorError(os_error=ConnectionResetError()):
-            told = "Connection reset by peer, which happens where no TLS is spoken"
+            text = "Connection reset by peer, which happens where no TLS is spoken"
         case aiohttp.ClientConnectorError():
-            told = os.strerror(error.os_error.errno) if error.os_error.errno else str(error.os_error)
+            text = os.strerror(error.os_error.errno) if error.os_error.errno else str(error.os_error)
         case aiohttp.ServerDisconnectedError():
-            told = "it closed the connection without an answer"
+            text = "it closed the connection without an answer"
         case aiohttp.ClientPayloadError():
-            told = "the connection was closed in the middle of an answer"
+            text = "the connection was closed in the middle of an answer"
         case _:
-            told = str(error) or f"no answer in {PATIENCE:.0f} s"
-    return told
+            text = str(error) or f"no answer in {PATIENCE:.0f} s"
+    return text

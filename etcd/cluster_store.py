@@ -1,7 +1,7 @@
 """The store over an etcd cluster: writes are its transactions, and one watch of it feeds the engine that is read.
 
-So lists and watches cost what they cost over the embedded store; reads that have to be linearizable ask the cluster
-how far it is, all that come at the same time together, and wait until the watch has come that far.
+So lists and watches cost what they cost over the embedded store. A linearizable read first asks the cluster for its
+revision, once for all reads that come at the same time, and waits until the watch has come that far.
 """
 
 import asyncio
@@ -31,25 +31,25 @@ from etcd.store import (
     Unavailable,
     Unreachable,
 )
-from etcd.watch_cache import Feed
+from etcd.watch_cache import WatchCache
 
 log = logging.getLogger("etcd")
 
 CATCH_UP: Final = 5.0
-"""Seconds that the watch may need for what the cluster has."""
+"""Seconds within which the watch must have reached the cluster's revision."""
 CLOSING: Final = 3.0
-"""Seconds that writes under way may need when the store is closed; whether later ones are done is unknown."""
+"""Seconds that closing waits for writes under way; whether later ones are done is unknown."""
 
 
-class GatewayStore(EmbeddedStore):
-    """The contract over a cluster; `open_gateway` makes it."""
+class ClusterStore(EmbeddedStore):
+    """The contract over a cluster; `open_cluster_store` makes it."""
 
     def __init__(self, access: Access, options: Options) -> None:
         engine = Engine()
         super().__init__(engine, options)
-        self._place = access.place
+        self._key_prefix = access.key_prefix
         self._cluster = Cluster(access)
-        self._feed = Feed(self._cluster, access.place, options.attach, engine, self._apply)
+        self._watch_cache = WatchCache(self._cluster, access.key_prefix, options.attach, engine, self._apply)
         self._reads = NextRun(self._catch_up)
         self._leases = Leases(self._cluster, options.clock)
         self._interval = access.compaction
@@ -57,8 +57,8 @@ class GatewayStore(EmbeddedStore):
         self._under_way: set[asyncio.Task[Any]] = set()
 
     async def start(self) -> None:
-        """Read what is there; raises StoreError."""
-        await self._feed.start()
+        """Read the state and start to watch; raises StoreError."""
+        await self._watch_cache.start()
         if self._interval:
             self._compactor = asyncio.create_task(
                 Compactor(self._cluster, self._interval).run(), name="etcd compaction"
@@ -66,13 +66,13 @@ class GatewayStore(EmbeddedStore):
 
     @property
     def is_shared(self) -> bool:
-        """A cluster serves anybody."""
+        """True: a cluster has other clients."""
         return True
 
     @property
     def health_error(self) -> str:
         """The contract's `health_error`."""
-        return self._closed or self._feed.health_error
+        return self._closed or self._watch_cache.health_error
 
     async def sync_read(self) -> None:
         """The contract's `sync_read`; raises Unavailable where no member answers."""
@@ -80,35 +80,35 @@ class GatewayStore(EmbeddedStore):
         await self._reads.done()
 
     async def range_at(self, prefix: str, *, start: str = "", limit: int = 0, revision: int) -> Page:
-        """The contract's `range_at`; the cluster remembers what another server has told of."""
+        """The contract's `range_at`; the cluster also has snapshots from before this process began."""
         try:
             return self.range(prefix, start=start, limit=limit, revision=revision)
         except Compacted:
-            return await self._feed.range_at(prefix, start, limit, revision)
+            return await self._watch_cache.range_at(prefix, start, limit, revision)
 
     async def _catch_up(self) -> None:
-        await self._seen(await self._feed.ask())
+        await self._wait_visible(await self._watch_cache.ask())
 
-    async def _seen(self, revision: int) -> None:
+    async def _wait_visible(self, revision: int) -> None:
         """Wait until reads see a revision of the cluster.
 
         Raises:
-            Unavailable: they do not in time.
+            Unavailable: they do not see it in time.
         """
         if revision <= self._engine.revision:
             return
         try:
             async with asyncio.timeout(CATCH_UP):
-                await self._feed.until(revision)
+                await self._watch_cache.until(revision)
         except TimeoutError as error:
-            told = f"the watch of etcd stands at revision {self._engine.revision}, not yet at {revision}"
-            raise Unreachable(told) from error
+            message = f"the watch of etcd stands at revision {self._engine.revision}, not yet at {revision}"
+            raise Unreachable(message) from error
 
     # -- writes
 
     @property
     def expires(self) -> bool:
-        """By leases."""
+        """True: etcd's leases delete the keys."""
         return True
 
     async def put(
@@ -120,19 +120,19 @@ class GatewayStore(EmbeddedStore):
             raise TooLarge
         if index_attrs is MISSING:
             index_attrs = self._attach(key, value)
-        known = self._engine.get(key)
-        created = known.create_revision if known is not None and expect == known.mod_revision else 0
-        put: Json = {"key": self._place.encoded(key), "value": b64encode(value).decode()}
-        asks_back = expect != 0 and not created
-        if asks_back:
+        cached = self._engine.get(key)
+        created = cached.create_revision if cached is not None and expect == cached.mod_revision else 0
+        put: Json = {"key": self._key_prefix.encoded(key), "value": b64encode(value).decode()}
+        needs_previous = expect != 0 and not created
+        if needs_previous:
             put["prev_kv"] = True
-        with self._feed.writing(key, value, index_attrs):
+        with self._watch_cache.writing(key, value, index_attrs):
             answer = await self._put(key, put, expect, ttl)
             revision = int(answer["header"]["revision"])
-            if asks_back:
+            if needs_previous:
                 prev = answer["responses"][0]["response_put"].get("prev_kv")
                 created = int(prev["create_revision"]) if prev else 0
-            await self._be_seen(revision)
+            await self._await_visible(revision)
         return KeyValue(key, value, created or revision, revision, index_attrs)
 
     async def _put(self, key: str, put: Json, expect: int | None, ttl: float) -> Json:
@@ -144,7 +144,7 @@ class GatewayStore(EmbeddedStore):
         except StoreError as error:
             if "requested lease not found" not in str(error):
                 raise
-        self._leases.forget()  # the cluster was away for long, or is another one
+        self._leases.forget()  # the cluster was unreachable for long, or is another one
         return await self._write(key, {"request_put": put | {"lease": await self._leases.of(ttl)}}, compare)
 
     async def delete(self, key: str, *, expect: int | None = None) -> Event:
@@ -152,43 +152,43 @@ class GatewayStore(EmbeddedStore):
         self._require_open()
         if expect == 0:
             raise Conflict(self._engine.get(key))
-        encoded = self._place.encoded(key)
+        encoded = self._key_prefix.encoded(key)
         request = {"request_delete_range": {"key": encoded, "prev_kv": True}}
-        there = {"key": encoded, "target": "CREATE", "result": "GREATER", "create_revision": "0"}
-        answer = await self._write(key, request, _unchanged(encoded, expect) or [there])
+        exists = {"key": encoded, "target": "CREATE", "result": "GREATER", "create_revision": "0"}
+        answer = await self._write(key, request, _unchanged(encoded, expect) or [exists])
         revision = int(answer["header"]["revision"])
-        gone = answer["responses"][0]["response_delete_range"]["prev_kvs"][0]
-        event = Event(revision, key, None, self._feed.key_value(key, gone))
-        await self._be_seen(revision)
+        deleted = answer["responses"][0]["response_delete_range"]["prev_kvs"][0]
+        event = Event(revision, key, None, self._watch_cache.key_value(key, deleted))
+        await self._await_visible(revision)
         return event
 
     async def _write(self, key: str, request: Json, compare: list[Json]) -> Json:
-        """Do one thing if all comparisons hold.
+        """Carry out one operation if all comparisons hold.
 
         Raises:
-            Conflict: one does not.
+            Conflict: a comparison does not hold.
         """
-        otherwise = {"request_range": {"key": self._place.encoded(key)}}
+        otherwise = {"request_range": {"key": self._key_prefix.encoded(key)}}
         transaction = {"compare": compare, "success": [request], "failure": [otherwise]}
-        answer = await self._carried_out(self._cluster.write("/kv/txn", transaction))
+        answer = await self._complete(self._cluster.write("/kv/txn", transaction))
         if answer.get("succeeded"):
             return answer
-        await self._be_seen(int(answer["header"]["revision"]))
-        found = answer["responses"][0]["response_range"].get("kvs")
-        raise Conflict(self._feed.key_value(key, found[0]) if found else None)
+        await self._await_visible(int(answer["header"]["revision"]))
+        kvs = answer["responses"][0]["response_range"].get("kvs")
+        raise Conflict(self._watch_cache.key_value(key, kvs[0]) if kvs else None)
 
-    async def _carried_out(self, work: Coroutine[Any, Any, Json]) -> Json:
-        """What a write comes to, which is waited for when the store closes, and goes on if nobody waits any more."""
+    async def _complete(self, work: Coroutine[Any, Any, Json]) -> Json:
+        """Return the answer to a write, which goes on if its caller is cancelled; closing the store waits for it."""
         task = asyncio.create_task(work)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
         task.add_done_callback(look_at)
         return await asyncio.shield(task)
 
-    async def _be_seen(self, revision: int) -> None:
-        """Wait for what is in the cluster; whether the watch brings it soon or late, it was done."""
+    async def _await_visible(self, revision: int) -> None:
+        """Wait until reads see a revision; returns also if that takes too long, since the write is done in any case."""
         try:
-            await self._seen(revision)
+            await self._wait_visible(revision)
         except Unavailable:
             return
 
@@ -200,7 +200,7 @@ class GatewayStore(EmbeddedStore):
             raise FutureRevision(self._engine.revision)
         try:
             await self._cluster.write("/kv/compaction", {"revision": str(revision)})
-        except Compacted:  # by somebody else, or an older call of ours
+        except Compacted:  # by another client, or an older call of this one
             log.debug("etcd has compacted what is before revision %d already", revision)
         self._compact(revision)
 
@@ -214,25 +214,25 @@ class GatewayStore(EmbeddedStore):
         if self._compactor is not None:
             self._compactor.cancel()
             await asyncio.wait([self._compactor])
-        await self._feed.stop()
+        await self._watch_cache.stop()
         await self._cluster.close()
-        await self._reads.ended()  # which is soon, since they find no connection any more
+        await self._reads.ended()  # soon, since they find no connection any more
         if self._under_way:
             await asyncio.wait(self._under_way)  # the same goes for them
 
 
 def _unchanged(key: str, expect: int | None) -> list[Json]:
-    """The comparison that holds while a key is as expected."""
+    """Return the comparison that holds while a key is as expected."""
     return [] if expect is None else [{"key": key, "target": "MOD", "mod_revision": str(expect)}]
 
 
-async def open_gateway(access: Access, options: Options) -> GatewayStore:
+async def open_cluster_store(access: Access, options: Options) -> ClusterStore:
     """Open the store over a cluster.
 
     Raises:
         StoreError: the cluster cannot be read.
     """
-    store = GatewayStore(access, options)
+    store = ClusterStore(access, options)
     try:
         await store.start()
     except BaseException:

@@ -1,4 +1,4 @@
-"""Work that many wait for and that is done once for all of them."""
+"""Work that many callers wait for and that is done once for all of them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -6,14 +6,14 @@ from typing import Any
 
 
 class SingleFlight:
-    """Work that whoever comes while it is under way waits for as well, and whose failure is everybody's."""
+    """Work that is done once at a time: a caller that comes while it is under way waits for it, and gets its error."""
 
     def __init__(self, work: Callable[[], Awaitable[None]]) -> None:
         self._work = work
         self._under_way: asyncio.Task[None] | None = None
 
     async def done(self) -> None:
-        """Wait until the work that is under way, or is begun now, is done; raises what it raises."""
+        """Wait until the work under way, or begun now, is done; raises what it raises."""
         if self._under_way is None or self._under_way.done():
             self._under_way = asyncio.create_task(self._run())
             self._under_way.add_done_callback(look_at)
@@ -24,7 +24,7 @@ class SingleFlight:
 
 
 class NextRun:
-    """Work that has to be begun after it was asked for: whoever comes while it is under way waits for the next time."""
+    """Work that must begin after the call that asks for it: a caller that comes during a run waits for the next one."""
 
     def __init__(self, work: Callable[[], Awaitable[None]]) -> None:
         self._work = work
@@ -32,15 +32,15 @@ class NextRun:
         self._next: asyncio.Task[None] | None = None
 
     async def done(self) -> None:
-        """Wait until the work has been begun and done; raises what it raises."""
+        """Wait until a run that began after this call is done; raises what the work raises."""
         if self._next is None:
             self._next = asyncio.create_task(self._run(self._under_way))
             self._next.add_done_callback(look_at)
         await asyncio.shield(self._next)
 
     async def ended(self) -> None:
-        """Wait until nothing is under way; the caller sees to it that this is soon, and that nobody comes any more."""
-        under_way = {each for each in (self._under_way, self._next) if each is not None}
+        """Wait until nothing is under way; the caller ensures that this is soon and that no more calls come."""
+        under_way = {task for task in (self._under_way, self._next) if task is not None}
         if under_way:
             await asyncio.wait(under_way)
 
@@ -52,6 +52,6 @@ class NextRun:
 
 
 def look_at(task: asyncio.Task[Any]) -> None:
-    """Nobody may be left to see how a task ended, which asyncio would complain of."""
+    """Retrieve a task's exception: if nobody awaits the task any more, asyncio would complain about it."""
     if not task.cancelled():
         task.exception()

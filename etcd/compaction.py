@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much history is kept: events younger than `age` seconds, but at most about `count` of them."""
+    """The history to keep: events younger than `age` seconds, but at most about `count` of them."""
 
     age: float
     count: int
@@ -21,11 +21,11 @@ class Schedule:
 
     @property
     def interval(self) -> float:
-        """Seconds between two calls of `due`: an event outlives its age by no more than that."""
+        """Seconds between two calls of `due`: an event outlives its age by at most this interval."""
         return max(self._limits.age / 10, 0.001)
 
     def due(self, now: float, revision: int) -> int:
-        """Note the newest revision and answer the newest one that has reached the age; 0 = none has."""
+        """Note the newest revision and return the newest one that has reached the age; 0 if none has."""
         samples = self._samples
         samples.append((now, revision))
         old = 0
@@ -34,6 +34,6 @@ class Schedule:
         return old
 
     def surplus(self, length: int) -> int:
-        """How many events to drop from a log of that length. It grows by an eighth first, to be cut rarely."""
+        """Return how many events to drop from a log of this length. It may grow by an eighth first, so cuts are few."""
         count = self._limits.count
         return length - count if length > count + count // 8 else 0

@@ -1,7 +1,7 @@
-"""Has a cluster forget old history, once in a while, by one of all the servers that use it.
+"""Compacts a cluster's history periodically, on one of all the servers that use the cluster.
 
 They agree as kube-apiservers do (apiserver/pkg/storage/etcd3/compact.go), by the version of a key that is written
-before each compaction: whoever finds it as it was left the last time compacts, and the others note that it was done.
+before each compaction: a server that finds it unchanged since its last turn compacts, the others note the new version.
 """
 
 import asyncio
@@ -21,11 +21,11 @@ _ENCODED: Final = b64encode(KEY.encode()).decode()
 
 @dataclass(slots=True)
 class Compactor:
-    """Compacts a cluster to where it was an interval ago.
+    """Compacts a cluster to its revision of one interval ago.
 
     Attributes:
         cluster: the cluster.
-        interval: seconds.
+        interval: seconds between two compactions.
     """
 
     cluster: Cluster
@@ -34,7 +34,7 @@ class Compactor:
     _revision: int = 0
 
     async def run(self) -> None:
-        """Go on until cancelled; what fails is tried again an interval later."""
+        """Compact until cancelled; a failure is retried an interval later."""
         while True:
             await asyncio.sleep(self.interval)
             try:
@@ -43,16 +43,16 @@ class Compactor:
                 log.warning("etcd could not be compacted: %s", error)
 
     async def once(self) -> None:
-        """Compact to the revision of the last time, unless another server has done so since.
+        """Compact to the revision of the last turn, unless another server has done so since.
 
         Raises:
-            StoreError: it could not be done.
+            StoreError: the cluster refused it or does not answer.
         """
         answer = await self.cluster.write("/kv/txn", self._turn())
         before, self._revision = self._revision, int(answer["header"]["revision"])
         if not answer.get("succeeded"):
-            found = answer["responses"][0]["response_range"].get("kvs")
-            self._version = int(found[0]["version"]) if found else 0
+            kvs = answer["responses"][0]["response_range"].get("kvs")
+            self._version = int(kvs[0]["version"]) if kvs else 0
             return
         self._version += 1
         if before:
@@ -60,9 +60,9 @@ class Compactor:
             log.info("etcd was compacted to revision %d", before)
 
     def _turn(self) -> Json:
-        told = b64encode(str(self._revision).encode()).decode()
+        revision = b64encode(str(self._revision).encode()).decode()
         return {
             "compare": [{"key": _ENCODED, "target": "VERSION", "version": str(self._version)}],
-            "success": [{"request_put": {"key": _ENCODED, "value": told}}],
+            "success": [{"request_put": {"key": _ENCODED, "value": revision}}],
             "failure": [{"request_range": {"key": _ENCODED}}],
         }

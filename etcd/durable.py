@@ -1,4 +1,4 @@
-"""The embedded store with group commit: a write is answered when the SQLite file has it, and reads see it then."""
+"""The embedded store with group commit: a write is answered once the SQLite file has it, and reads see it then."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,9 +12,9 @@ from etcd.store import UNREADABLE, Damaged, Event, FutureRevision, KeyValue, Una
 from etcd.worker import Worker
 
 _CHUNK = 500
-"""Rows that one transaction of a compaction deletes: a write waits no longer than that takes."""
+"""Rows that one transaction of a compaction deletes; a write waits for at most one such transaction."""
 _PROBE_EVERY = 1.0
-"""Seconds between looks whether writes work again: those who wait for that do not write."""
+"""Seconds between checks whether writes work again: callers that wait for that do not write themselves."""
 
 
 class _Write(NamedTuple):
@@ -24,10 +24,10 @@ class _Write(NamedTuple):
 
 
 class DurableStore(EmbeddedStore):
-    """Writes are checked and numbered at once, against those under way, and made durable many at a time.
+    """Writes are checked and numbered at once, against those under way, and made durable in batches.
 
-    While one batch is being committed the next one collects. A batch that fails takes all writes under way with it,
-    since they may build on it, and numbering goes on where the durable state ends: no revision is lost or doubled.
+    While one batch is being committed the next one collects. If a batch fails, all writes under way fail with it, since
+    they may build on it, and numbering goes on where the durable state ends: no revision is lost or doubled.
     """
 
     def __init__(self, log: SqliteLog, options: Options) -> None:
@@ -45,13 +45,13 @@ class DurableStore(EmbeddedStore):
         self._litter = contents.litter
         self._compacting = asyncio.Lock()
         self._compaction: asyncio.Task[None] | None = None
-        self._trouble = ""
+        self._health_error = ""
         self._probing: asyncio.TimerHandle | None = None
 
     @property
     def health_error(self) -> str:
         """The contract's `health_error`."""
-        return self._closed or self._trouble
+        return self._closed or self._health_error
 
     async def compact(self, revision: int) -> None:
         """The contract's `compact`; raises Unavailable if it cannot be made durable."""
@@ -115,14 +115,14 @@ class DurableStore(EmbeddedStore):
     def _committed(self, error: Exception | None) -> None:
         batch, self._batch = self._batch, []
         if error is None:
-            self._trouble = ""
+            self._health_error = ""
             self._make_visible(batch)
         else:
             self._abandon(batch + self._queue, error)
-            self._in_trouble(error)
+            self._note_outcome(error)
         settling, self._settling = self._settling, []
-        for each in settling:
-            _end(each, None)
+        for waiter in settling:
+            _end(waiter, None)
         self._flush()
 
     def _make_visible(self, batch: list[_Write]) -> None:
@@ -139,16 +139,16 @@ class DurableStore(EmbeddedStore):
         for write in writes:
             _end(write.done, error)
 
-    def _in_trouble(self, error: Exception | None) -> None:
-        """Note what a write came to; after a failure look again and again until it is over."""
-        self._trouble = str(error) if error else ""
+    def _note_outcome(self, error: Exception | None) -> None:
+        """Record the outcome of a write as the health error; after a failure, probe until writes work again."""
+        self._health_error = str(error) if error else ""
         if self._probing is not None:
             self._probing.cancel()
         if error is not None and not self._closed:
             self._probing = self._loop.call_later(_PROBE_EVERY, self._probe)
 
     def _probe(self) -> None:
-        self._worker.submit(self._log.probe, self._in_trouble)
+        self._worker.submit(self._log.probe, self._note_outcome)
 
     def _compact(self, revision: int) -> None:
         if self._compaction is None or self._compaction.done():
@@ -157,16 +157,16 @@ class DurableStore(EmbeddedStore):
     async def _compact_later(self, revision: int) -> None:
         try:
             await self.compact(revision)
-        except Unavailable:  # what was not compacted now is compacted with what becomes due next
+        except Unavailable:  # the next compaction deletes what was not deleted now
             return
 
     async def _forget_before(self, revision: int) -> None:
-        gone = self._engine.log_until(revision)
-        live = self._live + sum(event.is_create - event.is_delete for event in gone)
+        events = self._engine.log_until(revision)
+        live = self._live + sum(event.is_create - event.is_delete for event in events)
         await self._blocking(partial(self._log.compact, revision, live))
         self._live = live
         self._engine.compact(revision)
-        self._litter += _superseded(gone)
+        self._litter += _superseded(events)
         while self._litter:
             await self._blocking(partial(self._log.forget, self._litter[:_CHUNK]))
             del self._litter[:_CHUNK]
@@ -178,7 +178,7 @@ class DurableStore(EmbeddedStore):
 
 
 def _end(done: asyncio.Future[None], error: Exception | None) -> None:
-    if done.done():  # whoever waited was cancelled
+    if done.done():  # the caller that waited was cancelled
         return
     if error is None:
         done.set_result(None)
@@ -186,10 +186,10 @@ def _end(done: asyncio.Future[None], error: Exception | None) -> None:
         done.set_exception(error)
 
 
-def _superseded(gone: list[Event]) -> list[int]:
-    """The rows that nobody needs once these events are compacted: what they replaced, and deletes themselves."""
-    rows = [event.prev.mod_revision for event in gone if event.prev]
-    rows += [event.revision for event in gone if event.is_delete]
+def _superseded(events: list[Event]) -> list[int]:
+    """Return the revisions of rows to delete when these events are compacted: replaced versions, and the deletes."""
+    rows = [event.prev.mod_revision for event in events if event.prev]
+    rows += [event.revision for event in events if event.is_delete]
     return sorted(rows)
 
 
@@ -207,10 +207,10 @@ def _event(row: Row, prev: KeyValue | None, attach: Callable[[str, bytes], Any])
         return Event(revision, key, None, prev)
     created = revision if created == revision else created  # one number object for both
     try:
-        attached = attach(key, value)
+        index_attrs = attach(key, value)
     except UNREADABLE as error:
         raise Damaged(
             f"the database has something under {key!r} at revision {revision} that is no object ({error!r}): "
             "restore it from a backup, or move it away to start with an empty store"
         ) from error
-    return Event(revision, key, KeyValue(key, value, created, revision, attached), prev)
+    return Event(revision, key, KeyValue(key, value, created, revision, index_attrs), prev)

@@ -24,7 +24,7 @@ from etcd.store import (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What every backend is opened with.
+    """The options that every backend is opened with.
 
     Attributes:
         attach: computes from a key and its value what to keep beside it.
@@ -62,7 +62,7 @@ class EmbeddedStore:
 
     @property
     def is_shared(self) -> bool:
-        """Nobody else has the keys."""
+        """False: no other process has the keys."""
         return False
 
     @property
@@ -76,15 +76,15 @@ class EmbeddedStore:
         return self._closed
 
     async def sync_read(self) -> None:
-        """Reads here always are."""
+        """Do nothing: reads here are always linearizable."""
 
     async def range_at(self, prefix: str, *, start: str = "", limit: int = 0, revision: int) -> Page:
-        """The contract's `range_at`; nobody remembers more than the engine."""
+        """The contract's `range_at`; there are no snapshots but the engine's."""
         return self.range(prefix, start=start, limit=limit, revision=revision)
 
     @property
     def expires(self) -> bool:
-        """Who wants keys to go deletes them."""
+        """False: keys stay until they are deleted."""
         return False
 
     async def put(
@@ -134,7 +134,7 @@ class EmbeddedStore:
         return True
 
     async def compact(self, revision: int) -> None:
-        """The contract's `compact`; the engine refuses what is not there yet."""
+        """The contract's `compact`; raises FutureRevision."""
         self._compact(revision)
 
     async def close(self) -> None:
@@ -144,11 +144,11 @@ class EmbeddedStore:
         self._engine.wake_all()
 
     def _newest(self, key: str) -> KeyValue | None:
-        """What the next write to a key replaces."""
+        """Return the version that the next write to a key replaces; None if the key does not exist."""
         return self._engine.get(key)
 
     async def _settle(self, key: str) -> bool:  # noqa: ARG002 - here no write is ever under way
-        """Wait for a write under way; False if there is none of that key."""
+        """Wait for the write of a key that is under way; return False if there is none."""
         return False
 
     def _next(self) -> int:
@@ -156,7 +156,7 @@ class EmbeddedStore:
         return self._engine.revision + 1
 
     async def _commit(self, event: Event) -> None:
-        event.key.encode()  # a key that is no text raises here, as it does where keys are stored
+        event.key.encode()  # a key that is not valid text raises here, as it does where keys are stored
         self._apply((event,))
 
     def _apply(self, events: Iterable[Event]) -> None:
@@ -181,7 +181,7 @@ class EmbeddedStore:
 
 
 class ParkingWatcher:
-    """The contract's watcher: a cursor of the engine, parked at its slice while there is nothing to give."""
+    """The contract's watcher: a cursor of the engine, parked at its directory's index while there are no events."""
 
     __slots__ = ("_closed", "_cursor", "_store")
 
@@ -214,15 +214,15 @@ class ParkingWatcher:
         self._cursor.slice.wake()
 
 
-async def parked(home: DirectoryIndex) -> None:
-    """Wait until something happens in a slice."""
+async def parked(index: DirectoryIndex) -> None:
+    """Wait until something happens in a directory."""
     woken = asyncio.get_running_loop().create_future()
-    call = partial(_resolve, woken)
-    home.parked.add(call)
+    wake = partial(_resolve, woken)
+    index.parked.add(wake)
     try:
         await woken
     finally:
-        home.parked.discard(call)
+        index.parked.discard(wake)
 
 
 def _resolve(woken: asyncio.Future[None]) -> None:

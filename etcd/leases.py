@@ -1,6 +1,6 @@
-"""Leases by which a cluster lets keys go by itself, each shared by what is written in a short while.
+"""Leases by which a cluster deletes keys by itself, each shared by keys that are written within a short time.
 
-A lease of each key's own would be as dear as the key (apiserver/pkg/storage/etcd3/lease_manager.go).
+A lease for each key would cost as much as the key (apiserver/pkg/storage/etcd3/lease_manager.go).
 """
 
 from collections.abc import Callable
@@ -10,13 +10,13 @@ from etcd.cluster import Cluster
 from etcd.coalesce import SingleFlight
 
 REUSED: Final = 60.0
-"""Seconds for which a lease is given to new keys; at most a twentieth of their own time."""
+"""Seconds for which a lease is given to new keys; at most a twentieth of the keys' own time."""
 MOST: Final = 1000
-"""How many keys share a lease at the most."""
+"""The most keys that share a lease."""
 
 
 class _Lease(NamedTuple):
-    """A lease that was granted: its id, for which time it is, and when it is given to no more keys."""
+    """A granted lease: its id, the time to live it is for, and the time from which it is given to no more keys."""
 
     id: str
     ttl: float
@@ -27,7 +27,7 @@ class Leases:
     """The newest lease of a cluster for each length of time.
 
     Args:
-        cluster: which grants them.
+        cluster: the cluster that grants them.
         clock: seconds that only ever grow.
     """
 
@@ -36,41 +36,41 @@ class Leases:
         self._clock = clock
         self._lease = _Lease("", 0.0, 0.0)
         self._keys = 0
-        self._wanted = 0.0
+        self._ttl = 0.0
         self._granting = SingleFlight(self._renew)
 
     async def of(self, ttl: float) -> str:
-        """The id of a lease for a key that is to go so many seconds after now, or a little later.
+        """Return the id of a lease for a key that is to disappear `ttl` seconds from now, or a little later.
 
         Raises:
-            StoreError: none is granted.
+            StoreError: the cluster grants none.
         """
         if not self._has_room(ttl) or self._clock() >= self._lease.until:
-            await self._granted(ttl)
+            await self._await_lease(ttl)
         self._keys += 1
         return self._lease.id
 
     def _has_room(self, ttl: float) -> bool:
         return self._lease.ttl == ttl and self._keys < MOST
 
-    async def _granted(self, ttl: float) -> None:
-        """Wait for a new lease; who waits at the same moment may get it for another time, or fill it."""
+    async def _await_lease(self, ttl: float) -> None:
+        """Wait for a new lease; check again after it, as it may be for another's time to live, or full already."""
         while True:
-            self._wanted = ttl
+            self._ttl = ttl
             await self._granting.done()
             if self._has_room(ttl):
                 return
 
     async def _renew(self) -> None:
-        self._lease = await self._grant(self._wanted)
+        self._lease = await self._grant(self._ttl)
         self._keys = 0
 
     def forget(self) -> None:
-        """Give the newest lease to nobody else: it is not known to the cluster any more."""
+        """Give the newest lease to no further key: the cluster does not know it any more."""
         self._lease = _Lease("", 0.0, 0.0)
 
     async def _grant(self, ttl: float) -> _Lease:
-        began, spare = self._clock(), min(REUSED, ttl / 20)
-        # a lease that is granted twice does no harm: so it may be asked for again
+        now, spare = self._clock(), min(REUSED, ttl / 20)
+        # a lease that is granted twice does no harm: so the request may be repeated
         answer = await self._cluster.read("/lease/grant", {"TTL": str(int(ttl + spare) + 1)})
-        return _Lease(str(answer["ID"]), ttl, began + spare)
+        return _Lease(str(answer["ID"]), ttl, now + spare)

@@ -21,7 +21,7 @@ from sortedcontainers import SortedList
 from etcd.store import Compacted, Event, FutureRevision, KeyValue, Page, Revision
 
 _BATCH = 1000
-"""Events that one `take` gives at most: what a slow watcher holds is bounded by it."""
+"""The most events that one `take` returns, which bounds the memory of a slow watcher."""
 
 _SNAPSHOTS = 8
 """Old snapshots that are kept for their next pages."""
@@ -37,7 +37,7 @@ class DirectoryIndex:
         keys: the keys that exist, in byte order (the order of code points is that of UTF-8).
         events: the events since compaction, in order of revision.
         dropped: revision of the newest event that compaction has dropped from `events`.
-        parked: whom to call, once, when an event comes.
+        parked: callbacks to call, once, when an event comes.
     """
 
     __slots__ = ("dropped", "events", "keys", "parked")
@@ -49,21 +49,21 @@ class DirectoryIndex:
         self.parked: set[Callable[[], None]] = set()
 
     def after(self, revision: int) -> int:
-        """Index of the first event after a revision."""
+        """Return the index of the first event after a revision."""
         events = self.events
         if not events or events[-1].revision <= revision:
             return len(events)
         return bisect_right(events, revision, key=_revision)
 
     def wake(self) -> None:
-        """Call everybody who is parked here."""
+        """Call every callback that is parked here."""
         if self.parked:
             parked, self.parked = self.parked, set()
-            for call in parked:
-                call()
+            for callback in parked:
+                callback()
 
     def drop(self, revision: int) -> None:
-        """Take out the events up to and including a revision."""
+        """Remove the events up to and including a revision."""
         end = self.after(revision)
         if end:
             self.dropped = self.events[end - 1].revision
@@ -71,7 +71,7 @@ class DirectoryIndex:
 
 
 class Cursor:
-    """A position in one slice's log: what a watcher has seen."""
+    """A watcher's position in the log of one directory."""
 
     __slots__ = ("_engine", "_position", "_prefix", "_whole", "slice")
 
@@ -92,7 +92,7 @@ class Cursor:
         return self._position
 
     def take(self) -> Sequence[Event]:
-        """The next events, at most a batch of them; raises Compacted if some are gone."""
+        """Return the next events, at most a batch of them; raises Compacted if some are gone."""
         while self.position < self._engine.revision:
             if self._position < self.slice.dropped:
                 raise Compacted(self._engine.compacted)
@@ -116,10 +116,10 @@ class Cursor:
 
 
 class Engine:
-    """Keys with their newest versions, and the log of how they came to be.
+    """Keys with their newest versions, and the log of the events that led to them.
 
     Attributes:
-        revision: of the newest event applied.
+        revision: the revision of the newest event applied.
         compacted: the oldest revision whose snapshot can be read, and from which a watch can start.
     """
 
@@ -134,22 +134,22 @@ class Engine:
 
     @property
     def log(self) -> Sequence[Event]:
-        """All events since compaction, of all keys, in order of revision."""
+        """The events since compaction, of all keys, in order of revision."""
         return self._all.events
 
     def log_until(self, revision: int) -> list[Event]:
-        """The part of the log that compaction at a revision drops."""
+        """Return the part of the log that compaction at a revision drops."""
         return self._all.events[: self._all.after(revision)]
 
     def slice(self, home: str) -> DirectoryIndex:
-        """The slice of a directory; "" has the events of all, and the keys that lie in no directory."""
-        found = self._slices.get(home)
-        if found is None:
-            found = self._slices[home] = DirectoryIndex()
-        return found
+        """Return the index of a directory; "" has the events of all, and the keys that lie in no directory."""
+        index = self._slices.get(home)
+        if index is None:
+            index = self._slices[home] = DirectoryIndex()
+        return index
 
     def restore(self, state: Iterable[KeyValue], revision: int) -> None:
-        """Begin with a state at a revision, before which nothing is known. The engine must be new."""
+        """Begin with a state at a revision; earlier history is unknown. The engine must be new."""
         self.revision = self.compacted = revision
         self._live.update((kv.key, kv) for kv in state)
         homes: dict[str, list[str]] = {}
@@ -159,43 +159,43 @@ class Engine:
             self.slice(home).keys.update(keys)
 
     def apply(self, events: Iterable[Event]) -> None:
-        """Append events, none with an older revision than the one before, and wake who waits for them."""
+        """Append events, none with an older revision than the one before, and wake those who wait for them."""
         touched = {self._all}
         log = self._all.events
         for event in events:
-            home = self.slice(directory(event.key))
-            self._store(event, home)
+            index = self.slice(directory(event.key))
+            self._store(event, index)
             log.append(event)
-            if home is not self._all:
-                home.events.append(event)
-                touched.add(home)
+            if index is not self._all:
+                index.events.append(event)
+                touched.add(index)
             self.revision = event.revision
-        for each in touched:
-            each.wake()
+        for touched_index in touched:
+            touched_index.wake()
 
     def advance(self, revision: int) -> None:
-        """Note that nothing else has happened up to a revision, and wake who waits for it."""
+        """Note that nothing else has happened up to a revision, and wake those who wait for it."""
         if revision > self.revision:
             self.revision = revision
             self._all.wake()
 
-    def _store(self, event: Event, home: DirectoryIndex) -> None:
+    def _store(self, event: Event, index: DirectoryIndex) -> None:
         _, key, kv, prev = event
         if kv is None:
             del self._live[key]
-            home.keys.remove(key)
+            index.keys.remove(key)
             return
         if prev is None:
-            home.keys.add(key)
+            index.keys.add(key)
         self._live[key] = kv
 
     def wake_all(self) -> None:
-        """Call everybody who is parked anywhere."""
-        for each in self._slices.values():
-            each.wake()
+        """Call every callback that is parked in any directory."""
+        for index in self._slices.values():
+            index.wake()
 
     def watch(self, prefix: str, after: int) -> Cursor:
-        """A cursor strictly after a revision; raises Compacted if events after it are gone."""
+        """Return a cursor strictly after a revision; raises Compacted if events after it are gone."""
         if after < self.compacted:
             raise Compacted(self.compacted)
         return Cursor(self, prefix, after)
@@ -207,18 +207,18 @@ class Engine:
         if revision > self.compacted:
             self.compacted = revision
             self._snapshots.clear()
-            for each in self._slices.values():
-                each.drop(revision)
+            for index in self._slices.values():
+                index.drop(revision)
 
     def forget(self) -> None:
-        """Forget all history, and that there may have been events which were never applied: every watcher is told."""
+        """Forget all history: events may have been missed, so every watcher gets Compacted."""
         self.compact(self.revision)
-        for each in self._slices.values():
-            each.dropped = self.revision
-            each.wake()
+        for index in self._slices.values():
+            index.dropped = self.revision
+            index.wake()
 
     def count(self, prefix: str) -> int:
-        """How many keys exist under a prefix."""
+        """Return the number of keys under a prefix."""
         keys = self._keys(directory(prefix))
         return int(keys.bisect_left(_successor(prefix)) - keys.bisect_left(prefix))
 
@@ -243,12 +243,12 @@ class Engine:
 
     def _keys(self, home: str) -> SortedList:
         if home:
-            found = self._slices.get(home)
-            return found.keys if found else SortedList()
-        return SortedList(chain.from_iterable(each.keys for each in self._slices.values()))
+            index = self._slices.get(home)
+            return index.keys if index else SortedList()
+        return SortedList(chain.from_iterable(other.keys for other in self._slices.values()))
 
     def _past(self, home: str, revision: int) -> list[KeyValue] | None:
-        """A slice's items at a revision, kept for the pages that follow; None if nothing has changed since."""
+        """Return a directory's items at a revision, kept for the next pages; None if nothing has changed since."""
         log = self._slices.get(home)
         if log is None or log.after(revision) == len(log.events):
             return None
@@ -260,7 +260,7 @@ class Engine:
         return past
 
     def _undo(self, home: str, events: list[Event]) -> list[KeyValue]:
-        """A slice's items before the newest events."""
+        """Return a directory's items as they were before the newest events."""
         changed = {event.key: event.prev for event in reversed(events)}
         items = [self._live[key] for key in self._keys(home) if key not in changed]
         items += [kv for kv in changed.values() if kv is not None]
@@ -269,7 +269,7 @@ class Engine:
 
 
 class _Span:
-    """The positions of a page in something sorted, and what remains of the range after it."""
+    """The positions of a page in a sorted list, and the number of items of the range that follow it."""
 
     __slots__ = ("begin", "end", "remaining")
 
@@ -280,9 +280,9 @@ class _Span:
 
 
 def directory(key: str) -> str:
-    """The first two steps of a path, "/registry/pods/" of "/registry/pods/default/web"; "" if it has not both.
+    """Return the first two segments of a key, "/registry/pods/" of "/registry/pods/default/web"; "" if it has fewer.
 
-    All keys with a prefix lie in the prefix's directory, if it has one: that is what slices rest on.
+    All keys with a prefix lie in the prefix's directory, if it has one: the directory indexes rely on that.
     """
     second = key.find("/", 1)
     third = key.find("/", second + 1) if second > 0 else -1
@@ -290,5 +290,5 @@ def directory(key: str) -> str:
 
 
 def _successor(prefix: str) -> str:
-    """The least string above all that begin with a prefix (as far as keys go: they end before U+10FFFF)."""
+    """Return the least string above all that begin with a prefix (as far as keys go: they end before U+10FFFF)."""
     return prefix[:-1] + chr(ord(prefix[-1]) + 1) if prefix else chr(0x10FFFF)

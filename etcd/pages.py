@@ -1,4 +1,4 @@
-"""Keys that are read from a cluster itself, page by page: all that there are, or some of a snapshot."""
+"""Reads keys from the cluster itself, page by page: the whole state, or a range of a snapshot."""
 
 import asyncio
 import logging
@@ -14,33 +14,33 @@ from etcd.store import Compacted, KeyValue, Page, Revision, Unreachable
 log = logging.getLogger("etcd")
 
 FIRST_PAGE: Final = 100
-"""Keys that are read at first."""
+"""Keys of the first page."""
 SMALLEST_PAGE: Final = 10
-"""Keys that are read at a time at the least, where larger pages do not come in time."""
+"""The least keys of a page, if larger pages do not arrive in time."""
 LARGEST_PAGE: Final = 2000
-"""Keys that are read at a time at the most."""
+"""The most keys of a page."""
 GROWTH: Final = 4
-"""How many times as many keys the next page may have."""
+"""The factor by which the next page may have more keys."""
 PAGE_BYTES: Final = 8 << 20
-"""Bytes that a page may have, if its largest value is like the largest before it; base64 counts."""
+"""The bytes that a page may have, if its largest value is like the largest one before; counted as base64."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """Reads a cluster.
+    """Reads the keys of a store from a cluster.
 
     Attributes:
-        cluster: where the keys are.
-        place: under which names.
-        key_value: makes a key of what an answer tells of it.
+        cluster: the cluster that has the keys.
+        key_prefix: the prefix of the keys.
+        key_value: converts a key of an answer.
     """
 
     cluster: Cluster
-    place: KeyPrefix
+    key_prefix: KeyPrefix
     key_value: Callable[[str, Json], KeyValue]
 
     async def state(self) -> tuple[dict[str, KeyValue], int]:
-        """All keys as they are at one revision, and that; begins anew if it is compacted before the last page is read.
+        """Return all keys at one revision, and that revision; start over if it is compacted before the last page.
 
         Raises:
             StoreError: they cannot be read.
@@ -52,72 +52,72 @@ class Pages:
                 log.warning("etcd was compacted while it was read: it is read again")
 
     async def _state(self) -> tuple[dict[str, KeyValue], int]:
-        found: dict[str, KeyValue] = {}
-        begin, revision = self.place.encoded(self.place.inside) or ALL, 0
-        async for answer in answers(self.cluster, begin, self.place.end()):
+        state: dict[str, KeyValue] = {}
+        begin, revision = self.key_prefix.encoded(self.key_prefix.inside) or ALL, 0
+        async for answer in answers(self.cluster, begin, self.key_prefix.end()):
             revision = revision or _revision(answer)
-            found |= self._found(answer)
-        return found, revision
+            state |= self._key_values(answer)
+        return state, revision
 
     async def page(self, prefix: str, start: str, limit: int, revision: int) -> Page:
-        """Keys of a snapshot; see the contract's `recall`.
+        """Return keys of a snapshot; see the contract's `range_at`.
 
         Raises:
             StoreError: they cannot be read.
         """
         items: list[KeyValue] = []
         remaining = 0
-        begin = self.place.encoded(max(prefix, start))
-        async for answer in answers(self.cluster, begin, self.place.end(prefix), limit=limit, revision=revision):
-            items += self._found(answer).values()
+        begin = self.key_prefix.encoded(max(prefix, start))
+        async for answer in answers(self.cluster, begin, self.key_prefix.end(prefix), limit=limit, revision=revision):
+            items += self._key_values(answer).values()
             remaining = int(answer.get("count", 0)) - len(answer.get("kvs", ()))
         return Page(items, Revision(revision), more=remaining > 0, remaining=remaining)
 
-    def _found(self, answer: Json) -> dict[str, KeyValue]:
-        named = ((self.place.decoded(each["key"]), each) for each in answer.get("kvs", ()))
-        return {key: self.key_value(key, each) for key, each in named if key is not None}
+    def _key_values(self, answer: Json) -> dict[str, KeyValue]:
+        entries = ((self.key_prefix.decoded(entry["key"]), entry) for entry in answer.get("kvs", ()))
+        return {key: self.key_value(key, entry) for key, entry in entries if key is not None}
 
 
 async def answers(cluster: Cluster, begin: str, end: str, *, limit: int = 0, revision: int = 0) -> AsyncIterator[Json]:
-    """What a cluster tells of a range of keys, all of it as it was at one revision.
+    """Yield the cluster's answers for a range of keys, page by page, all at the same revision.
 
-    A page has as many keys as lie in a few megabytes, going by those before it: neither end has to hold more at a time.
+    The size of a page follows from the pages before, so that it has at most a few megabytes at either end.
 
     Args:
-        cluster: who is asked.
+        cluster: the cluster to read.
         begin: the first key, as requests have it.
         end: the end of the range, as requests have it.
-        limit: the most keys to tell of; 0 = all.
-        revision: of the snapshot; 0 = the newest, which the first answer tells.
+        limit: the most keys to return; 0 = all.
+        revision: the snapshot's revision; 0 = the newest, which the first answer names.
 
     Raises:
         Compacted: the snapshot is gone.
-        StoreError: the cluster does not tell.
+        StoreError: the cluster does not answer, or refuses.
     """
-    size, most, wanted = FIRST_PAGE, LARGEST_PAGE, limit
+    size, max_size, missing = FIRST_PAGE, LARGEST_PAGE, limit
     while True:
-        asked: Json = {"key": begin, "range_end": end, "limit": min(size, wanted) if limit else size}
+        request: Json = {"key": begin, "range_end": end, "limit": min(size, missing) if limit else size}
         try:
-            answer = await cluster.read("/kv/range", asked | ({"revision": str(revision)} if revision else {}))
+            answer = await cluster.read("/kv/range", request | ({"revision": str(revision)} if revision else {}))
         except Unreachable:
             if size <= SMALLEST_PAGE:
                 raise
-            size = most = max(size // 4, SMALLEST_PAGE)  # the values may be large: fewer of them may come in time
+            size = max_size = max(size // 4, SMALLEST_PAGE)  # the values may be large: fewer of them may come in time
             continue
         yield answer
         kvs = answer.get("kvs", ())
-        wanted -= len(kvs)
-        if not answer.get("more") or (limit and wanted <= 0):
+        missing -= len(kvs)
+        if not answer.get("more") or (limit and missing <= 0):
             return
         revision = revision or _revision(answer)
         begin = b64encode(b64decode(kvs[-1]["key"]) + b"\0").decode()
-        size = min(_next_size(kvs), most)
+        size = min(_next_size(kvs), max_size)
         await asyncio.sleep(0)
 
 
 def _next_size(kvs: Sequence[Json]) -> int:
-    """How many keys to ask for after these."""
-    largest = max(len(each.get("value", "")) for each in kvs)
+    """Return the number of keys to request after this page."""
+    largest = max(len(entry.get("value", "")) for entry in kvs)
     return min(max(PAGE_BYTES // (largest + 1), SMALLEST_PAGE), len(kvs) * GROWTH)
 
 

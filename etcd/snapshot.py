@@ -1,8 +1,9 @@
-"""Databases as they stand: a copy of one that a server may be using, and a new one written whole. Blocking code.
+"""Databases as files: a copy of one that a server may be using, and a new one written as a whole. Blocking code.
 
-A server has its database for itself, so SQLite lets nobody else read it. But between two restarts of the write-ahead
-log, what changes in the database itself is in the log as well: a copy of the database, and after it one of the log, are
-a whole if the log has not begun anew meanwhile. The server notices nothing; a copy that is no whole is taken again.
+A server has its database for itself, so SQLite lets no other process read it. But between two restarts of the
+write-ahead log, what changes in the database itself is in the log as well: a copy of the database and a later copy of
+the log fit together if the log was not restarted in between. The server notices nothing; a copy that does not fit is
+made again.
 """
 
 import os
@@ -20,19 +21,19 @@ from etcd.sqlite import Row, SqliteLog, new_database, row
 from etcd.store import Damaged, Unavailable
 
 PATIENCE: Final = 60.0
-"""Seconds for which a copy is tried again while the server's log begins anew too often."""
+"""Seconds for which copying is retried while the server restarts its log too often."""
 _TRIES: Final = 5
-"""How often a copy may look damaged: one that was cut at a bad moment does so once, what is damaged always."""
+"""The number of copies that must look damaged: one cut at a bad moment does so once, a damaged database always."""
 _WAL_HEADER: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
-    """What a database holds at its newest revision.
+class Snapshot:
+    """The contents of a database at its newest revision.
 
     Attributes:
         revision: that revision.
-        closed: whether its server had ended in good order.
+        closed: True if its server closed it cleanly.
         newest: the revision of each key that exists.
     """
 
@@ -42,25 +43,25 @@ class Image:
     newest: dict[str, int]
 
     def rows(self) -> Iterator[Row]:
-        """The newest version of each key, in order of revision; raises Damaged."""
-        return (each for each in self.log.rows() if self.newest.get(each.key) == each.revision)
+        """Return the newest version of each key, in order of revision; raises Damaged."""
+        return (stored for stored in self.log.rows() if self.newest.get(stored.key) == stored.revision)
 
 
 @contextmanager
-def image(path: Path, room: Path) -> Iterator[Image]:
-    """A database as it is now, whether a server has it or not.
+def snapshot(path: Path, room: Path) -> Iterator[Snapshot]:
+    """Yield a database's contents as they are now, even while a server uses it.
 
     Args:
         path: the database.
-        room: a directory with room for a copy of it, which is gone at the end.
+        room: a directory with room for a copy of it, which is deleted at the end.
 
     Raises:
         Damaged: what is stored cannot be trusted.
-        Unavailable: it cannot be read, or its server writes too fast.
-        OSError: there is no room.
+        Unavailable: the database cannot be read, or its server writes too fast.
+        OSError: there is not enough room.
     """
     directory = room / f".mockube-{secrets.token_hex(8)}"
-    try:  # before it is made: who is interrupted in the middle of TemporaryDirectory() leaves it behind
+    try:  # before mkdir: an interrupt in the middle of TemporaryDirectory() would leave the directory behind
         directory.mkdir(mode=0o700)
         with closing(_copied(path, directory / path.name)) as log:
             try:
@@ -82,15 +83,15 @@ def _copied(path: Path, copy: Path) -> SqliteLog:
                 if tries == _TRIES:
                     raise Damaged(str(error).replace(str(copy), str(path))) from error
             else:
-                log.path = path  # of which its errors speak
+                log.path = path  # the path in its errors
                 return log
         elif time.monotonic() > deadline:
             raise Unavailable(f"The database {path} changes faster than it can be copied: try again at a quieter time.")
 
 
 def _copy(path: Path, copy: Path) -> bool:
-    """Copy a database and its log; says whether the copies belong together."""
-    log, log_copy = (each.with_name(f"{each.name}-wal") for each in (path, copy))
+    """Copy a database and its log; return whether the copies belong together."""
+    log, log_copy = (file.with_name(f"{file.name}-wal") for file in (path, copy))
     log_copy.unlink(missing_ok=True)
     before = _age(path, log)
     shutil.copyfile(path, copy)
@@ -100,7 +101,7 @@ def _copy(path: Path, copy: Path) -> bool:
 
 
 def _age(path: Path, log: Path) -> object:
-    """What changes when the log begins anew; where there is none, when the database itself does."""
+    """Return a value that changes when the log restarts, or without a log when the database itself changes."""
     try:
         with log.open("rb") as file:
             header = file.read(_WAL_HEADER)
@@ -108,27 +109,27 @@ def _age(path: Path, log: Path) -> object:
         header = b""
     if header:
         return header
-    found = path.stat()
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
-def _survey(log: SqliteLog) -> Image:
+def _survey(log: SqliteLog) -> Snapshot:
     compacted = log.meta("compacted")
     known, revision, newest = 0, compacted, dict[str, int]()
-    for each in _shaped(log):
-        if each.revision > compacted:
+    for stored in _shaped(log):
+        if stored.revision > compacted:
             if not known:
                 _check_state(log, newest)
-            known, revision = known + 1, each.revision
-        if each.value is None:
-            newest.pop(each.key, None)
+            known, revision = known + 1, stored.revision
+        if stored.value is None:
+            newest.pop(stored.key, None)
         else:
-            newest[each.key] = each.revision
+            newest[stored.key] = stored.revision
     if not known:
         _check_state(log, newest)
     if revision - compacted != known:
         raise log.damaged(f"{revision - compacted - known} revisions between {compacted} and {revision} are missing")
-    return Image(log, revision, not log.meta("open"), newest)
+    return Snapshot(log, revision, not log.meta("open"), newest)
 
 
 def _shaped(log: SqliteLog) -> Iterator[Row]:
@@ -145,14 +146,14 @@ def _check_state(log: SqliteLog, state: dict[str, int]) -> None:
 
 
 class NewDatabase:
-    """A database that is written whole before a server finds it.
+    """A database that is written as a whole before a server opens it.
 
     Args:
-        path: where it is written, in place of what may be there.
-        above: all its revisions are above this one.
+        path: the file, which replaces an existing one.
+        above: the revision that all its revisions are above.
 
     Raises:
-        OSError, sqlite3.Error: it cannot be made.
+        OSError, sqlite3.Error: it cannot be created.
     """
 
     def __init__(self, path: Path, *, above: int) -> None:
@@ -163,14 +164,14 @@ class NewDatabase:
         self._connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN")
 
     def add(self, items: Iterable[tuple[str, bytes]]) -> None:
-        """Add keys that it does not have yet; raises sqlite3.Error."""
-        rows = [row(at, key, at, value) for at, (key, value) in enumerate(items, self.revision + 1)]
+        """Add keys that the database does not have yet; raises sqlite3.Error."""
+        rows = [row(revision, key, revision, value) for revision, (key, value) in enumerate(items, self.revision + 1)]
         self._connection.executemany("INSERT INTO events VALUES (?,?,?,?,?)", rows)
         self._keys += len(rows)
         self.revision += len(rows)
 
     def finish(self) -> None:
-        """Make it durable; raises OSError, sqlite3.Error."""
+        """Make the database durable; raises OSError, sqlite3.Error."""
         self._connection.execute("UPDATE meta SET number = ? WHERE name = 'compacted'", (self.revision,))
         self._connection.execute("UPDATE meta SET number = ? WHERE name = 'live'", (self._keys,))
         self._connection.execute("COMMIT")
@@ -178,5 +179,5 @@ class NewDatabase:
             os.fsync(file.fileno())
 
     def close(self) -> None:
-        """Let go of it; what is not finished is of no use."""
+        """Close the file; an unfinished database is of no use."""
         self._connection.close()

@@ -37,7 +37,7 @@ PRAGMA wal_autocheckpoint = 2000;
 _PAGE: Final = 8192
 """Bytes of a page: two pods of 3 kB, or five of 1.5 kB, leave little of it unused."""
 _ROWS: Final = 64
-"""Rows of one INSERT at most."""
+"""The most rows of one INSERT."""
 _INSERTS: Final = tuple("INSERT INTO events VALUES" + ",".join(["(?,?,?,?,?)"] * n) for n in range(_ROWS + 1))
 _FORGET: Final = "DELETE FROM events WHERE revision IN (SELECT value FROM json_each(?))"
 _NOT_DAMAGE: Final = {
@@ -63,7 +63,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a log held when it was opened.
+    """The contents of a log when it was opened.
 
     Attributes:
         compacted: the compacted revision.
@@ -79,14 +79,14 @@ class Contents:
 
 
 def row_of(event: Event) -> Row:
-    """The row of an event; raises UnicodeEncodeError if the key is no text."""
+    """Return the row of an event; raises UnicodeEncodeError if the key is not valid text."""
     revision, key, kv, _ = event
     created, value = (kv.create_revision, kv.value) if kv else (0, None)
     return row(revision, key, created, value)
 
 
 def row(revision: int, key: str, created: int, value: bytes | None) -> Row:
-    """A row with its checksum; raises UnicodeEncodeError if the key is no text."""
+    """Return a row with its checksum; raises UnicodeEncodeError if the key is not valid text."""
     return Row(revision, key, created, value, _checksum(revision, key, created, value))
 
 
@@ -98,11 +98,11 @@ class SqliteLog:
     """The open file. Every method blocks; all but the constructor may be called in another thread, one at a time.
 
     Args:
-        path: the file; it and its directory are made, readable to their owner alone, if they do not exist.
+        path: the file; it and its directory are created, readable to their owner alone, if they do not exist.
 
     Raises:
-        Damaged: the file is there but is not what this module wrote.
-        Unavailable: the file is in use, cannot be read, or cannot be made.
+        Damaged: the file exists but is not what this module wrote.
+        Unavailable: the file is in use, cannot be read, or cannot be created.
     """
 
     def __init__(self, path: Path) -> None:
@@ -117,7 +117,7 @@ class SqliteLog:
             self._check(has_wal=has_wal)
 
     def read(self) -> Contents:
-        """Everything that is stored. Call it once, before anything is written; the errors are the constructor's."""
+        """Return everything that is stored. Call it once, before any write; raises the constructor's errors."""
         with self._opening():
             contents = self._read()
             self._mark_open()
@@ -148,19 +148,19 @@ class SqliteLog:
             self._execute(_FORGET, (str(list(revisions)),))
 
     def probe(self) -> None:
-        """Write what means nothing; raises Unavailable.
+        """Write a value without meaning to see whether writes work; raises Unavailable.
 
-        The number for "open" is 1 or 2 in turn: SQLite writes nothing where a row stays as it is.
+        The number for "open" is 1 or 2 in turn: SQLite writes nothing if a row stays as it is.
         """
         with self._writing():
             self._execute("UPDATE meta SET number = 1 + (number = 1) WHERE name = 'open'")
 
     def close(self) -> None:
-        """Note that all is well, if the disk has room for that, and let go of the file: what it has, it keeps."""
+        """Record the clean end, if the disk has room for that, and close the file, whose contents stay."""
         with suppress(sqlite3.Error), closing(self._connection):
             try:
                 self._note_closed()
-            except sqlite3.OperationalError:  # an empty log makes room; who is killed now is taken to have lost it
+            except sqlite3.OperationalError:  # an empty log frees space; if killed now, the log is taken for lost
                 self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 self._note_closed()
 
@@ -175,7 +175,7 @@ class SqliteLog:
         self._connection.executemany(_INSERTS[len(rows)], (tuple(chain.from_iterable(rows)),))
 
     def _find(self) -> bool:
-        """Make the file if there is none; says whether it has a write-ahead log."""
+        """Create the file if it does not exist; return whether it has a write-ahead log."""
         log = self.path.with_name(self.path.name + "-wal")
         has_wal = log.exists() and log.stat().st_size > 0
         if self.path.exists():
@@ -208,7 +208,7 @@ class SqliteLog:
             raise self.damaged(verdict)
 
     def meta(self, name: str) -> int:
-        """One of the numbers of the table meta; raises Damaged."""
+        """Return one of the numbers of the table meta; raises Damaged."""
         row = self._execute("SELECT number FROM meta WHERE name = ?", (name,)).fetchone()
         if row is None:
             raise self.damaged(f"its table meta lacks {name}")
@@ -231,7 +231,7 @@ class SqliteLog:
         return contents
 
     def rows(self) -> Iterator[Row]:
-        """All rows in order of revision, each checked; raises Damaged."""
+        """Yield all rows in order of revision, each checked; raises Damaged."""
         for row in map(Row._make, self._execute("SELECT * FROM events ORDER BY revision")):
             if row.checksum != _checksum(*row[:-1]):
                 raise self.damaged(f"the checksum of revision {row.revision} does not fit its contents")
@@ -247,7 +247,7 @@ class SqliteLog:
             raise self.damaged(f"{missing} revisions between {contents.compacted} and {newest} are missing")
 
     def _mark_open(self) -> None:
-        """Note in the file itself, not in its log alone, that from now on they belong together."""
+        """Note in the file itself, not only in its log, that from now on the two belong together."""
         try:
             self._execute("UPDATE meta SET number = 1 WHERE name = 'open'")
             self._execute("PRAGMA wal_checkpoint")
@@ -256,7 +256,7 @@ class SqliteLog:
                 raise
 
     def damaged(self, what: str) -> Damaged:
-        """The error that says what is wrong with the file."""
+        """Return the error that says what is wrong with the file."""
         return Damaged(f"The database {self.path} is damaged: {what}. {_ADVICE}")
 
     @contextmanager
@@ -285,8 +285,8 @@ class SqliteLog:
     def _writing(self) -> Iterator[None]:
         """Turn errors into Unavailable, having rolled back.
 
-        A commit that cannot be synced leaves its frames in the log, behind the end of those that hold. The next commit
-        may be shorter, and `wal` would take the rest for damage: so the log begins again first, with other salts.
+        A commit that cannot be synced leaves its frames in the log, behind the end of the valid ones. The next commit
+        may be shorter, and `wal` would take the rest for damage: so the log is restarted first, with other salts.
         """
         try:
             if self._has_remains:
@@ -307,7 +307,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def new_database(path: Path) -> sqlite3.Connection:
-    """An empty database, readable to its owner alone, in place of what may be there; raises OSError, sqlite3.Error."""
+    """Create an empty database, readable to its owner alone, replacing an old file; raises OSError, sqlite3.Error."""
     path.unlink(missing_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     header = f"PRAGMA page_size = {_PAGE}; PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {_FORMAT};"
@@ -321,7 +321,7 @@ def new_database(path: Path) -> sqlite3.Connection:
 
 
 def _create(path: Path) -> None:
-    """Make an empty database under another name and link it in: no process ever finds half of one."""
+    """Create an empty database under another name and link it in, so that no process finds a half-written one."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:

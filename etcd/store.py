@@ -11,15 +11,15 @@ MISSING: Final[Any] = object()
 
 
 LARGEST = 1_572_864
-"""The bytes that a write may have, its key counted; as many as an etcd server takes that is told nothing else."""
+"""The bytes that a write may have, including its key: the limit of an etcd server with default settings."""
 
 
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
-"""What a caller's `attach` raises for a value that is none of its own."""
+"""The errors that a caller's `attach` raises for a value that this caller did not write."""
 
 
 UNFINISHED = b"A restore into this prefix has not ended. Run mockube restore again, with --force."
-"""The value of a key that is there while a state is not whole: who can read objects alone refuses it, and says this."""
+"""The value of a marker key that exists while a restore is unfinished: a reader refuses it and shows this text."""
 
 
 class KeyValue(NamedTuple):
@@ -42,12 +42,12 @@ class Event(NamedTuple):
 
     @property
     def is_create(self) -> bool:
-        """Whether the key did not exist before."""
+        """True if the key did not exist before."""
         return self.prev is None
 
     @property
     def is_delete(self) -> bool:
-        """Whether the key does not exist after."""
+        """True if the key does not exist after."""
         return self.kv is None
 
 
@@ -62,7 +62,7 @@ class Page:
 
 
 class StoreError(Exception):
-    """Whatever a store can answer instead of doing what it was asked."""
+    """The base of all errors by which a store refuses a call or fails to carry it out."""
 
 
 class Conflict(StoreError):  # noqa: N818 - the four are named after what happened, as etcd names them
@@ -98,7 +98,7 @@ class Unavailable(StoreError):  # noqa: N818
 
 
 class Unreachable(Unavailable):
-    """The cluster does not answer, or not in time; it may in a moment.
+    """The cluster does not answer, or not in time; it may answer in a moment.
 
     Attributes:
         unknown: whether a write may have happened nevertheless.
@@ -135,7 +135,7 @@ class Watcher(Protocol):
         """The revision up to which the caller has been given everything; it moves over other prefixes' events too."""
 
     async def next(self) -> Sequence[Event]:
-        """The next events in order of revision, at least one and a bounded number; waits for the first.
+        """Return the next events in order of revision, at least one and a bounded number; waits for the first.
 
         Raises:
             Compacted: the watcher was overtaken by compaction, so events are missing.
@@ -143,7 +143,7 @@ class Watcher(Protocol):
         """
 
     def take(self) -> Sequence[Event]:
-        """What `next` would give now, without waiting: perhaps nothing. Raises the same."""
+        """Return the events that `next` would return now, without waiting; may be empty. Raises the same errors."""
 
     def close(self) -> None:
         """Stop; a parked `next` raises Unavailable."""
@@ -158,20 +158,20 @@ class Store(Protocol):
 
     @property
     def is_shared(self) -> bool:
-        """Whether other processes may write to the same keys."""
+        """True if other processes may write to the same keys."""
 
     @property
     def health_error(self) -> str:
-        """Why writes fail, as far as is known; "" while they do not."""
+        """Why writes fail, as far as is known; "" while they succeed."""
 
     def get(self, key: str) -> KeyValue | None:
-        """The newest version of a key, from memory; None if it does not exist."""
+        """Return the newest version of a key, from memory; None if it does not exist."""
 
     async def sync_read(self) -> None:
         """Make the reads that follow linearizable: they see every write acknowledged before this call, by anyone."""
 
     def range(self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0) -> Page:
-        """The keys under a prefix, in byte order.
+        """Return the keys under a prefix, in byte order.
 
         Args:
             prefix: what all keys begin with.
@@ -185,19 +185,19 @@ class Store(Protocol):
         """
 
     async def range_at(self, prefix: str, *, start: str = "", limit: int = 0, revision: int) -> Page:
-        """What `range` gives, also of a snapshot from before this process began, where somebody remembers that.
+        """Return what `range` returns, also for a snapshot older than this process if the backend still has it.
 
         Raises:
-            Unavailable: who would remember it does not answer.
+            Unavailable: the backend that may have the snapshot does not answer.
             and what `range` raises.
         """
 
     def count(self, prefix: str) -> int:
-        """How many keys exist under a prefix."""
+        """Return the number of keys under a prefix."""
 
     @property
     def expires(self) -> bool:
-        """Whether keys that are written for a time go by themselves."""
+        """True if keys that are written with a `ttl` disappear by themselves."""
 
     async def put(
         self, key: str, value: bytes, *, expect: int | None = None, index_attrs: Any = MISSING, ttl: float = 0.0
@@ -209,12 +209,12 @@ class Store(Protocol):
             value: its new bytes.
             expect: 0 = it must not exist, N = its mod_revision must be N, None = do not care.
             index_attrs: what to keep beside the value; computed by the store's `attach(key, value)` if not given.
-            ttl: seconds after which the key goes unless it is written again, 0 for never; of no account if the store
-                does not see to that (`expires`).
+            ttl: seconds after which the key disappears unless it is written again, 0 for never; ignored by a store
+                whose `expires` is False.
 
         Raises:
             Conflict: the expectation does not hold.
-            TooLarge: the key and its value are.
+            TooLarge: the key and its value exceed LARGEST.
             Unavailable: the write could not be made durable.
         """
 
@@ -222,21 +222,21 @@ class Store(Protocol):
         """Delete a key; returns when that is durable. As in `put`; an absent key is Conflict(None)."""
 
     def watch(self, prefix: str, *, after: int) -> Watcher:
-        """The events under a prefix strictly after a revision, which may lie in the future.
+        """Return a watcher of the events under a prefix strictly after a revision, which may lie in the future.
 
         Raises:
             Compacted: events after that revision are gone.
         """
 
     async def wait_for(self, revision: int, timeout: float) -> bool:  # noqa: ASYNC109 - a late revision is an answer
-        """Wait until `revision` can be read, `timeout` seconds at most; says whether it can."""
+        """Wait until `revision` can be read, `timeout` seconds at most; return whether it can."""
 
     async def compact(self, revision: int) -> None:
-        """Forget history before a revision, which itself stays readable; nothing happens if it is forgotten already.
+        """Forget history before a revision, which itself stays readable; does nothing if it is forgotten already.
 
         Raises:
             FutureRevision: there is no such revision yet.
         """
 
     async def close(self) -> None:
-        """Finish the writes under way, wake every watcher, let go of the storage."""
+        """Finish the writes under way, wake every watcher, release the storage."""

@@ -1,10 +1,10 @@
-"""Whether SQLite's write-ahead log is whole.
+"""Checks that SQLite's write-ahead log is complete.
 
-SQLite drops what follows a damaged frame in silence, as it must drop a transaction cut off by a crash. But a crash
-cuts off one transaction, the last: a second one after the damage was acknowledged.
+SQLite silently drops what follows a damaged frame, as it must drop a transaction cut off by a crash. But a crash cuts
+off one transaction, the last: a second one after the damage was acknowledged.
 
 The format is in https://www.sqlite.org/fileformat2.html#walformat: a header of 32 bytes, then frames of 24 bytes and
-a page each, every one with a checksum over all before it, and with the salts of the header if it is not left over.
+a page each. Each has a checksum over all before it, and the salts of the header unless it is left over.
 """
 
 from collections.abc import Iterator
@@ -32,22 +32,22 @@ class _Log:
     salts: tuple[int, int]
 
     def sums(self, sums: _Sums, begin: int, end: int) -> _Sums:
-        """Checksums carried on over a part of the log."""
+        """Return the checksums continued over a part of the log."""
         first, second = sums
-        for one, other in self.words.iter_unpack(memoryview(self.content)[begin:end]):
-            first = (first + one + second) & _MASK
-            second = (second + other + first) & _MASK
+        for left, right in self.words.iter_unpack(memoryview(self.content)[begin:end]):
+            first = (first + left + second) & _MASK
+            second = (second + right + first) & _MASK
         return _Sums(first, second)
 
     def frames(self) -> Iterator[int]:
-        """Where the frames begin that are no leftovers of an older log."""
+        """Yield the offsets of the frames that are not left over from an older log."""
         for begin in range(_HEADER.size, len(self.content) - _FRAME.size - self.page + 1, _FRAME.size + self.page):
             if _FRAME.unpack_from(self.content, begin)[2:4] == self.salts:
                 yield begin
 
 
 def damage(path: Path) -> str:
-    """What is wrong with a write-ahead log, "" if nothing is; it may end with one transaction that was cut off."""
+    """Return what is wrong with a write-ahead log, "" if nothing is; its last transaction may be cut off."""
     content = path.read_bytes()
     if len(content) < _HEADER.size:
         return f"{path.name} has only {len(content)} bytes"
@@ -61,16 +61,16 @@ def damage(path: Path) -> str:
 
 
 def _commits_after_break(log: _Log, sums: _Sums) -> int:
-    """How many frames end a transaction, from the first frame on that does not fit its checksum or its place."""
+    """Count the frames that end a transaction, from the first frame on with a wrong checksum or offset."""
     whole = True
-    place = _HEADER.size
+    expected = _HEADER.size
     commits = 0
     for begin in log.frames():
         _, commit, _, _, *stored = _FRAME.unpack_from(log.content, begin)
         if whole:
             data = begin + _FRAME.size
             sums = log.sums(log.sums(sums, begin, begin + 8), data, data + log.page)
-            whole = begin == place and sums == tuple(stored)
-            place = data + log.page
+            whole = begin == expected and sums == tuple(stored)
+            expected = data + log.page
         commits += bool(commit) and not whole
     return commits

@@ -1,7 +1,7 @@
 """Keeps an engine in step with a cluster: reads the state once, then follows one watch, and never misses an event.
 
-The watch is of all keys, since it is by their events that the feed knows how far it is: each revision of the cluster
-has one. Those that lie elsewhere only move the engine's revision on.
+The watch is of all keys, because each revision of the cluster has an event, and those tell how far the watch has come.
+Events of keys outside the store's prefix only advance the engine's revision.
 """
 
 import asyncio
@@ -33,130 +33,130 @@ from etcd.store import (
 log = logging.getLogger("etcd")
 
 LOOK: Final = 2.0
-"""Seconds between two looks whether the watch is behind the cluster."""
+"""Seconds between two checks that the watch keeps up with the cluster."""
 BEHIND: Final = 2.0
-"""Seconds that the watch may be behind before another member is asked."""
+"""Seconds that the watch may lag behind before another member is asked."""
 LONGEST_PAUSE: Final = 0.02
-"""Seconds that what has come may be held back, so that it is told together with what comes next."""
+"""The longest time in seconds that events are held back, so that they are delivered together with the next ones."""
 _BACK_OFF: Final = (0.05, 2.0)
 
 
-class Mine(NamedTuple):
-    """What this process has written and not seen yet: its bytes, and what to keep beside them."""
+class OwnWrite(NamedTuple):
+    """A write of this process that the watch has not delivered yet: its bytes, and what to keep beside them."""
 
     value: bytes
     index_attrs: Any
 
 
 @dataclass(slots=True)
-class Feed:
-    """The engine of a store over a cluster.
+class WatchCache:
+    """The watch cache of a store over a cluster.
 
     Attributes:
-        cluster: where the keys are.
-        place: under which names.
+        cluster: the cluster that has the keys.
+        key_prefix: the prefix of the keys.
         attach: computes what to keep beside a value.
-        engine: what is known; whoever waits for a revision is woken by it.
-        apply: has the engine take events.
+        engine: the state known so far; it wakes those who wait for a revision.
+        apply: applies events to the engine.
         mine: by key, the writes of this process that are under way.
         health_error: why the watch does not follow the cluster, "" while it does.
     """
 
     cluster: Cluster
-    place: KeyPrefix
+    key_prefix: KeyPrefix
     attach: Callable[[str, bytes], Any]
     engine: Engine
     apply: Callable[[Iterable[Event]], None]
-    mine: dict[str, list[Mine]] = field(default_factory=dict)
+    own_writes: dict[str, list[OwnWrite]] = field(default_factory=dict)
     health_error: str = ""
     _task: asyncio.Task[None] | None = None
     _waiting: list[tuple[int, int, asyncio.Future[None]]] = field(default_factory=list)
     _number: int = 0
     _held: list[Json] = field(default_factory=list)
     _flushing: asyncio.TimerHandle | None = None
-    _told_at: float = 0.0
+    _delivered_at: float = 0.0
     _pause: float = 0.0
 
     async def start(self) -> None:
         """Read the state, and follow it from then on.
 
         Raises:
-            StoreError: it cannot be read.
+            StoreError: the state cannot be read.
         """
-        await self.ask()  # who does not answer that is away, whatever the size of a page
+        await self.ask()  # a member that does not answer this is unreachable, whatever the size of a page
         state, revision = await self._pages().state()
         self.engine.restore(state.values(), revision)
         self._task = asyncio.create_task(self._run(), name="etcd watch")
 
     async def stop(self) -> None:
-        """Follow no more."""
+        """Stop following."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
-        for _, _, come in self._waiting:
-            if not come.done():
-                come.set_exception(Unavailable("the store is closed"))
+        for _, _, reached in self._waiting:
+            if not reached.done():
+                reached.set_exception(Unavailable("the store is closed"))
 
     async def until(self, revision: int) -> None:
         """Wait until the engine has come to a revision."""
         if revision <= self.engine.revision:
             return
-        come = asyncio.get_running_loop().create_future()
+        reached = asyncio.get_running_loop().create_future()
         self._number += 1
-        heappush(self._waiting, (revision, self._number, come))
-        await come
+        heappush(self._waiting, (revision, self._number, reached))
+        await reached
 
     def _wake(self) -> None:
-        """Tell those who wait for what the engine has come to."""
+        """Resolve the futures of those who wait for a revision that the engine has reached."""
         waiting, revision = self._waiting, self.engine.revision
         while waiting and waiting[0][0] <= revision:
-            come = heappop(waiting)[2]
-            if not come.done():
-                come.set_result(None)
+            reached = heappop(waiting)[2]
+            if not reached.done():
+                reached.set_result(None)
 
     # -- the state
 
     def _pages(self) -> Pages:
-        return Pages(self.cluster, self.place, self.key_value)
+        return Pages(self.cluster, self.key_prefix, self.key_value)
 
     async def range_at(self, prefix: str, start: str, limit: int, revision: int) -> Page:
-        """What the cluster has of a snapshot; see the contract's `range_at`."""
+        """Return the keys of a snapshot of the cluster; see the contract's `range_at`."""
         return await self._pages().page(prefix, start, limit, revision)
 
-    def key_value(self, key: str, told: Json) -> KeyValue:
-        """A key as an answer tells it.
+    def key_value(self, key: str, answer: Json) -> KeyValue:
+        """Return a key and its version as an answer of etcd has them.
 
         Raises:
-            Damaged: its value is none of ours.
+            Damaged: the value was not written by this server.
         """
-        value = b64decode(told.get("value", ""))
-        created, modified = int(told["create_revision"]), int(told["mod_revision"])
-        known = self.engine.get(key)
-        if known is not None and known.mod_revision == modified:
-            return known
+        value = b64decode(answer.get("value", ""))
+        created, modified = int(answer["create_revision"]), int(answer["mod_revision"])
+        cached = self.engine.get(key)
+        if cached is not None and cached.mod_revision == modified:
+            return cached
         return KeyValue(key, value, created, modified, self._attached(key, value))
 
     @contextmanager
     def writing(self, key: str, value: bytes, index_attrs: Any) -> Iterator[None]:
-        """While a value is being written by this process, what it keeps beside it need not be computed."""
-        mine = Mine(value, index_attrs)
-        under_way = self.mine.setdefault(key, [])
-        under_way.append(mine)
+        """Register a write of this process, so that its index attributes need not be computed again."""
+        write = OwnWrite(value, index_attrs)
+        under_way = self.own_writes.setdefault(key, [])
+        under_way.append(write)
         try:
             yield
         finally:
-            under_way[:] = [each for each in under_way if each is not mine]
-            if not under_way and self.mine.get(key) is under_way:
-                del self.mine[key]
+            under_way[:] = [other for other in under_way if other is not write]
+            if not under_way and self.own_writes.get(key) is under_way:
+                del self.own_writes[key]
 
     def _attached(self, key: str, value: bytes) -> Any:
-        for mine in self.mine.get(key, ()):
-            if mine.value == value:
-                return mine.index_attrs
+        for write in self.own_writes.get(key, ()):
+            if write.value == value:
+                return write.index_attrs
         try:
             return self.attach(key, value)
         except UNREADABLE as error:
-            where = self.place.outside + key.removeprefix(self.place.inside)
+            where = self.key_prefix.outside + key.removeprefix(self.key_prefix.inside)
             if value == UNFINISHED:
                 raise Damaged(f"etcd has {where!r}: {value.decode()}") from error
             raise Damaged(
@@ -165,10 +165,10 @@ class Feed:
             ) from error
 
     async def _again(self) -> None:
-        """Read the state anew, since events are gone: who has not seen what was before has to begin anew as well."""
+        """Read the whole state again because events are gone, and have every watcher begin again."""
         state, revision = await self._pages().state()
         engine = self.engine
-        gone = [kv for kv in engine.range(self.place.inside).items if kv.key not in state]
+        gone = [kv for kv in engine.range(self.key_prefix.inside).items if kv.key not in state]
         events = [Event(revision, kv.key, None, kv) for kv in gone]
         for key, kv in state.items():
             if (prev := engine.get(key)) is not kv:
@@ -181,7 +181,7 @@ class Feed:
     # -- the watch
 
     async def _run(self) -> None:
-        """Follow until cancelled."""
+        """Follow the cluster until cancelled."""
         first, longest = _BACK_OFF
         wait = first
         while True:
@@ -199,7 +199,7 @@ class Feed:
             await asyncio.sleep(wait)
 
     async def _follow_or_read(self) -> None:
-        """Follow; where what was to come next is gone, read everything. Raises StoreError."""
+        """Follow; if the next events are compacted, read everything again. Raises StoreError."""
         try:
             await self._follow()
         except Compacted:
@@ -207,7 +207,7 @@ class Feed:
             await self._again()
 
     async def _follow(self) -> None:
-        """Apply what a watch tells until it breaks off or falls behind; raises StoreError then."""
+        """Apply the events of a watch until it breaks off or falls behind; raises StoreError then."""
         tasks = {asyncio.create_task(self._listen()), asyncio.create_task(self._look())}
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -228,12 +228,12 @@ class Feed:
             raise Unreachable("the stream ended")
 
     async def _look(self) -> None:
-        """Look from time to time whether the watch is behind the cluster; raises Unavailable where it stays so."""
+        """Check from time to time whether the watch lags behind the cluster; raises Unavailable if it stays behind."""
         while True:
             await asyncio.sleep(LOOK)
             try:
                 newest = await self.ask()
-            except StoreError as error:  # nobody answers: then the watch cannot be blamed
+            except StoreError as error:  # no member answers: then the watch cannot be blamed
                 self.health_error = str(error)
                 continue
             await asyncio.sleep(BEHIND)
@@ -243,11 +243,11 @@ class Feed:
             self.health_error = ""
 
     async def ask(self) -> int:
-        """The revision of the cluster: all writes that were acknowledged before have it or an older one.
+        """Return the revision of the cluster: all writes that were acknowledged before have it or an older one.
 
         Raises:
-            Away: nobody tells.
-            StoreError: it is refused; or the cluster is not as new as what was seen of it.
+            Unreachable: no member answers.
+            StoreError: the call is refused; or the cluster is older than what was seen of it.
         """
         seen = self.engine.revision
         answer = await self.cluster.read("/kv/range", {"key": ALL, "limit": 1, "keys_only": True})
@@ -260,8 +260,8 @@ class Feed:
         return revision
 
     def _take(self, message: Json) -> None:
-        """Take in one message; all events of a revision are in the same one."""
-        if message.get("canceled"):  # one that etcd refuses is "created" as well
+        """Handle one message of the watch; all events of a revision are in the same one."""
+        if message.get("canceled"):  # a watch that etcd refuses is "created" as well
             if int(message.get("compact_revision", 0)):
                 raise Compacted(int(message["compact_revision"]))
             raise Unreachable(f"etcd ended the watch: {message.get('cancel_reason') or 'it does not say why'}")
@@ -271,13 +271,13 @@ class Feed:
             self._held += events
             if self._flushing is None:
                 loop = asyncio.get_running_loop()
-                self._flushing = loop.call_at(self._told_at + self._pause, self._flush)
+                self._flushing = loop.call_at(self._delivered_at + self._pause, self._flush)
 
     def _flush(self) -> None:
-        """Apply what has come.
+        """Apply the events that have come.
 
-        Many may have to be told of it, and what comes meanwhile is told to them together: as long as that took the last
-        time, nothing else is applied. So the more there are to tell, the more they are told at a time.
+        Many watchers may have to be woken. Events that come meanwhile are held back for as long as the last delivery
+        took, and then delivered together: the more watchers there are, the larger the batches.
         """
         if self._flushing is not None:
             self._flushing.cancel()
@@ -289,26 +289,26 @@ class Feed:
         self.apply(self._events(events))
         self.engine.advance(int(events[-1]["kv"]["mod_revision"]))
         self._wake()
-        loop.call_soon(self._told, began)  # after all whom that has woken
+        loop.call_soon(self._note_delivery, began)  # after the callbacks of all that were woken
 
-    def _told(self, began: float) -> None:
-        self._told_at = asyncio.get_running_loop().time()
-        self._pause = min(self._told_at - began, LONGEST_PAUSE)
+    def _note_delivery(self, began: float) -> None:
+        self._delivered_at = asyncio.get_running_loop().time()
+        self._pause = min(self._delivered_at - began, LONGEST_PAUSE)
 
-    def _events(self, told: Iterable[Json]) -> Iterable[Event]:
+    def _events(self, events: Iterable[Json]) -> Iterable[Event]:
         engine, seen = self.engine, self.engine.revision
-        for each in told:
-            kv = each["kv"]
-            revision, key = int(kv["mod_revision"]), self.place.decoded(kv["key"])
+        for event in events:
+            kv = event["kv"]
+            revision, key = int(kv["mod_revision"]), self.key_prefix.decoded(kv["key"])
             if key is None or revision <= seen:
                 continue
             prev = engine.get(key)
-            if each.get("type") != "DELETE":
+            if event.get("type") != "DELETE":
                 try:
-                    found = self.key_value(key, kv)
+                    current = self.key_value(key, kv)
                 except Damaged as error:
                     log.error("it is left out: %s", error)  # noqa: TRY400 - the message says it all
                     continue
-                yield Event(revision, key, found, prev)
+                yield Event(revision, key, current, prev)
             elif prev is not None:
                 yield Event(revision, key, None, prev)

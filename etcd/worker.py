@@ -9,7 +9,7 @@ Done = Callable[[Exception | None], None]
 
 
 class Worker:
-    """A queue of blocking calls. Each is followed, in the loop, by its `done(error)`: none is left unreported."""
+    """A queue of blocking calls. After each, the loop calls its `done(error)`: no call is left unreported."""
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.get_running_loop()
@@ -32,9 +32,9 @@ class Worker:
             error: Exception | None = None
             try:
                 work()
-            except Exception as caught:  # noqa: BLE001 - whoever waits must hear of it, whatever it is
+            except Exception as caught:  # noqa: BLE001 - the caller must get the error, whatever it is
                 error = caught
             try:
                 self._loop.call_soon_threadsafe(done, error)
-            except RuntimeError:  # the loop is closed: nobody is left who waits
+            except RuntimeError:  # the loop is closed: no caller waits any more
                 return

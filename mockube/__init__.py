@@ -1,7 +1,7 @@
-"""What a person touches: the command line, certificates and kubeconfig, `Cluster` for embedding, the pytest plugin.
+"""The user's side: the command line, certificates and kubeconfig, `Cluster` for embedding, the pytest plugin.
 
-Nothing of Kubernetes is decided here: that is the server's. Nobody in this project imports this package.
-Imports are late on purpose: what a command does not need costs its start nothing.
+Nothing of Kubernetes is decided here, but in the API server; no other package of this project imports this one.
+Imports are late on purpose: a command's start does not pay for modules that it does not need.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""`mockube`: the command line that a person types."""
+"""`mockube`: the command line."""
 
 import argparse
 import sys
@@ -18,19 +18,19 @@ examples:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints are one line: what is wrong, and where help is."""
+    """A parser whose error messages are one line: what is wrong, and where to find help."""
 
     def error(self, message: str) -> NoReturn:
-        """Complain and exit with 2."""
+        """Print the message and exit with code 2."""
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit code is 2 where it cannot be done as asked."""
-    given = _parser().parse_args(arguments)
+    """Run a command and return its exit code, which is 2 if it cannot be done as asked."""
+    options = _parser().parse_args(arguments)
     try:
-        code: int = given.run(given)
-    except KeyboardInterrupt:  # before the command itself sees to that
+        code: int = options.run(options)
+    except KeyboardInterrupt:  # before the command itself handles it
         print("mockube: it was interrupted before it had begun", file=sys.stderr)
         return 130
     return code
@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 class _Version(argparse.Action):
-    """Shows the version of the installed distribution; looked up when asked for, as that reads files."""
+    """Shows the version of the installed distribution; looked up only when needed, as that reads files."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:  # noqa: A002 - argparse's name
         super().__init__(option_strings, dest, nargs=0, help=help)

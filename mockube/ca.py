@@ -1,4 +1,4 @@
-"""An authority of one's own and what it signs, made with cryptography; ECDSA P-256 throughout, as it is fast."""
+"""The cluster's own certificate authority and what it signs, made with cryptography; all ECDSA P-256, as it is fast."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,16 +30,16 @@ class Pair:
 
 
 def make(directory: Path, names: Sequence[str], *, now: float, write: Write) -> float:
-    """Make the certificates and keys of a server, keeping an authority and a signing key that are good.
+    """Make the certificates and keys of a server; a CA and a signing key that are still good are kept.
 
     Args:
-        directory: where kept files are.
+        directory: the directory of the existing files.
         names: names and addresses that the certificates of the server and of the kubelets cover.
         now: seconds since 1970.
         write: writes a file, given its name and content.
 
     Returns:
-        When the first of the certificates ends, in seconds since 1970.
+        The time at which the first of the certificates ends, in seconds since 1970.
 
     Raises:
         OSError: a file cannot be read or written.
@@ -59,19 +59,19 @@ def make(directory: Path, names: Sequence[str], *, now: float, write: Write) -> 
 
 
 def make_etcd(directory: Path, names: Sequence[str], *, now: float, write: Write) -> float:
-    """Make the certificates and keys of an etcd and of its one client, keeping an authority that is good.
+    """Make the certificates and keys of an etcd server and its one client; a CA that is still good is kept.
 
-    The authority is one of their own, as kubeadm has it: what the API server's has signed opens nothing here. etcd's
-    gateway, by which HTTP comes in, calls the server with the server's own certificate: that is a client's as well.
+    The CA is separate, as kubeadm has it: a certificate that the API server's CA has signed is of no use here. etcd's
+    gRPC gateway, which serves HTTP, calls the server with the server's own certificate: so it is a client's as well.
 
     Args:
-        directory: where kept files are.
+        directory: the directory of the existing files.
         names: names and addresses that the server's certificate covers.
         now: seconds since 1970.
         write: writes a file, given its name and content.
 
     Returns:
-        When the first of the certificates ends, in seconds since 1970.
+        The time at which the first of the certificates ends, in seconds since 1970.
 
     Raises:
         OSError: a file cannot be read or written.
@@ -124,7 +124,7 @@ def _new_authority(moment: datetime, name: str = "mockube-ca") -> Pair:
 def _signed(
     authority: Pair, subject: x509.Name, moment: datetime, *, names: Sequence[str] = (), calls: bool = False
 ) -> Pair:
-    """A server's certificate where there are names, a client's where there are none, or where the server calls too."""
+    """Return a server's certificate if there are names, else a client's; with `calls`, one that is both."""
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = authority.key.public_key()
     purposes = [ExtendedKeyUsageOID.SERVER_AUTH] if names else []
@@ -139,7 +139,7 @@ def _signed(
         .add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
     )
     if names:
-        draft = draft.add_extension(x509.SubjectAlternativeName([_name(each) for each in names]), critical=False)
+        draft = draft.add_extension(x509.SubjectAlternativeName([_name(host) for host in names]), critical=False)
     return Pair(draft.sign(authority.key, hashes.SHA256()), key)
 
 
@@ -181,7 +181,7 @@ def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
 
 
 def _keep_signing_key(directory: Path, write: Write) -> None:
-    """Tokens that are out there stay good: the key is made once, its public half whenever."""
+    """Keep the signing key, so that issued tokens stay valid; the public half is written each time."""
     key = _key(directory / "sa.key")
     if key is None:
         key = ec.generate_private_key(ec.SECP256R1())
@@ -194,7 +194,7 @@ def _keep_signing_key(directory: Path, write: Write) -> None:
 
 
 def _key(path: Path) -> ec.EllipticCurvePrivateKey | None:
-    """The key in a file, None where there is none that can be used."""
+    """Return the private key in a file, or None if there is no usable one."""
     try:
         key = serialization.load_pem_private_key(path.read_bytes(), password=None)
     except (FileNotFoundError, ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""Whom certificates name, and how long before their end they are made again: known without importing cryptography."""
+"""The subjects of certificates, and how long before their end they are renewed; imports no cryptography."""
 
 from ipaddress import ip_address
 
@@ -9,7 +9,7 @@ RENEW_BEFORE = 7 * 86400.0
 
 
 def is_address(name: str) -> bool:
-    """Whether a name is an IP address."""
+    """Return True if a name is an IP address."""
     try:
         ip_address(name)
     except ValueError:

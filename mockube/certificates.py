@@ -1,19 +1,19 @@
-"""The certificates, keys and the token of a data directory: found, and made anew only where they are no good.
+"""The certificates, keys and the token of a data directory: kept, and made again only if they cannot be used.
 
-    ca.crt ca.key                who signed the others; clients check the server by it
+    ca.crt ca.key                the CA that signed the others; clients verify the server with it
     apiserver.crt apiserver.key  the server's
     admin.crt admin.key          of kubernetes-admin in system:masters, for clients that prefer a certificate
-    kubelet.crt kubelet.key      of the simulated kubelets, where they answer logs and exec
-    apiserver-kubelet-client.*   by which they know the server
+    kubelet.crt kubelet.key      of the simulated kubelets, which serve logs and exec
+    apiserver-kubelet-client.*   with which the API server authenticates to kubelets
     sa.key sa.pub                signs the tokens of service accounts
     tokens.csv                   the token of the same administrator
-    made.json                    what the certificates hold, so that a start need not read (and import) them
+    made.json                    the contents of the certificates, so that a start need not read (and parse) them
 
-and, in a directory of their own, those of an etcd that asks for certificates:
+and, in a directory of their own, those of an etcd that requires client certificates:
 
-    ca.crt ca.key                who signed the others
+    ca.crt ca.key                the CA that signed the others
     server.crt server.key        etcd's
-    client.crt client.key        by which etcd knows the API server
+    client.crt client.key        with which the API server authenticates to etcd
     made.json                    as above
 
 All of them are readable to their owner alone; the directories are closed to everybody else as well.
@@ -39,16 +39,16 @@ _ETCD_FILES = tuple(f"{name}{suffix}" for name in ("ca", "server", "client") for
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _RECORD = "made.json"
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
-"""What a bearer token may be (RFC 6750); a kubeconfig holds it as it is."""
+"""The syntax of a bearer token (RFC 6750); a kubeconfig contains it unquoted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Where the files of a server are.
+    """The files of a server.
 
     Attributes:
-        directory: they all lie in it.
-        token: the administrator's.
+        directory: the directory that contains them all.
+        token: the administrator's token.
     """
 
     directory: Path
@@ -56,7 +56,7 @@ class Certificates:
 
     @property
     def authority(self) -> Path:
-        """The certificate that signed the others."""
+        """The certificate of the CA that signed the others."""
         return self.directory / "ca.crt"
 
     @property
@@ -81,12 +81,12 @@ class Certificates:
 
     @property
     def kubelet_client(self) -> Path:
-        """The certificate by which kubelets know the server."""
+        """The client certificate with which the server authenticates to kubelets."""
         return self.directory / "apiserver-kubelet-client.crt"
 
     @property
     def kubelet_client_key(self) -> Path:
-        """The key of the certificate by which kubelets know the server."""
+        """The key of the client certificate with which the server authenticates to kubelets."""
         return self.directory / "apiserver-kubelet-client.key"
 
     @property
@@ -101,17 +101,17 @@ class Certificates:
 
 
 def server_names(bind: str, service_range: str) -> tuple[str, ...]:
-    """The names and addresses by which clients may call a server.
+    """Return the names and addresses by which clients may call a server.
 
     Args:
-        bind: the address that it listens on.
+        bind: the address that the server listens on.
         service_range: the addresses of Services; the first of them is the server's own.
     """
     return called((bind, socket.gethostname()), service_range)
 
 
 def called(hosts: Iterable[str], service_range: str) -> tuple[str, ...]:
-    """These names and addresses, and those by which every server can be called.
+    """Return these names and addresses, and those by which every server can be called.
 
     Args:
         hosts: names and addresses.
@@ -122,13 +122,13 @@ def called(hosts: Iterable[str], service_range: str) -> tuple[str, ...]:
 
 
 def ensure(directory: Path, names: Sequence[str], *, now: float) -> Certificates:
-    """The certificates in a directory; made if they are absent, near their end, changed, or lack a name.
+    """Return the certificates in a directory; they are made if absent, near their end, changed, or lacking a name.
 
-    An authority that is still good is kept, so that kubeconfigs that trust it stay good as well.
+    A CA that is still good is kept, so that kubeconfigs that trust it stay good as well.
 
     Args:
-        directory: made if it does not exist.
-        names: what the certificates of the server and of the kubelets must cover.
+        directory: created if it does not exist.
+        names: the names that the certificates of the server and of the kubelets must cover.
         now: seconds since 1970.
 
     Raises:
@@ -137,17 +137,17 @@ def ensure(directory: Path, names: Sequence[str], *, now: float) -> Certificates
     if not _is_good(directory, _FILES, names, now):
         from mockube.ca import make  # cryptography takes a tenth of the start, and most starts do not need it
 
-        ends = make(directory, names, now=now, write=partial(_write, directory))
-        _remember(directory, _FILES, names, ends)
+        expiry = make(directory, names, now=now, write=partial(_write, directory))
+        _remember(directory, _FILES, names, expiry)
     return Certificates(directory, _token(directory / "tokens.csv"))
 
 
 def ensure_etcd(directory: Path, names: Iterable[str], *, now: float) -> None:
-    """The certificates of an etcd and its client in a directory, made where `ensure` would make the server's.
+    """Make the certificates of an etcd server and its client in a directory, if `ensure` would make a server's.
 
     Args:
-        directory: made if it does not exist.
-        names: what the certificate of etcd must cover, besides this machine's own loopback.
+        directory: created if it does not exist.
+        names: the names that the certificate of etcd must cover, besides this machine's own loopback.
         now: seconds since 1970.
 
     Raises:
@@ -157,12 +157,12 @@ def ensure_etcd(directory: Path, names: Iterable[str], *, now: float) -> None:
     if not _is_good(directory, _ETCD_FILES, covered, now):
         from mockube.ca import make_etcd
 
-        ends = make_etcd(directory, covered, now=now, write=partial(_write, directory))
-        _remember(directory, _ETCD_FILES, covered, ends)
+        expiry = make_etcd(directory, covered, now=now, write=partial(_write, directory))
+        _remember(directory, _ETCD_FILES, covered, expiry)
 
 
 def _is_good(directory: Path, files: Sequence[str], names: Sequence[str], now: float) -> bool:
-    """Whether the files of a directory, which is closed to others, can be used."""
+    """Return True if a directory's files can be used; also make the directory private."""
     make_private_directory(directory)
     directory.chmod(0o700)
     try:
@@ -177,7 +177,7 @@ def _is_good(directory: Path, files: Sequence[str], names: Sequence[str], now: f
 
 
 def _remember(directory: Path, files: Sequence[str], names: Sequence[str], ends: float) -> None:
-    """Write down what the next start need not read."""
+    """Record the contents of the certificates, so that the next start need not read them."""
     record = {"digest": _digest(directory, files), "names": list(names), "ends": ends}
     _write(directory, _RECORD, json.dumps(record).encode())
 
@@ -191,7 +191,7 @@ def _write(directory: Path, name: str, content: bytes) -> None:
 
 
 def _token(path: Path) -> str:
-    """The administrator's token, which is the first in the file; where none is that can be used, a new one."""
+    """Return the administrator's token, the first in the file; create a new one if the file has no usable token."""
     try:
         token = path.read_text().partition(",")[0]
     except (FileNotFoundError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""`Cluster`: a control plane inside this process, for tests and for programs that want one of their own.
+"""`Cluster`: a control plane inside this process, for tests and for programs that want a cluster of their own.
 
 It speaks TLS, as real clusters do: kubectl and client-go send no credentials at all over plain HTTP.
 """
@@ -23,14 +23,14 @@ class Cluster:
     With `async with` it runs on the caller's event loop; with `with` on one of its own, in a thread.
 
     Args:
-        kubernetes_version: the release to be, such as "1.34"; the newest known if not given.
-        nodes: how many nodes to simulate; without any no controller runs either, and it is up in no time.
-        controllers: which run where there are nodes, as `mockube up --controllers` takes them.
-        kruise: whether there are OpenKruise's workloads (apps.kruise.io); where nothing is said, if there are nodes.
-        warn_unsupported: whether clients are warned that write what is stored and not carried out.
+        kubernetes_version: the release to emulate, such as "1.34"; the newest known if not given.
+        nodes: how many nodes to simulate; without nodes no controller runs either, and the cluster starts faster.
+        controllers: the controllers that run if there are nodes, as `mockube up --controllers` takes them.
+        kruise: whether to serve OpenKruise's workloads (apps.kruise.io); None means only if there are nodes.
+        warn_unsupported: whether to warn clients that write fields which are stored but have no effect here.
 
     Raises:
-        ConfigError: the release, or a controller, is not known.
+        ConfigError: the release, or a controller, is unknown.
     """
 
     def __init__(
@@ -52,39 +52,39 @@ class Cluster:
                 warn_unsupported=warn_unsupported,
             )
         )
-        self._wanted = _wanted(nodes, controllers) if nodes else None
-        self._here = AsyncExitStack()
-        self._elsewhere = ExitStack()
+        self._manager_options = _manager_options(nodes, controllers) if nodes else None
+        self._async_exit_stack = AsyncExitStack()
+        self._exit_stack = ExitStack()
         self._running: Running | None = None
 
     @property
     def url(self) -> str:
-        """Where the server is: "https://127.0.0.1:40123"."""
-        return self._found.url
+        """The server's URL, such as "https://127.0.0.1:40123"."""
+        return self._started.url
 
     @property
     def kubeconfig(self) -> Path:
-        """A kubeconfig of this cluster alone, readable to its owner alone; gone with the cluster."""
-        return self._found.kubeconfig
+        """A kubeconfig of this cluster alone, readable to its owner alone; deleted with the cluster."""
+        return self._started.kubeconfig
 
     @property
     def token(self) -> str:
         """The administrator's bearer token."""
-        return self._found.certificates.token
+        return self._started.certificates.token
 
     @property
     def ca_file(self) -> Path:
-        """The certificate, as PEM, by which clients know the server."""
-        return self._found.certificates.authority
+        """The CA certificate (PEM) with which clients verify the server."""
+        return self._started.certificates.authority
 
     @property
     def kubernetes_version(self) -> str:
-        """The release: "1.34"."""
+        """The release, such as "1.34"."""
         return self._config.version
 
     @property
     def client_settings(self) -> dict[str, Any]:
-        """What `Configuration` of the clients kubernetes and kubernetes-asyncio takes: `Configuration(**settings)`."""
+        """Arguments for the clients kubernetes and kubernetes-asyncio: `Configuration(**cluster.client_settings)`."""
         return {
             "host": self.url,
             "api_key": dict.fromkeys(("authorization", "BearerToken"), f"Bearer {self.token}"),  # each knows one
@@ -92,41 +92,43 @@ class Cluster:
         }
 
     @property
-    def _found(self) -> Running:
+    def _started(self) -> Running:
         if self._running is None:
             raise RuntimeError("the cluster does not run: use it within `with Cluster() as cluster`")
         return self._running
 
     async def __aenter__(self) -> Self:
-        self._running = await self._here.enter_async_context(_temporary(self._config, self._wanted))
+        self._running = await self._async_exit_stack.enter_async_context(
+            _temporary(self._config, self._manager_options)
+        )
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._running = None
-        await self._here.aclose()
+        await self._async_exit_stack.aclose()
 
     def __enter__(self) -> Self:
-        self._running = self._elsewhere.enter_context(in_thread(_temporary(self._config, self._wanted)))
+        self._running = self._exit_stack.enter_context(in_thread(_temporary(self._config, self._manager_options)))
         return self
 
     def __exit__(self, *_: object) -> None:
         self._running = None
-        self._elsewhere.close()
+        self._exit_stack.close()
 
 
 @asynccontextmanager
-async def _temporary(config: Config, wanted: "ManagerOptions | None") -> AsyncIterator[Running]:
-    """A control plane in a directory that goes with it, and the controllers that are wanted."""
+async def _temporary(config: Config, manager_options: "ManagerOptions | None") -> AsyncIterator[Running]:
+    """Run a control plane in a temporary directory, and the controllers if `manager_options` are given."""
     with tempfile.TemporaryDirectory(prefix="mockube-") as directory:
         async with control_plane(config, Path(directory)) as running, AsyncExitStack() as stack:
-            if wanted is not None:
+            if manager_options is not None:
                 from mockube.manager import manager_here
 
-                await stack.enter_async_context(manager_here(running, wanted))
+                await stack.enter_async_context(manager_here(running, manager_options))
             yield running
 
 
-def _wanted(nodes: int, controllers: str) -> "ManagerOptions":
+def _manager_options(nodes: int, controllers: str) -> "ManagerOptions":
     from mockube.manager import ManagerOptions
 
     return ManagerOptions(nodes=nodes, controllers=controllers)

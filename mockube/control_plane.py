@@ -1,4 +1,4 @@
-"""A control plane in a directory: its certificates, its server, and the kubeconfig by which clients find it."""
+"""A control plane in a directory: its certificates, its server, and the kubeconfig with which clients reach it."""
 
 import time
 from collections.abc import AsyncIterator
@@ -12,19 +12,19 @@ from mockube.certificates import Certificates, ensure, server_names
 from mockube.files import locked, make_private_directory
 from mockube.kubeconfig import Access, write_kubeconfig
 
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a person may ask for
-"""Addresses that mean all of a machine's, and the one of them by which this machine reaches itself."""
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - addresses that a user may give
+"""The wildcard addresses, and the loopback address by which this machine reaches each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A control plane that answers.
+    """A control plane that is running.
 
     Attributes:
-        url: the server's.
-        version: the Kubernetes release that it is, such as "1.37".
-        directory: where everything of it lies.
-        kubeconfig: the file that leads clients to it.
+        url: the server's URL.
+        version: the Kubernetes release that it emulates, such as "1.37".
+        directory: the directory of all its files.
+        kubeconfig: the file with which clients reach it.
     """
 
     url: str
@@ -36,17 +36,17 @@ class Running:
 
 @asynccontextmanager
 async def control_plane(config: Config, directory: Path, *, kubeconfig: Path | None = None) -> AsyncIterator[Running]:
-    """A control plane for as long as the context lasts.
+    """Run a control plane for as long as the context lasts.
 
     Args:
         config: the server's settings, checked; those of TLS and tokens are filled in here.
-        directory: where it keeps its certificates and, if nothing else is said, its kubeconfig; made if need be.
+        directory: for its certificates and, by default, its kubeconfig; created if it does not exist.
         kubeconfig: the file to add the cluster to.
 
     Raises:
-        ConfigError: a setting cannot be used, the store cannot be opened, or the address cannot be had.
+        ConfigError: a setting cannot be used, the store cannot be opened, or the address is not available.
         InUseError: another process has the directory.
-        KubeconfigError: the file to add to is none.
+        KubeconfigError: the file to add to is not a kubeconfig.
         OSError: a file cannot be read or written.
     """
     make_private_directory(directory)

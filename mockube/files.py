@@ -1,4 +1,4 @@
-"""Files that only their owner may read, and the lock by which one server has a directory for itself."""
+"""Files that only their owner may read, and the lock with which one server reserves a directory."""
 
 import fcntl
 import os
@@ -10,25 +10,25 @@ _NEW = ".new"
 
 
 class InUseError(Exception):
-    """Another server has the directory; the message says which directory and which process."""
+    """Another server uses the directory; the message says which directory and which process."""
 
 
 def make_private_directory(path: Path) -> None:
-    """Make a directory that only its owner may enter; one that exists stays as it is.
+    """Create a directory that only its owner may enter; an existing one stays as it is.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def write_private(path: Path, content: str | bytes) -> None:
-    """Write a file in one step: mode 0600 from its first byte on, and readers see all of it or what was there before.
+    """Write a file atomically: mode 0600 from its first byte on, and readers see either all of it or the old content.
 
     Raises:
         OSError: it cannot be written.
     """
-    path = path.resolve()  # a link stays a link
+    path = path.resolve()  # a symbolic link stays a link
     draft = path.with_name(f".{path.name}.{os.getpid()}{_NEW}")
     draft.unlink(missing_ok=True)
     try:
@@ -42,11 +42,11 @@ def write_private(path: Path, content: str | bytes) -> None:
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Have a directory for this process alone; the system lets go of the lock however the process ends.
+    """Reserve a directory for this process; the system releases the lock however the process ends.
 
     Raises:
         InUseError: another process has it.
-        OSError: the lock cannot be made.
+        OSError: the lock file cannot be created.
     """
     with os.fdopen(os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
         try:

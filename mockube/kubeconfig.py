@@ -1,8 +1,8 @@
-"""The kubeconfig by which kubectl and other clients find the server; other clusters in the same file stay as they are.
+"""The kubeconfig with which kubectl and other clients reach the server; its other clusters stay as they are.
 
-It carries the administrator's token, not a client certificate: with a token the TLS handshake has nothing to verify
-but the server, no private key leaves the data directory, and a token can be taken back, which a certificate cannot
-(Kubernetes revokes none). Both would be equally secret, so the file is its owner's alone.
+It has the administrator's token, not a client certificate: with a token the TLS handshake verifies only the server,
+no private key leaves the data directory, and a token can be revoked, which a certificate cannot (Kubernetes revokes
+none). Both would be equally secret, so the file is readable to its owner alone.
 """
 
 from base64 import b64encode
@@ -13,7 +13,7 @@ from typing import Any
 from mockube.files import make_private_directory, write_private
 
 NAME = "mockube"
-"""Of the cluster, the user and the context."""
+"""The name of the cluster, the user and the context."""
 
 _TEMPLATE = """\
 apiVersion: v1
@@ -43,11 +43,11 @@ class KubeconfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How clients get in.
+    """A server's address and credentials.
 
     Attributes:
-        server: the URL.
-        authority: the certificate, as PEM, that signed the server's.
+        server: the server's URL.
+        authority: the certificate (PEM) of the CA that signed the server's.
     """
 
     server: str
@@ -56,7 +56,7 @@ class Access:
 
 
 def write_kubeconfig(path: Path, access: Access) -> None:
-    """Make the server the current context of a kubeconfig, which is made if it does not exist.
+    """Make the server the current context of a kubeconfig, which is created if it does not exist.
 
     Raises:
         KubeconfigError: the file holds something else.
@@ -84,7 +84,7 @@ def _text(access: Access) -> str:
 
 
 def _merged(path: Path, present: str, alone: str) -> str:
-    import yaml  # only files that others have written need to be understood
+    import yaml  # late: only files that others have written need to be parsed
 
     try:
         config = yaml.safe_load(present)
@@ -108,11 +108,11 @@ def _is_entry(entry: object, field: str) -> bool:
 
 
 def _with(entries: list[dict[str, Any]], entry: dict[str, Any], *, keep: bool, field: str) -> list[dict[str, Any]]:
-    """The entries with ours in its place, or at the end; what a person added to a context (a namespace) is kept."""
-    place = next((i for i, each in enumerate(entries) if each.get("name") == NAME), len(entries))
-    if keep and place < len(entries):
-        entry = {**entry, field: {**(entries[place].get(field) or {}), **entry[field]}}
-    return [*entries[:place], entry, *entries[place + 1 :]]
+    """Return the entries with ours, replaced or appended; a user's additions to a context (a namespace) are kept."""
+    index = next((position for position, existing in enumerate(entries) if existing.get("name") == NAME), len(entries))
+    if keep and index < len(entries):
+        entry = {**entry, field: {**(entries[index].get(field) or {}), **entry[field]}}
+    return [*entries[:index], entry, *entries[index + 1 :]]
 
 
 def _refusal(path: Path, why: str) -> KubeconfigError:

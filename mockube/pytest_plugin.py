@@ -1,4 +1,4 @@
-"""Fixtures for tests against a cluster, in tests of both kinds: the server has a thread of its own.
+"""pytest fixtures for synchronous and asynchronous tests against a cluster: the server has a thread of its own.
 
     def test_my_operator(kube_cluster):
         run_operator(kube_cluster.kubeconfig)
@@ -20,7 +20,7 @@ NODES = 3
 
 @pytest.fixture
 def kube_cluster() -> Iterator["Cluster"]:
-    """A cluster of this test's own, empty but for what every cluster has."""
+    """A cluster of this test's own, empty except for the objects that every cluster has."""
     yield from _cluster()
 
 

@@ -1,4 +1,4 @@
-"""More API servers beside the first one, on the same port and over the same etcd cluster, each a process of its own."""
+"""Further API servers on the same port and over the same etcd cluster as the first, each in a process of its own."""
 
 import os
 import socket
@@ -12,10 +12,10 @@ from mockube.supervisor import Callbacks, python, supervised
 
 
 def check_shared(config: Config, servers: int) -> None:
-    """Refuse several servers over a store that serves only one.
+    """Refuse several servers over a store that only one can use.
 
     Raises:
-        ConfigError: it is such a store, or the port is taken.
+        ConfigError: the store cannot be shared, or the port is taken.
     """
     if servers == 1:
         return
@@ -28,38 +28,38 @@ def check_shared(config: Config, servers: int) -> None:
 
 
 def _check_port(config: Config) -> None:
-    """Refuse a port that somebody has: those who share one do not notice a stranger among them."""
+    """Refuse a port in use: servers that share a port would not notice another program that uses it too."""
     family = socket.AF_INET6 if ":" in config.bind_address else socket.AF_INET
     try:
         socket.create_server((config.bind_address, config.secure_port), family=family).close()
     except OSError as error:
-        place = f"{config.bind_address}:{config.secure_port}"
+        address = f"{config.bind_address}:{config.secure_port}"
         why = os.strerror(error.errno) if error.errno else str(error)
-        raise ConfigError(f"cannot listen on {place}: {why}; choose another port, or 0 for any free one") from error
+        raise ConfigError(f"cannot listen on {address}: {why}; choose another port, or 0 for any free one") from error
 
 
 @asynccontextmanager
 async def more_servers(
-    running: Running, config: Config, number: int, told: Callbacks, verbosity: int
+    running: Running, config: Config, number: int, callbacks: Callbacks, verbosity: int
 ) -> AsyncIterator[None]:
-    """So many servers more for as long as the context lasts; each is started again when it dies.
+    """Run so many further servers for as long as the context lasts; each is restarted when it dies.
 
     Args:
         running: the first server.
         config: its settings.
         number: how many.
-        told: who is told what becomes of them.
+        told: callbacks for what becomes of them.
         verbosity: how much they log.
     """
     command = python("apiserver", *arguments(running, config), f"-v={verbosity}", "--until-stdin-ends")
     async with AsyncExitStack() as stack:
         for _ in range(number):
-            await stack.enter_async_context(supervised(command, told))
+            await stack.enter_async_context(supervised(command, callbacks))
         yield
 
 
 def arguments(running: Running, config: Config) -> list[str]:
-    """The flags of a server that is like the first one."""
+    """Return the flags of a server that is like the first one."""
     certificates, low_high = running.certificates, "{}-{}".format(*config.service_node_port_range)
     return [
         f"--etcd-servers={config.store}",
@@ -85,7 +85,7 @@ def arguments(running: Running, config: Config) -> list[str]:
 
 
 def _etcd(etcd: EtcdAccess) -> list[str]:
-    given = {
+    flags = {
         "cafile": etcd.authority,
         "certfile": etcd.certificate,
         "keyfile": etcd.key,
@@ -95,5 +95,5 @@ def _etcd(etcd: EtcdAccess) -> list[str]:
     return [
         f"--etcd-prefix={etcd.prefix}",
         f"--etcd-compaction-interval={etcd.compaction:g}s",
-        *(f"--etcd-{flag}={value}" for flag, value in given.items() if value),
+        *(f"--etcd-{name}={value}" for name, value in flags.items() if value),
     ]

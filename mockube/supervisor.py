@@ -1,4 +1,4 @@
-"""A process that is kept alive: started again with growing patience when it dies or hangs, stopped with its keeper."""
+"""A supervised process: restarted with growing delays when it dies or hangs, stopped with its supervisor."""
 
 import asyncio
 import contextlib
@@ -11,26 +11,26 @@ from dataclasses import dataclass
 log = logging.getLogger("mockube")
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
-"""Seconds until a process that died is started again; each time twice as long."""
+"""Seconds until a process that died is restarted; doubled each time, up to the longest wait."""
 CALM = 60.0
-"""Seconds of life after which the waits begin anew."""
+"""Seconds of life after which the delays begin at the first one again."""
 PATIENCE = 10.0
 """Seconds that a process may take to stop before it is killed."""
 PULSE = 5.0
-"""Seconds between two questions whether a process hangs."""
+"""Seconds between two checks whether a process hangs."""
 HUNG = 30.0
-"""Seconds without an answer after which it does: it is killed, since clients would wait for it."""
+"""Seconds without an answer after which a process counts as hung and is killed, since clients would wait for it."""
 UNUSABLE = 2
 """The exit code of a program that cannot do what its arguments ask: starting it again would not help."""
 
 
 @dataclass(frozen=True, slots=True)
 class Callbacks:
-    """Who is told what becomes of the process.
+    """Callbacks for what becomes of the process.
 
     Attributes:
-        ready: of the first line that it prints, which it does when it is ready; again after each start.
-        unusable: that it cannot do what its arguments ask and has said so; it is not started again.
+        ready: called with the first line that it prints, which means that it is ready; again after each start.
+        unusable: called if it cannot do what its arguments ask and has said so; it is not restarted.
     """
 
     ready: Callable[[str], None]
@@ -38,32 +38,32 @@ class Callbacks:
 
 
 @asynccontextmanager
-async def supervised(command: Sequence[str], told: Callbacks) -> AsyncIterator[None]:
-    """A process for as long as the context lasts; its standard input ends when its keeper does, however that ends."""
-    keeper = asyncio.ensure_future(_keep(command, told))
+async def supervised(command: Sequence[str], callbacks: Callbacks) -> AsyncIterator[None]:
+    """Run a process for as long as the context lasts; its standard input ends with this process, however that ends."""
+    supervisor = asyncio.ensure_future(_supervise(command, callbacks))
     try:
         yield
     finally:
-        keeper.cancel()
+        supervisor.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await keeper
+            await supervisor
 
 
-async def _keep(command: Sequence[str], told: Callbacks) -> None:
+async def _supervise(command: Sequence[str], callbacks: Callbacks) -> None:
     loop, wait, worked = asyncio.get_running_loop(), FIRST_WAIT, False
 
     def ready(line: str) -> None:
         nonlocal worked
         worked = True
-        told.ready(line)
+        callbacks.ready(line)
 
     while True:
-        began = loop.time()
+        started = loop.time()
         code = await _run(command, ready)
-        if code == UNUSABLE and not worked:  # what worked once will do so again
-            told.unusable()
+        if code == UNUSABLE and not worked:  # a command that has worked once will work again
+            callbacks.unusable()
             return
-        if loop.time() - began > CALM:
+        if loop.time() - started > CALM:
             wait = FIRST_WAIT
         log.warning("%s ended with exit code %d and is started again in %.1f s", _name(command), code, wait)
         await asyncio.sleep(wait)
@@ -71,7 +71,7 @@ async def _keep(command: Sequence[str], told: Callbacks) -> None:
 
 
 async def _run(command: Sequence[str], ready: Callable[[str], None]) -> int:
-    """Start the process and see it end: its exit code, below 0 for a signal."""
+    """Run the process to its end and return its exit code, below 0 for a signal."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
     assert process.stdout is not None
@@ -94,7 +94,7 @@ async def _has_ended(ended: "asyncio.Future[int]") -> bool:
 
 
 async def _is_alive(process: asyncio.subprocess.Process) -> bool:
-    """Whether a process says what it is told, or has ended, rather than to hang."""
+    """Return True if a process answers a line on its standard input or has ended; False if it hangs."""
     assert process.stdin is not None
     assert process.stdout is not None
     if process.stdin.is_closing():
@@ -125,5 +125,5 @@ def _name(command: Sequence[str]) -> str:
 
 
 def python(module: str, *arguments: str) -> list[str]:
-    """The command that runs a module of this installation."""
+    """Return the command that runs a module of this installation."""
     return [sys.executable, "-m", module, *arguments]

@@ -16,8 +16,8 @@ class _Held(Generic[T]):
     """The two ends of a held context.
 
     Attributes:
-        entered: what the context gave, and what makes the other thread leave it.
-        left: done when the other thread has.
+        entered: the value of the context, and a function that makes the other thread leave it.
+        left: done when the other thread has left the context.
     """
 
     context: AbstractAsyncContextManager[T]
@@ -25,14 +25,14 @@ class _Held(Generic[T]):
     left: Future[None] = field(default_factory=Future)
 
     async def hold(self) -> None:
-        """Keep the context open until told to leave; enter and leave in one task, as cancel scopes demand."""
+        """Keep the context open until told to leave; enter and leave in one task, as cancel scopes require."""
         loop, leave = asyncio.get_running_loop(), asyncio.Event()
         async with self.context as value:
             self.entered.set_result((value, lambda: loop.call_soon_threadsafe(leave.set)))
             await leave.wait()
 
     def run(self) -> None:
-        """The thread's work: hold, and hand errors to whoever waits."""
+        """Hold the context in this thread, and hand errors to the thread that waits."""
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
                 runner.run(self.hold())
@@ -44,7 +44,7 @@ class _Held(Generic[T]):
 
 @contextmanager
 def in_thread(context: AbstractAsyncContextManager[T]) -> Iterator[T]:
-    """What the context gives; entering and leaving happen in the other thread, and their errors are raised here."""
+    """Yield the context's value; it is entered and left in the other thread, and errors are raised here."""
     held = _Held(context)
     # A daemon, so that a program which forgets to leave the context can still end.
     Thread(target=held.run, name="mockube", daemon=True).start()
@@ -59,6 +59,6 @@ def in_thread(context: AbstractAsyncContextManager[T]) -> Iterator[T]:
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     try:
         import uvloop
-    except ImportError:  # it is not made for some systems
+    except ImportError:  # uvloop does not support some systems
         return None
     return uvloop.new_event_loop

@@ -1,7 +1,7 @@
-"""The file of a backup: gzip of lines of JSON, so that `zcat FILE | head -1` tells what it is.
+"""The file of a backup: gzip of lines of JSON, so that `zcat FILE | head -1` shows what it contains.
 
-The first line says what follows; then come files of the data directory, if any, and one line for each object, and at
-the end their number and a checksum of everything before. It is written under another name and renamed when it is whole.
+The first line is the header; then come files of the data directory, if any, and one line for each object, and at the
+end their number and a checksum of everything before. The file is written under another name and renamed when complete.
 """
 
 import gzip
@@ -23,16 +23,16 @@ KIND: Final = "mockube backup"
 FORMAT: Final = 1
 
 _LEVEL: Final = 1
-"""Of gzip: objects are alike, so a higher one takes several times as long for little."""
+"""The level of gzip: objects are alike, so a higher level takes several times as long for little."""
 _INSIDE: Final = "mockube-backup"
-"""The name in gzip's header, by which a file is known whose first line can no longer be read."""
+"""The name in gzip's header: it identifies a backup whose first line can no longer be read."""
 _CHUNK: Final = 1 << 18
 _LONGEST: Final = 1 << 25
-"""Bytes of a line at most; an object has 1.5 MiB, and JSON makes six of some."""
+"""The most bytes of a line: an object has up to 1.5 MiB, and JSON makes six bytes of some."""
 
 
 class ArchiveError(Exception):
-    """A file cannot be used as a backup; the message says which, why, and what to do."""
+    """A file cannot be used as a backup; the message says which file, why, and what to do."""
 
 
 class Record(NamedTuple):
@@ -46,17 +46,17 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a backup is of.
+    """The description of a backup.
 
     Attributes:
-        taken: when, in seconds since 1970.
-        release: of the mockube that wrote it.
+        taken: when it was taken, in seconds since 1970.
+        release: the release of the mockube that wrote it.
         source: "sqlite" or "etcd".
-        cluster: the id of that etcd cluster, "" for none.
-        revision: of the store, at which everything was read.
-        closed: whether no server had the store then.
-        count: how many objects there are.
-        files: how many files of the data directory.
+        cluster: the id of the etcd cluster, "" for sqlite.
+        revision: the store's revision at which everything was read.
+        closed: True if no server had the store open then.
+        count: the number of objects.
+        files: the number of files of the data directory.
     """
 
     taken: float
@@ -70,7 +70,7 @@ class Header:
 
 
 class Writer:
-    """Takes the objects of a backup."""
+    """Writes the objects of a backup to its file."""
 
     def __init__(self, file: gzip.GzipFile, header: Header, files: Mapping[str, bytes]) -> None:
         self._file = file
@@ -83,12 +83,12 @@ class Writer:
             self._line({"file": name, "base64": b64encode(content).decode()})
 
     def add(self, record: Record) -> None:
-        """An object."""
+        """Write an object."""
         self._count += 1
         self._line({"key": record.key, "created": record.created, "revision": record.revision} | _text(record.value))
 
     def finish(self) -> None:
-        """The end of the file."""
+        """Write the last line of the file."""
         if self._count != self._header.count:
             raise ArchiveError(f"{self._count} objects were read, and there are {self._header.count}: try it again")
         self._write()
@@ -115,16 +115,16 @@ def _text(value: bytes) -> dict[str, str]:
 
 @contextmanager
 def new_archive(path: Path, header: Header, files: Mapping[str, bytes], *, replace: bool) -> Iterator[Writer]:
-    """A file that is there, whole and on the disk, if the block ends well, and is not if it does not.
+    """Write a file that exists, complete and on the disk, only if the block ends without an error.
 
     Args:
         path: the file.
         header: its first line.
-        files: what it holds of the data directory.
-        replace: whether a file of that name is replaced.
+        files: the files of the data directory to include.
+        replace: whether to replace an existing file of that name.
 
     Raises:
-        ArchiveError: there is such a file, and it is not to be replaced.
+        ArchiveError: the file exists and is not to be replaced.
         OSError: it cannot be written.
     """
     if not replace:
@@ -149,7 +149,7 @@ def new_archive(path: Path, header: Header, files: Mapping[str, bytes], *, repla
 
 
 def refuse_existing(path: Path) -> None:
-    """Raises ArchiveError if there is something of that name."""
+    """Raise ArchiveError if a file of that name exists."""
     if path.exists() or path.is_symlink():
         raise ArchiveError(f"{path} exists: name another file, or replace it with --force")
 
@@ -159,13 +159,13 @@ def _link(draft: Path, path: Path) -> None:
         os.link(draft, path)
     except FileExistsError:
         refuse_existing(path)
-    except OSError:  # some file systems know no links
+    except OSError:  # some file systems do not support hard links
         refuse_existing(path)
         draft.replace(path)
 
 
 def sync_directory(path: Path) -> None:
-    """Have a directory's names on the disk, where the system can do that."""
+    """Write a directory's entries to the disk, if the system can do that."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -181,7 +181,7 @@ class Archive:
     Attributes:
         path: its file.
         header: its first line.
-        files: what it holds of the data directory, by name.
+        files: the included files of the data directory, by name.
     """
 
     path: Path
@@ -189,7 +189,7 @@ class Archive:
     files: dict[str, bytes] = field(default_factory=dict, repr=False)
 
     def records(self) -> Iterator[Record]:
-        """Its objects; at the end it is known that the file is whole.
+        """Yield its objects; when they end, the file has been verified.
 
         Raises:
             ArchiveError: the file is damaged.
@@ -200,7 +200,7 @@ class Archive:
                     yield _record(self.path, line)
 
     def check(self) -> Iterator[Record]:
-        """The same, and that no object comes twice; raises the same."""
+        """Yield its objects, and verify that no object comes twice; raises the same."""
         seen = set[str]()
         for record in self.records():
             if record.key in seen or not record.key.startswith("/"):
@@ -210,11 +210,11 @@ class Archive:
 
 
 def open_archive(path: Path) -> Archive:
-    """A backup, of which the beginning has been read.
+    """Read the beginning of a backup and return it.
 
     Raises:
-        ArchiveError: it is none, or none that this version can read.
-        OSError: it cannot be read.
+        ArchiveError: the file is no backup, or this version cannot read it.
+        OSError: the file cannot be read.
     """
     with _lines(path) as lines:
         header = _header(path, next(lines))
@@ -230,14 +230,14 @@ def open_archive(path: Path) -> Archive:
 
 @contextmanager
 def _lines(path: Path) -> Iterator[Iterator[dict[str, Any]]]:
-    """The lines of a backup; the last one, which is not given, has been compared when they end."""
+    """Yield the lines of a backup but the last, which is verified when the lines end."""
     with gzip.open(path, "rb") as file:
         buffered = BufferedReader(file, 1 << 20)
         yield _parsed(path, buffered)
 
 
 def _parsed(path: Path, file: "BufferedReader[gzip.GzipFile]") -> Iterator[dict[str, Any]]:
-    checksum, count, first = hashlib.sha256(), 0, True
+    checksum, count, is_first = hashlib.sha256(), 0, True
     while True:
         try:
             text = file.readline(_LONGEST)
@@ -247,14 +247,14 @@ def _parsed(path: Path, file: "BufferedReader[gzip.GzipFile]") -> Iterator[dict[
         except (OSError, zlib.error, orjson.JSONDecodeError) as error:
             if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
                 raise
-            raise _foreign(path) if first and not _is_ours(path) else _damaged(path, str(error)) from error
-        if first and (not isinstance(line, dict) or line.get("kind") != KIND):
+            raise _foreign(path) if is_first and not _is_ours(path) else _damaged(path, str(error)) from error
+        if is_first and (not isinstance(line, dict) or line.get("kind") != KIND):
             raise _foreign(path)
         if not isinstance(line, dict):
             raise _damaged(path, "its end is missing")
         if "end" in line:
             break
-        first = False
+        is_first = False
         count += "key" in line
         checksum.update(text)
         yield line
@@ -280,22 +280,22 @@ def _header(path: Path, line: dict[str, Any]) -> Header:
             f"reads format {FORMAT}: restore it with that mockube"
         )
     try:
-        found = Header(**{each.name: line[each.name] for each in fields(Header)})
+        header = Header(**{attribute.name: line[attribute.name] for attribute in fields(Header)})
     except KeyError as error:
         raise _damaged(path, f"its first line lacks {error}") from error
-    whole = all(isinstance(number, int) and number >= 0 for number in (found.revision, found.count, found.files))
-    if not whole or not isinstance(found.taken, int | float):
+    is_valid = all(isinstance(number, int) and number >= 0 for number in (header.revision, header.count, header.files))
+    if not is_valid or not isinstance(header.taken, int | float):
         raise _damaged(path, "its first line is of another shape")
-    return found
+    return header
 
 
 def _record(path: Path, line: dict[str, Any]) -> Record:
     try:
-        found = Record(line["key"], line["created"], line["revision"], _bytes(path, line))
-        found.key.encode()
+        record = Record(line["key"], line["created"], line["revision"], _bytes(path, line))
+        record.key.encode()
     except (KeyError, TypeError, AttributeError, UnicodeEncodeError) as error:
         raise _damaged(path, f"an object is of another shape ({error})") from error
-    return found
+    return record
 
 
 def _name(path: Path, line: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""Backups of what lies under a prefix of an etcd cluster, and its restoration: pages at one revision, and puts.
+"""Backups of the keys under a prefix of an etcd cluster, and their restoration: pages at one revision, and puts.
 
-Nothing but a write takes a cluster's revision on, each by one. So where a backup of another store is restored, and
-clients may have seen higher revisions there than the cluster has, one key is written again and again first.
+A cluster's revision grows only by writes, each by one. So if a backup of another store is restored, and clients may
+have seen higher revisions there than the cluster has, one key is written repeatedly first.
 """
 
 import asyncio
@@ -19,29 +19,29 @@ from mockube.backup.options import BackupOptions
 from mockube.backup.progress import Phase, Progress, counted
 
 WRITERS: Final = 64
-"""Writes that are under way at a time."""
+"""The most writes under way at a time."""
 MOST_RAISED: Final = 3_000_000
-"""By how many revisions a cluster is taken on at the most: by so many it takes from ten minutes to half an hour."""
+"""The most revisions by which a cluster is raised: so many take from ten minutes to half an hour."""
 
 _MARK: Final = "mockube-restore"
 _FILLERS: Final = 8
-"""Transactions with objects that are under way at a time."""
+"""The most transactions with objects under way at a time."""
 _BATCH: Final = 64
-"""Objects in one of them; etcd takes 128 (--max-txn-ops)."""
+"""The most objects in one transaction; etcd takes 128 (--max-txn-ops)."""
 _BATCH_BYTES: Final = 1 << 19
 _TRIES: Final = 10
 _LET_END: Final = 10.0
-"""Seconds that writes under way may take when it is over: what is undone must not be done after that."""
+"""Seconds that writes under way may take after an error: a write must not happen after the undoing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What is under the prefix.
+class State:
+    """The state of the keys under the prefix.
 
     Attributes:
-        revision: of the cluster.
-        count: how many keys.
-        cluster: its id.
+        revision: the cluster's revision.
+        count: the number of keys.
+        cluster: the cluster's id.
     """
 
     revision: int
@@ -54,64 +54,64 @@ class Prefix:
 
     def __init__(self, access: Access) -> None:
         self._cluster = Cluster(access)
-        self._place = access.place
-        self._first = self._place.encoded(self._place.inside) or ALL
-        self._mark = self._place.encoded(f"{self._place.inside}{_MARK}")
-        self.name = f"{','.join(access.endpoints)} under {self._place.outside}"
+        self._key_prefix = access.key_prefix
+        self._first = self._key_prefix.encoded(self._key_prefix.inside) or ALL
+        self._mark = self._key_prefix.encoded(f"{self._key_prefix.inside}{_MARK}")
+        self.name = f"{','.join(access.endpoints)} under {self._key_prefix.outside}"
 
     async def close(self) -> None:
         """Close all connections."""
         await self._cluster.close()
 
-    async def look(self) -> Found:
-        """What is there now.
+    async def read_state(self) -> State:
+        """Return the current state of the keys under the prefix.
 
         Raises:
-            ArchiveError: a restore has not ended there.
-            StoreError: the cluster does not tell.
+            ArchiveError: a restore is unfinished there.
+            StoreError: the cluster does not answer, or refuses.
         """
         answer = await self._cluster.read("/kv/range", self._all | {"count_only": True})
         header = answer["header"]
-        return Found(int(header["revision"]), int(answer.get("count", 0)), str(header["cluster_id"]))
+        return State(int(header["revision"]), int(answer.get("count", 0)), str(header["cluster_id"]))
 
     async def require_whole(self) -> None:
-        """Raises ArchiveError if a restore has not ended there, StoreError if the cluster does not tell."""
+        """Raise ArchiveError if a restore is unfinished there, StoreError if the cluster does not answer."""
         if (await self._cluster.read("/kv/range", {"key": self._mark})).get("kvs"):
             raise ArchiveError(f"{self.name}: a restore has not ended there: run it again with --force")
 
     async def records(self, revision: int) -> AsyncIterator[Record]:
-        """All keys as they were at a revision.
+        """Yield all keys as they were at a revision.
 
         Raises:
-            ArchiveError: that revision is gone meanwhile.
-            StoreError: the cluster does not tell, or a key is no text.
+            ArchiveError: that revision has been compacted in the meantime.
+            StoreError: the cluster does not answer, or a key is not valid text.
         """
         try:
-            async for answer in answers(self._cluster, self._first, self._place.end(), revision=revision):
-                for each in answer.get("kvs", ()):
-                    yield self._record(each)
+            async for answer in answers(self._cluster, self._first, self._key_prefix.end(), revision=revision):
+                for kv in answer.get("kvs", ()):
+                    yield self._record(kv)
         except Compacted as error:
             raise ArchiveError(
                 f"{self.name}: revision {revision} was compacted before all was read: try again"
             ) from error
 
     async def empty(self) -> int:
-        """Delete all keys; says how many there were."""
+        """Delete all keys and return how many there were."""
         answer = await self._write("/kv/deleterange", self._all)
         return int(answer.get("deleted", 0))
 
     async def mark(self) -> None:
-        """Have servers refuse to start on it until it is whole."""
+        """Have servers refuse to start on the prefix until its restore is finished."""
         await self._touch()
 
     async def unmark(self) -> int:
-        """It is whole now; says the cluster's revision."""
+        """Remove the mark of an unfinished restore and return the cluster's revision."""
         answer = await self._write("/kv/deleterange", {"key": self._mark})
         return int(answer["header"]["revision"])
 
     async def raise_above(self, revision: int, phase: Phase) -> None:
-        """Write until the cluster's revision is a higher one."""
-        now = (await self.look()).revision
+        """Write until the cluster's revision is higher than a given one."""
+        now = (await self.read_state()).revision
 
         async def touch(_: int) -> None:
             await self._touch()
@@ -124,7 +124,7 @@ class Prefix:
 
         Raises:
             ArchiveError: its file is damaged.
-            StoreError: the cluster takes one not.
+            StoreError: the cluster refuses an object.
         """
 
         async def put(batch: Sequence[Record]) -> None:
@@ -150,10 +150,10 @@ class Prefix:
             ) from error
 
     def _request(self, record: Record) -> Json:
-        return {"key": self._place.encoded(record.key), "value": b64encode(record.value).decode()}
+        return {"key": self._key_prefix.encoded(record.key), "value": b64encode(record.value).decode()}
 
     async def compact(self, revision: int) -> None:
-        """Have the cluster forget what was before a revision, unless it has."""
+        """Have the cluster compact the history before a revision, unless it has done so."""
         try:
             await self._cluster.write("/kv/compaction", {"revision": str(revision)})
         except StoreError as error:
@@ -162,20 +162,20 @@ class Prefix:
 
     @property
     def _all(self) -> Json:
-        return {"key": self._first, "range_end": self._place.end()}
+        return {"key": self._first, "range_end": self._key_prefix.end()}
 
-    def _record(self, told: Json) -> Record:
-        key = self._place.decoded(told["key"])
+    def _record(self, kv: Json) -> Record:
+        key = self._key_prefix.decoded(kv["key"])
         if key is None:
-            raise StoreError(f"{self.name}: {b64decode(told['key'])!r} is no key of an object")
-        value = b64decode(told.get("value", ""))
-        return Record(key, int(told["create_revision"]), int(told["mod_revision"]), value)
+            raise StoreError(f"{self.name}: {b64decode(kv['key'])!r} is no key of an object")
+        value = b64decode(kv.get("value", ""))
+        return Record(key, int(kv["create_revision"]), int(kv["mod_revision"]), value)
 
     async def _touch(self) -> None:
         await self._write("/kv/put", {"key": self._mark, "value": b64encode(UNFINISHED).decode()})
 
     async def _write(self, method: str, request: Json) -> Json:
-        """What may be done twice, done until it is answered; raises StoreError."""
+        """Send a write that may be repeated until it is answered, and return the answer; raises StoreError."""
         for attempt in range(_TRIES):
             try:
                 return await self._cluster.write(method, request)
@@ -187,7 +187,7 @@ class Prefix:
 
 
 def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
-    """Objects that are put in one transaction: not too many, and not too large together unless it is one."""
+    """Yield the objects of one transaction each: limited in number, and in size unless it is a single object."""
     batch, size = list[Record](), 0
     for record in records:
         length = len(record.key) + len(record.value)
@@ -201,16 +201,16 @@ def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
 
 
 async def _each(items: Iterable[Any], work: Callable[[Any], Awaitable[None]], *, writers: int = WRITERS) -> None:
-    """Do something with each item, several at a time; when it ends, however it does, nothing is under way."""
-    rest, ended = iter(items), False
+    """Process each item, several at a time; when this function ends, even by an error, no work is under way."""
+    remaining, ended = iter(items), False
 
-    async def take() -> None:
-        for item in rest:
+    async def process() -> None:
+        for item in remaining:
             await work(item)
             if ended:
                 return
 
-    tasks = [asyncio.create_task(take()) for _ in range(writers)]
+    tasks = [asyncio.create_task(process()) for _ in range(writers)]
     try:
         await asyncio.gather(*map(asyncio.shield, tasks))
     finally:
@@ -220,25 +220,25 @@ async def _each(items: Iterable[Any], work: Callable[[Any], Awaitable[None]], *,
             task.cancel()
         await asyncio.wait(tasks)
         for task in tasks:
-            _ = task.cancelled() or task.exception()  # seen, whoever was first
+            _ = task.cancelled() or task.exception()  # retrieved, else asyncio would complain about all but the first
 
 
-async def back_up(access: Access, wanted: BackupOptions, progress: Progress) -> Header:
-    """Write a backup of what is under a prefix; says what was written.
+async def back_up(access: Access, options: BackupOptions, progress: Progress) -> Header:
+    """Write a backup of the keys under a prefix and return its header.
 
     Raises:
-        ArchiveError: the file cannot be written as asked, or a restore has not ended there.
-        StoreError: the cluster does not tell.
-        OSError: there is no room.
+        ArchiveError: the file cannot be written as asked, or a restore is unfinished there.
+        StoreError: the cluster does not answer, or refuses.
+        OSError: there is not enough room.
     """
     prefix = Prefix(access)
     try:
         progress.say(f"Reading {prefix.name}")
         await prefix.require_whole()
-        found = await prefix.look()
-        header = wanted.header("etcd", revision=found.revision, count=found.count, cluster=found.cluster)
-        with wanted.archive(header) as writer, progress.phase("Backing up", found.count) as phase:
-            async for record in prefix.records(found.revision):
+        state = await prefix.read_state()
+        header = options.header("etcd", revision=state.revision, count=state.count, cluster=state.cluster)
+        with options.archive(header) as writer, progress.phase("Backing up", state.count) as phase:
+            async for record in prefix.records(state.revision):
                 writer.add(record)
                 phase.step()
     finally:
@@ -247,31 +247,32 @@ async def back_up(access: Access, wanted: BackupOptions, progress: Progress) -> 
 
 
 async def restore(archive: Archive, access: Access, progress: Progress, *, above: int, named: bool, force: bool) -> int:
-    """Put what a backup holds under a prefix; says at which revision the cluster is then.
+    """Put the objects of a backup under a prefix and return the cluster's revision afterwards.
 
     Args:
         archive: the backup, which has been checked.
-        access: where the keys go.
-        progress: is told how far it is.
-        above: all revisions are above this one; those of the cluster that the backup is of are anyway.
-        named: whether somebody has named that one, so that it holds for that cluster as well.
-        force: delete what is under the prefix.
+        access: the cluster and the prefix to restore to.
+        progress: shows how far the restore is.
+        above: all new revisions are higher than this one; not needed for the cluster that the backup is of, whose revision
+            only grows, unless `named`.
+        named: True if the user has named `above`, so that it holds for that cluster as well.
+        force: delete the keys under the prefix first.
 
     Raises:
-        ArchiveError: there are objects already, or the cluster's revision is too far below.
-        StoreError: the cluster does not take it.
+        ArchiveError: there are objects already, or the cluster's revision is too low to be raised.
+        StoreError: the cluster does not answer, or refuses.
     """
     prefix = Prefix(access)
     try:
-        found = await prefix.look()
+        state = await prefix.read_state()
         if not force:
             await prefix.require_whole()
-        # one that was made anew by the same flags has the id of the old one, but not its revisions
-        goes_on = found.cluster == archive.header.cluster and found.revision >= archive.header.revision
-        missing = 0 if goes_on and not named else above - found.revision
-        _require(found, prefix.name, missing, force=force)
-        if found.count:
-            progress.say(f"What {prefix.name} has, {counted(found.count, 'key')}, is deleted, as --force says")
+        # a cluster created again with the same flags has the id of the old one, but not its revisions
+        is_same_cluster = state.cluster == archive.header.cluster and state.revision >= archive.header.revision
+        missing = 0 if is_same_cluster and not named else above - state.revision
+        _require(state, prefix.name, missing, force=force)
+        if state.count:
+            progress.say(f"What {prefix.name} has, {counted(state.count, 'key')}, is deleted, as --force says")
             await prefix.empty()
         try:
             await prefix.mark()
@@ -285,7 +286,7 @@ async def restore(archive: Archive, access: Access, progress: Progress, *, above
             progress.say(f"It did not end well: what was restored is deleted again from {prefix.name}")
             await _undo(prefix, progress)
             raise
-        if missing > 0 or found.count:
+        if missing > 0 or state.count:
             await prefix.compact(revision)
         return revision
     finally:
@@ -293,23 +294,23 @@ async def restore(archive: Archive, access: Access, progress: Progress, *, above
 
 
 async def _undo(prefix: Prefix, progress: Progress) -> None:
-    """Delete what has been restored in part; if that cannot be done, servers refuse to start on it."""
+    """Delete a partial restore; if that is impossible, servers refuse to start on it."""
     try:
         await prefix.empty()
     except StoreError as error:
         progress.say(f"It could not be deleted ({error}): run it again with --force")
 
 
-def _require(found: Found, name: str, missing: int, *, force: bool) -> None:
-    if found.count and not force:
+def _require(state: State, name: str, missing: int, *, force: bool) -> None:
+    if state.count and not force:
         raise ArchiveError(
-            f"{name} has {counted(found.count, 'key')} already: name an empty prefix with --etcd-prefix, or delete "
+            f"{name} has {counted(state.count, 'key')} already: name an empty prefix with --etcd-prefix, or delete "
             "what it has with --force"
         )
     if missing > MOST_RAISED:
         raise ArchiveError(
-            f"clients of the old server may have seen revisions up to {found.revision + missing:,}, and {name} is at "
-            f"{found.revision:,}: to come above, it would take a write for each. Give --above 0 if no client of the "
+            f"clients of the old server may have seen revisions up to {state.revision + missing:,}, and {name} is at "
+            f"{state.revision:,}: to come above, it would take a write for each. Give --above 0 if no client of the "
             "old server goes on with this one, --above REVISION if you know the highest one, or raise the cluster's "
             "by etcdutl snapshot restore --bump-revision"
         )

@@ -1,4 +1,4 @@
-"""Backups of the embedded store, and its restoration: a database read as it stands, and one put in place whole."""
+"""Backups of the embedded store, and its restoration: a database is copied as it is, and replaced as a whole."""
 
 import os
 import sqlite3
@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from etcd.snapshot import NewDatabase, image
+from etcd.snapshot import NewDatabase, snapshot
 from etcd.sqlite import SqliteLog
 from etcd.store import Damaged, Unavailable
 from mockube.backup.archive import Archive, ArchiveError, Header, Record, sync_directory
@@ -19,34 +19,36 @@ from mockube.files import make_private_directory
 _ROWS: Final = 256
 
 
-def back_up(database: Path, wanted: BackupOptions, progress: Progress) -> Header:
-    """Write a backup of a database, which a server may be using; says what was written.
+def back_up(database: Path, options: BackupOptions, progress: Progress) -> Header:
+    """Write a backup of a database, which a server may be using, and return its header.
 
     Raises:
         ArchiveError: the file cannot be written as asked.
         StoreError: the database cannot be read.
-        OSError: there is no room.
+        OSError: there is not enough room.
     """
     if not database.is_file():
         raise Unavailable(f"There is no database {database}: name the directory of another with --data-dir.")
     progress.say(f"Reading {database}")
-    with image(database, wanted.path.parent) as found:
-        header = wanted.header("sqlite", revision=found.revision, count=len(found.newest), closed=found.closed)
-        with wanted.archive(header) as writer, progress.phase("Backing up", header.count) as phase:
-            for row in found.rows():
+    with snapshot(database, options.path.parent) as contents:
+        header = options.header(
+            "sqlite", revision=contents.revision, count=len(contents.newest), closed=contents.closed
+        )
+        with options.archive(header) as writer, progress.phase("Backing up", header.count) as phase:
+            for row in contents.rows():
                 writer.add(Record(row.key, row.created, row.revision, row.value or b""))
                 phase.step()
     return header
 
 
 def restore(archive: Archive, database: Path, progress: Progress, *, above: int, force: bool) -> int:
-    """Put a database with what a backup holds in place; says at which revision it begins.
+    """Put a database with the contents of a backup in place and return its first revision.
 
     Args:
         archive: the backup, which has been checked.
-        database: the file; the objects of one that is there are replaced if there are none, or with `force`.
-        progress: is told how far it is.
-        above: all revisions are above this one, and above those of a database that is there.
+        database: the file; if it exists, it is replaced if it has no objects, or with `force`.
+        progress: shows how far the restore is.
+        above: all new revisions are higher than this one, and than those of an existing database.
         force: see above.
 
     Raises:
@@ -56,14 +58,14 @@ def restore(archive: Archive, database: Path, progress: Progress, *, above: int,
     """
     make_private_directory(database.parent)
     with ExitStack() as stack:
-        there = database.exists()
-        draft = database.with_name(f".{database.name}.restored.new")  # one that was killed leaves one at the most
+        exists = database.exists()
+        draft = database.with_name(f".{database.name}.restored.new")  # a killed restore leaves at most this one file
         try:
-            if there:
+            if exists:
                 above = max(above, stack.enter_context(_taken(database, progress, force=force)))
             revision = _write(archive, draft, progress, above)
-            stack.close()  # lets go of the database that was there: what it had in its log it has itself now
-            _put(draft, database, replace=there)
+            stack.close()  # releases the old database, which now has in its file what it had in its log
+            _put(draft, database, replace=exists)
         except sqlite3.Error as error:
             raise Unavailable(f"The database {database} cannot be written: {error}. Nothing was changed.") from error
         finally:
@@ -85,7 +87,7 @@ def _write(archive: Archive, draft: Path, progress: Progress, above: int) -> int
 
 @contextmanager
 def _taken(database: Path, progress: Progress, *, force: bool) -> Iterator[int]:
-    """Keep servers from a database that is to be replaced; gives its newest revision, as far as it can be told."""
+    """Lock a database that is to be replaced; yield its newest revision, as far as it is known."""
     with ExitStack() as stack:
         try:
             log = stack.enter_context(closing(SqliteLog(database)))
@@ -106,7 +108,7 @@ def _taken(database: Path, progress: Progress, *, force: bool) -> Iterator[int]:
 
 
 def _survey(log: SqliteLog) -> tuple[int, int]:
-    """How many objects a database has, and its newest revision."""
+    """Return how many objects a database has, and its newest revision."""
     state, newest = set[str](), log.meta("compacted")
     for row in log.rows():
         newest = max(newest, row.revision)
@@ -115,9 +117,9 @@ def _survey(log: SqliteLog) -> tuple[int, int]:
 
 
 def _put(draft: Path, database: Path, *, replace: bool) -> None:
-    """Give a new database its name; whatever happens, either it is there or what was there before."""
+    """Give a new database its name; on an error, the old one or nothing is there."""
     if replace:
-        database.with_name(f"{database.name}-wal").unlink(missing_ok=True)  # left by a damaged one
+        database.with_name(f"{database.name}-wal").unlink(missing_ok=True)  # left by a damaged database
         draft.replace(database)
     else:
         try:
@@ -128,7 +130,7 @@ def _put(draft: Path, database: Path, *, replace: bool) -> None:
 
 
 def _chunks(items: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
-    """Items, a number of them at a time."""
-    rest = iter(items)
-    while chunk := list(islice(rest, _ROWS)):
+    """Yield the items in lists of limited length."""
+    remaining = iter(items)
+    while chunk := list(islice(remaining, _ROWS)):
         yield chunk

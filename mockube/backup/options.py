@@ -1,4 +1,4 @@
-"""What a backup is to be: which file, and what it holds beside the objects."""
+"""The options of a backup: its file, and what it includes beside the objects."""
 
 import time
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ from mockube.backup.archive import Header, Writer, new_archive
 
 @dataclass(frozen=True, slots=True)
 class BackupOptions:
-    """A backup that somebody wants.
+    """The options of a backup to write.
 
     Attributes:
         path: its file.
-        replace: whether a file of that name is replaced.
-        files: what it holds of the data directory, by name.
+        replace: whether to replace an existing file of that name.
+        files: the files of the data directory to include, by name.
     """
 
     path: Path
@@ -25,7 +25,7 @@ class BackupOptions:
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
     def header(self, source: str, *, revision: int, count: int, cluster: str = "", closed: bool = False) -> Header:
-        """Its first line, given what is known of the store."""
+        """Return its header, given the state of the store."""
         return Header(
             taken=time.time(),
             release=version("mockube"),
@@ -38,5 +38,5 @@ class BackupOptions:
         )
 
     def archive(self, header: Header) -> AbstractContextManager[Writer]:
-        """Its file, to be written; raises what `new_archive` does."""
+        """Open its file for writing; raises what `new_archive` raises."""
         return new_archive(self.path, header, self.files, replace=self.replace)

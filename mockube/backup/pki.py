@@ -1,4 +1,4 @@
-"""The certificates, keys and tokens of a data directory, for backups that are to hold them."""
+"""The certificates, keys and tokens of a data directory, for backups that include them."""
 
 import shutil
 from collections.abc import Mapping
@@ -12,23 +12,23 @@ DIRECTORY: Final = "pki"
 
 
 def read_pki(data_dir: Path) -> Mapping[str, bytes]:
-    """The files, by name.
+    """Return the files by name.
 
     Raises:
         ArchiveError: there are none.
-        OSError: one cannot be read.
+        OSError: a file cannot be read.
     """
     directory = data_dir / DIRECTORY
-    found = {path.name: path.read_bytes() for path in sorted(directory.glob("*")) if path.is_file()}
-    if not found:
+    files = {path.name: path.read_bytes() for path in sorted(directory.glob("*")) if path.is_file()}
+    if not files:
         raise ArchiveError(
             f"{directory} has no certificates: name the data directory with --data-dir, or leave out --with-pki"
         )
-    return found
+    return files
 
 
 def require_no_pki(data_dir: Path) -> None:
-    """Raises ArchiveError if there are files already."""
+    """Raise ArchiveError if there are files already."""
     directory = data_dir / DIRECTORY
     if directory.is_dir() and any(directory.iterdir()):
         raise ArchiveError(
@@ -37,7 +37,7 @@ def require_no_pki(data_dir: Path) -> None:
 
 
 def write_pki(data_dir: Path, files: Mapping[str, bytes]) -> None:
-    """Put the files in place of those that are there; raises OSError."""
+    """Write the files, replacing existing ones; raises OSError."""
     directory = data_dir / DIRECTORY
     if directory.exists():
         shutil.rmtree(directory)

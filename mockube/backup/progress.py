@@ -1,4 +1,4 @@
-"""How far something is, for a person: a bar on a terminal, a line now and then elsewhere."""
+"""Progress shown to the user: a bar on a terminal, a line every few seconds elsewhere."""
 
 import shutil
 import sys
@@ -9,21 +9,21 @@ from dataclasses import dataclass, field
 from typing import Final, TextIO
 
 _BAR: Final = 24
-"""Characters of a bar where there is room for them."""
+"""The width of a bar in characters, if there is room for it."""
 _LEAST: Final = 8
-"""Characters that a bar has, or there is none."""
+"""The smallest width of a bar; with less room there is none."""
 _REDRAW: Final = 0.1
 _LINE: Final = 5.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines if there is no terminal."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """Tells on a stream how far phases are.
+    """Shows the progress of phases on a stream.
 
     Attributes:
-        quiet: tell nothing.
-        stream: where to.
+        quiet: show nothing.
+        stream: the stream to write to.
         clock: seconds that only ever grow.
     """
 
@@ -32,13 +32,13 @@ class Progress:
     clock: Callable[[], float] = time.monotonic
 
     def say(self, text: str) -> None:
-        """Tell a line."""
+        """Print a line."""
         if not self.quiet:
             print(text, file=self.stream, flush=True)
 
     @contextmanager
     def phase(self, what: str, total: int, unit: str = "objects") -> Iterator["Phase"]:
-        """A part of the work, for as long as the block lasts."""
+        """Begin a phase of the work, which ends with the block."""
         phase = Phase(self, what, total, unit, self.clock())
         try:
             yield phase
@@ -48,7 +48,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Phase:
-    """How far one phase is."""
+    """The progress of one phase."""
 
     progress: Progress
     what: str
@@ -56,25 +56,25 @@ class Phase:
     unit: str
     began: float
     done: int = 0
-    _told: float = 0.0
+    _shown_at: float = 0.0
 
     def __post_init__(self) -> None:
-        self._told = self.began
+        self._shown_at = self.began
 
     def step(self, count: int = 1) -> None:
-        """Note that more is done."""
+        """Note that `count` more are done."""
         self.done += count
         if self.progress.quiet:
             return
         now = self.progress.clock()
-        if now - self._told >= (_REDRAW if self._terminal else _LINE):
-            self._told = now
-            self._tell(now)
+        if now - self._shown_at >= (_REDRAW if self._terminal else _LINE):
+            self._shown_at = now
+            self._show(now)
 
     def end(self) -> None:
-        """Tell how far it came."""
+        """Show the progress at the end of the phase."""
         if not self.progress.quiet:
-            self._tell(self.progress.clock())
+            self._show(self.progress.clock())
             if self._terminal:
                 print(file=self.progress.stream, flush=True)
 
@@ -82,7 +82,7 @@ class Phase:
     def _terminal(self) -> bool:
         return self.progress.stream.isatty()
 
-    def _tell(self, now: float) -> None:
+    def _show(self, now: float) -> None:
         stream, counts = self.progress.stream, self._counts(now - self.began)
         if self._terminal:
             room = shutil.get_terminal_size().columns - len(self.what) - len(counts) - 6
@@ -106,7 +106,7 @@ class Phase:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things: "1 key", "1,200 keys"."""
+    """Return a number of things in words: "1 key", "1,200 keys"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

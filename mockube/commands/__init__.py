@@ -1,4 +1,4 @@
 """The commands of `mockube`, one module each; `declare` adds a command and its flags to the command line.
 
-What does the work is imported when the command runs: help and complaints come at once.
+A command imports its implementation when it runs, so that help and error messages come at once.
 """

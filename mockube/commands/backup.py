@@ -1,4 +1,4 @@
-"""`mockube backup FILE`: what a store holds now, in a file, while servers go on."""
+"""`mockube backup FILE`: writes the current contents of a store to a file, while its servers go on."""
 
 import argparse
 from pathlib import Path
@@ -37,12 +37,12 @@ def declare(commands: "argparse._SubParsersAction[Any]") -> None:
     declare_store(command)
 
 
-def run(given: argparse.Namespace) -> int:
-    """Write the file; the exit code."""
-    return carried_out(_back_up, given)
+def run(options: argparse.Namespace) -> int:
+    """Write the file and return the exit code."""
+    return carried_out(_back_up, options)
 
 
-def _back_up(given: argparse.Namespace) -> None:
+def _back_up(options: argparse.Namespace) -> None:
     import asyncio
 
     from mockube.backup.archive import ArchiveError, refuse_existing
@@ -50,25 +50,27 @@ def _back_up(given: argparse.Namespace) -> None:
     from mockube.backup.pki import read_pki
     from mockube.backup.progress import Progress, counted
 
-    store, path = chosen(given), given.file.expanduser().absolute()
+    store, path = chosen(options), options.file.expanduser().absolute()
     if path.name == "-" or path.is_dir() or not path.parent.is_dir():
         raise ArchiveError(f"{path} cannot be written: name a file in a directory that exists")
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise ArchiveError(f"{path} is no regular file, and would be replaced by one: name another")
-    if not given.force:
+    if not options.force:
         refuse_existing(path)
-    wanted = BackupOptions(path, replace=given.force, files=read_pki(store.data_dir) if given.with_pki else {})
-    progress = Progress(quiet=given.quiet)
+    backup_options = BackupOptions(
+        path, replace=options.force, files=read_pki(store.data_dir) if options.with_pki else {}
+    )
+    progress = Progress(quiet=options.quiet)
     if store.access is not None:
         from mockube.backup import clustered
 
-        header = asyncio.run(clustered.back_up(store.access, wanted, progress))
+        header = asyncio.run(clustered.back_up(store.access, backup_options, progress))
     else:
         from mockube.backup import embedded
 
         assert store.database is not None
-        header = embedded.back_up(store.database, wanted, progress)
-    if not given.quiet:
+        header = embedded.back_up(store.database, backup_options, progress)
+    if not options.quiet:
         keys = ", with keys and certificates" if header.files else ""
         size = path.stat().st_size
         print(f"{counted(header.count, 'object')} at revision {header.revision:,} in {path} ({size:,} bytes){keys}.")

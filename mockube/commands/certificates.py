@@ -1,4 +1,4 @@
-"""`mockube certificates`: what servers need that others start, such as those of compose.yaml, made once and renewed."""
+"""`mockube certificates`: makes, and renews, certificates for servers started by others, such as compose.yaml's."""
 
 import argparse
 import re
@@ -28,7 +28,7 @@ exit code: 0 if everything is there, 2 if it cannot be
 """
 _LABEL: Final = "[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?"
 _NAME: Final = re.compile(rf"(\*\.)?{_LABEL}(\.{_LABEL})*")
-"""The name of a host (RFC 1123), or of all below one."""
+"""A host name (RFC 1123), or a wildcard for all names below one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class Leading:
 
     Attributes:
         file: its path.
-        url: the server that it leads to.
-        host: that server's name or address.
+        url: the server's URL.
+        host: the server's name or address.
     """
 
     file: Path
@@ -85,46 +85,46 @@ def declare(commands: "argparse._SubParsersAction[Any]") -> None:
     add("--etcd-host", type=_hosts, action="extend", default=[], metavar="NAME,...", help="names of that etcd")
 
 
-def run(given: argparse.Namespace) -> int:
-    """Make what is missing; the exit code."""
+def run(options: argparse.Namespace) -> int:
+    """Make what is missing and return the exit code."""
     from mockube.files import InUseError, locked, make_private_directory
     from mockube.kubeconfig import KubeconfigError
 
-    if given.etcd_host and not given.etcd_dir:
+    if options.etcd_host and not options.etcd_dir:
         return _refuse("--etcd-host: give --etcd-dir as well")
-    directory = (given.data_dir or default_data_dir()).expanduser().absolute()
+    directory = (options.data_dir or default_data_dir()).expanduser().absolute()
     try:
         make_private_directory(directory)
         with locked(directory):
-            _make(directory, given)
+            _make(directory, options)
     except (InUseError, KubeconfigError) as error:
         return _refuse(str(error))
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        return _refuse(f"{place}{error.strerror or error}; name a place that can be written")
+        file = f"{error.filename}: " if error.filename else ""
+        return _refuse(f"{file}{error.strerror or error}; name a place that can be written")
     return 0
 
 
-def _make(directory: Path, given: argparse.Namespace) -> None:
+def _make(directory: Path, options: argparse.Namespace) -> None:
     from mockube.certificates import called, ensure, ensure_etcd
 
     now = time.time()
-    hosts = [*given.host, *(leading.host for leading in given.kubeconfig)]
-    names = called(hosts, given.service_cluster_ip_range)
+    hosts = [*options.host, *(leading.host for leading in options.kubeconfig)]
+    names = called(hosts, options.service_cluster_ip_range)
     certificates = ensure(directory / "pki", names, now=now)
     print(f"Certificates for {', '.join(names)} are in {certificates.directory}.")
-    _lead(given.kubeconfig, certificates)
-    if given.etcd_dir:
-        place = given.etcd_dir.expanduser().absolute() / "pki"
-        ensure_etcd(place, given.etcd_host, now=now)
-        print(f"Certificates for etcd are in {place}.")
+    _lead(options.kubeconfig, certificates)
+    if options.etcd_dir:
+        directory_of_etcd = options.etcd_dir.expanduser().absolute() / "pki"
+        ensure_etcd(directory_of_etcd, options.etcd_host, now=now)
+        print(f"Certificates for etcd are in {directory_of_etcd}.")
 
 
-def _lead(wanted: Sequence[Leading], certificates: "Certificates") -> None:
+def _lead(kubeconfigs: Sequence[Leading], certificates: "Certificates") -> None:
     """Write the kubeconfigs."""
     from mockube.kubeconfig import Access, write_kubeconfig
 
-    for leading in wanted:
+    for leading in kubeconfigs:
         file = leading.file.expanduser().absolute()
         write_kubeconfig(file, Access(leading.url, certificates.authority.read_bytes(), certificates.token))
         print(f"{file} leads to {leading.url}.")

@@ -1,4 +1,4 @@
-"""`mockube ready`: whether a server is, for the health checks of containers, whose image needs no curl for them."""
+"""`mockube ready`: asks a server whether it is ready, for health checks of containers whose image has no curl."""
 
 import argparse
 import sys
@@ -14,7 +14,7 @@ example:
 exit code: 0 if it answers that it is ready, 1 if it does not, 2 if it cannot be asked
 """
 _MOST: Final = 2000
-"""Bytes of a refusal that are shown."""
+"""The most bytes of a refusal that are shown."""
 
 
 def declare(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -38,31 +38,31 @@ def declare(commands: "argparse._SubParsersAction[Any]") -> None:
     add("--timeout", type=_seconds, default=5.0, metavar="SECONDS", help="how long it may take (default: %(default)s)")
 
 
-def run(given: argparse.Namespace) -> int:
-    """Ask once; the exit code."""
+def run(options: argparse.Namespace) -> int:
+    """Ask once and return the exit code."""
     import ssl
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
 
-    parts = urlsplit(given.url)
+    parts = urlsplit(options.url)
     connection: HTTPConnection
     if parts.scheme == "https":
         try:
-            trust = ssl.create_default_context(cafile=given.certificate_authority)
+            trust = ssl.create_default_context(cafile=options.certificate_authority)
         except OSError as error:  # ssl.SSLError is one
-            print(f"mockube: --certificate-authority: {given.certificate_authority}: {error}", file=sys.stderr)
+            print(f"mockube: --certificate-authority: {options.certificate_authority}: {error}", file=sys.stderr)
             return 2
-        connection = HTTPSConnection(parts.hostname or "", parts.port, timeout=given.timeout, context=trust)
+        connection = HTTPSConnection(parts.hostname or "", parts.port, timeout=options.timeout, context=trust)
     else:
-        connection = HTTPConnection(parts.hostname or "", parts.port, timeout=given.timeout)
+        connection = HTTPConnection(parts.hostname or "", parts.port, timeout=options.timeout)
     try:
         connection.request("GET", f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}")
-        answer = connection.getresponse()
-        said = answer.read(_MOST).decode(errors="replace").strip()
+        response = connection.getresponse()
+        text = response.read(_MOST).decode(errors="replace").strip()
     except (OSError, HTTPException) as error:
-        return _not_ready(given.url, str(error) or type(error).__name__)
+        return _not_ready(options.url, str(error) or type(error).__name__)
     finally:
         connection.close()
-    return 0 if answer.status == 200 else _not_ready(given.url, f"{answer.status}: {said}")
+    return 0 if response.status == 200 else _not_ready(options.url, f"{response.status}: {text}")
 
 
 def _not_ready(url: str, why: str) -> int:

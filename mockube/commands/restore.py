@@ -1,4 +1,4 @@
-"""`mockube restore FILE`: what a backup holds, into an empty store of either kind."""
+"""`mockube restore FILE`: puts the contents of a backup into an empty store of either kind."""
 
 import argparse
 import contextlib
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mockube.backup.progress import Progress
 
 _HIGHEST: Final = 2**62
-"""The highest resourceVersion to restore above: there is room for as many again."""
+"""The highest resourceVersion to restore above: as many again are left above it."""
 _DESCRIPTION: Final = """\
 Put all objects of a backup into an empty store, which need not be of the kind that the backup is of. The file is
 checked before anything is written. All objects get new revisions, above those that clients may have seen of the old
@@ -53,12 +53,12 @@ def declare(commands: "argparse._SubParsersAction[Any]") -> None:
     declare_store(command)
 
 
-def run(given: argparse.Namespace) -> int:
-    """Restore; the exit code."""
-    return carried_out(_restore, given)
+def run(options: argparse.Namespace) -> int:
+    """Restore and return the exit code."""
+    return carried_out(_restore, options)
 
 
-def _restore(given: argparse.Namespace) -> None:
+def _restore(options: argparse.Namespace) -> None:
     import time
 
     from mockube.backup.archive import ArchiveError, open_archive
@@ -66,21 +66,21 @@ def _restore(given: argparse.Namespace) -> None:
     from mockube.backup.progress import Progress, counted
     from mockube.backup.revisions import highest_seen
 
-    store, progress = chosen(given), Progress(quiet=given.quiet)
-    archive = open_archive(given.file.expanduser().absolute())
-    if given.with_pki and not archive.files:
+    store, progress = chosen(options), Progress(quiet=options.quiet)
+    archive = open_archive(options.file.expanduser().absolute())
+    if options.with_pki and not archive.files:
         raise ArchiveError(f"{archive.path} has no certificates: leave out --with-pki")
     with progress.phase("Checking", archive.header.count) as phase:
         for _ in archive.check():
             phase.step()
-    above = highest_seen(archive.header, time.time()) if given.above is None else given.above
-    with _own(store, with_pki=given.with_pki):
-        if given.with_pki and not given.force:
+    above = highest_seen(archive.header, time.time()) if options.above is None else options.above
+    with _own(store, with_pki=options.with_pki):
+        if options.with_pki and not options.force:
             require_no_pki(store.data_dir)
-        revision = _fill(store, archive, progress, above=above, given=given)
-        if given.with_pki:
+        revision = _fill(store, archive, progress, above=above, given=options)
+        if options.with_pki:
             write_pki(store.data_dir, archive.files)
-    if not given.quiet:
+    if not options.quiet:
         print(f"{counted(archive.header.count, 'object')} restored into {store.name}, at revision {revision:,}.")
 
 
@@ -100,7 +100,7 @@ def _fill(store: Chosen, archive: "Archive", progress: "Progress", *, above: int
 
 
 def _own(store: Chosen, *, with_pki: bool) -> contextlib.AbstractContextManager[None]:
-    """The data directory for this process alone, if something in it is written; raises InUseError, OSError."""
+    """Lock the data directory for this process if something in it is written; raises InUseError, OSError."""
     from mockube.files import locked, make_private_directory
 
     if not with_pki and (store.database is None or store.database.parent != store.data_dir):

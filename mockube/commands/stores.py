@@ -1,4 +1,4 @@
-"""Which store a command is about: flags with the names and defaults of `mockube up` and `python -m apiserver`."""
+"""The store that a command works on: flags with the names and defaults of `mockube up` and `python -m apiserver`."""
 
 import argparse
 import os
@@ -22,9 +22,9 @@ class Chosen:
     """The store that a command line names.
 
     Attributes:
-        data_dir: the data directory, where certificates lie whatever the store is.
+        data_dir: the data directory, which has the certificates whatever the store is.
         database: the file of an embedded store, None for etcd.
-        access: how etcd is used, None for an embedded store.
+        access: how to reach etcd, None for an embedded store.
     """
 
     data_dir: Path
@@ -33,10 +33,10 @@ class Chosen:
 
     @property
     def name(self) -> str:
-        """What to call it."""
+        """The store's name in messages."""
         if self.access is None:
             return str(self.database)
-        return f"{','.join(self.access.endpoints)} under {self.access.place.outside}"
+        return f"{','.join(self.access.endpoints)} under {self.access.key_prefix.outside}"
 
 
 def declare_store(command: argparse.ArgumentParser) -> None:
@@ -54,7 +54,7 @@ def declare_store(command: argparse.ArgumentParser) -> None:
 
 
 def declare_etcd(command: argparse.ArgumentParser) -> None:
-    """Add the flags that say how etcd is used."""
+    """Add the flags that say how to reach etcd."""
     add = command.add_argument_group("etcd").add_argument
     add("--etcd-prefix", default=_PREFIX, metavar="PREFIX", help="what all keys begin with (default: %(default)s)")
     add("--etcd-cafile", type=Path, metavar="FILE", help="who signs its certificates; whom the system trusts if none")
@@ -65,11 +65,11 @@ def declare_etcd(command: argparse.ArgumentParser) -> None:
 
 
 def chosen(given: argparse.Namespace) -> Chosen:
-    """The store that the flags name.
+    """Return the store that the flags name.
 
     Raises:
-        ConfigError: a flag cannot be used, or nothing is kept there.
-        StoreError: the URL is none.
+        ConfigError: a flag cannot be used, or the store keeps nothing.
+        StoreError: the URL is invalid.
     """
     from dataclasses import replace
 
@@ -92,8 +92,8 @@ def chosen(given: argparse.Namespace) -> Chosen:
 
 
 def carried_out(work: Callable[[argparse.Namespace], None], given: argparse.Namespace) -> int:
-    """Do what a command line asks for; the exit code, after a line that says why if it could not be done."""
-    before = signal.signal(signal.SIGTERM, _interrupt)  # before imports, which take a while
+    """Carry out a command and return its exit code; an error is printed as one line."""
+    previous = signal.signal(signal.SIGTERM, _interrupt)  # before imports, which take a while
 
     from apiserver.config import ConfigError
     from etcd.store import StoreError
@@ -105,18 +105,18 @@ def carried_out(work: Callable[[argparse.Namespace], None], given: argparse.Name
     except (ConfigError, StoreError, ArchiveError, InUseError) as error:
         return _refuse(str(error))
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        return _refuse(f"{place}{error.strerror or error}; name a place that can be used, and has room")
+        prefix = f"{error.filename}: " if error.filename else ""
+        return _refuse(f"{prefix}{error.strerror or error}; name a place that can be used, and has room")
     except KeyboardInterrupt:
         _refuse("it was interrupted, and nothing half done is left")
         return 130
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, previous)
     return 0
 
 
 def _interrupt(*_: Any) -> None:
-    """End as by Ctrl-C, which cleans up; also where that is ignored, as in what a script runs in the background."""
+    """End as by Ctrl-C, which cleans up; also if SIGINT is ignored, as for a script's background processes."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     os.kill(os.getpid(), signal.SIGINT)

@@ -1,4 +1,4 @@
-"""`mockube up`: a cluster until Ctrl-C, on a store that outlives it."""
+"""`mockube up`: runs a cluster until Ctrl-C, on a store that outlives it."""
 
 import argparse
 import contextlib
@@ -25,7 +25,7 @@ What was stored is there again at the next start, unless the store is memory.
 _WORKING: Final = "The controllers{nodes} are at work after {seconds:.2f} s; {metrics}."
 _EPILOG: Final = "exit code: 0 after a clean stop, 2 if it cannot start as asked"
 _STORES: Final[Mapping[str, str]] = {"sqlite": "sqlite://{}", "memory": "memory://"}
-"""What --store may name, with the data directory for the braces; anything else is a URL."""
+"""The values of --store, with the data directory for the braces; anything else is a URL."""
 _STARTED: Final = """\
 Kubernetes {version} is ready at {url} after {seconds:.2f} s.
 
@@ -97,10 +97,10 @@ def _declare_manager(group: "argparse._ArgumentGroup") -> None:
     )
 
 
-def run(given: argparse.Namespace) -> int:
-    """Serve until a signal comes; the exit code."""
-    began = time.perf_counter()
-    gc.disable()  # hardly anything that a start makes is garbage: looking for it costs a tenth of the time
+def run(options: argparse.Namespace) -> int:
+    """Serve until a signal comes and return the exit code."""
+    started = time.perf_counter()
+    gc.disable()  # hardly any object of a start is garbage: looking for it costs a tenth of the time
     from apiserver.__main__ import run as run_loop
     from apiserver.config import ConfigError
     from mockube.files import InUseError
@@ -108,12 +108,12 @@ def run(given: argparse.Namespace) -> int:
 
     try:
         stop = Stop()
-        run_loop(_up(given, began, stop))
+        run_loop(_up(options, started, stop))
     except (ConfigError, InUseError, KubeconfigError) as error:
         return _refuse(str(error))
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        return _refuse(f"{place}{error.strerror or error}; name a place that can be written with --data-dir")
+        prefix = f"{error.filename}: " if error.filename else ""
+        return _refuse(f"{prefix}{error.strerror or error}; name a place that can be written with --data-dir")
     except KeyboardInterrupt:  # before there was anything to stop
         return 130
     return stop.code
@@ -121,7 +121,7 @@ def run(given: argparse.Namespace) -> int:
 
 @dataclass(slots=True)
 class Stop:
-    """How the command ends.
+    """The outcome of the command.
 
     Attributes:
         code: the exit code.
@@ -130,82 +130,82 @@ class Stop:
     code: int = 0
 
 
-async def _up(given: argparse.Namespace, began: float, how: Stop) -> None:
+async def _up(options: argparse.Namespace, started: float, outcome: Stop) -> None:
     from apiserver.__main__ import set_up_logging, spare_collector, stop_signal
     from apiserver.config import Config, check, etcd_of
     from mockube.control_plane import control_plane
     from mockube.servers import check_shared
 
-    set_up_logging(given.verbose)
+    set_up_logging(options.verbose)
     stop = stop_signal()
-    directory = (given.data_dir or default_data_dir()).expanduser().absolute()
-    store = _STORES[given.store].format(directory) if given.store in _STORES else given.store
+    directory = (options.data_dir or default_data_dir()).expanduser().absolute()
+    store = _STORES[options.store].format(directory) if options.store in _STORES else options.store
     config = Config(
         store=store,
-        etcd=etcd_of(given),
-        bind_address=given.bind,
-        secure_port=given.port,
-        kubernetes_version=given.kubernetes_version.removeprefix("v"),
-        empties_namespaces=given.api_only,
-        kruise=not (given.api_only or given.no_kruise),
-        warn_unsupported=not given.no_unsupported_warnings,
+        etcd=etcd_of(options),
+        bind_address=options.bind,
+        secure_port=options.port,
+        kubernetes_version=options.kubernetes_version.removeprefix("v"),
+        empties_namespaces=options.api_only,
+        kruise=not (options.api_only or options.no_kruise),
+        warn_unsupported=not options.no_unsupported_warnings,
     )
-    config = replace(check(config), permit_port_sharing=given.apiservers > 1)
-    check_shared(config, given.apiservers)
-    async with control_plane(config, directory, kubeconfig=given.kubeconfig) as running:
+    config = replace(check(config), permit_port_sharing=options.apiservers > 1)
+    check_shared(config, options.apiservers)
+    async with control_plane(config, directory, kubeconfig=options.kubeconfig) as running:
         spare_collector()
-        greeting = _greeting(running, kept=not store.startswith("memory://"), seconds=time.perf_counter() - began)
+        greeting = _greeting(running, kept=not store.startswith("memory://"), seconds=time.perf_counter() - started)
         print(greeting, end="", flush=True)
 
         def unusable() -> None:
-            how.code = 2
+            outcome.code = 2
             stop.set()
 
-        async with contextlib.AsyncExitStack() as beside:
-            await beside.enter_async_context(_servers(given, running, config, unusable))
-            if not given.api_only:
-                for number in range(given.managers):
-                    await beside.enter_async_context(_controllers(given, running, began, unusable, number))
+        async with contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(_servers(options, running, config, unusable))
+            if not options.api_only:
+                for number in range(options.managers):
+                    await stack.enter_async_context(_controllers(options, running, started, unusable, number))
             await stop.wait()
 
 
 def _servers(
-    given: argparse.Namespace, running: "Running", config: "Config", unusable: Callable[[], None]
+    options: argparse.Namespace, running: "Running", config: "Config", unusable: Callable[[], None]
 ) -> contextlib.AbstractAsyncContextManager[None]:
-    """The other servers, of which a person hears only if they cannot be."""
+    """Run the other servers; the user hears of them only if they cannot run."""
     from mockube.servers import more_servers
     from mockube.supervisor import Callbacks
 
-    return more_servers(running, config, given.apiservers - 1, Callbacks(lambda _: None, unusable), given.verbose)
+    return more_servers(running, config, options.apiservers - 1, Callbacks(lambda _: None, unusable), options.verbose)
 
 
 def _controllers(
-    given: argparse.Namespace, running: "Running", began: float, unusable: Callable[[], None], number: int
+    options: argparse.Namespace, running: "Running", started: float, unusable: Callable[[], None], number: int
 ) -> contextlib.AbstractAsyncContextManager[None]:
-    """One controller manager, which tells when it is at work, and that it cannot be."""
+    """Run one controller manager; it reports when it is at work, or that it cannot run."""
     from mockube.manager import ManagerOptions, manager_process
     from mockube.supervisor import Callbacks
 
-    port = given.metrics_port
-    if number or (port is None and not given.port):
+    port = options.metrics_port
+    if number or (port is None and not options.port):
         port = 0
-    wanted = ManagerOptions(
-        nodes=given.nodes,
-        controllers=given.controllers,
+    manager_options = ManagerOptions(
+        nodes=options.nodes,
+        controllers=options.controllers,
         metrics_port=port,
-        several=given.managers > 1,
-        more=tuple(given.manager_flag),
-        verbosity=given.verbose,
+        several=options.managers > 1,
+        more=tuple(options.manager_flag),
+        verbosity=options.verbose,
     )
 
-    def tell(line: str) -> None:
-        print(_working(line, seconds=time.perf_counter() - began), flush=True)
+    def report_ready(line: str) -> None:
+        print(_working(line, seconds=time.perf_counter() - started), flush=True)
 
-    return manager_process(running, wanted, Callbacks(ready=tell, unusable=unusable))
+    return manager_process(running, manager_options, Callbacks(ready=report_ready, unusable=unusable))
 
 
 def _working(line: str, *, seconds: float) -> str:
-    """What a person is told when the manager says that it is ready, with how many nodes and where its metrics are."""
+    """Return the line to print when the manager reports that it is ready, with its nodes and where its metrics are."""
     ready, _, metrics = line.partition(", ")
     return _WORKING.format(
         nodes=ready.removeprefix("ready").replace(" with ", " and "), seconds=seconds, metrics=metrics

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from etcd.store import UNFINISHED
-from etcd.watch_cache import Feed
+from etcd.watch_cache import WatchCache
 
 PODS = "/registry/pods/"
 LONG = 1000.0
@@ -37,7 +37,7 @@ def attach(key: str, value: bytes) -> Any:
     return (key, value)
 
 
-async def comes_to(feed: Feed, revision: int) -> None:
+async def comes_to(feed: WatchCache, revision: int) -> None:
     """Wait until the engine has come to a revision."""
     async with asyncio.timeout(LONG):
         await feed.until(revision)

@@ -38,7 +38,7 @@ def new_place() -> Callable[[], KeyPrefix]:
 @pytest.fixture
 def access(new_place: Callable[[], KeyPrefix]) -> Access:
     """A place of its own for the stores of one test."""
-    return Access(place=new_place())
+    return Access(key_prefix=new_place())
 
 
 @pytest.fixture

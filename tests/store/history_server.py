@@ -146,7 +146,7 @@ async def patiently(work: Any) -> Any:
 
 
 async def main(urls: str, place: str, name: str, path: str, seed: str) -> None:
-    store = await patiently(lambda: open_store(urls, access=Access(place=KeyPrefix("", place))))
+    store = await patiently(lambda: open_store(urls, access=Access(key_prefix=KeyPrefix("", place))))
     server = Server(store, name, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), seed)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.stopped.set)
     await server.run()

@@ -17,7 +17,7 @@ def put(key: str | bytes, value: str | bytes = "") -> dict:
 @pytest.fixture
 def place(access):
     """What all keys of the test begin with in etcd."""
-    return access.place.outside
+    return access.key_prefix.outside
 
 
 async def test_what_another_client_writes_is_read_and_watched(opened, access, place, etcd):
@@ -88,9 +88,9 @@ async def test_keys_elsewhere_only_move_the_revision(opened, access, place, etcd
 
 
 async def test_a_place_ends_where_another_begins(opened, etcd, place):
-    one = await opened(etcd.url, access=Access(place=KeyPrefix("/registry", f"{place}one")))
+    one = await opened(etcd.url, access=Access(key_prefix=KeyPrefix("/registry", f"{place}one")))
     await one.put("/registry/pods/a", b"")
-    other = await opened(etcd.url, access=Access(place=KeyPrefix("/registry", f"{place}on")))
+    other = await opened(etcd.url, access=Access(key_prefix=KeyPrefix("/registry", f"{place}on")))
     assert [kv.key for kv in one.range("/registry").items] == ["/registry/pods/a"]
     assert etcd.call("kv/range", key=b64(f"{place}one/pods/a"))["count"] == "1"
     assert [kv.key for kv in other.range("").items] == ["/registrye/pods/a"]

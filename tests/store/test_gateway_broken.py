@@ -51,7 +51,7 @@ async def test_while_etcd_is_away_reads_and_writes_are_refused_and_watches_stay_
     assert store.get(PODS + "a") == kv
     assert not parked.done()
     await until(lambda: "refused" in store.health_error)
-    etcd.call("kv/put", key=b64(f"{access.place.outside}{PODS}c"))
+    etcd.call("kv/put", key=b64(f"{access.key_prefix.outside}{PODS}c"))
     async with proxy:
         assert [event.key for event in await asyncio.wait_for(parked, SECONDS)] == [PODS + "c"]
         await store.sync_read()

@@ -32,7 +32,7 @@ from etcd.store import (
 )
 
 RANGE, TXN, WATCH, GRANT, COMPACTION = "/kv/range", "/kv/txn", "/watch", "/lease/grant", "/kv/compaction"
-HERE = Access(place=KeyPrefix("/registry/", "/here/"))
+HERE = Access(key_prefix=KeyPrefix("/registry/", "/here/"))
 
 
 def b64(text: str | bytes) -> str:

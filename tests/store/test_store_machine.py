@@ -62,7 +62,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.model = Model()
         self.watchers: list[tuple[Any, str, list[Any], int]] = []
-        self.access = Access(place=self.place())
+        self.access = Access(key_prefix=self.place())
         self.open()
         self.at = self.store.revision
 

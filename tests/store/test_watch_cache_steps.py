@@ -12,7 +12,7 @@ from watched_cluster import LONG, PODS, Watched, attach, comes_to, deleted, told
 from etcd.access import KeyPrefix
 from etcd.mvcc import Engine
 from etcd.store import UNFINISHED, Compacted, Damaged, Unavailable, Unreachable
-from etcd.watch_cache import Feed
+from etcd.watch_cache import WatchCache
 
 pytestmark = pytest.mark.looptime
 
@@ -23,9 +23,9 @@ def cluster() -> Watched:
 
 
 @pytest.fixture
-async def feed(cluster: Watched) -> AsyncIterator[Feed]:
+async def feed(cluster: Watched) -> AsyncIterator[WatchCache]:
     engine = Engine()
-    following = Feed(cluster, KeyPrefix("/registry/", "/here/"), attach, engine, engine.apply)
+    following = WatchCache(cluster, KeyPrefix("/registry/", "/here/"), attach, engine, engine.apply)
     yield following
     await following.stop()
 
@@ -201,7 +201,7 @@ async def test_a_feed_that_stops_has_closed_its_stream_and_has_no_task_left(clus
 async def test_a_feed_that_could_not_start_is_stopped_like_any_other(cluster):
     cluster.refusal = Unreachable("nobody answers")
     engine = Engine()
-    feed = Feed(cluster, KeyPrefix("/registry/", "/here/"), attach, engine, engine.apply)
+    feed = WatchCache(cluster, KeyPrefix("/registry/", "/here/"), attach, engine, engine.apply)
     with pytest.raises(Unreachable, match="nobody answers"):
         await feed.start()
     assert cluster.requests == [{"key": "AA==", "limit": 1, "keys_only": True}], "pages of any size were asked for"

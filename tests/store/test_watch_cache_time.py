@@ -9,7 +9,7 @@ from watched_cluster import PODS, Watched, attach, comes_to, told
 from etcd.access import KeyPrefix
 from etcd.mvcc import Engine
 from etcd.store import Event, Unreachable
-from etcd.watch_cache import Feed
+from etcd.watch_cache import WatchCache
 
 pytestmark = pytest.mark.looptime
 
@@ -59,8 +59,8 @@ async def applied(monkeypatch: pytest.MonkeyPatch) -> Applied:
 
 
 @pytest.fixture
-async def feed(cluster: Watched, applied: Applied) -> AsyncIterator[Feed]:
-    following = Feed(cluster, KeyPrefix("/registry/", "/here/"), attach, applied.engine, applied)
+async def feed(cluster: Watched, applied: Applied) -> AsyncIterator[WatchCache]:
+    following = WatchCache(cluster, KeyPrefix("/registry/", "/here/"), attach, applied.engine, applied)
     yield following
     await following.stop()
 

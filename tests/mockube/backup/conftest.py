@@ -38,7 +38,7 @@ class Kept:
         """What comes of using it, opened and closed again."""
 
         async def used() -> Any:
-            store = await open_store(self.url, access=Access(place=KeyPrefix("/registry/", f"{self.prefix}/")))
+            store = await open_store(self.url, access=Access(key_prefix=KeyPrefix("/registry/", f"{self.prefix}/")))
             try:
                 return await work(store)
             finally:
