@@ -53,7 +53,9 @@ async def _https(location: str, options: Options) -> Store:
 
 
 async def _cluster(urls: str, options: Options) -> Store:
-    from etcd.cluster_store import open_cluster_store  # late: its client is slow to import, and other stores do not need it
+    from etcd.cluster_store import (
+        open_cluster_store,
+    )  # late: its client is slow to import, and other stores do not need it
 
     return await open_cluster_store(replace(options.access, endpoints=endpoints_of(urls)), options)
 

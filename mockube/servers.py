@@ -48,7 +48,7 @@ async def more_servers(
         running: the first server.
         config: its settings.
         number: how many.
-        told: callbacks for what becomes of them.
+        callbacks: called for what becomes of them.
         verbosity: how much they log.
     """
     command = python("apiserver", *arguments(running, config), f"-v={verbosity}", "--until-stdin-ends")

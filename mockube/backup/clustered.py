@@ -253,8 +253,8 @@ async def restore(archive: Archive, access: Access, progress: Progress, *, above
         archive: the backup, which has been checked.
         access: the cluster and the prefix to restore to.
         progress: shows how far the restore is.
-        above: all new revisions are higher than this one; not needed for the cluster that the backup is of, whose revision
-            only grows, unless `named`.
+        above: all new revisions are higher than this one; ignored for the cluster that the backup is of, since its
+            revision only grows, unless `named`.
         named: True if the user has named `above`, so that it holds for that cluster as well.
         force: delete the keys under the prefix first.
 

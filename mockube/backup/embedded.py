@@ -30,12 +30,10 @@ def back_up(database: Path, options: BackupOptions, progress: Progress) -> Heade
     if not database.is_file():
         raise Unavailable(f"There is no database {database}: name the directory of another with --data-dir.")
     progress.say(f"Reading {database}")
-    with snapshot(database, options.path.parent) as contents:
-        header = options.header(
-            "sqlite", revision=contents.revision, count=len(contents.newest), closed=contents.closed
-        )
+    with snapshot(database, options.path.parent) as state:
+        header = options.header("sqlite", revision=state.revision, count=len(state.newest), closed=state.closed)
         with options.archive(header) as writer, progress.phase("Backing up", header.count) as phase:
-            for row in contents.rows():
+            for row in state.rows():
                 writer.add(Record(row.key, row.created, row.revision, row.value or b""))
                 phase.step()
     return header

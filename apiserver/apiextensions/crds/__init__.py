@@ -1,1 +1,1 @@
-"""A definition's life, as pure functions: accepted names, conditions, approval, the kinds it serves, its end."""
+"""The life of a CustomResourceDefinition, as pure functions: names, conditions, approval, served kinds, termination."""

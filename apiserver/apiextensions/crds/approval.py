@@ -1,4 +1,4 @@
-"""Whether a kind of one of the Kubernetes project's own groups was approved there, which an annotation tells.
+"""The API approval of kinds in the Kubernetes project's own groups, which an annotation of the definition states.
 
 Groups ending in k8s.io or kubernetes.io are the project's; a definition in one of them links to its approval or says
 that it has none (apiextensions-apiserver/pkg/apihelpers/helpers.go, https://github.com/kubernetes/enhancements/pull/1111).
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from apiserver.api.meta import Obj, metadata
-from apiserver.apiextensions.crds.conditions import condition, found, same, with_condition
+from apiserver.apiextensions.crds.conditions import condition, find_condition, same, with_condition
 
 ANNOTATION = "api-approved.kubernetes.io"
 CONDITION = "KubernetesAPIApprovalPolicyConformant"
@@ -26,11 +26,11 @@ _CONDITIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What the annotation says.
+    """The approval that the annotation states.
 
     Attributes:
         state: APPROVED, BYPASSED, INVALID or MISSING.
-        reason: why, in upstream's words.
+        reason: the explanation, in upstream's words.
     """
 
     state: str
@@ -38,12 +38,12 @@ class Approval:
 
 
 def is_protected(group: str) -> bool:
-    """Is it a group of the Kubernetes project?"""
+    """Return True if it is a group of the Kubernetes project."""
     return f".{group}".endswith((".k8s.io", ".kubernetes.io"))
 
 
 def approval_of(definition: Obj) -> Approval:
-    """What a definition says of its approval."""
+    """Return the approval that a definition states."""
     text = (metadata(definition).get("annotations") or {}).get(ANNOTATION) or ""
     if not text:
         return Approval(MISSING, f"{_NEEDED}, {_SEE}")
@@ -55,22 +55,22 @@ def approval_of(definition: Obj) -> Approval:
 
 
 def conform(definition: Obj, now: str) -> Obj | None:
-    """The definition of a protected group with the condition that tells of its approval; None where it has it already.
+    """Return the definition of a protected group with its approval condition; None if nothing changes.
 
     Args:
-        definition: stays as it is.
-        now: the time, as objects have it.
+        definition: it is not changed.
+        now: the current time, in the format of objects.
     """
     if not is_protected((definition.get("spec") or {}).get("group") or ""):
         return None
     approval = approval_of(definition)
     status, reason = _CONDITIONS[approval.state]
-    wanted = condition(CONDITION, status, reason, approval.reason)
-    return None if same(found(definition, CONDITION), wanted) else with_condition(definition, wanted, now)
+    desired = condition(CONDITION, status, reason, approval.reason)
+    return None if same(find_condition(definition, CONDITION), desired) else with_condition(definition, desired, now)
 
 
 def _is_link(text: str) -> bool:
-    """Has it a scheme and a host, as Go's url.ParseRequestURI finds them?"""
+    """Return True if it has a scheme and a host, as Go's url.ParseRequestURI finds them."""
     if not text.isprintable():
         return False
     try:

@@ -1,4 +1,4 @@
-"""Bundles of certificates by which a conversion webhook is known (k8s.io/client-go/transport.rootCertPool)."""
+"""The CA bundles with which conversion webhooks are verified (k8s.io/client-go/transport.rootCertPool)."""
 
 import base64
 import binascii
@@ -11,7 +11,7 @@ _NO_CERTIFICATE = "no valid certificate authority data seen"
 
 
 def ca_bundle_problem(encoded: str) -> str:
-    """Why no certificate can be read of a bundle, "" where one can or where there is no bundle.
+    """Return why a bundle has no usable certificate; "" if it has one, or if it is empty.
 
     Args:
         encoded: PEM in base64, as objects have it.
@@ -25,11 +25,11 @@ def ca_bundle_problem(encoded: str) -> str:
 
 
 def _problems(bundle: bytes) -> Iterator[str]:
-    """What is wrong with each block of a bundle, "" for a good certificate."""
-    from cryptography import x509  # noqa: PLC0415 - takes longer to import than all else of the server
+    """Yield the problem of each block of a bundle, "" for a good certificate."""
+    from cryptography import x509  # noqa: PLC0415 - takes longer to import than the rest of the server
 
     for kind, body in _BLOCK.findall(bundle):
-        if kind != b"CERTIFICATE" or b":" in body:  # a colon ends the name of a header
+        if kind != b"CERTIFICATE" or b":" in body:  # a colon ends the name of a PEM header
             yield _NO_CERTIFICATE
             continue
         try:

@@ -1,42 +1,45 @@
-"""The conditions of a definition: found, set and taken away (apiextensions-apiserver/pkg/apihelpers/helpers.go)."""
+"""The conditions of a definition: read, set and removed (apiextensions-apiserver/pkg/apihelpers/helpers.go)."""
 
 from apiserver.api.meta import Obj
 
 
 def condition(kind: str, status: str, reason: str, message: str) -> Obj:
-    """A condition that has no time yet."""
+    """Return a condition that has no time yet."""
     return {"type": kind, "status": status, "reason": reason, "message": message}
 
 
-def found(definition: Obj, kind: str) -> Obj | None:
-    """The definition's condition of this type."""
-    return next((each for each in _conditions(definition) if each.get("type") == kind), None)
+def find_condition(definition: Obj, kind: str) -> Obj | None:
+    """Return the definition's condition of this type; None if it has none."""
+    return next(
+        (entry for entry in _conditions(definition) if entry.get("type") == kind),
+        None,
+    )
 
 
 def holds(definition: Obj, kind: str) -> bool:
-    """Is the condition there, and true?"""
-    known = found(definition, kind)
-    return known is not None and known.get("status") == "True"
+    """Return True if the definition has the condition, and it is true."""
+    current = find_condition(definition, kind)
+    return current is not None and current.get("status") == "True"
 
 
 def same(one: Obj | None, other: Obj | None) -> bool:
-    """Do both say the same, whenever they came about?"""
+    """Return True if two conditions agree in everything but their times."""
     if one is None or other is None:
         return one is other
-    return all((one.get(part) or "") == (other.get(part) or "") for part in ("type", "status", "reason", "message"))
+    return all((one.get(name) or "") == (other.get(name) or "") for name in ("type", "status", "reason", "message"))
 
 
 def with_condition(definition: Obj, given: Obj, now: str) -> Obj:
-    """The definition with a condition, in the place of one of its type or behind all others.
+    """Return the definition with a condition, which replaces the one of its type or is appended.
 
     Args:
-        definition: stays as it is.
+        definition: it is not changed.
         given: the condition, without its time.
-        now: the time, as objects have it; an old condition of the same status keeps its own.
+        now: the current time, in the format of objects; a condition whose status does not change keeps its time.
     """
-    before = found(definition, given["type"]) or {}
-    since = before.get("lastTransitionTime") if before.get("status") == given["status"] else None
-    timed = before | {
+    current = find_condition(definition, given["type"]) or {}
+    since = current.get("lastTransitionTime") if current.get("status") == given["status"] else None
+    timed = current | {
         "type": given["type"],
         "status": given["status"],
         "lastTransitionTime": since or now,
@@ -44,14 +47,14 @@ def with_condition(definition: Obj, given: Obj, now: str) -> Obj:
         "message": given["message"],
     }
     others = _conditions(definition)
-    if before:
-        return _with(definition, [timed if each is before else each for each in others])
+    if current:
+        return _with(definition, [timed if other is current else other for other in others])
     return _with(definition, [*others, timed])
 
 
 def without_condition(definition: Obj, kind: str) -> Obj:
-    """The definition without its condition of this type."""
-    return _with(definition, [each for each in _conditions(definition) if each.get("type") != kind])
+    """Return the definition without its condition of this type."""
+    return _with(definition, [other for other in _conditions(definition) if other.get("type") != kind])
 
 
 def _conditions(definition: Obj) -> list[Obj]:

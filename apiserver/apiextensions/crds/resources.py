@@ -1,4 +1,4 @@
-"""The rows by which a definition's kind is served, one for each version (customresource_handler.go)."""
+"""The resources by which a definition's kind is served, one for each version (customresource_handler.go)."""
 
 from apiserver.api.meta import Obj, api_version
 from apiserver.api.resources import Resource, Subresource, version_rank
@@ -7,23 +7,23 @@ from apiserver.apiextensions.crds.names import ESTABLISHED, NAMES_ACCEPTED
 from apiserver.apiextensions.crds.termination import TERMINATING
 
 VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
-"""What a custom resource can do, in the order in which discovery tells it."""
+"""The verbs of a custom resource, in discovery's order."""
 WHILE_TERMINATING = ("delete", "deletecollection", "get", "list", "watch")
-"""What discovery tells while objects of its kind are being deleted; changes are still taken, so that they can go."""
+"""The verbs in discovery while the objects are being deleted; updates still work, so that finalizers can be removed."""
 
 _PART_VERBS = ("get", "patch", "update")
 
 
 def is_served(definition: Obj) -> bool:
-    """Are requests for its kind answered? They are once its names are accepted; discovery waits for Established."""
+    """Return True if requests for its kind are answered: from accepted names on; discovery waits for Established."""
     return holds(definition, NAMES_ACCEPTED) or holds(definition, ESTABLISHED)
 
 
 def told_verbs(definition: Obj) -> tuple[str, ...]:
-    """What discovery says that can be done with its kind; nothing where it does not tell of the kind.
+    """Return the verbs of its kind in discovery; none if discovery does not list the kind.
 
-    It goes by conditions alone (customresource_discovery_controller.go): other finalizers may keep a definition that is
-    emptied, and then all verbs are told again.
+    They depend on the conditions alone (customresource_discovery_controller.go): other finalizers may keep a definition
+    that is emptied, and then all verbs are listed again.
     """
     if not holds(definition, ESTABLISHED):
         return ()
@@ -31,9 +31,9 @@ def told_verbs(definition: Obj) -> tuple[str, ...]:
 
 
 def rows_of(definition: Obj) -> list[Resource]:
-    """A row for each version that is served, in the order of the definition; none before names were accepted.
+    """Return a resource for each served version, in the order of the definition; none before names were accepted.
 
-    Names are those that were accepted, even where the definition asks for others by now.
+    The names are the accepted ones, even if the definition asks for others by now.
     """
     names = (definition.get("status") or {}).get("acceptedNames") or {}
     versions = definition["spec"].get("versions") or ()
@@ -43,7 +43,7 @@ def rows_of(definition: Obj) -> list[Resource]:
 
 
 def storage_row(definition: Obj) -> Resource | None:
-    """The row of the version that objects are stored in, served or not; None before names were accepted."""
+    """Return the resource of the storage version, served or not; None before names were accepted."""
     names = (definition.get("status") or {}).get("acceptedNames") or {}
     if not names.get("plural") or not names.get("kind"):
         return None
@@ -52,12 +52,12 @@ def storage_row(definition: Obj) -> Resource | None:
 
 
 def definition_name(group: str, version: str, kind: str) -> str:
-    """The kind's name among the OpenAPI definitions: "com.example.v1.Widget" (kube-openapi's ToRESTFriendlyName)."""
+    """Return the kind's name in OpenAPI definitions: "com.example.v1.Widget" (kube-openapi's ToRESTFriendlyName)."""
     return ".".join((*reversed(group.split(".")), version, kind))
 
 
 def storage_version(definition: Obj) -> str:
-    """The version that objects of its kind are stored in."""
+    """Return the storage version; "" if no version is marked as such."""
     versions = definition["spec"].get("versions") or ()
     return next((version["name"] for version in versions if version.get("storage")), "")
 
@@ -80,7 +80,7 @@ def _row(spec: Obj, version: Obj, names: Obj) -> Resource:
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         fields=_fields(version),
-        kept_fields=tuple(sorted({field for each in spec["versions"] for field in _fields(each)})),
+        kept_fields=tuple(sorted({field for other in spec["versions"] for field in _fields(other)})),
         deprecation=_deprecation(spec, version),
         custom=True,
         subresources=_parts(group, version, names["kind"]),
@@ -92,32 +92,32 @@ def _fields(version: Obj) -> tuple[str, ...]:
 
 
 def _parts(group: str, version: Obj, kind: str) -> dict[str, Subresource]:
-    given = version.get("subresources") or {}
-    parts = {}
-    if given.get("status") is not None:
-        parts["status"] = Subresource("status", _PART_VERBS, kind, group, version["name"])
-    if given.get("scale") is not None:
-        parts["scale"] = Subresource("scale", _PART_VERBS, "Scale", "autoscaling", "v1")
-    return parts
+    declared = version.get("subresources") or {}
+    subresources = {}
+    if declared.get("status") is not None:
+        subresources["status"] = Subresource("status", _PART_VERBS, kind, group, version["name"])
+    if declared.get("scale") is not None:
+        subresources["scale"] = Subresource("scale", _PART_VERBS, "Scale", "autoscaling", "v1")
+    return subresources
 
 
 def _deprecation(spec: Obj, version: Obj) -> str:
-    """What clients of a deprecated version are told: the definition's own words, or where to go from here."""
+    """Return the warning to clients of a deprecated version: the definition's own, or which version to use instead."""
     if not version.get("deprecated"):
         return ""
     warning: str | None = version.get("deprecationWarning")
     if warning is not None:
         return warning
-    kind, here = spec["names"]["kind"], version["name"]
+    kind, current = spec["names"]["kind"], version["name"]
     better = [
-        each["name"]
-        for each in spec["versions"]
-        if each.get("served") and not each.get("deprecated") and _preference(each["name"]) > _preference(here)
+        other["name"]
+        for other in spec["versions"]
+        if other.get("served") and not other.get("deprecated") and _preference(other["name"]) > _preference(current)
     ]
-    words = f"{api_version(spec['group'], here)} {kind} is deprecated"
-    return f"{words}; use {api_version(spec['group'], max(better, key=_preference))} {kind}" if better else words
+    text = f"{api_version(spec['group'], current)} {kind} is deprecated"
+    return f"{text}; use {api_version(spec['group'], max(better, key=_preference))} {kind}" if better else text
 
 
 def _preference(version: str) -> tuple[tuple[int, int, int], tuple[int, ...]]:
-    """A sort key as apimachinery's CompareKubeAwareVersionStrings has it: of two other names the earlier is better."""
+    """Return a sort key like apimachinery's CompareKubeAwareVersionStrings; of two other names the earlier wins."""
     return version_rank(version), (*(-ord(letter) for letter in version), 0)

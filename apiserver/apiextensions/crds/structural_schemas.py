@@ -1,6 +1,6 @@
-"""Whether a definition's schemas are structural, as a condition tells it: only of those where one is not.
+"""The condition NonStructuralSchema, which a definition has only if one of its schemas is not structural.
 
-The rules for new definitions leave no such schema; what is stored already may have one
+Validation refuses such schemas in new definitions; stored definitions may have them
 (apiextensions-apiserver/pkg/controller/nonstructuralschema).
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.apiextensions.crds.conditions import condition, found, same, with_condition, without_condition
+from apiserver.apiextensions.crds.conditions import condition, find_condition, same, with_condition, without_condition
 from apiserver.apiextensions.structural.invariants import structural_errors, unsupported
 
 CONDITION = "NonStructuralSchema"
@@ -20,44 +20,44 @@ Verdict = Callable[[Obj], Obj | None]
 
 
 def verdict_on(definition: Obj) -> Obj | None:
-    """The condition, without its time, that a definition deserves; None for none. Its schemas are walked."""
+    """Return the condition, without its time, that a definition needs; None for none. It walks the schemas."""
     return _verdict(definition["spec"])
 
 
 def judge_structure(definition: Obj, now: str, verdict: Verdict = verdict_on) -> Obj | None:
-    """The definition with the condition that tells why it is not structural, or without one; None: no change.
+    """Return the definition with the condition that says why it is not structural, or without it; None: no change.
 
     Args:
-        definition: stays as it is.
-        now: the time, as objects have it.
-        verdict: tells what the definition deserves, which may be known.
+        definition: it is not changed.
+        now: the current time, in the format of objects.
+        verdict: returns the condition that the definition needs; it may be cached.
     """
-    known, wanted = found(definition, CONDITION), verdict(definition)
-    if same(known, wanted):
+    current, desired = find_condition(definition, CONDITION), verdict(definition)
+    if same(current, desired):
         return None
-    return with_condition(definition, wanted, now) if wanted else without_condition(definition, CONDITION)
+    return with_condition(definition, desired, now) if desired else without_condition(definition, CONDITION)
 
 
 def _verdict(spec: Obj) -> Obj | None:
-    for placed in _schemas(spec):
-        if why := unsupported(placed.schema):
-            words = f"failed to check validation schema for version {placed.version}: {why}"
-            return condition(CONDITION, "Unknown", "StructuralError", words)
-    told = list(dict.fromkeys(map(str, _violations(spec))))
-    words = f"[{', '.join(told)}]" if len(told) > 1 else "".join(told)
-    return condition(CONDITION, "True", "Violations", words) if words else None
+    for versioned in _schemas(spec):
+        if reason := unsupported(versioned.schema):
+            message = f"failed to check validation schema for version {versioned.version}: {reason}"
+            return condition(CONDITION, "Unknown", "StructuralError", message)
+    violations = list(dict.fromkeys(map(str, _violations(spec))))
+    message = f"[{', '.join(violations)}]" if len(violations) > 1 else "".join(violations)
+    return condition(CONDITION, "True", "Violations", message) if message else None
 
 
 def _violations(spec: Obj) -> Iterator[FieldError]:
     if spec.get("preserveUnknownFields"):
         yield field.invalid("spec.preserveUnknownFields", value=True, detail="must be false")
-    for placed in _schemas(spec):
-        yield from structural_errors(placed.schema, placed.path)
+    for versioned in _schemas(spec):
+        yield from structural_errors(versioned.schema, versioned.path)
 
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A schema, of which version it is, and where it stands."""
+    """A schema, its version, and its path in the definition."""
 
     version: str
     path: str
@@ -65,7 +65,7 @@ class _Placed:
 
 
 def _schemas(spec: Obj) -> Iterator[_Placed]:
-    """The schemas that there are."""
+    """Yield the schemas of all versions that have one."""
     for index, version in enumerate(spec.get("versions") or ()):
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         if schema is not None:

@@ -1,8 +1,8 @@
-"""The end of a definition: it goes when all objects of its kind are gone, and tells how far that is.
+"""The termination of a definition: it is removed once all objects of its kind are gone, and reports its progress.
 
 A deletion marks the definition first (customresourcedefinition/etcd.go's Delete). Then a controller empties it
-(apiextensions-apiserver/pkg/controller/finalizer): it says so, deletes what there is in each namespace, looks every
-five seconds for a minute whether all is gone, and lets go of the definition; what fails it tells, and tries again.
+(apiextensions-apiserver/pkg/controller/finalizer): it sets the condition, deletes the objects in each namespace, checks
+every five seconds for a minute whether all are gone, and removes the finalizer; it reports a failure, and tries again.
 """
 
 from apiserver.api.meta import Obj, metadata
@@ -10,16 +10,16 @@ from apiserver.apiextensions.crds.conditions import condition, holds, with_condi
 from apiserver.apiextensions.crds.names import ESTABLISHED
 
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
-"""What keeps a definition while objects of its kind may be there."""
+"""The finalizer that keeps a definition while objects of its kind may exist."""
 
 TERMINATING = "Terminating"
 NO_CREATION = "create not allowed while custom resource definition is terminating"
-"""Why objects of its kind are not made any more, as a 403 tells it (customresource_handler.go)."""
+"""Why objects of its kind can no longer be created, the message of a 403 (customresource_handler.go)."""
 LOOK_AGAIN, LONGEST_WAIT = 5.0, 60.0
-"""Seconds between two looks whether all objects are gone, and until the controller begins anew."""
+"""Seconds between two checks whether all objects are gone, and until the controller starts over."""
 
 _STORED_BUILT_IN = {("apiregistration.k8s.io", "apiservices"), ("apiextensions.k8s.io", "customresourcedefinitions")}
-"""Built-in kinds that lie where custom resources of their names would."""
+"""Built-in kinds that are stored where custom resources of their names would be."""
 
 _PENDING = condition(
     TERMINATING,
@@ -36,11 +36,11 @@ _NEVER = condition(TERMINATING, "False", "NeverEstablished", "resource was never
 
 
 def marked(definition: Obj, now: str) -> Obj | None:
-    """The definition as its first deletion leaves it: with a time, the finalizer and a condition; None: it has them.
+    """Return the definition after its first delete: with a time, the finalizer and a condition; None if it has them.
 
     Args:
-        definition: stays as it is.
-        now: the time, as objects have it.
+        definition: it is not changed.
+        now: the current time, in the format of objects.
     """
     meta = metadata(definition)
     if meta.get("deletionTimestamp"):
@@ -53,41 +53,41 @@ def marked(definition: Obj, now: str) -> Obj | None:
 
 
 def waits(definition: Obj) -> bool:
-    """Is it marked, and not let go of yet?"""
+    """Return True if the definition is marked for deletion and still has the finalizer."""
     meta = metadata(definition)
     return bool(meta.get("deletionTimestamp")) and FINALIZER in (meta.get("finalizers") or ())
 
 
 def terminates(definition: Obj) -> bool:
-    """Are no more objects of its kind made?"""
+    """Return True if no more objects of its kind can be created."""
     return bool(metadata(definition).get("deletionTimestamp")) or holds(definition, TERMINATING)
 
 
 def begun(definition: Obj, now: str) -> Obj:
-    """The definition while objects of its kind are being deleted."""
+    """Return the definition while objects of its kind are being deleted."""
     return with_condition(definition, _IN_PROGRESS, now)
 
 
 def is_emptied(definition: Obj) -> bool:
-    """Are objects of its kind to be deleted before it goes?"""
+    """Return True if objects of its kind have to be deleted before it is removed."""
     return not _overlaps(definition) and holds(definition, ESTABLISHED)
 
 
 def undeleted(definition: Obj, errors: list[str], now: str) -> Obj:
-    """The definition when objects cannot be deleted."""
-    told = list(dict.fromkeys(errors))
-    words = f"[{', '.join(told)}]" if len(told) > 1 else "".join(told)
-    return _failed(definition, "InstanceDeletionFailed", f"could not issue all deletes: {words}", now)
+    """Return the definition when objects cannot be deleted."""
+    messages = list(dict.fromkeys(errors))
+    text = f"[{', '.join(messages)}]" if len(messages) > 1 else "".join(messages)
+    return _failed(definition, "InstanceDeletionFailed", f"could not issue all deletes: {text}", now)
 
 
 def unconfirmed(definition: Obj, now: str, error: str = "context deadline exceeded") -> Obj:
-    """The definition when objects of its kind are still there after a minute."""
-    words = f"could not confirm zero CustomResources remaining: {error}"
-    return _failed(definition, "InstanceDeletionCheck", words, now)
+    """Return the definition when objects of its kind still exist after a minute."""
+    message = f"could not confirm zero CustomResources remaining: {error}"
+    return _failed(definition, "InstanceDeletionCheck", message, now)
 
 
 def released(definition: Obj, now: str) -> Obj:
-    """The definition when nothing of its kind is left, or nothing was to be deleted: without the finalizer."""
+    """Return the definition without the finalizer, when no objects are left or none had to be deleted."""
     emptied = _COMPLETED if is_emptied(definition) else _BUILT_IN if _overlaps(definition) else _NEVER
     meta = metadata(definition)
     finalizers = [name for name in meta.get("finalizers") or () if name != FINALIZER]

@@ -1,8 +1,8 @@
-"""Structural schemas: what the schema of a custom resource's version says of objects, and does to them.
+"""Structural schemas: what a custom resource's schema says of objects, applied to them.
 
-Here: is a schema structural and are its defaults good; unknown fields, defaults, values, lists, embedded resources; the
-schema as OpenAPI documents and managedFields have it.
-Not here: rules in CEL (x-kubernetes-validations), and the rest of a CustomResourceDefinition.
+Belongs here: checks whether a schema is structural and its defaults valid; unknown fields, defaults, values, lists,
+embedded resources; the schema in OpenAPI documents and for managedFields.
+Does not belong here: rules in CEL (x-kubernetes-validations), and the rest of a CustomResourceDefinition.
 """
 
 from apiserver.apiextensions.structural.default_values import default_errors, has_unpruned_default

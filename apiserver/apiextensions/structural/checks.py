@@ -1,7 +1,7 @@
-"""A schema compiled to a check that says quickly whether a value is good.
+"""A schema compiled to a check that quickly says whether a value is valid.
 
-What a check accepts is good; what it refuses `explaining` looks at again, and tells what is wrong. Most fields of most
-objects are texts and bools without further constraints, which are looked at in place: their check is their type.
+A value that a check refuses is validated again by `full_validation`, which says what is wrong. Most fields of most
+objects are strings and bools without further constraints; their check is only their type, compared in place.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ from apiserver.cel.patterns import matcher
 
 Check = Callable[[Any], bool]
 Look = Check | type
-"""A check, or the type that a value must have, and nothing more."""
+"""A check, or just the type that a value must have."""
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
@@ -40,11 +40,11 @@ _LIMITS = ("minimum", "maximum", "multipleOf")
 
 
 def check_of(schema: Obj, minor: int) -> Check:
-    """The check of a schema.
+    """Return the check of a schema.
 
     Args:
-        schema: a structural schema, or one of its parts.
-        minor: the release whose rules hold.
+        schema: a structural schema, or a part of one.
+        minor: the minor release whose rules apply.
     """
     return _called(_look(schema, minor))
 
@@ -55,7 +55,7 @@ def _called(look: Look) -> Check:
 
 def _look(schema: Obj, minor: int) -> Look:
     form = format_of(schema, minor)
-    junctors = [*_junctors(schema, minor)]  # made once for all types: they are nested
+    junctors = [*_junctors(schema, minor)]  # compiled once for all types: they are nested
     table = {kind: _all([*_tests(schema, kind, form, minor), *junctors]) for kind in _types(schema, form)}
     if (takes_null(schema) or not types_of(schema)) and not schema.get("enum"):
         table[type(None)] = None
@@ -66,7 +66,7 @@ def _look(schema: Obj, minor: int) -> Look:
 
 
 def _all(tests: list[Check]) -> Check | None:
-    """One test for all of them; None for none."""
+    """Return one test that combines all of them; None for an empty list."""
     if len(tests) < 2:
         return tests[0] if tests else None
 
@@ -92,13 +92,13 @@ def _by_type(table: Mapping[type, Check | None]) -> Check:
 
 
 def _types(schema: Obj, form: str) -> Iterator[type]:
-    """The types of values that may be good."""
+    """Yield the types that a valid value can have."""
     kinds = types_of(schema)
     if not kinds and not form:
         yield from _ALL
         return
     possible = dict.fromkeys(kind for name in kinds for kind in _TYPES.get(name, ()))
-    for kind in (*possible, *(each for each in (str, list) if form and each not in possible)):
+    for kind in (*possible, *(extra for extra in (str, list) if form and extra not in possible)):
         if kind is float or unfit(kind(), kinds, form) is None:
             yield kind
 
@@ -108,7 +108,7 @@ def _never(_value: Any) -> bool:
 
 
 def _tests(schema: Obj, kind: type, form: str, minor: int) -> Iterator[Check]:
-    """What a value of a type must stand beside having it."""
+    """Yield the tests for a value of a type, besides the type itself."""
     if kind is str:
         yield from _of_text(schema, form, minor)
     elif kind in (int, float):
@@ -118,20 +118,20 @@ def _tests(schema: Obj, kind: type, form: str, minor: int) -> Iterator[Check]:
     elif kind is dict:
         yield from _of_object(schema, minor)
     if enum := schema.get("enum"):
-        texts = frozenset(each for each in enum if isinstance(each, str))
+        texts = frozenset(allowed for allowed in enum if isinstance(allowed, str))
         yield texts.__contains__ if kind is str else lambda value: is_one_of(in_go(value), enum)
 
 
 def _of_text(schema: Obj, form: str, minor: int) -> Iterator[Check]:
-    most, least, pattern = schema.get("maxLength"), schema.get("minLength") or 0, schema.get("pattern")
-    if most is not None:
-        yield lambda value: least <= len(value) <= most
-    elif least:
-        yield lambda value: len(value) >= least
+    longest, shortest, pattern = schema.get("maxLength"), schema.get("minLength") or 0, schema.get("pattern")
+    if longest is not None:
+        yield lambda value: shortest <= len(value) <= longest
+    elif shortest:
+        yield lambda value: len(value) >= shortest
     if pattern:
         try:
             yield matcher(pattern)
-        except ValueError:  # which a definition that is stored already may have
+        except ValueError:  # a stored definition may have an invalid pattern
             yield _never
     if form and (is_format := known_format(form, minor)):
         yield is_format
@@ -162,16 +162,16 @@ def _of_list(schema: Obj, minor: int) -> Iterator[Check]:
     if of_items is not None:
         yield _each(_look(of_items, minor))
     if schema.get("uniqueItems"):
-        yield lambda value: len({key_of(each) for each in value}) == len(value)
+        yield lambda value: len({key_of(item) for item in value}) == len(value)
 
 
 def _each(look: Look) -> Check:
     if isinstance(look, type):
-        return lambda value: not [each for each in value if each.__class__ is not look]
+        return lambda value: not [item for item in value if item.__class__ is not look]
 
     def check(value: Any) -> bool:
-        for each in value:  # noqa: SIM110 - a generator costs more
-            if not look(each):
+        for item in value:  # noqa: SIM110 - a generator costs more
+            if not look(item):
                 return False
         return True
 
@@ -186,7 +186,7 @@ def _of_object(schema: Obj, minor: int) -> Iterator[Check]:
         yield lambda value: len(value) <= most
     if required := frozenset(schema.get("required") or ()):
         yield lambda value: required <= value.keys()
-    looks = {name: _look(each, minor) for name, each in properties(schema).items()}
+    looks = {name: _look(field_schema, minor) for name, field_schema in properties(schema).items()}
     of_values, others = values(schema), None
     if of_values is not None:
         others = _look(of_values, minor)
@@ -198,11 +198,11 @@ def _of_object(schema: Obj, minor: int) -> Iterator[Check]:
 
 def _fields(looks: Mapping[str, Look], others: Look | None) -> Check:
     def check(value: Any) -> bool:
-        for key, each in value.items():
+        for key, field_value in value.items():
             look = looks.get(key, others)
-            if each.__class__ is look or look is None:
+            if field_value.__class__ is look or look is None:
                 continue
-            if look.__class__ is type or not look(each):
+            if look.__class__ is type or not look(field_value):
                 return False
         return True
 
@@ -210,13 +210,13 @@ def _fields(looks: Mapping[str, Look], others: Look | None) -> Check:
 
 
 def _junctors(schema: Obj, minor: int) -> Iterator[Check]:
-    for each in schema.get("allOf") or ():
-        yield check_of(each, minor)
-    some = [check_of(each, minor) for each in schema.get("anyOf") or ()]
-    if some and not (schema.get(INT_OR_STRING) and schema["anyOf"] == INT_OR_STRING_TYPES):
-        yield _any(some)
-    if one := [check_of(each, minor) for each in schema.get("oneOf") or ()]:
-        yield lambda value: sum([check(value) for check in one]) == 1
+    for subschema in schema.get("allOf") or ():
+        yield check_of(subschema, minor)
+    any_of = [check_of(subschema, minor) for subschema in schema.get("anyOf") or ()]
+    if any_of and not (schema.get(INT_OR_STRING) and schema["anyOf"] == INT_OR_STRING_TYPES):
+        yield _any(any_of)
+    if one_of := [check_of(subschema, minor) for subschema in schema.get("oneOf") or ()]:
+        yield lambda value: sum([check(value) for check in one_of]) == 1
     if schema.get("not") is not None:
         refused = check_of(schema["not"], minor)
         yield lambda value: not refused(value)
@@ -224,8 +224,8 @@ def _junctors(schema: Obj, minor: int) -> Iterator[Check]:
 
 def _any(checks: list[Check]) -> Check:
     def check(value: Any) -> bool:
-        for each in checks:  # noqa: SIM110 - a generator costs more than the checks
-            if each(value):
+        for alternative in checks:  # noqa: SIM110 - a generator costs more than the checks
+            if alternative(value):
                 return True
         return False
 

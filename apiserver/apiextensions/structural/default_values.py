@@ -1,4 +1,4 @@
-"""Whether the defaults of a schema are what it says of its values (schema/defaulting/validation.go)."""
+"""Validates the defaults in a schema against the schema itself (schema/defaulting/validation.go)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -18,10 +18,10 @@ from apiserver.apiextensions.structural.full_validation import explain
 from apiserver.apiextensions.structural.pruning import prune_value
 
 CheckResource = Callable[[str, Obj], list[FieldError]]
-"""What is wrong with an object's version, kind and metadata (path, object), whose types are right."""
+"""Returns the errors of an object's version, kind and metadata (path, object), whose types are right."""
 
 CheckRules = Callable[[str, Obj, Any], list[FieldError]]
-"""What is wrong with a value by the rules of its schema (path, schema, value)."""
+"""Returns the errors of a value by the rules of its schema (path, schema, value)."""
 
 _NEWEST = 1 << 16
 _ITEM = None
@@ -29,13 +29,13 @@ _TYPE_META: Obj = {"apiVersion": "validation/v1", "kind": "Validation"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where in an object a schema stands.
+class _Position:
+    """The position of a schema in an object.
 
     Attributes:
         root: the schema of the innermost whole object.
         steps: from that object to here: names of fields, and None for items.
-        in_meta: within its apiVersion, kind or metadata.
+        in_meta: True within its apiVersion, kind or metadata.
     """
 
     root: Obj
@@ -43,7 +43,7 @@ class _Place:
     in_meta: bool = False
 
     def object_with(self, value: Any) -> Obj:
-        """An object of the root in which the value stands here."""
+        """Return an object of the root that has the value at this position."""
         for step in reversed(self.steps):
             value = [value] if step is _ITEM else {step: value}
         return {**_TYPE_META, **value}
@@ -56,29 +56,29 @@ def _no_rules(_path: str, _schema: Obj, _value: Any) -> list[FieldError]:
 def default_errors(
     schema: Obj, path: str, check: CheckResource, *, pruned: bool = True, judge: CheckRules = _no_rules
 ) -> list[FieldError]:
-    """What is wrong with the defaults of a schema, each by itself (ValidateDefaults).
+    """Return the errors of the defaults in a schema, each checked by itself (ValidateDefaults).
 
     Args:
-        schema: of whole objects; `structural_errors` tells nothing of it.
-        path: where it stands.
-        check: what is wrong with objects that are defaults, or in them.
+        schema: the schema of whole objects, for which `structural_errors` is empty.
+        path: the path of the schema.
+        check: returns the errors of objects that are defaults, or in them.
         pruned: defaults may not have unknown fields.
-        judge: what is wrong with defaults that are good otherwise.
+        judge: returns the errors of defaults that are valid otherwise.
     """
     root = schema | {EMBEDDED: True}
-    return [*_errors(root, path, _Place(root), _Rules(check, judge, pruned=pruned))]
+    return [*_errors(root, path, _Position(root), _Rules(check, judge, pruned=pruned))]
 
 
 def has_unpruned_default(schema: Obj) -> bool:
-    """Has a default unknown fields, of the schema or of one below it?"""
-    default, below = default_of(schema), (items(schema), values(schema), *properties(schema).values())
+    """Return True if a default in the schema, at any depth, has unknown fields."""
+    default, subschemas = default_of(schema), (items(schema), values(schema), *properties(schema).values())
     return bool(prune_value(_copy(default), schema)) or any(
-        has_unpruned_default(each) for each in below if each is not None
+        has_unpruned_default(subschema) for subschema in subschemas if subschema is not None
     )
 
 
 class _Rules:
-    """What the defaults of a schema are held to; see `default_errors`."""
+    """The checks for the defaults of a schema; see `default_errors`."""
 
     def __init__(self, check: CheckResource, judge: CheckRules, *, pruned: bool) -> None:
         self._check = check
@@ -87,59 +87,59 @@ class _Rules:
 
     @cached_property
     def _types(self) -> Schema:
-        """The types of metadata, the same in all releases; defaults that are whole objects are rare."""
+        """The types of metadata, the same in all releases; loaded lazily, as few defaults are whole objects."""
         newest = available_versions()[-1]
         return Schema(load_definitions(newest), newest)
 
-    def errors(self, schema: Obj, default: Any, path: str, place: _Place) -> list[FieldError]:
-        """What is wrong with a default."""
-        if place.in_meta:
-            return self._errors_in_meta(schema, default, path, place)
-        found = []
+    def errors(self, schema: Obj, default: Any, path: str, position: _Position) -> list[FieldError]:
+        """Return the errors of a default."""
+        if position.in_meta:
+            return self._errors_in_meta(schema, default, path, position)
+        errors = []
         if self._pruned and not same(_pruned(default, schema), default):
-            found.append(field.invalid(path, in_order(default), "must not have unknown fields"))
-        return found + (self._of_resources(default, schema, path) or self._of_values(schema, default, path))
+            errors.append(field.invalid(path, in_order(default), "must not have unknown fields"))
+        return errors + (self._of_resources(default, schema, path) or self._of_values(schema, default, path))
 
-    def _errors_in_meta(self, schema: Obj, default: Any, path: str, place: _Place) -> list[FieldError]:
-        wrong = self._of_resources(place.object_with(default), place.root | {EMBEDDED: True}, "")
-        if not wrong:
+    def _errors_in_meta(self, schema: Obj, default: Any, path: str, position: _Position) -> list[FieldError]:
+        errors = self._of_resources(position.object_with(default), position.root | {EMBEDDED: True}, "")
+        if not errors:
             return self._of_values(schema, default, path)
-        told = str(wrong[0]) if len(wrong) == 1 else f"[{', '.join(map(str, wrong))}]"
-        return [field.invalid(path, in_order(default), f"must result in valid metadata: {told}")]
+        message = str(errors[0]) if len(errors) == 1 else f"[{', '.join(map(str, errors))}]"
+        return [field.invalid(path, in_order(default), f"must result in valid metadata: {message}")]
 
     def _of_resources(self, value: Any, schema: Obj, path: str) -> list[FieldError]:
-        """What is wrong with the whole objects in a value; of those that are malformed, the first is told."""
+        """Return the errors of the whole objects in a value; of malformed objects, only the first is reported."""
         resources = [*embedded_resources(_copy(value), schema, path)]
         try:
-            for place, each in resources:
-                coerce_resource(each, place, self._types, drops=False)
+            for resource_path, resource in resources:
+                coerce_resource(resource, resource_path, self._types, drops=False)
         except MalformedResourceError as malformed:
             return [malformed.error]
-        return [error for place, each in resources for error in self._check(place, each)]
+        return [error for resource_path, resource in resources for error in self._check(resource_path, resource)]
 
     def _of_values(self, schema: Obj, default: Any, path: str) -> list[FieldError]:
         return explain(schema, default, minor=_NEWEST).errors(path) or self._judge(path, schema, default)
 
 
-def _errors(schema: Obj, path: str, place: _Place, rules: _Rules) -> Iterator[FieldError]:
+def _errors(schema: Obj, path: str, position: _Position, rules: _Rules) -> Iterator[FieldError]:
     if schema.get(EMBEDDED):
-        place = _Place(schema)
+        position = _Position(schema)
     default = default_of(schema)
     if default is not None:
-        yield from rules.errors(schema, default, child(path, "default"), place)
+        yield from rules.errors(schema, default, child(path, "default"), position)
     if (of_items := items(schema)) is not None:
-        inside = replace(place, steps=(*place.steps, _ITEM))
-        yield from _errors(of_items, child(path, "items"), inside, rules)
-    for name, each in properties(schema).items():
-        in_meta = place.in_meta or (bool(schema.get(EMBEDDED)) and name in META)
-        inside = replace(place, steps=(*place.steps, name), in_meta=in_meta)
-        yield from _errors(each, at(child(path, "properties"), name), inside, rules)
+        inner = replace(position, steps=(*position.steps, _ITEM))
+        yield from _errors(of_items, child(path, "items"), inner, rules)
+    for name, field_schema in properties(schema).items():
+        in_meta = position.in_meta or (bool(schema.get(EMBEDDED)) and name in META)
+        inner = replace(position, steps=(*position.steps, name), in_meta=in_meta)
+        yield from _errors(field_schema, at(child(path, "properties"), name), inner, rules)
 
 
 def _pruned(default: Any, schema: Obj) -> Any:
-    made = _copy(default)
-    prune_value(made, schema)
-    return made
+    pruned = _copy(default)
+    prune_value(pruned, schema)
+    return pruned
 
 
 def _copy(value: Any) -> Any:

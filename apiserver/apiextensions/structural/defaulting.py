@@ -1,6 +1,6 @@
-"""Defaults are filled in (apiextensions-apiserver/pkg/apiserver/schema/defaulting/algorithm.go).
+"""Fills in defaults (apiextensions-apiserver/pkg/apiserver/schema/defaulting/algorithm.go).
 
-Of a schema with defaults a function is made that goes only where some are.
+A schema with defaults is compiled to a function that visits only the parts which have some.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,12 +20,12 @@ _MISSING = object()
 
 @dataclass(frozen=True, slots=True)
 class _Filling:
-    """What becomes of a field, an item or a map's value.
+    """How the defaults of a field, an item or a map's value are filled in.
 
     Attributes:
-        make: makes its default, with the defaults that are in it; None where it has none.
-        null_stays: a null is a value.
-        inside: fills what is in it, None where nothing can be missing.
+        make: creates its default, including nested defaults; None if it has none.
+        null_stays: True if null is a valid value.
+        inside: fills in the defaults within the value; None if there are none.
     """
 
     make: Callable[[], Any] | None
@@ -34,11 +34,13 @@ class _Filling:
 
 
 def defaulter(schema: Obj) -> SetDefaults | None:
-    """What fills an object's defaults in, in place; None of a schema that has none.
+    """Return the function that fills in an object's defaults in place; None if the schema has none.
 
-    Fields that are absent, or null where they may not be, get theirs; idle nulls are expected to be gone.
+    Defaults replace absent fields, and nulls that are not valid; idle nulls have been removed before.
     """
-    fields = [(name, filling) for name, each in properties(schema).items() if (filling := _filling(each))]
+    fields = [
+        (name, filling) for name, field_schema in properties(schema).items() if (filling := _filling(field_schema))
+    ]
     named = frozenset(properties(schema))
     of_values, of_items = _filling(values(schema)), _filling(items(schema))
     if not (fields or of_values or of_items):
@@ -47,11 +49,11 @@ def defaulter(schema: Obj) -> SetDefaults | None:
     def fill(value: Any) -> None:
         if isinstance(value, dict):
             for name, filling in fields:
-                given = value.get(name, _MISSING)
-                if filling.make and (given is _MISSING or (given is None and not filling.null_stays)):
+                current = value.get(name, _MISSING)
+                if filling.make and (current is _MISSING or (current is None and not filling.null_stays)):
                     value[name] = filling.make()
-                elif filling.inside and given is not _MISSING:
-                    filling.inside(given)
+                elif filling.inside and current is not _MISSING:
+                    filling.inside(current)
             if of_values:
                 _fill_all(value, [name for name in value if name not in named], of_values)
         elif of_items and isinstance(value, list):
@@ -71,10 +73,10 @@ def _filling(schema: Obj | None) -> _Filling | None:
 
 
 def _pruned(default: Any, schema: Obj) -> Any:
-    """The default without what its schema does not know; the server fills in no others (defaulting.PruneDefaults)."""
-    made = orjson.loads(orjson.dumps(default))
-    prune_value(made, schema)
-    return made
+    """Return the default without unknown fields; the server sets no other defaults in it (defaulting.PruneDefaults)."""
+    pruned = orjson.loads(orjson.dumps(default))
+    prune_value(pruned, schema)
+    return pruned
 
 
 def _maker(default: Any, inside: SetDefaults | None) -> Callable[[], Any]:
@@ -88,10 +90,10 @@ def _maker(default: Any, inside: SetDefaults | None) -> Callable[[], Any]:
     return lambda: orjson.loads(text)
 
 
-def _fill_all(value: Any, places: Iterable[Any], filling: _Filling) -> None:
-    """Fill the values of a map or the items of a list; there is none that is absent."""
-    for place in places:
-        if value[place] is None and filling.make and not filling.null_stays:
-            value[place] = filling.make()
+def _fill_all(value: Any, keys: Iterable[Any], filling: _Filling) -> None:
+    """Fill in the defaults within the values of a map or the items of a list; none of them is absent."""
+    for key in keys:
+        if value[key] is None and filling.make and not filling.null_stays:
+            value[key] = filling.make()
         elif filling.inside:
-            filling.inside(value[place])
+            filling.inside(value[key])

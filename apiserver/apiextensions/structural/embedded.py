@@ -1,7 +1,7 @@
-"""Embedded resources: whole objects within an object, whose metadata is what the server's own type makes of it.
+"""Embedded resources: whole objects within an object, whose metadata the server's own types decode.
 
-The rules are those of apiextensions-apiserver/pkg/apiserver/schema/objectmeta. What makes such an object good, its
-names and labels, is the registry's to say.
+The rules are those of apiextensions-apiserver/pkg/apiserver/schema/objectmeta. Names and labels of such objects are
+validated in the registry.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _UNKNOWN = 'unknown field "'
 
 
 class MalformedResourceError(DecodeError):
-    """An embedded resource whose version, kind or metadata is none; the message is that of the field error."""
+    """An embedded resource with a malformed version, kind or metadata; the message is that of the field error."""
 
     def __init__(self, error: FieldError) -> None:
         super().__init__(str(error))
@@ -31,45 +31,45 @@ class MalformedResourceError(DecodeError):
 
 
 def has_embedded(schema: Obj | None) -> bool:
-    """Can there be embedded resources in the values of a schema?"""
+    """Return True if values of a schema can contain embedded resources."""
     if schema is None:
         return False
-    below = (items(schema), values(schema), *properties(schema).values())
-    return bool(schema.get(EMBEDDED)) or any(map(has_embedded, below))
+    subschemas = (items(schema), values(schema), *properties(schema).values())
+    return bool(schema.get(EMBEDDED)) or any(map(has_embedded, subschemas))
 
 
 def embedded_resources(value: Any, schema: Obj | None, path: str = "") -> Iterator[tuple[str, Obj]]:
-    """The embedded resources in a value, with their paths; the outer first.
+    """Yield the embedded resources in a value with their paths, outer ones first.
 
     Args:
         value: an object, or a value in one.
         schema: a structural schema of it.
-        path: where the value stands.
+        path: the path of the value.
     """
     if schema is None:
         return
     if isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from embedded_resources(each, items(schema), at(path, index))
+        for index, inner in enumerate(value):
+            yield from embedded_resources(inner, items(schema), at(path, index))
     elif isinstance(value, dict):
         if schema.get(EMBEDDED):
             yield path, value
         named, of_values = properties(schema), values(schema)
-        for key, each in value.items():
+        for key, inner in value.items():
             if key in named:
-                yield from embedded_resources(each, named[key], child(path, key))
+                yield from embedded_resources(inner, named[key], child(path, key))
             elif has_values(schema):
-                yield from embedded_resources(each, of_values, at(path, key))
+                yield from embedded_resources(inner, of_values, at(path, key))
 
 
 def coerce_resource(resource: Obj, path: str, types: Schema, *, drops: bool) -> list[str]:
-    """Make the metadata of an embedded resource what its type has, in place.
+    """Convert the metadata of an embedded resource to its type, in place.
 
     Args:
         resource: the object.
-        path: where it stands, "" for the root.
-        types: what decodes metadata.
-        drops: what is malformed is left out, as of objects that were stored before a schema spoke of them.
+        path: its path, "" for the root.
+        types: decodes metadata.
+        drops: drop malformed fields, as for objects that were stored before the schema declared them.
 
     Returns:
         The paths of unknown fields in its metadata.
@@ -93,23 +93,23 @@ def coerce_resource(resource: Obj, path: str, types: Schema, *, drops: bool) -> 
 
 
 def coerce_metadata(resource: Obj, path: str, types: Schema, *, drops: bool) -> list[str]:
-    """The same with an object's metadata alone, which is there; the error is Go's without a path."""
-    given = resource["metadata"]
-    if drops and isinstance(given, dict):
-        given = {key: value for key, value in given.items() if _fits({key: value}, types)}
-    elif drops and given is not None:
+    """Convert an object's metadata, which must be present; errors are Go's, without a path."""
+    metadata = resource["metadata"]
+    if drops and isinstance(metadata, dict):
+        metadata = {key: value for key, value in metadata.items() if _fits({key: value}, types)}
+    elif drops and metadata is not None:
         return []
     try:
-        decoded = types.decode(OBJECT_META, given)
+        decoded = types.decode(OBJECT_META, metadata)
     except DecodeError:
-        decoded = types.decode(OBJECT_META, _as_go_writes(given))
+        decoded = types.decode(OBJECT_META, _as_go_writes(metadata))
     resource["metadata"] = decoded.obj
     prefix = child(path, "metadata")
     return [child(prefix, error.removeprefix(_UNKNOWN)[:-1]) for error in decoded.errors]
 
 
 def _as_go_writes(meta: Any) -> Any:
-    """Return metadata as upstream decodes them: from what Go writes of them, where 1.0 is 1."""
+    """Return metadata as upstream decodes them: after Go has written them, where 1.0 is 1."""
     try:
         return orjson.loads(as_go_writes(orjson.dumps(meta)))
     except orjson.JSONEncodeError:  # nested too deeply

@@ -1,33 +1,35 @@
-"""Which values two schemas and two objects call the same, where Python's == is not Go's."""
+"""Equality of JSON values as Go has it, where Python's == differs."""
 
 from typing import Any
 
 import orjson
 
 
-def same(one: Any, other: Any) -> bool:
-    """Are two JSON values the same (reflect.DeepEqual)? 1 is neither true nor 1.0. They may be nested deeply."""
-    waiting = [(one, other)]
-    while waiting:
-        left, right = waiting.pop()
+def same(first: Any, second: Any) -> bool:
+    """Return True if two JSON values are equal (reflect.DeepEqual); 1 is neither true nor 1.0. No recursion limit."""
+    pending = [(first, second)]
+    while pending:
+        left, right = pending.pop()
         if type(left) is not type(right):
             return False
         if isinstance(left, dict):
             if left.keys() != right.keys():
                 return False
-            waiting += [(value, right[key]) for key, value in left.items()]
+            pending += [(value, right[key]) for key, value in left.items()]
         elif isinstance(left, list):
             if len(left) != len(right):
                 return False
-            waiting += zip(left, right, strict=True)
+            pending += zip(left, right, strict=True)
         elif left != right:
             return False
     return True
 
 
 def is_one_of(value: Any, allowed: list[Any]) -> bool:
-    """Is a value one of an enum? A number is also what Go converts it to: a whole one, or the letter of that code."""
-    return value is not None and any(each is not None and same(_converted(value, each), each) for each in allowed)
+    """Return True if a value is in an enum; Go also converts numbers: to an equal one, or the letter of that code."""
+    return value is not None and any(
+        member is not None and same(_converted(value, member), member) for member in allowed
+    )
 
 
 def _converted(value: Any, example: Any) -> Any:
@@ -40,12 +42,12 @@ def _converted(value: Any, example: Any) -> Any:
 
 
 def in_order(value: Any) -> Any:
-    """The value with the keys of its objects in order, as Go prints maps."""
+    """Return the value with the keys of its objects sorted, as Go prints maps."""
     return orjson.loads(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
 
 
 def key_of(value: Any) -> Any:
-    """What tells a value from those that are not the same, to be put into a set."""
+    """Return a hashable key that is equal only for equal values."""
     if isinstance(value, dict | list):
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     return type(value), value

@@ -1,8 +1,8 @@
-"""What makes a schema structural, so that the server knows of every field of an object what it is.
+"""The structural schema invariants, by which the server knows the type of every field of an object.
 
 The rules are those of k8s.io/apiextensions-apiserver/pkg/apiserver/schema: convert.go, validation.go and complete.go;
-the reason for them is in KEP-1111. A schema says what its values are, outside of allOf, anyOf, oneOf and not; what
-stands in those may only narrow what values are good.
+the reason for them is in KEP-1111. A schema specifies its values outside of allOf, anyOf, oneOf and not; schemas in
+those (its junctors) may only narrow which values are valid.
 """
 
 from collections.abc import Iterator
@@ -31,9 +31,9 @@ from apiserver.api.schema.keywords import (
 )
 
 _ROOT, _ITEM, _FIELD = "at the root", "for specified array items", "for specified object fields"
-"""Where a schema stands, as errors tell it."""
+"""The position of a schema, in the words of error messages."""
 
-_UNSUPPORTED = {  # word of JSON Schema → its name in errors
+_UNSUPPORTED = {  # keyword of JSON Schema → its name in errors
     "id": "id",
     "$schema": "schema",
     "$ref": "$ref",
@@ -43,15 +43,15 @@ _UNSUPPORTED = {  # word of JSON Schema → its name in errors
     "definitions": "definitions",
 }
 
-_PLACES = frozenset({*JUNCTORS, "not", "items", "additionalProperties", "properties"})
-"""Where schemas stand within one."""
+_SUBSCHEMA_KEYWORDS = frozenset({*JUNCTORS, "not", "items", "additionalProperties", "properties"})
+"""The keywords whose values are schemas."""
 
 _ONLY_NAMES = "must not specify anything other than name and generateName, but metadata is implicitly specified"
 _NEEDS_PROPERTIES = (
     "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"
 )
 
-_FORBIDDEN_WITHIN = {  # what is no constraint on values → what it has to be there
+_FORBIDDEN_WITHIN = {  # keyword that does not constrain values → the value that it must have in a junctor
     "default": "undefined",
     "title": "empty",
     "description": "empty",
@@ -67,23 +67,23 @@ _FORBIDDEN_WITHIN = {  # what is no constraint on values → what it has to be t
 
 
 def structural_errors(schema: Obj, path: str) -> list[FieldError]:
-    """Why a schema is not structural, sorted as upstream sorts it; nothing of one that is (ValidateStructural).
+    """Return why a schema is not structural, sorted as upstream sorts the errors; empty if it is (ValidateStructural).
 
     Args:
-        schema: of whole objects: spec.versions[].schema.openAPIV3Schema of a CustomResourceDefinition.
-        path: where it stands, such as "spec.versions[0].schema.openAPIV3Schema".
+        schema: the schema of whole objects: spec.versions[].schema.openAPIV3Schema of a CustomResourceDefinition.
+        path: its path, such as "spec.versions[0].schema.openAPIV3Schema".
     """
-    if why := unsupported(schema):
-        return [field.invalid(path, "", why)]
-    found = [*_structure(schema, _ROOT, path), *_completeness(schema, schema, path, path)]
-    return sorted(found, key=str)
+    if reason := unsupported(schema):
+        return [field.invalid(path, "", reason)]
+    errors = [*_structure(schema, _ROOT, path), *_completeness(schema, schema, path, path)]
+    return sorted(errors, key=str)
 
 
 def unsupported(schema: Obj) -> str:
-    """What keeps a schema from being looked at as a structural one, "" if nothing does (NewStructural).
+    """Return why a schema cannot be converted to a structural one, "" if it can (NewStructural).
 
-    Upstream tells this only where it has nothing else to tell of the schema; the words that it is about are refused for
-    themselves too.
+    Upstream reports this only if the schema has no other error; the keywords in question are refused by validation as
+    well.
     """
     if not _UNSUPPORTED.keys().isdisjoint(schema):
         for word, name in _UNSUPPORTED.items():
@@ -92,7 +92,7 @@ def unsupported(schema: Obj) -> str:
                 return f"OpenAPIV3Schema '{name}' is not supported"
     if schema.get(PRESERVE) is False:
         return f"internal error: '{PRESERVE}' must be true or undefined"
-    if _PLACES.isdisjoint(schema):  # as most are
+    if _SUBSCHEMA_KEYWORDS.isdisjoint(schema):  # as most are
         return ""
     if isinstance(schema.get("items"), list):
         return "OpenAPIV3Schema 'items' must be a schema, but is an array"
@@ -100,7 +100,7 @@ def unsupported(schema: Obj) -> str:
 
 
 def _below(schema: Obj) -> Iterator[Obj]:
-    """The schemas right below one."""
+    """Yield the schemas right below a schema."""
     for junctor in JUNCTORS:
         yield from schema.get(junctor) or ()
     yield from filter(None, (schema.get("not"), items(schema), values(schema)))
@@ -108,18 +108,18 @@ def _below(schema: Obj) -> Iterator[Obj]:
 
 
 def _structure(schema: Obj, level: str, path: str) -> Iterator[FieldError]:
-    """What is wrong with a schema outside of junctors, and with all below it (validateStructuralInvariants)."""
+    """Yield the errors of a schema outside of junctors, and of all below it (validateStructuralInvariants)."""
     kind, of_items = schema.get("type") or "", items(schema)
     if kind == "array" and of_items is None:
         yield field.required(child(path, "items"), "must be specified")
     if of_items is not None:
         yield from _structure(of_items, _ITEM, child(path, "items"))
-    for name, each in properties(schema).items():
-        yield from _structure(each, _FIELD, at(child(path, "properties"), name))
+    for name, field_schema in properties(schema).items():
+        yield from _structure(field_schema, _FIELD, at(child(path, "properties"), name))
     if has_values(schema):
         yield from _values(schema, level, child(path, "additionalProperties"))
     yield from _extensions(schema, path)
-    yield from _constraints(schema, path, may_type=_types_of_int_or_string(schema))
+    yield from _constraints(schema, path, may_type=_has_int_or_string_types(schema))
     yield from _type(schema, kind, level, path)
     yield from _meta(schema, level, path)
     if schema.get(EMBEDDED) and not schema.get(PRESERVE) and not properties(schema):
@@ -154,7 +154,7 @@ def _type(schema: Obj, kind: str, level: str, path: str) -> Iterator[FieldError]
 
 
 def _meta(schema: Obj, level: str, path: str) -> Iterator[FieldError]:
-    """What a schema may say of the fields that all objects have."""
+    """Yield the errors of what a schema says about kind, apiVersion and metadata."""
     named, path = properties(schema), child(path, "properties")
     of_object = level == _ROOT or bool(schema.get(EMBEDDED))
     for name in ("kind", "apiVersion"):
@@ -172,34 +172,34 @@ def _meta(schema: Obj, level: str, path: str) -> Iterator[FieldError]:
 def _restricts_more_than_names(metadata: Obj) -> bool:
     named = {"name", "generateName"} >= properties(metadata).keys()
     taken = {"type", "default", *(("properties",) if named else ())}
-    return any(word not in taken and _is_said(value) for word, value in metadata.items())
+    return any(word not in taken and _is_set(value) for word, value in metadata.items())
 
 
-def _is_said(value: Any) -> bool:
-    """Is it another value than that of a word which is absent? A limit of 0 is."""
+def _is_set(value: Any) -> bool:
+    """Return True if the value differs from that of an absent keyword; a limit of 0 does."""
     return value is not None and value is not False and value not in ("", [], {})
 
 
-def _types_of_int_or_string(schema: Obj) -> bool:
-    """Are the types in its first junctor there as they have to be in one of an int-or-string?"""
+def _has_int_or_string_types(schema: Obj) -> bool:
+    """Return True if the schema's anyOf has exactly the types that an int-or-string needs there."""
     return schema.get("anyOf") == INT_OR_STRING_TYPES
 
 
 def _constraints(schema: Obj, path: str, *, may_type: bool) -> Iterator[FieldError]:
-    """What is wrong with the constraints of a schema (validateValueValidation).
+    """Yield the errors of a schema's constraints (validateValueValidation).
 
     Args:
-        schema: of any level.
-        path: where it stands.
-        may_type: its anyOf is that of an int-or-string, in which nothing is wrong.
+        schema: a schema at any level.
+        path: its path.
+        may_type: its anyOf is that of an int-or-string, which is always valid.
     """
-    first_may_type = bool(schema.get("allOf")) and _types_of_int_or_string(schema["allOf"][0])
+    first_may_type = bool(schema.get("allOf")) and _has_int_or_string_types(schema["allOf"][0])
     for junctor in JUNCTORS:
         if junctor == "anyOf" and may_type:
             continue
-        for index, each in enumerate(schema.get(junctor) or ()):
-            types = junctor == "allOf" and index == 0 and first_may_type
-            yield from _narrowing(each, at(child(path, junctor), index), may_type=types)
+        for index, subschema in enumerate(schema.get(junctor) or ()):
+            types_allowed = junctor == "allOf" and index == 0 and first_may_type
+            yield from _narrowing(subschema, at(child(path, junctor), index), may_type=types_allowed)
     if schema.get("not") is not None:
         yield from _narrowing(schema["not"], child(path, "not"))
     if pattern := schema.get("pattern"):
@@ -211,18 +211,18 @@ def _constraints(schema: Obj, path: str, *, may_type: bool) -> Iterator[FieldErr
 
 
 def _narrowing(schema: Obj, path: str, *, may_type: bool = False) -> Iterator[FieldError]:
-    """What is wrong with a schema inside of a junctor (validateNestedValueValidation)."""
+    """Yield the errors of a schema inside of a junctor (validateNestedValueValidation)."""
     yield from _constraints(schema, path, may_type=may_type)
     if (of_items := items(schema)) is not None:
         yield from _narrowing(of_items, child(path, "items"))
-    for name, each in properties(schema).items():
-        yield from _narrowing(each, at(child(path, "properties"), name))
+    for name, field_schema in properties(schema).items():
+        yield from _narrowing(field_schema, at(child(path, "properties"), name))
     if schema.get("type"):
         yield field.forbidden(child(path, "type"), "must be empty to be structural")
     if schema.get("additionalProperties") not in (None, False):
         yield field.forbidden(child(path, "additionalProperties"), "must be undefined to be structural")
     for word, needed in _FORBIDDEN_WITHIN.items():
-        if schema.get(word) is not None if word == "default" else _is_said(schema.get(word)):
+        if schema.get(word) is not None if word == "default" else _is_set(schema.get(word)):
             yield field.forbidden(child(path, word), f"must be {needed} to be structural")
     if "metadata" in properties(schema):
         metadata = at(child(path, "properties"), "metadata")
@@ -230,19 +230,19 @@ def _narrowing(schema: Obj, path: str, *, may_type: bool = False) -> Iterator[Fi
 
 
 def _completeness(schema: Obj, structure: Obj, path: str, within: str) -> Iterator[FieldError]:
-    """Which parts a junctor narrows that nothing is said of outside of it (validateValueValidationCompleteness).
+    """Yield an error for each part that only junctors specify (validateValueValidationCompleteness).
 
     Args:
-        schema: with the junctors.
-        structure: what is said of the same values outside of them.
-        path: where `structure` stands.
-        within: where `schema` stands.
+        schema: the schema with the junctors.
+        structure: the schema of the same values outside of them.
+        path: the path of `structure`.
+        within: the path of `schema`.
     """
     if schema.get("not") is not None:
         yield from _complete(schema["not"], structure, path, child(within, "not"))
     for junctor in JUNCTORS:
-        for index, each in enumerate(schema.get(junctor) or ()):
-            yield from _complete(each, structure, path, at(child(within, junctor), index))
+        for index, subschema in enumerate(schema.get(junctor) or ()):
+            yield from _complete(subschema, structure, path, at(child(within, junctor), index))
 
 
 def _complete(schema: Obj, structure: Obj | None, path: str, within: str) -> Iterator[FieldError]:
@@ -252,6 +252,6 @@ def _complete(schema: Obj, structure: Obj | None, path: str, within: str) -> Ite
     yield from _completeness(schema, structure, path, within)
     if (of_items := items(schema)) is not None:
         yield from _complete(of_items, items(structure), child(path, "items"), child(within, "items"))
-    for name, each in properties(schema).items():
-        known, place = properties(structure).get(name), at(child(path, "properties"), name)
-        yield from _complete(each, known, place, at(child(within, "properties"), name))
+    for name, field_schema in properties(schema).items():
+        counterpart, counterpart_path = properties(structure).get(name), at(child(path, "properties"), name)
+        yield from _complete(field_schema, counterpart, counterpart_path, at(child(within, "properties"), name))

@@ -1,7 +1,7 @@
-"""Lists that are sets, or maps by some keys of their items, have no item twice.
+"""Uniqueness of the items of lists that are sets, or maps with keys.
 
-The rules are those of apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go. `unique_check` makes a
-quick look of a schema; only what that finds wanting is walked.
+The rules are those of apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go. `unique_check` compiles a
+schema to a quick check; only values that it refuses are walked.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,12 +19,12 @@ _ABSENT = object()
 
 
 def list_errors(obj: Any, schema: Obj | None, path: str = "") -> Iterator[FieldError]:
-    """The items that stand more than once in lists that are sets or maps; of each, the second is told.
+    """Yield an error for each item that occurs repeatedly in a set or map list; the second occurrence is reported.
 
     Args:
         obj: an object, or a value in one.
         schema: a structural schema of it.
-        path: where the value stands.
+        path: the path of the value.
     """
     if schema is None:
         return
@@ -32,10 +32,10 @@ def list_errors(obj: Any, schema: Obj | None, path: str = "") -> Iterator[FieldE
         yield from _list_errors(obj, schema, path)
     elif isinstance(obj, dict):
         of_values = values(schema)
-        for key, each in obj.items() if of_values is not None else ():
-            yield from list_errors(each, of_values, at(path, key))
-        for key, each in obj.items():
-            yield from list_errors(each, properties(schema).get(key), child(path, key))
+        for key, inner in obj.items() if of_values is not None else ():
+            yield from list_errors(inner, of_values, at(path, key))
+        for key, inner in obj.items():
+            yield from list_errors(inner, properties(schema).get(key), child(path, key))
 
 
 def _list_errors(listed: list[Any], schema: Obj, path: str) -> Iterator[FieldError]:
@@ -45,22 +45,22 @@ def _list_errors(listed: list[Any], schema: Obj, path: str) -> Iterator[FieldErr
                 yield field.duplicate(at(path, index), in_order(listed[index]))
         case "map":
             yield from _map_errors(listed, schema.get(LIST_KEYS) or [], path)
-    for index, each in enumerate(listed):
-        yield from list_errors(each, items(schema), at(path, index))
+    for index, item in enumerate(listed):
+        yield from list_errors(item, items(schema), at(path, index))
 
 
 def _map_errors(listed: list[Any], keys: list[str], path: str) -> Iterator[FieldError]:
-    for index, each in enumerate(listed):
-        if each is not None and not isinstance(each, dict):
-            yield field.invalid(at(path, index), in_order(each), _NO_OBJECT)
+    for index, item in enumerate(listed):
+        if item is not None and not isinstance(item, dict):
+            yield field.invalid(at(path, index), in_order(item), _NO_OBJECT)
             return
-    found = [{key: each[key] for key in sorted(keys) if key in each} if each else {} for each in listed]
-    for index in _second_ones(map(key_of, found)):
-        yield field.duplicate(at(path, index), in_order(found[index]))
+    item_keys = [{key: item[key] for key in sorted(keys) if key in item} if item else {} for item in listed]
+    for index in _second_ones(map(key_of, item_keys)):
+        yield field.duplicate(at(path, index), in_order(item_keys[index]))
 
 
 def _second_ones(keys: Iterable[Any]) -> Iterator[int]:
-    """Where keys are that have stood exactly once before."""
+    """Yield the indexes of the second occurrences of keys."""
     seen: dict[Any, int] = {}
     for index, key in enumerate(keys):
         seen[key] = seen.get(key, 0) + 1
@@ -72,18 +72,22 @@ HasUniqueItems = Callable[[Any], bool]
 
 
 def unique_check(schema: Obj | None) -> HasUniqueItems | None:
-    """A quick look whether `list_errors` would tell nothing; None where it never tells anything."""
+    """Return a check that is True only if `list_errors` is empty; None if it is always empty."""
     if schema is None:
         return None
     of_items, others = unique_check(items(schema)), unique_check(values(schema))
     own = _own_check(schema)
-    fields = {name: look for name, each in properties(schema).items() if (look := unique_check(each))}
+    fields = {
+        name: inner_check
+        for name, field_schema in properties(schema).items()
+        if (inner_check := unique_check(field_schema))
+    }
     if not (of_items or own or fields or others):
         return None
 
     def check(value: Any) -> bool:
         if isinstance(value, dict):
-            named = all(look(value[name]) for name, look in fields.items() if name in value)
+            named = all(inner_check(value[name]) for name, inner_check in fields.items() if name in value)
             return named and (others is None or all(map(others, value.values())))
         if isinstance(value, list):
             return (own is None or own(value)) and (of_items is None or all(map(of_items, value)))
@@ -93,24 +97,24 @@ def unique_check(schema: Obj | None) -> HasUniqueItems | None:
 
 
 def _own_check(schema: Obj) -> HasUniqueItems | None:
-    """The look at the items of one list."""
+    """Return the check of the items of one list; None if they may repeat."""
     keys = schema.get(LIST_KEYS) or []
     match schema.get(LIST_TYPE):
         case "set":
             return _are_unlike
         case "map":
             return lambda listed: (
-                _are_keyed(listed) and _are_unlike(tuple([each.get(key, _ABSENT) for key in keys]) for each in listed)
+                _are_keyed(listed) and _are_unlike(tuple([item.get(key, _ABSENT) for key in keys]) for item in listed)
             )
     return None
 
 
 def _are_keyed(listed: list[Any]) -> bool:
-    return all(each.__class__ is dict for each in listed)
+    return all(item.__class__ is dict for item in listed)
 
 
 def _are_unlike(keys: Iterable[Any]) -> bool:
-    """Are all different even for Python, to which 1 is true? What cannot be put into a set the walk compares."""
+    """Return True if all keys differ for Python, where 1 == True; False also if they cannot be hashed."""
     seen = [*keys]
     try:
         return len(set(seen)) == len(seen)

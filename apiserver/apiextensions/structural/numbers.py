@@ -1,7 +1,7 @@
-"""Numbers of custom resources: which JSON number is an integer, and what limits do to one.
+"""Numbers of custom resources: which JSON numbers are integers, and how limits apply to them.
 
 The rules are those of k8s.io/kube-openapi/pkg/validation/validate (validator.go, values.go) and go-openapi's swag, with
-what Go makes of the numbers: limits are float64, and whole values are compared with limits cut to whole numbers.
+Go's number types: limits are float64, and integers are compared with limits cut to whole numbers.
 """
 
 from collections.abc import Iterator
@@ -13,24 +13,24 @@ from apiserver.api.golang.numbers import format_float
 from apiserver.api.meta import Obj
 
 RANGES_SINCE = 36
-"""The minor release since which values are held to the range of their format."""
+"""The minor release since which values must fit the range of their format."""
 
 MOST, LEAST = (1 << 63) - 1, -(1 << 63)
-"""What an int64 holds."""
+"""The range of an int64."""
 
 _EXACT = (1 << 53) - 1
 _EPSILON = 1e-9
-_FLOAT32 = (2 - 2**-24) * 2.0**127  # what is not smaller is rounded to what no float32 holds
+_FLOAT32 = (2 - 2**-24) * 2.0**127  # a value from here on would be rounded to a number that no float32 holds
 _INT32 = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """What is wrong with a number.
+    """An error of a number.
 
     Attributes:
-        text: the message without the path, which stands where "%s" is.
-        value: what is told as the bad value; None where the error is of the whole object, and no field is named.
+        text: the message, with "%s" for the path.
+        value: the bad value of the error; None if the error is about the whole object and names no field.
     """
 
     text: str
@@ -38,12 +38,12 @@ class Wrong:
 
 
 def in_go(value: Any) -> Any:
-    """A number as Go reads it: what no int64 holds is a float64."""
+    """Return a number as Go reads it: a float64 if no int64 holds it."""
     return value if type(value) is not int or LEAST <= value <= MOST else float(value)
 
 
 def is_whole(value: float) -> bool:
-    """Is the float64 an integer, or but a trace above one (swag.IsFloat64AJSONInteger)?"""
+    """Return True if the float64 is an integer, or only a trace above one (swag.IsFloat64AJSONInteger)."""
     if not -_EXACT <= value <= _EXACT:
         return False
     whole = int(value)
@@ -51,33 +51,35 @@ def is_whole(value: float) -> bool:
 
 
 def number_errors(value: float, schema: Obj, *, kind: str, form: str, minor: int) -> Iterator[Wrong]:
-    """What is wrong with a number besides its type.
+    """Yield the errors of a number besides its type.
 
     Args:
-        value: as `in_go` has it.
-        schema: with the limits.
-        kind: the type of the schema, "" where it has none or two.
+        value: the number, as `in_go` returns it.
+        schema: the schema with the limits.
+        kind: the type of the schema, "" if it has none or two.
         form: its format.
-        minor: the release.
+        minor: the minor release.
     """
     yield from _out_of_range(value, kind, form, "Checked", minor=minor)
     factor, least, most = (_float(schema.get(word)) for word in ("multipleOf", "minimum", "maximum"))
     if factor is not None:
-        odd = [*_out_of_range(factor, kind, form, "MultipleOf", minor=minor)]
-        yield from odd
-        yield from _not_a_multiple(float(value) if odd else value, factor)
+        range_errors = [*_out_of_range(factor, kind, form, "MultipleOf", minor=minor)]
+        yield from range_errors
+        yield from _not_a_multiple(float(value) if range_errors else value, factor)
     if least is not None:
-        odd = [*_out_of_range(least, kind, form, "Minimum boundary", minor=minor)]
-        yield from odd
-        yield from _below(float(value) if odd else value, least, exclusive=bool(schema.get("exclusiveMinimum")))
+        range_errors = [*_out_of_range(least, kind, form, "Minimum boundary", minor=minor)]
+        yield from range_errors
+        yield from _below(
+            float(value) if range_errors else value, least, exclusive=bool(schema.get("exclusiveMinimum"))
+        )
     if most is not None:
-        odd = [*_out_of_range(most, kind, form, "Maximum boundary", minor=minor)]
-        yield from odd
-        yield from _above(float(value) if odd else value, most, exclusive=bool(schema.get("exclusiveMaximum")))
+        range_errors = [*_out_of_range(most, kind, form, "Maximum boundary", minor=minor)]
+        yield from range_errors
+        yield from _above(float(value) if range_errors else value, most, exclusive=bool(schema.get("exclusiveMaximum")))
 
 
 def int_bounds(schema: Obj, *, kind: str, form: str, minor: int) -> tuple[int, int] | None:
-    """The least and the most that an int64 may be, None where it takes `number_errors` to say what is good."""
+    """Return the range of an int64; None if only `number_errors` can tell which values are valid."""
     least, most = _float(schema.get("minimum")), _float(schema.get("maximum"))
     limits = [limit for limit in (least, most) if limit is not None]
     if schema.get("multipleOf") is not None or not all(LEAST <= limit < -LEAST for limit in limits):
@@ -93,7 +95,7 @@ def int_bounds(schema: Obj, *, kind: str, form: str, minor: int) -> tuple[int, i
 
 
 def float_bounds(schema: Obj, *, kind: str, form: str) -> tuple[float, float] | None:
-    """The least and the most that a float64 of no integer type may be, None where `number_errors` has to say it."""
+    """Return the range of a float64 that need not be an integer; None if only `number_errors` can tell."""
     if kind != "number" or form == "float" or schema.get("multipleOf") is not None:
         return None
     least, most = _float(schema.get("minimum")), _float(schema.get("maximum"))
@@ -107,7 +109,7 @@ def _float(limit: float | None) -> float | None:
 
 
 def _out_of_range(value: float, kind: str, form: str, what: str, *, minor: int) -> Iterator[Wrong]:
-    """A number that the type and format of the schema cannot hold."""
+    """Yield an error if the type and format of the schema cannot hold a number."""
     if minor < RANGES_SINCE or not kind:
         return
     if kind == "integer":
@@ -126,7 +128,7 @@ def _shown(value: float) -> str:
 
 
 def _limit(limit: float, value: float) -> float:
-    """The limit as it is compared with the value: cut to a whole number for an int64."""
+    """Return the limit as it is compared with the value: cut to a whole number for an int64."""
     return limit if type(value) is float else int(limit)
 
 

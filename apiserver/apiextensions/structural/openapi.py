@@ -1,4 +1,4 @@
-"""A schema as OpenAPI documents tell clients of it (apiextensions-apiserver/pkg/controller/openapi/builder).
+"""A schema as OpenAPI documents publish it (apiextensions-apiserver/pkg/controller/openapi/builder).
 
 References point to "#/$defs/NAME", as those of the release's definitions do.
 """
@@ -35,7 +35,7 @@ _EMBEDDED_WORDS = {
     "kind": "kind is a string value representing the type of this object. In CamelCase. "
     f"More info: {_CONVENTIONS}#types-kinds",
 }
-"""What is said of the fields of objects within objects (addEmbeddedProperties)."""
+"""The descriptions of apiVersion and kind in embedded resources (addEmbeddedProperties)."""
 LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
 
 
@@ -43,23 +43,23 @@ def published_list(resource: Resource, item: Obj, definitions: Mapping[str, Obj]
     """Return the definition of a custom kind's list (builder.buildListSchema).
 
     Args:
-        resource: the row of the kind.
+        resource: the resource of the kind.
         item: the kind's own definition.
-        definitions: of the release.
+        definitions: the definitions of the release.
     """
-    known = properties(definitions[_EXAMPLE])
-    made: Obj = {
+    examples = properties(definitions[_EXAMPLE])
+    definition: Obj = {
         "description": f"{resource.list_kind} is a list of {resource.kind}",
         "type": "object",
         "required": ["items"],
         "properties": {
-            "apiVersion": {"description": known["apiVersion"]["description"], "type": "string"},
+            "apiVersion": {"description": examples["apiVersion"]["description"], "type": "string"},
             "items": {
                 "description": f"List of {resource.plural}. More info: {_CONVENTIONS}",
                 "type": "array",
                 "items": {"$ref": f"#/$defs/{resource.definition}"},
             },
-            "kind": {"description": known["kind"]["description"], "type": "string"},
+            "kind": {"description": examples["kind"]["description"], "type": "string"},
             "metadata": {
                 "description": f"Standard list metadata. More info: {_CONVENTIONS}#types-kinds",
                 "$ref": f"#/$defs/{LIST_META}",
@@ -67,7 +67,7 @@ def published_list(resource: Resource, item: Obj, definitions: Mapping[str, Obj]
         },
         GROUP_VERSION_KIND: [{"group": resource.group, "version": resource.version, "kind": resource.list_kind}],
     }
-    return made | ({SELECTABLE: item[SELECTABLE]} if SELECTABLE in item else {})
+    return definition | ({SELECTABLE: item[SELECTABLE]} if SELECTABLE in item else {})
 
 
 def published(
@@ -77,51 +77,53 @@ def published(
     *,
     selectable: Iterable[str] = (),
 ) -> Obj:
-    """The definition of a custom kind in version 3.
+    """Return the definition of a custom kind for OpenAPI v3.
 
     Args:
-        schema: a structural schema, None where the version has none.
-        group_version_kind: of the objects.
-        definitions: of the release, for the words on what all objects have.
+        schema: a structural schema, None if the version has none.
+        group_version_kind: the group, version and kind of the objects.
+        definitions: the definitions of the release, for the descriptions of apiVersion, kind and metadata.
         selectable: the paths of selectable fields, as the definition has them (".spec.color").
     """
-    made: Obj = {"type": "object"} if schema is None else _with_meta(_told(schema, definitions), definitions)
+    definition: Obj = {"type": "object"} if schema is None else _with_meta(_unfolded(schema, definitions), definitions)
     group, version, kind = group_version_kind
-    made[GROUP_VERSION_KIND] = [{"group": group, "version": version, "kind": kind}]
+    definition[GROUP_VERSION_KIND] = [{"group": group, "version": version, "kind": kind}]
     if paths := [{"fieldPath": path.removeprefix(".")} for path in selectable]:
-        made[SELECTABLE] = paths
-    return made
+        definition[SELECTABLE] = paths
+    return definition
 
 
 def in_version_2(definition: Obj) -> Obj:
-    """What `published` made, in version 2, without what kubectl cannot read there (v2/conversion.go)."""
+    """Return a definition of `published` for OpenAPI v2, without what kubectl cannot read there (v2/conversion.go)."""
     if definition.get(PRESERVE):
         kept = {word: definition[word] for word in (GROUP_VERSION_KIND, SELECTABLE) if word in definition}
         return {"type": "object"} | kept
     return _in_version_2(definition)
 
 
-def _told(schema: Obj, definitions: Mapping[str, Obj]) -> Obj:
-    """The schema with what its extensions mean (Unfold, addEmbeddedProperties), here and below."""
-    made = {word: value for word, value in schema.items() if word != "default" or value is not None}
+def _unfolded(schema: Obj, definitions: Mapping[str, Obj]) -> Obj:
+    """Return the schema with its extensions spelled out (Unfold, addEmbeddedProperties), here and below."""
+    unfolded = {word: value for word, value in schema.items() if word != "default" or value is not None}
     if properties(schema):
-        made["properties"] = {name: _told(each, definitions) for name, each in properties(schema).items()}
-    for word, below in (("items", items(schema)), ("additionalProperties", values(schema))):
-        if below is not None:
-            made[word] = _told(below, definitions)
+        unfolded["properties"] = {
+            name: _unfolded(field_schema, definitions) for name, field_schema in properties(schema).items()
+        }
+    for word, subschema in (("items", items(schema)), ("additionalProperties", values(schema))):
+        if subschema is not None:
+            unfolded[word] = _unfolded(subschema, definitions)
     if schema.get(INT_OR_STRING):
-        _unfold(made)
+        _unfold(unfolded)
     if schema.get(EMBEDDED):
-        made = _with_meta(made, definitions)
+        unfolded = _with_meta(unfolded, definitions)
         for name, description in _EMBEDDED_WORDS.items():
-            made["properties"][name] = made["properties"][name] | {"description": description}
-        required = made.get("required") or []
-        made["required"] = required + [name for name in ("kind", "apiVersion") if name not in required]
-    return made
+            unfolded["properties"][name] = unfolded["properties"][name] | {"description": description}
+        required = unfolded.get("required") or []
+        unfolded["required"] = required + [name for name in ("kind", "apiVersion") if name not in required]
+    return unfolded
 
 
 def _unfold(schema: Obj) -> None:
-    """Say of an int-or-string that it is one, where nothing of it does."""
+    """Spell out the types of an int-or-string, unless the schema does so already."""
     all_of = schema.get("allOf") or []
     if schema.get("anyOf") == INT_OR_STRING_TYPES or (all_of and all_of[0].get("anyOf") == INT_OR_STRING_TYPES):
         return
@@ -132,11 +134,13 @@ def _unfold(schema: Obj) -> None:
 
 
 def _with_meta(schema: Obj, definitions: Mapping[str, Obj]) -> Obj:
-    """The schema of objects, with what all objects have."""
-    known = properties(definitions[_EXAMPLE])
-    meta: Obj = {name: {"description": known[name]["description"], "type": "string"} for name in ("apiVersion", "kind")}
+    """Return the schema with apiVersion, kind and metadata."""
+    examples = properties(definitions[_EXAMPLE])
+    meta: Obj = {
+        name: {"description": examples[name]["description"], "type": "string"} for name in ("apiVersion", "kind")
+    }
     meta["metadata"] = {
-        "description": known["metadata"]["description"],
+        "description": examples["metadata"]["description"],
         "allOf": [{"$ref": f"#/$defs/{OBJECT_META}"}],
     }
     return schema | {"properties": {**properties(schema), **meta}}
@@ -145,25 +149,27 @@ def _with_meta(schema: Obj, definitions: Mapping[str, Obj]) -> Obj:
 def _in_version_2(schema: Obj) -> Obj:
     if "$ref" in schema:
         return schema
-    made = {word: value for word, value in schema.items() if word not in ("default", "nullable", "not", *JUNCTORS)}
+    converted = {word: value for word, value in schema.items() if word not in ("default", "nullable", "not", *JUNCTORS)}
     if reference := _reference(schema):
-        return made | {"$ref": reference}
+        return converted | {"$ref": reference}
     if takes_null(schema) or schema.get(PRESERVE):
-        made.pop("items", None)
-        made.pop("properties", None)
-    if takes_null(schema) or (schema.get(PRESERVE) and schema.get("type") == "object") or _is_bare_array(made):
-        made.pop("type", None)
-    _narrow_required(made)
-    if "properties" in made:
-        made["properties"] = {name: _in_version_2(each) for name, each in made["properties"].items()}
+        converted.pop("items", None)
+        converted.pop("properties", None)
+    if takes_null(schema) or (schema.get(PRESERVE) and schema.get("type") == "object") or _is_bare_array(converted):
+        converted.pop("type", None)
+    _narrow_required(converted)
+    if "properties" in converted:
+        converted["properties"] = {
+            name: _in_version_2(field_schema) for name, field_schema in converted["properties"].items()
+        }
     for word in ("items", "additionalProperties"):
-        if isinstance(made.get(word), dict):
-            made[word] = _in_version_2(made[word])
-    return made
+        if isinstance(converted.get(word), dict):
+            converted[word] = _in_version_2(converted[word])
+    return converted
 
 
 def _reference(schema: Obj) -> Any:
-    """What a description stands beside a reference to, "" where it does not."""
+    """Return the reference in a schema that adds only a description to it, "" for any other schema."""
     all_of = schema.get("allOf") or [{}]
     return all_of[0].get("$ref", "")
 
@@ -173,12 +179,12 @@ def _is_bare_array(schema: Obj) -> bool:
 
 
 def _narrow_required(schema: Obj) -> None:
-    """Do not require what may be null, of which version 2 knows nothing."""
+    """Do not require fields that may be null, as OpenAPI v2 has no null."""
     if "required" not in schema:
         return
     of_values = values(schema)
-    nulls = {name for name, each in properties(schema).items() if takes_null(each)}
-    if schema.get(EMBEDDED) and schema.get(PRESERVE):  # what all objects have is not told of these
+    nulls = {name for name, field_schema in properties(schema).items() if takes_null(field_schema)}
+    if schema.get(EMBEDDED) and schema.get(PRESERVE):  # apiVersion and kind are not published for these
         nulls |= {"apiVersion", "kind"}
     kept = [name for name in schema["required"] if name not in nulls]
     if not kept or (of_values is not None and takes_null(of_values)):

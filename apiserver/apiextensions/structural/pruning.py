@@ -1,7 +1,7 @@
-"""Unknown fields are taken out of objects, and nulls that mean nothing.
+"""Removes unknown fields from objects, and nulls without meaning.
 
 The rules are those of apiextensions-apiserver/pkg/apiserver/schema: pruning/algorithm.go and defaulting/prunenulls.go.
-Most objects have neither: `clean_check` makes a quick look of a schema, and only what that finds wanting is walked.
+Most objects have neither: `clean_check` compiles a schema to a quick check; only values that it refuses are walked.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,93 +27,93 @@ IsClean = Callable[[Any], bool]
 
 
 def prune(obj: Obj, schema: Obj) -> list[str]:
-    """Take out of an object what its schema does not know, in place.
+    """Remove the fields of an object that its schema does not know, in place.
 
     Args:
         obj: a whole object: its apiVersion, kind and metadata are known.
         schema: a structural schema.
 
     Returns:
-        The paths of what was unknown, sorted.
+        The sorted paths of the removed fields.
     """
-    found: list[str] = []
-    _prune(obj, schema | {EMBEDDED: True}, "", found)
-    return sorted(found)
+    unknown: list[str] = []
+    _prune(obj, schema | {EMBEDDED: True}, "", unknown)
+    return sorted(unknown)
 
 
 def prune_value(value: Any, schema: Obj) -> list[str]:
-    """The same with a value that is no whole object, such as a default, which is one where its schema says so."""
-    found: list[str] = []
-    _prune(value, schema, "", found)
-    return sorted(found)
+    """Prune a value such as a default, which is a whole object only if its schema says so; see `prune`."""
+    unknown: list[str] = []
+    _prune(value, schema, "", unknown)
+    return sorted(unknown)
 
 
-def _prune(value: Any, schema: Obj | None, path: str, found: list[str]) -> None:
+def _prune(value: Any, schema: Obj | None, path: str, unknown: list[str]) -> None:
     if schema is None:
-        _prune_all(value, path, found)
+        _prune_all(value, path, unknown)
     elif schema.get(PRESERVE):
-        _prune_named(value, schema, path, found)
+        _prune_named(value, schema, path, unknown)
     elif isinstance(value, list):
-        for index, each in enumerate(value):
-            _prune(each, items(schema), at(path, index), found)
+        for index, item in enumerate(value):
+            _prune(item, items(schema), at(path, index), unknown)
     elif isinstance(value, dict):
-        _prune_fields(value, schema, path, found)
+        _prune_fields(value, schema, path, unknown)
 
 
-def _prune_fields(value: Obj, schema: Obj, path: str, found: list[str]) -> None:
+def _prune_fields(value: Obj, schema: Obj, path: str, unknown: list[str]) -> None:
     named, has_more = properties(schema), has_values(schema)
     of_object = META if schema.get(EMBEDDED) else frozenset()
     for key in [*value]:
         if key in of_object:
             continue
         if key in named or has_more:
-            _prune(value[key], at_key(schema, key), child(path, key), found)
+            _prune(value[key], at_key(schema, key), child(path, key), unknown)
         else:
-            found.append(child(path, key))
+            unknown.append(child(path, key))
             del value[key]
 
 
-def _prune_all(value: Any, path: str, found: list[str]) -> None:
-    """Empty a value of which nothing is known; its lists keep their lengths. However deep, it needs no stack."""
-    waiting = [(value, path)]
-    while waiting:
-        each, place = waiting.pop()
-        if isinstance(each, dict):
-            found += [child(place, key) for key in each]
-            each.clear()
-        elif isinstance(each, list):
-            waiting += [(item, at(place, index)) for index, item in enumerate(each)]
+def _prune_all(value: Any, path: str, unknown: list[str]) -> None:
+    """Remove all fields from a value without a schema; its lists keep their lengths. There is no recursion limit."""
+    pending = [(value, path)]
+    while pending:
+        current, current_path = pending.pop()
+        if isinstance(current, dict):
+            unknown += [child(current_path, key) for key in current]
+            current.clear()
+        elif isinstance(current, list):
+            pending += [(item, at(current_path, index)) for index, item in enumerate(current)]
 
 
-def _prune_named(value: Any, schema: Obj | None, path: str, found: list[str]) -> None:
-    """Keep what is unknown here, but not in what is known."""
+def _prune_named(value: Any, schema: Obj | None, path: str, unknown: list[str]) -> None:
+    """Keep the unknown fields here, but prune the values of known ones."""
     if schema is None:
         return
     if isinstance(value, list):
-        for index, each in enumerate(value):
-            _prune_named(each, items(schema), at(path, index), found)
+        for index, inner in enumerate(value):
+            _prune_named(inner, items(schema), at(path, index), unknown)
     elif isinstance(value, dict):
         named, has_more = properties(schema), has_values(schema)
         of_object = META if schema.get(EMBEDDED) else frozenset()
-        for key, each in value.items():
+        for key, inner in value.items():
             if key not in of_object and (key in named or has_more):
-                _prune(each, at_key(schema, key), child(path, key), found)
+                _prune(inner, at_key(schema, key), child(path, key), unknown)
 
 
 def drop_nulls(value: Any, schema: Obj | None) -> None:
-    """Take out the nulls of fields that may not be null and have no default, in place: they are as good as absent."""
+    """Remove the nulls of fields that may not be null and have no default, in place: they count as absent."""
     if schema is None:
         return
     if isinstance(value, list):
-        for each in value:
-            drop_nulls(each, items(schema))
+        for item in value:
+            drop_nulls(item, items(schema))
     elif isinstance(value, dict):
         for key in [*value]:
-            known = at_key(schema, key)
-            if value[key] is None and known is not None and _is_idle_null(known):
+            field_schema = at_key(schema, key)
+            if value[key] is None and field_schema is not None and _is_idle_null(field_schema):
                 del value[key]
             else:
-                drop_nulls(value[key], known)
+                drop_nulls(value[key], field_schema)
 
 
 def _is_idle_null(schema: Obj) -> bool:
@@ -121,7 +121,7 @@ def _is_idle_null(schema: Obj) -> bool:
 
 
 def clean_check(schema: Obj) -> IsClean:
-    """A quick look whether `prune` and `drop_nulls` would leave whole objects as they are."""
+    """Return a check that is True only if `prune` and `drop_nulls` would leave a whole object as it is."""
     return _clean(schema | {EMBEDDED: True})
 
 
@@ -134,14 +134,14 @@ def _clean(schema: Obj | None) -> IsClean:
 
 
 def _known_fields(schema: Obj) -> Iterator[tuple[str, IsClean]]:
-    for name, each in properties(schema).items():
-        yield name, _clean_field(each)
+    for name, field_schema in properties(schema).items():
+        yield name, _clean_field(field_schema)
     for name in META if schema.get(EMBEDDED) else ():
         yield name, _clean_meta(at_key(schema, name))
 
 
 def _clean_meta(schema: Obj | None) -> IsClean:
-    """The look at what is not pruned, but is not to have idle nulls where something is said of it."""
+    """Return the check of a field that is not pruned, but may not have idle nulls if the schema declares it."""
     if schema is None:
         return _is_anything
     if properties(schema) or has_values(schema):
@@ -156,7 +156,7 @@ def _has_null(value: Any) -> bool:
 
 
 def _clean_field(schema: Obj | None) -> IsClean:
-    """The look at what is neither a scalar nor absent; a null is one that stays, or is replaced by a default."""
+    """Return the check of a value that is an object, a list or null; a null must be valid, or have a default."""
     check = _clean(schema)
     if schema is None or not _is_idle_null(schema):
         return check
@@ -174,17 +174,17 @@ def _clean_value(known: Mapping[str, IsClean], others: IsClean | None, item: IsC
     def check(value: Any) -> bool:
         kind = value.__class__
         if kind is dict:
-            for key, each in value.items():
-                inner = each.__class__
-                if inner is dict or inner is list or each is None:
-                    if (look := known.get(key, others)) is None or not look(each):
+            for key, inner in value.items():
+                kind_of_inner = inner.__class__
+                if kind_of_inner is dict or kind_of_inner is list or inner is None:
+                    if (field_check := known.get(key, others)) is None or not field_check(inner):
                         return False
                 elif key not in known and others is None:
                     return False
         elif kind is list:
-            for each in value:
-                inner = each.__class__
-                if (inner is dict or inner is list) and not item(each):
+            for inner in value:
+                kind_of_inner = inner.__class__
+                if (kind_of_inner is dict or kind_of_inner is list) and not item(inner):
                     return False
         return True
 
@@ -196,16 +196,16 @@ def _is_anything(_value: Any) -> bool:
 
 
 def _is_hollow(value: Any) -> bool:
-    """Is there nothing in it that had to be taken out, were nothing known of it?"""
+    """Return True if there is no field to remove from a value without a schema."""
     return not _has_fields(value)
 
 
 def _has_fields(value: Any) -> bool:
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict) and each:
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, dict) and current:
             return True
-        if isinstance(each, list):
-            waiting += each
+        if isinstance(current, list):
+            pending += current
     return False

@@ -1,4 +1,4 @@
-"""What an update leaves as it was: wrong values there are let through (KEP-4008).
+"""Ratcheting: errors in the parts of an object that an update leaves unchanged are ignored (KEP-4008).
 
 The rules are those of apiextensions-apiserver/pkg/apiserver/validation/ratcheting.go and of
 k8s.io/apiserver/pkg/cel/common/equality.go.
@@ -12,12 +12,12 @@ from apiserver.apiextensions.structural.equality import same
 
 
 class Pair:
-    """A value and the one that was in its place before.
+    """A value and the value that it replaces.
 
     Args:
-        schema: what is said of both.
-        new: the value.
-        old: the one before.
+        schema: the schema of both.
+        new: the new value.
+        old: the old value.
     """
 
     def __init__(self, schema: Obj, new: Any, old: Any) -> None:
@@ -27,20 +27,27 @@ class Pair:
         self._by_key: dict[Any, Any] | None = None
 
     def key(self, key: str) -> "Pair | None":
-        """A field or a map's value; None where it was not there, or nothing is said of it."""
-        new, old, known = self._new, self._old, at_key(self._schema, key)
-        if known is None or not isinstance(new, dict) or not isinstance(old, dict) or key not in new or key not in old:
+        """Return the pair of a field or a map's value; None if it is not in both, or the schema does not declare it."""
+        new, old, field_schema = self._new, self._old, at_key(self._schema, key)
+        if (
+            field_schema is None
+            or not isinstance(new, dict)
+            or not isinstance(old, dict)
+            or key not in new
+            or key not in old
+        ):
             return None
-        return Pair(known, new[key], old[key])
+        return Pair(field_schema, new[key], old[key])
 
     def index(self, index: int) -> "Pair | None":
-        """An item; None where there was none with its keys, or items have no keys."""
+        """Return the pair of an item; None if the old list has no item with its keys, or items have no keys."""
         of_items = items(self._schema)
         if of_items is None or not self._has_keys or not isinstance(self._new, list):
             return None
         if self._by_key is None:
-            before = self._old if isinstance(self._old, list) else []
-            keyed = [(self._key_of(item), item) for item in reversed(before)]  # the first of a key is the last here
+            old_items = self._old if isinstance(self._old, list) else []
+            # reversed: of several items with the same key, the first one comes last and wins
+            keyed = [(self._key_of(item), item) for item in reversed(old_items)]
             self._by_key = {key: item for key, item in keyed if key is not None}
         new = self._new[index]
         old = self._by_key.get(self._key_of(new))
@@ -51,20 +58,20 @@ class Pair:
         return self._schema.get(LIST_TYPE) == "map" and bool(self._schema.get(LIST_KEYS))
 
     def _key_of(self, item: Any) -> Any:
-        """The keys of an item; None of what lacks one, or has one that is no scalar."""
+        """Return the keys of an item; None if it lacks one, or has one that is not a scalar."""
         if not isinstance(item, dict):
             return None
-        found = [item.get(key) for key in self._schema[LIST_KEYS]]
-        if any(value is None or isinstance(value, dict | list) for value in found):
+        keys = [item.get(key) for key in self._schema[LIST_KEYS]]
+        if any(value is None or isinstance(value, dict | list) for value in keys):
             return None
-        return tuple([(type(value), value) for value in found])
+        return tuple([(type(value), value) for value in keys])
 
     def is_unchanged(self) -> bool:
-        """Are both the same? Lists with keys in any order; but nothing with a field of which nothing is said."""
+        """Return True if both are equal; lists with keys in any order. Objects with an undeclared field never are."""
         new, old = self._new, self._old
         if isinstance(new, dict) and isinstance(old, dict):
-            return len(new) == len(old) and all((below := self.key(key)) and below.is_unchanged() for key in new)
+            return len(new) == len(old) and all((inner := self.key(key)) and inner.is_unchanged() for key in new)
         if isinstance(new, list) and isinstance(old, list) and self._has_keys:
             pairs = (self.index(index) for index in range(len(new)))
-            return len(new) == len(old) and all(below and below.is_unchanged() for below in pairs)
+            return len(new) == len(old) and all(inner and inner.is_unchanged() for inner in pairs)
         return same(new, old)

@@ -1,4 +1,4 @@
-"""What was found wrong with a value, in the words of k8s.io/kube-openapi/pkg/validation/errors."""
+"""The errors of a value, in the words of k8s.io/kube-openapi/pkg/validation/errors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,17 +13,17 @@ from apiserver.apiextensions.structural.numbers import Wrong
 from apiserver.apiextensions.structural.types import Unfit
 
 NOWHERE = "<nil>"
-"""What upstream prints as the field of errors that name none."""
+"""The field that upstream prints for errors which name none."""
 
 _Make = Callable[[str], FieldError]
 
 
 class Findings:
-    """What is wrong with a value and with all in it.
+    """The errors of a value and of everything in it.
 
     Attributes:
-        noted: message → the path in the schema's words, and what makes the error of the path in the object.
-        matches: how much of the schema it was held against; of alternatives, that with most tells what is wrong.
+        noted: message → the path in the schema's words, and a function from the path in the object to the error.
+        matches: the number of constraints compared; of alternatives, the one with the most is reported.
     """
 
     __slots__ = ("matches", "noted")
@@ -36,37 +36,37 @@ class Findings:
         return bool(self.noted)
 
     def forgive(self) -> None:
-        """Nothing is wrong after all."""
+        """Drop all errors."""
         self.noted.clear()
 
     def take(self, others: "Findings") -> None:
-        """Take in what was found elsewhere; what is told already is told once."""
+        """Add the findings of a part; an error that is known already is not repeated."""
         for message, finding in others.noted.items():
             self.noted.setdefault(message, finding)
         self.matches += others.matches
 
     def errors(self, path: str) -> list[FieldError]:
-        """Everything found, of a value at a path; "" for a whole object."""
-        return [make(_place(path, at)) for at, make in self.noted.values()]
+        """Return all errors of a value at a path; "" for a whole object."""
+        return [make(_path_in_object(path, schema_path)) for schema_path, make in self.noted.values()]
 
     def _note(self, message: str, path: str, make: _Make) -> None:
         self.noted.setdefault(message, (path, make))
 
     def _invalid(self, message: str, path: str, value: Any) -> None:
         shown = in_order(value)
-        self._note(message, path, lambda place: field.invalid(place, shown, message))
+        self._note(message, path, lambda path_in_object: field.invalid(path_in_object, shown, message))
 
     def whole(self, message: str) -> None:
-        """Something is wrong that upstream names no field of."""
+        """Note an error that upstream reports without a field."""
         self._invalid(message, "", "")
 
     def unfit(self, path: str, why: Unfit) -> None:
-        """The type is wrong."""
-        message = f"{path} in body must be of type {why.wanted}: {quoted(why.given)}"
-        self._note(message, path, lambda place: field.type_invalid(place, why.given, message))
+        """Note a wrong type."""
+        message = f"{path} in body must be of type {why.expected}: {quoted(why.given)}"
+        self._note(message, path, lambda path_in_object: field.type_invalid(path_in_object, why.given, message))
 
     def number(self, path: str, wrong: Wrong) -> None:
-        """A number is wrong."""
+        """Note the error of a number."""
         message = wrong.text % path
         if wrong.value is None:
             self.whole(message)
@@ -74,46 +74,48 @@ class Findings:
             self._invalid(message, path, wrong.value)
 
     def missing(self, path: str) -> None:
-        """A field is required."""
+        """Note a missing required field."""
         self._note(f"{path} in body is required", path, field.required)
 
     def not_one_of(self, path: str, value: Any, allowed: list[Any]) -> None:
-        """The value is none of an enum."""
-        supported = [each if isinstance(each, str) else orjson.dumps(in_order(each)).decode() for each in allowed]
+        """Note a value that is not in its enum."""
+        supported = [
+            member if isinstance(member, str) else orjson.dumps(in_order(member)).decode() for member in allowed
+        ]
         shown, message = in_order(value), f"{path} in body should be one of {supported}"
-        self._note(message, path, lambda place: field.not_supported(place, shown, supported))
+        self._note(message, path, lambda path_in_object: field.not_supported(path_in_object, shown, supported))
 
     def too_long(self, path: str, limit: int) -> None:
-        """A text has too many characters; upstream tells of bytes."""
+        """Note a text with too many characters; upstream counts bytes."""
         message = f"{path} in body should be at most {limit} chars long"
-        self._note(message, path, lambda place: field.too_long(place, limit))
+        self._note(message, path, lambda path_in_object: field.too_long(path_in_object, limit))
 
     def too_short(self, path: str, text: str, limit: int) -> None:
-        """A text has too few characters."""
+        """Note a text with too few characters."""
         self._invalid(f"{path} in body should be at least {limit} chars long", path, text)
 
     def unmatched(self, path: str, text: str, pattern: str) -> None:
-        """A text does not match a pattern."""
+        """Note a text that does not match its pattern."""
         self._invalid(f"{path} in body should match '{pattern}'", path, text)
 
     def too_many(self, path: str, size: int, limit: int, *, of: str) -> None:
-        """There are too many items or properties."""
+        """Note too many items or properties."""
         message = f"{path} in body should have at most {limit} {of}"
-        self._note(message, path, lambda place: field.too_many(place, size, limit))
+        self._note(message, path, lambda path_in_object: field.too_many(path_in_object, size, limit))
 
     def too_few(self, path: str, size: int, limit: int, *, of: str) -> None:
-        """There are too few items or properties."""
+        """Note too few items or properties."""
         self._invalid(f"{path} in body should have at least {limit} {of}", path, size)
 
     def repeated(self, path: str) -> None:
-        """Two items are the same."""
+        """Note equal items."""
         self._invalid(f"{path} in body shouldn't contain duplicates", path, "")
 
     def not_allowed(self, path: str, key: str) -> None:
-        """There is a field that may not be there."""
+        """Note a field that is not allowed."""
         self._invalid(f"{path}.{key} in body is a forbidden property", path, key)
 
 
-def _place(root: str, path: str) -> str:
+def _path_in_object(root: str, path: str) -> str:
     path = path.removeprefix(".")
     return f"{root}.{path}" if root and path else root or path or NOWHERE

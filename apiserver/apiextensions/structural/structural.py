@@ -1,4 +1,4 @@
-"""The schema of a custom resource's version at work: everything that it does to objects, compiled as it is needed."""
+"""The schema of a custom resource's version at work: all its operations on objects, compiled when first used."""
 
 from functools import cached_property
 
@@ -23,31 +23,31 @@ from apiserver.apiextensions.structural.ratcheting import Pair
 class Structural:
     """A structural schema.
 
-    Objects are changed in place; they are decoded JSON that nobody else has. Nothing is compiled before it is used.
+    Objects are changed in place; they are decoded JSON that nobody else holds. Nothing is compiled before it is used.
 
     Attributes:
         schema: the schema, as spec.versions[].schema.openAPIV3Schema has it; read-only.
     """
 
     def __init__(self, schema: Obj, types: Schema) -> None:
-        """Take a schema.
+        """Create it for a schema.
 
         Args:
-            schema: one of which `structural_errors` and `default_errors` tell nothing.
-            types: the release that the server is: what decodes metadata, and whose rules hold.
+            schema: a schema without `structural_errors` and `default_errors`.
+            types: the types of the emulated release: they decode metadata, and their release's rules apply.
         """
         self.schema = schema
         self._types = types
         self._minor = int(types.version.partition(".")[2])
 
     def coerce(self, obj: Obj, *, drops: bool = False) -> list[str]:
-        """Make of a decoded document an object that the schema knows, but for defaults (unstructuredSchemaCoercer).
+        """Convert a decoded document to an object of the schema, except for defaults (unstructuredSchemaCoercer).
 
-        Metadata becomes what its type has, here and in embedded resources; unknown fields and idle nulls go.
+        Metadata is converted to its type, here and in embedded resources; unknown fields and idle nulls are removed.
 
         Args:
-            obj: the document; its apiVersion and kind are texts.
-            drops: malformed metadata is left out, as is right for what is stored.
+            obj: the document; its apiVersion and kind are strings.
+            drops: drop malformed metadata, as is right for stored objects.
 
         Returns:
             The paths of unknown fields, for errors such as 'unknown field "spec.foo"', in upstream's order.
@@ -58,15 +58,19 @@ class Structural:
         unknown = coerce_metadata(obj, "", self._types, drops=drops) if "metadata" in obj else []
         unknown += self.prune(obj)
         if self._has_embedded:
-            found = [*embedded_resources(obj, self.schema)]
-            paths = [path for at, each in found for path in coerce_resource(each, at, self._types, drops=drops)]
+            resources = [*embedded_resources(obj, self.schema)]
+            paths = [
+                path
+                for resource_path, resource in resources
+                for path in coerce_resource(resource, resource_path, self._types, drops=drops)
+            ]
             unknown += sorted(paths)
         return unknown
 
     def prune(self, obj: Obj) -> list[str]:
-        """Take out fields that the schema does not know, and nulls that are no values and get no default.
+        """Remove fields that the schema does not know, and nulls that are not valid and get no default.
 
-        What is in the metadata of objects stays.
+        Fields within the metadata of objects stay.
 
         Returns:
             The paths of the unknown fields, sorted.
@@ -79,20 +83,20 @@ class Structural:
 
     @property
     def has_defaults(self) -> bool:
-        """Can `default` change anything?"""
+        """True if `default` can change anything."""
         return self._defaulter is not None
 
     def default(self, obj: Obj) -> None:
-        """Fill in the defaults of absent fields, and of nulls that are no values."""
+        """Fill in the defaults of absent fields, and of nulls that are not valid."""
         if self._defaulter is not None:
             self._defaulter(obj)
 
     def validate(self, obj: Obj, old: Obj | None = None) -> list[FieldError]:
-        """What is wrong with an object's values.
+        """Return the errors of an object's values.
 
         Args:
             obj: the object.
-            old: what it replaces: what is wrong in both, at the same place, is let through.
+            old: the object that it replaces: errors in what is unchanged are ignored.
         """
         if self._is_good(obj):
             return []
@@ -107,7 +111,7 @@ class Structural:
         return not any(problem.reason == "FieldValueTypeInvalid" for problem in problems)
 
     def validate_status(self, obj: Obj, old: Obj) -> list[FieldError]:
-        """What is wrong with an object's status, and that alone, where the rest of it stays.
+        """Return the errors of an object's status, in an update that leaves the rest unchanged.
 
         Messages name fields from the status on, as upstream's do since 1.28: "count in body should be ...".
         """
@@ -118,19 +122,19 @@ class Structural:
         return explain(schema, obj["status"], minor=self._minor, pair=pair).errors("status")
 
     def list_errors(self, obj: Obj, old: Obj | None = None) -> list[FieldError]:
-        """The items that stand twice in lists that are sets or maps.
+        """Return the errors of repeated items in lists that are sets or maps.
 
         Args:
             obj: the object.
-            old: what it replaces: if there are any in it, none are told.
+            old: the object that it replaces: if it has repeated items too, no errors are returned.
         """
         if self._has_unique_items is None or self._has_unique_items(obj):
             return []
-        found = [*list_errors(obj, self.schema)]
-        return [] if found and old is not None and any(list_errors(old, self.schema)) else found
+        errors = [*list_errors(obj, self.schema)]
+        return [] if errors and old is not None and any(list_errors(old, self.schema)) else errors
 
     def embedded(self, obj: Obj) -> list[tuple[str, Obj]]:
-        """The embedded resources of an object with their paths, for what else must hold of them."""
+        """Return the embedded resources of an object with their paths, for further validation."""
         return [*embedded_resources(obj, self.schema)] if self._has_embedded else []
 
     @cached_property

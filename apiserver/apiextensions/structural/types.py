@@ -1,4 +1,4 @@
-"""The types of values, and which type a schema wants (k8s.io/kube-openapi/pkg/validation/validate/type.go)."""
+"""The types of values, and which type a schema requires (k8s.io/kube-openapi/pkg/validation/validate/type.go)."""
 
 from typing import Any, NamedTuple
 
@@ -6,7 +6,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.schema.keywords import INT_OR_STRING
 from apiserver.apiextensions.structural.numbers import is_whole
 
-_KINDS: dict[type, tuple[str, str]] = {  # of a value other than null → its type, and its format
+_KINDS: dict[type, tuple[str, str]] = {  # type of a value other than null → its JSON type, and its format
     str: ("string", ""),
     bool: ("boolean", ""),
     int: ("integer", "int64"),
@@ -18,23 +18,23 @@ _NUMBERS = frozenset({"integer", "number"})
 
 
 class Unfit(NamedTuple):
-    """A value of the wrong type: what it should be, and what it is."""
+    """A value of the wrong type: the required type, and its own."""
 
-    wanted: str
+    expected: str
     given: str
 
 
 def types_of(schema: Obj) -> tuple[str, ...]:
-    """The types that a value may have; none for any."""
+    """Return the types that a value may have; empty for any type."""
     if schema.get(INT_OR_STRING):
         return ("integer", "string")
     return (schema["type"],) if schema.get("type") else ()
 
 
 def unfit(value: Any, kinds: tuple[str, ...], form: str) -> Unfit | None:
-    """What is wrong with the type of a value that is not null; the format is a part of it where there is one.
+    """Return the type error of a value that is not null, None if it fits; a format is part of the type if there is one.
 
-    What is a text or a list passes for any type with a format of texts; only the format itself then tells of texts.
+    A string or a list fits any type with a format of strings; only the format itself then checks strings.
     """
     if not kinds and not form:
         return None

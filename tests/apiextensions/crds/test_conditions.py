@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from apiserver.api.meta import Obj
 from apiserver.apiextensions.crds.approval import ANNOTATION, conform
 from apiserver.apiextensions.crds.ca_bundles import ca_bundle_problem
-from apiserver.apiextensions.crds.conditions import found, without_condition
+from apiserver.apiextensions.crds.conditions import find_condition, without_condition
 
 NOW = "2026-01-01T00:00:00Z"
 NEEDED = 'protected groups must have approval annotation "api-approved.kubernetes.io"'
@@ -46,7 +46,7 @@ def definition(group: str, annotation: str = "") -> Obj:
 def test_a_definition_of_a_protected_group_tells_of_its_approval(annotation, status, reason, message):
     told = conform(definition("sigs.k8s.io", annotation), NOW)
     assert told is not None
-    assert found(told, "KubernetesAPIApprovalPolicyConformant") == {
+    assert find_condition(told, "KubernetesAPIApprovalPolicyConformant") == {
         "type": "KubernetesAPIApprovalPolicyConformant",
         "status": status,
         "lastTransitionTime": NOW,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from apiserver.api.meta import Obj
-from apiserver.apiextensions.crds.conditions import found
+from apiserver.apiextensions.crds.conditions import find_condition
 from apiserver.apiextensions.crds.names import accept_names, establish, rivals
 
 NOW = "2026-01-31T23:59:59Z"
@@ -112,7 +112,7 @@ def test_several_short_names_in_use_are_told_together():
     named = accept_names(given, [definition("india.bravo.com", has=("india", "", "", "", "g", "h"))], NOW)
     assert named is not None
     message = '["g" is already in use, "h" is already in use]'
-    assert found(named, "NamesAccepted")["message"] == message
+    assert find_condition(named, "NamesAccepted")["message"] == message
 
 
 def test_a_definition_takes_no_name_of_its_own_for_another_purpose():
@@ -137,7 +137,7 @@ def test_a_refusal_that_was_told_is_not_told_again():
     freed = accept_names(named, [], NOW)
     assert freed is not None
     assert said(freed["status"]["conditions"]) == [ACCEPTED, INSTALLING]
-    assert found(freed, "Established")["lastTransitionTime"] == "2026-01-01T00:00:00Z"  # it was false before
+    assert find_condition(freed, "Established")["lastTransitionTime"] == "2026-01-01T00:00:00Z"  # it was false before
 
 
 def test_short_names_can_be_given_up():

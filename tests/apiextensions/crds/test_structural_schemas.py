@@ -3,7 +3,7 @@
 from typing import Any
 
 from apiserver.api.meta import Obj
-from apiserver.apiextensions.crds.conditions import found
+from apiserver.apiextensions.crds.conditions import find_condition
 from apiserver.apiextensions.crds.structural_schemas import judge_structure
 
 NOW = "2026-01-01T00:00:00Z"
@@ -21,7 +21,7 @@ def told(given: Obj) -> tuple[str, ...]:
     judged = judge_structure(given, NOW)
     assert judged is not None
     assert judge_structure(judged, NOW) is None
-    condition = found(judged, "NonStructuralSchema")
+    condition = find_condition(judged, "NonStructuralSchema")
     assert condition is not None
     return condition["status"], condition["reason"], condition["message"]
 

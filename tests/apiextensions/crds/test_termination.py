@@ -6,7 +6,7 @@ import pytest
 
 from apiserver.api.meta import Obj
 from apiserver.apiextensions.crds import termination
-from apiserver.apiextensions.crds.conditions import found
+from apiserver.apiextensions.crds.conditions import find_condition
 
 NOW, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
 ESTABLISHED = {"type": "Established", "status": "True", "reason": "InitialNamesAccepted", "message": "m"}
@@ -21,7 +21,7 @@ def definition(*conditions: Obj, group: str = "example.com", plural: str = "widg
 
 
 def told(given: Obj) -> tuple[str, str, str, str]:
-    condition = found(given, "Terminating")
+    condition = find_condition(given, "Terminating")
     assert condition is not None
     return condition["status"], condition["reason"], condition["message"], condition["lastTransitionTime"]
 
