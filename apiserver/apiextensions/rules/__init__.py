@@ -1,8 +1,8 @@
-"""Rules of custom resources: x-kubernetes-validations of their schemas, over `apiserver.cel`.
+"""The rules of custom resources: x-kubernetes-validations of their schemas, over `apiserver.cel`.
 
-`rule_validation` says what is wrong with rules, `validator` what is wrong with objects; `rules` is the door to both and
-imports them once a schema has rules. No rule takes longer than upstream lets it: what it can cost is estimated
-beforehand, and counted as it is evaluated.
+`rule_validation` validates rules, `validator` validates objects by them; `rules` is the entrance to both and imports
+them once a schema has rules. No rule takes longer than upstream allows: its cost is estimated when the definition is
+created, and counted when the rule is evaluated.
 """
 
 from apiserver.apiextensions.rules.rules import Rules, default_rule_errors, rule_errors

@@ -1,4 +1,4 @@
-"""Compilation: one expression of a rule, checked against what its schema declares, costed, and made a program.
+"""Compilation of a rule's expression: checked against the schema's declarations, costed, and made a program.
 
 Source: apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go.
 """
@@ -22,7 +22,7 @@ SELF, OLD_SELF = "self", "oldSelf"
 
 
 class RuleError(ValueError):
-    """An expression that is no rule; the message is upstream's."""
+    """An expression that is no valid rule; the message is upstream's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Compiled:
     """An expression that can be evaluated.
 
     Attributes:
-        uses_old: whether it speaks of the value before an update.
-        cost: the most that it can cost.
+        uses_old: True if it uses oldSelf, the value before an update.
+        cost: the highest cost of an evaluation.
     """
 
     program: Program
@@ -41,12 +41,12 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where an expression stands.
+    """The node of a schema that an expression belongs to.
 
     Attributes:
-        declarations: those of the whole schema.
-        declared: that of the node.
-        optional_old: whether the value before an update may be missing.
+        declarations: the declarations of the whole schema.
+        declared: the declaration of the node.
+        optional_old: True if oldSelf is optional.
     """
 
     declarations: Declarations
@@ -54,21 +54,21 @@ class Scope:
     optional_old: bool
 
     def size_of(self, path: Path) -> Size | None:
-        """How large what stands at a path can be."""
-        found = self.declared.at(path[1:])
-        return None if found is None else Size(0, found.most)
+        """Return the possible size of the value at a path; None if it is not declared."""
+        declared = self.declared.at(path[1:])
+        return None if declared is None else Size(0, declared.most)
 
 
 def compile_rule(text: str, scope: Scope, environment: Environment = STORED) -> Compiled:
-    """The program of a rule.
+    """Return the program of a rule.
 
     Args:
         text: the rule.
-        scope: where it stands.
-        environment: what it may use.
+        scope: the node that it belongs to.
+        environment: the functions and variables that it may use.
 
     Raises:
-        RuleError: the text is no expression, or one that gives no bool.
+        RuleError: the text is not an expression, or not one of type bool.
     """
     checked = _checked(text, scope, environment, "")
     if checked.result != BOOL:
@@ -77,10 +77,10 @@ def compile_rule(text: str, scope: Scope, environment: Environment = STORED) -> 
 
 
 def compile_message(text: str, scope: Scope, environment: Environment = STORED) -> Compiled:
-    """The program of a messageExpression; see `compile_rule`.
+    """Return the program of a messageExpression; see `compile_rule`.
 
     Raises:
-        RuleError: the text is no expression, or one that gives no string.
+        RuleError: the text is not an expression, or not one of type string.
     """
     checked = _checked(text, scope, environment, "messageExpression ")
     if checked.result != STRING:
@@ -88,7 +88,7 @@ def compile_message(text: str, scope: Scope, environment: Environment = STORED) 
     return _compiled(checked, scope, "messageExpression instantiation failed")
 
 
-def _checked(text: str, scope: Scope, environment: Environment, what: str) -> Checked:
+def _checked(text: str, scope: Scope, environment: Environment, prefix: str) -> Checked:
     kind = scope.declared.type
     variables = {SELF: kind, OLD_SELF: optional_of(kind) if scope.optional_old else kind}
     try:
@@ -96,23 +96,23 @@ def _checked(text: str, scope: Scope, environment: Environment, what: str) -> Ch
         checked = check(parse(text, environment), variables, fields, environment)
         check_literals(checked, all_kinds=environment.checks_literals)
     except CompileError as error:
-        raise RuleError(f"{what}compilation failed: {error}") from None
+        raise RuleError(f"{prefix}compilation failed: {error}") from None
     except RecursionError:
-        raise _too_deep(what) from None
+        raise _too_deep(prefix) from None
     return checked
 
 
-def _compiled(checked: Checked, scope: Scope, failed: str) -> Compiled:
+def _compiled(checked: Checked, scope: Scope, failure: str) -> Compiled:
     try:
-        made = program(checked, (SELF, OLD_SELF))
+        compiled_program = program(checked, (SELF, OLD_SELF))
         cost = greatest_cost(checked, scope.size_of)
     except EvaluationError as error:
-        raise RuleError(f"{failed}: {error}") from None
+        raise RuleError(f"{failure}: {error}") from None
     except RecursionError:
         raise _too_deep("") from None
-    return Compiled(made, OLD_SELF in checked.variables, cost)
+    return Compiled(compiled_program, OLD_SELF in checked.variables, cost)
 
 
-def _too_deep(what: str) -> RuleError:
-    """The error of an expression that we cannot follow; upstream can, up to 250 levels."""
-    return RuleError(f"{what}compilation failed: ERROR: <input>:-1:0: max recursion depth exceeded")
+def _too_deep(prefix: str) -> RuleError:
+    """Return the error of an expression that is nested too deeply for this server; upstream takes up to 250 levels."""
+    return RuleError(f"{prefix}compilation failed: ERROR: <input>:-1:0: max recursion depth exceeded")

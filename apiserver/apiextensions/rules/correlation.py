@@ -1,7 +1,7 @@
-"""Correlation: what a part of an object was before an update (k8s.io/apiserver/pkg/cel/common/equality.go, maplist.go).
+"""Correlation of an object's parts with their old values (k8s.io/apiserver/pkg/cel/common/equality.go, maplist.go).
 
-Fields are the same by their name, items of a list with x-kubernetes-list-type map by their keys; items of other lists
-are not told apart.
+Fields are correlated by name, items of a list with x-kubernetes-list-type map by their keys; items of other lists are
+not correlated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class OldItems:
                 self._items.setdefault(key, item)
 
     def get(self, item: Any) -> Any:
-        """The item that had the same keys, None where none had."""
+        """Return the old item with the same keys; None if there is none."""
         key = self._key(item) if self._items else None
         return self._items.get(key)
 
@@ -42,7 +42,7 @@ class OldItems:
 
 
 class Correlation:
-    """A part of an object and what it was before."""
+    """A part of an object and its old value."""
 
     __slots__ = ("_children", "_equal", "_items", "new", "old", "schema")
 
@@ -56,7 +56,7 @@ class Correlation:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether both are the same; items of lists whose order means nothing are compared by their keys."""
+        """True if both are equal; items of lists with keys are compared regardless of order."""
         if self._equal is None:
             self._equal = self._compared()
         return self._equal
@@ -70,13 +70,13 @@ class Correlation:
                 return False
             if self.schema.get(LIST_TYPE) != "map":
                 return same(new, old)
-            return all(_is_unchanged(self.index(place)) for place in range(len(new)))
+            return all(_is_unchanged(self.index(position)) for position in range(len(new)))
         if isinstance(new, dict) and isinstance(old, dict):
             return len(new) == len(old) and all(_is_unchanged(self.key(key)) for key in new)
         return same(new, old)
 
     def key(self, key: str) -> Correlation | None:
-        """A field or a map's value with what it was, None where it was not there."""
+        """Return a field or a map's value with its old value; None if it did not exist."""
         if key not in self._children:
             self._children[key] = self._at_key(key)
         return self._children[key]
@@ -88,20 +88,20 @@ class Correlation:
         schema = at_key(self.schema, key)
         return None if schema is None else Correlation(new[key], old[key], schema)
 
-    def index(self, place: int) -> Correlation | None:
-        """An item of a list with what it was, None where items are not told apart or it was not there."""
-        if place not in self._children:
-            self._children[place] = self._at_index(place)
-        return self._children[place]
+    def index(self, position: int) -> Correlation | None:
+        """Return a list's item with its old value; None if items have no keys or it did not exist."""
+        if position not in self._children:
+            self._children[position] = self._at_index(position)
+        return self._children[position]
 
-    def _at_index(self, place: int) -> Correlation | None:
+    def _at_index(self, position: int) -> Correlation | None:
         schema = items(self.schema)
         if not isinstance(self.new, list) or schema is None:
             return None
         if self._items is None:
             self._items = OldItems(self.schema, self.old)
-        old = self._items.get(self.new[place])
-        return None if old is None else Correlation(self.new[place], old, schema)
+        old = self._items.get(self.new[position])
+        return None if old is None else Correlation(self.new[position], old, schema)
 
 
 def _is_unchanged(correlation: Correlation | None) -> bool:
@@ -109,11 +109,11 @@ def _is_unchanged(correlation: Correlation | None) -> bool:
 
 
 class Ratchet:
-    """Whether errors of a part are let pass, since the part was as wrong before (KEP-4008).
+    """Decides whether errors of a part are ignored because the part is unchanged (KEP-4008).
 
     Attributes:
-        current: the part with what it was, None where that is not known.
-        parent: the nearest part around it of which it is.
+        current: the part with its old value, None if that is not known.
+        parent: the nearest part around it whose old value is known.
     """
 
     __slots__ = ("current", "parent")
@@ -123,23 +123,23 @@ class Ratchet:
         self.parent = parent
 
     @property
-    def lets_pass(self) -> bool:
-        """Whether the part, or what is known around it, is as it was."""
+    def is_unchanged_part(self) -> bool:
+        """True if the part, or else the nearest known part around it, is unchanged."""
         return _is_unchanged(self.parent if self.current is None else self.current)
 
     def key(self, key: str) -> Ratchet:
-        """That of a field or a map's value; apiVersion and kind of the object itself never pass."""
+        """Return the ratchet of a field or a map's value; apiVersion and kind of the object itself never pass."""
         if self.current is None:
             return self
         if self.parent is None and key in ("apiVersion", "kind"):
             return Ratchet(None, None)
         return Ratchet(self.current.key(key), self.current)
 
-    def index(self, place: int) -> Ratchet:
-        """That of a list's item."""
-        return self if self.current is None else Ratchet(self.current.index(place), self.current)
+    def index(self, position: int) -> Ratchet:
+        """Return the ratchet of a list's item."""
+        return self if self.current is None else Ratchet(self.current.index(position), self.current)
 
     @property
     def of_alternative(self) -> Ratchet:
-        """That of a schema within allOf, which lets pass only by what is around the part."""
+        """The ratchet of a schema within allOf, which passes only if the part around it is unchanged."""
         return Ratchet(None, self.parent)

@@ -1,4 +1,4 @@
-"""Field names as expressions spell them: keywords and dashes are written out (k8s.io/apiserver/pkg/cel/escaping.go)."""
+"""Field names in expressions: keywords and special characters are escaped (k8s.io/apiserver/pkg/cel/escaping.go)."""
 
 import re
 from functools import lru_cache
@@ -17,26 +17,26 @@ _MEANINGS = {escape: meaning for meaning, escape in _ESCAPES.items()}
 
 
 def is_keyword(name: str) -> bool:
-    """Whether expressions use a word for themselves."""
+    """Return True if a word is reserved in expressions."""
     return name in _KEYWORDS
 
 
 @lru_cache(maxsize=4096)
 def escape(name: str) -> str | None:
-    """The identifier of a field, None where it can have none; such a field cannot be reached from rules."""
+    """Return the identifier of a field; None if it has none, so that rules cannot use the field."""
     if name in _KEYWORDS:
         return f"__{name}__"
     if not _NAME(name):
         return None
-    return _SPECIAL.sub(lambda found: _ESCAPES[found[0]], name)
+    return _SPECIAL.sub(lambda match: _ESCAPES[match[0]], name)
 
 
 def unescape(identifier: str) -> str | None:
-    """The field of an identifier, None where no name is escaped to it."""
+    """Return the field of an identifier; None if no name is escaped to it."""
     if "__" not in identifier:
         return identifier
     unknown = [e for e in _ESCAPED.findall(identifier) if e not in _MEANINGS and not _is_escaped(e, identifier)]
-    return None if unknown else _ESCAPED.sub(lambda found: _MEANINGS.get(found[0], found[0][2:-2]), identifier)
+    return None if unknown else _ESCAPED.sub(lambda match: _MEANINGS.get(match[0], match[0][2:-2]), identifier)
 
 
 def _is_escaped(escaped: str, identifier: str) -> bool:

@@ -1,4 +1,4 @@
-"""Nodes: a schema's rules, compiled, where they stand in it."""
+"""The compiled rules of a schema, in a tree of nodes like that of the schema."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from apiserver.apiextensions.rules.verdicts import has_rules_within
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule.
+    """A compiled rule.
 
-    Attributes:
-        source: as the schema has it.
-        compiled: its program, None where it is empty or cannot be compiled.
-        error: why it cannot.
+    source: the rule in the schema.
+        compiled: its program, None if it is empty or cannot be compiled.
+        error: why it cannot be compiled, "" if it can.
+        message: the program of its messageExpression, None without one that compiles.
         message: the program of its messageExpression, if it has one that compiles.
-        path: the field that its errors are told of, from the node; "" for the node itself.
+        path: the field that its errors name, relative to the node; "" for the node itself.
     """
 
     source: Obj
@@ -36,25 +36,25 @@ class Rule:
     path: str
 
     @property
-    def told(self) -> str:
-        """What errors say of it: its message, or its text."""
+    def description(self) -> str:
+        """The rule in error messages: its message, or its text."""
         return str(self.source.get("message") or self.source["rule"]).strip()
 
     @property
-    def takes_no_old(self) -> bool:
-        """Whether it holds for values that were not there before, too: its oldSelf is optional."""
+    def has_optional_old(self) -> bool:
+        """True if it also applies to values that did not exist before: its oldSelf is optional."""
         return self.source.get("optionalOldSelf") is True
 
     @property
     def default_message(self) -> str:
-        """What is told where it does not hold, and no expression says that better."""
+        """The error if the rule is not met and has no messageExpression that gives one."""
         own = self.source.get("message")
-        return str(own).strip() if own else f"failed rule: {self.told}"
+        return str(own).strip() if own else f"failed rule: {self.description}"
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of a schema, where it or something below it has rules."""
+    """A node of a schema that has rules itself or below it."""
 
     schema: Obj
     rules: tuple[Rule, ...]
@@ -65,7 +65,7 @@ class Node:
     all_of: tuple[Node, ...]
 
     def read_old(self, old: Any) -> Any:
-        """The value before an update, None where there was none, or no rule asks for it."""
+        """Return the value before an update as expressions see it; None if it did not exist, or no rule uses it."""
         uses_old = any(rule.compiled is not None and rule.compiled.uses_old for rule in self.rules)
         return self.read(old) if uses_old and old is not None else None
 
@@ -76,19 +76,19 @@ class Node:
 
 
 class Compiler:
-    """Makes nodes of a schema."""
+    """Compiles the rules of a schema to nodes."""
 
     def __init__(self) -> None:
         self._declarations = Declarations()
         self._readers = Readers()
 
     def node(self, rules: Obj, schema: Obj, *, is_root: bool) -> Node | None:
-        """The node of a schema, None where neither it nor anything below it has rules.
+        """Return the node of a schema; None if neither it nor anything below it has rules.
 
         Args:
-            rules: what has the rules: the schema itself, or an alternative of it within allOf.
-            schema: what has the types.
-            is_root: whether it is of a resource.
+            rules: the schema with the rules: the schema itself, or one of its allOf.
+            schema: the schema with the types.
+            is_root: True if its values are whole resources.
         """
         if not has_rules_within(rules):
             return None
@@ -101,7 +101,9 @@ class Compiler:
             values=self._inner(values(rules), values(schema)),
             fields=self._fields(rules, schema, declared),
             all_of=tuple(
-                node for each in rules.get("allOf") or () if (node := self.node(each, schema, is_root=is_root))
+                node
+                for subschema in rules.get("allOf") or ()
+                if (node := self.node(subschema, schema, is_root=is_root))
             ),
         )
 
@@ -111,16 +113,16 @@ class Compiler:
         return self.node(rules, schema, is_root=bool(schema.get(EMBEDDED)))
 
     def _fields(self, rules: Obj, schema: Obj, declared: Declared | None) -> dict[str, Node]:
-        found = {}
-        for name, inner in properties(rules).items():
-            known = properties(schema).get(name)
+        nodes = {}
+        for name, field_rules in properties(rules).items():
+            field_schema = properties(schema).get(name)
             identifier = escape(name)
-            if known is None or (identifier is not None and (not declared or identifier not in declared.fields)):
+            if field_schema is None or (identifier is not None and (not declared or identifier not in declared.fields)):
                 continue
-            node = self._inner(inner, known)
+            node = self._inner(field_rules, field_schema)
             if node is not None:
-                found[name] = node
-        return found
+                nodes[name] = node
+        return nodes
 
     def _rule(self, rule: Obj, schema: Obj, declared: Declared | None) -> Rule:
         text = rule.get("rule") or ""

@@ -1,4 +1,4 @@
-"""What is wrong with the rules of a definition's schema, when the definition is created or updated.
+"""Validation of the rules in a definition's schema, when the definition is created or updated.
 
 Source: apiextensions-apiserver's pkg/apis/apiextensions/validation/validation.go and cel_validation.go.
 """
@@ -29,7 +29,7 @@ _MOST_OF_SCHEMA = 100_000_000
 _MOST_TOLD = 4
 _NEWLINE = re.compile(r"[\n\r]").search
 _HTML = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
-"""What Go's JSON escapes beside what JSON wants escaped."""
+"""The characters that Go's JSON escapes in addition to those that JSON requires."""
 
 _SIMPLIFY = (
     "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are"
@@ -46,16 +46,16 @@ _JUNCTORS = ("allOf", "oneOf", "anyOf")
 def rule_errors(
     schema: Obj, path: str, *, expressions: bool, costly: bool, release: int, preexisting: Preexisting
 ) -> list[FieldError]:
-    """What is wrong with the rules of a schema; see `rules.rule_errors`."""
+    """Return the errors of the rules in a schema; see `rules.rule_errors`."""
     walk = _Walk(_Environments(release, preexisting), costly=costly)
     walk.visit(schema, path, _Context(is_root=True, expressions=expressions))
     return [*walk.forms, *walk.errors, *walk.total_errors(path)]
 
 
 def form_errors(schema: Obj) -> Iterator[FieldError]:
-    """What is wrong with how the rules of one node are written, with paths from the node."""
-    for place, rule in enumerate(schema.get(RULES) or ()):
-        yield from _form_errors(schema, rule, at(RULES, place))
+    """Yield the errors in how the rules of one node are written, with paths relative to the node."""
+    for index, rule in enumerate(schema.get(RULES) or ()):
+        yield from _form_errors(schema, rule, at(RULES, index))
 
 
 def _form_errors(schema: Obj, rule: Obj, path: str) -> Iterator[FieldError]:
@@ -92,13 +92,13 @@ def _target_errors(schema: Obj, target: str, path: str) -> Iterator[FieldError]:
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """Where in a schema a node stands.
+    """The position of a node in a schema.
 
     Attributes:
-        is_root: it is the schema of whole objects.
-        expressions: its rules are compiled, which those below "not", "allOf" and the like are not.
-        count: how many values an object may have of it, None where nothing bounds them.
-        uncorrelated: the node around it whose items are not told apart, "" where they are.
+        is_root: True for the schema of whole objects.
+        expressions: True if its rules are compiled; those below "not", "allOf" and the like are not.
+        count: the most values of the node that an object can have, None if there is no limit.
+        uncorrelated: the path of the node around it whose items cannot be correlated, "" if there is none.
     """
 
     is_root: bool = False
@@ -107,7 +107,7 @@ class _Context:
     uncorrelated: str = ""
 
     def below(self, schema: Obj, path: str, *, correlated: bool = True) -> _Context:
-        """That of a node right below the schema."""
+        """Return the context of a node right below the schema."""
         most = _greatest_count(schema)
         return replace(
             self,
@@ -118,7 +118,7 @@ class _Context:
 
 
 def _greatest_count(schema: Obj) -> int | None:
-    """How many values a node has below it for each of its own, None where nothing bounds them."""
+    """Return how many values a node has below it for each of its own; None if there is no limit."""
     kind = schema.get("type")
     if kind == "object" and schema.get("additionalProperties") is not None:
         most = schema.get("maxProperties")
@@ -131,22 +131,22 @@ def _greatest_count(schema: Obj) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Environments:
-    """What expressions may use: those that were there before all that there is, others what is not new to a release.
+    """The environments of expressions: preexisting ones may use everything, new ones only what the release has.
 
     Attributes:
         release: the minor release, 0 for the newest.
-        preexisting: the expressions that were there before.
+        preexisting: the expressions that the definition had before.
     """
 
     release: int
     preexisting: Preexisting
 
     def of_rule(self, text: str) -> Environment:
-        """That of a rule."""
+        """Return the environment of a rule."""
         return STORED if text in self.preexisting.rules else self._new
 
     def of_message(self, text: str) -> Environment:
-        """That of a messageExpression."""
+        """Return the environment of a messageExpression."""
         return STORED if text in self.preexisting.messages else self._new
 
     @property
@@ -155,11 +155,11 @@ class _Environments:
 
 
 class _Walk:
-    """A walk through a schema, nodes below first.
+    """A walk through a schema, inner nodes first.
 
     Attributes:
-        forms: how rules are written wrongly.
-        errors: what is wrong with what they say.
+        forms: errors in how rules are written.
+        errors: errors in what the rules say.
     """
 
     def __init__(self, environments: _Environments, *, costly: bool) -> None:
@@ -172,22 +172,22 @@ class _Walk:
         self._expensive: list[tuple[int, str]] = []
 
     def visit(self, schema: Any, path: str, context: _Context) -> None:
-        """Looks at a node and all below it."""
+        """Validate a node and all nodes below it."""
         if not isinstance(schema, dict):
             return
-        before = len(self.forms)
-        for place, inner, inside in _below(schema, path, context):
-            self.visit(inner, place, inside)
+        errors_before = len(self.forms)
+        for inner_path, inner, inner_context in _below(schema, path, context):
+            self.visit(inner, inner_path, inner_context)
         rules = schema.get(RULES) or ()
         self.forms += [replace(error, path=child(path, error.path)) for error in form_errors(schema)]
-        if rules and context.expressions and len(self.forms) == before:
+        if rules and context.expressions and len(self.forms) == errors_before:
             self._compile(schema, child(path, RULES), context)
 
     def total_errors(self, path: str) -> Iterator[FieldError]:
-        """What is wrong with the cost of all rules together."""
+        """Yield the errors of the total cost of all rules."""
         if self._total > _MOST_OF_SCHEMA:
-            for _, place in self._expensive:
-                yield field.forbidden(place, _CONTRIBUTED)
+            for _, rule_path in self._expensive:
+                yield field.forbidden(rule_path, _CONTRIBUTED)
             what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
             yield field.forbidden(path, _too_costly(what, self._total, _MOST_OF_SCHEMA))
 
@@ -197,8 +197,8 @@ class _Walk:
         if declared is None:
             self.errors.append(FieldError("InternalError", path, f"Internal error: internal error: {_UNDECLARED}"))
             return
-        for place, rule in enumerate(schema[RULES]):
-            self._rule(rule, at(path, place), declared, context)
+        for index, rule in enumerate(schema[RULES]):
+            self._rule(rule, at(path, index), declared, context)
 
     def _rule(self, rule: Obj, path: str, declared: Declared, context: _Context) -> None:
         scope = Scope(self._declarations, declared, optional_old=rule.get("optionalOldSelf") is True)
@@ -222,17 +222,17 @@ class _Walk:
             self.errors.append(field.invalid(f"{path}.optionalOldSelf", rule["optionalOldSelf"], why))
 
     def _message(self, rule: Obj, path: str, scope: Scope) -> None:
-        place = f"{path}.messageExpression"
+        message_path = f"{path}.messageExpression"
         try:
             text = rule["messageExpression"]
             compiled = compile_message(text, scope, self._environments.of_message(text))
         except RuleError as error:
-            self.errors.append(_invalid(place, rule, str(error)))
+            self.errors.append(_invalid(message_path, rule, str(error)))
             return
-        self._charge("estimated messageExpression cost", compiled.cost, place)
+        self._charge("estimated messageExpression cost", compiled.cost, message_path)
 
     def _charge(self, what: str, cost: int, path: str) -> None:
-        """Adds a cost to that of the whole, which is told too if it is too much by itself."""
+        """Add a cost to the total; a cost that is too high by itself is an error."""
         if cost > _MOST_OF_RULE and not self._costly:
             self.errors.append(field.forbidden(path, _too_costly(what, cost, _MOST_OF_RULE)))
         self._total = min(self._total + cost, MOST)
@@ -241,20 +241,20 @@ class _Walk:
 
 
 def _below(schema: Obj, path: str, context: _Context) -> Iterator[tuple[str, Any, _Context]]:
-    """The nodes right below one: where they stand, what they are, and their context."""
-    loose = replace(context, is_root=False, expressions=False)
+    """Yield the nodes right below one: path, schema, and context."""
+    without_rules = replace(context, is_root=False, expressions=False)
     if values(schema) is not None:
         yield child(path, "additionalProperties"), values(schema), context.below(schema, path)
     correlated = schema.get(MAP_TYPE) in (None, "granular", "atomic")
-    inside = context.below(schema, path, correlated=correlated)
+    inner_context = context.below(schema, path, correlated=correlated)
     for name, inner in properties(schema).items():
-        yield at(child(path, "properties"), name), inner, inside
-    yield child(path, "not"), schema.get("not"), loose
+        yield at(child(path, "properties"), name), inner, inner_context
+    yield child(path, "not"), schema.get("not"), without_rules
     for word in _JUNCTORS:
-        for place, inner in enumerate(schema.get(word) or ()):
-            yield at(child(path, word), place), inner, loose
+        for index, inner in enumerate(schema.get(word) or ()):
+            yield at(child(path, word), index), inner, without_rules
     for name, inner in (schema.get("definitions") or {}).items():
-        yield at(child(path, "definitions"), name), inner, loose
+        yield at(child(path, "definitions"), name), inner, without_rules
     yield (
         child(path, "items"),
         schema.get("items"),
@@ -264,13 +264,13 @@ def _below(schema: Obj, path: str, context: _Context) -> Iterator[tuple[str, Any
 
 def _too_costly(what: str, cost: int, limit: int) -> str:
     factor = cost / limit
-    told = "more than 100x" if factor > 100 else f"{factor:.6f}x" if factor < 1.5 else f"{factor:.1f}x"
-    return f"{what} exceeds budget by factor of {told} {_SIMPLIFY}"
+    factor_text = "more than 100x" if factor > 100 else f"{factor:.6f}x" if factor < 1.5 else f"{factor:.1f}x"
+    return f"{what} exceeds budget by factor of {factor_text} {_SIMPLIFY}"
 
 
 def _invalid(path: str, rule: Obj, detail: str) -> FieldError:
-    """The error of a rule, which is told as a whole, in the form in which upstream has it in memory."""
-    told = {
+    """Return the error of a rule, which it prints in the form of upstream's internal type."""
+    internal = {
         "Rule": rule.get("rule") or "",
         "Message": rule.get("message") or "",
         "MessageExpression": rule.get("messageExpression") or "",
@@ -278,5 +278,5 @@ def _invalid(path: str, rule: Obj, detail: str) -> FieldError:
         "FieldPath": rule.get("fieldPath") or "",
         "OptionalOldSelf": rule.get("optionalOldSelf"),
     }
-    shown = orjson.dumps(told).decode().translate(_HTML)
+    shown = orjson.dumps(internal).decode().translate(_HTML)
     return FieldError("FieldValueInvalid", path, f"Invalid value: {shown}: {detail}")

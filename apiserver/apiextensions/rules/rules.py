@@ -1,6 +1,6 @@
-"""Rules: what is wrong with custom resources by the rules of their schemas, and with the rules themselves.
+"""Rules: validation of custom resources by the rules of their schemas, and of the rules themselves.
 
-What knows expressions is imported when a schema has rules; most have none, and a server's start does not wait for it.
+The modules for expressions are imported once a schema has rules; most have none, and a server's start need not wait.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class Rules:
         self._root: Node | None = None
 
     def check(self, obj: Obj, old: Obj | None = None) -> list[FieldError]:
-        """What is wrong with an object, in upstream's words, but for what an update leaves as wrong as it was.
+        """Return the errors of an object, in upstream's words, except in what an update leaves unchanged.
 
         Args:
-            obj: the object, with defaults, and valid by its schema otherwise.
-            old: what it was before an update.
+            obj: the object, with defaults, and otherwise valid by its schema.
+            old: the object before an update, None when it is created.
         """
         return self.judge(obj, old).errors
 
     def judge(self, obj: Obj, old: Obj | None = None) -> Verdict:
-        """What is wrong with an object, and what of it an update leaves as it was; else as `check`."""
+        """Return the errors of an object and the ones to ignore after an update; see `check`."""
         verdict = Verdict()
         if not self._has_rules:
             return verdict
@@ -57,15 +57,15 @@ def rule_errors(
     release: int = 0,
     preexisting: Preexisting = _NOTHING,
 ) -> list[FieldError]:
-    """What is wrong with the rules of a schema, in upstream's order: first how they are written, then what they say.
+    """Return the errors of the rules in a schema, in upstream's order: first how they are written, then what they say.
 
     Args:
         schema: the schema of a version.
-        path: where it stands, such as "spec.versions[0].schema.openAPIV3Schema".
-        expressions: whether to compile the rules; not where the schema has other errors.
-        costly: whether a rule may cost too much, since it was there before; the whole may not.
+        path: its path, such as "spec.versions[0].schema.openAPIV3Schema".
+        expressions: whether to compile the rules; not if the schema has other errors.
+        costly: whether a single rule may cost too much, since it existed before; the total may not.
         release: the minor release of the server, 0 for the newest.
-        preexisting: the expressions that were there before.
+        preexisting: the expressions that the definition had before.
     """
     if not _mentions_rules(schema):
         return []
@@ -77,11 +77,11 @@ def rule_errors(
 
 
 def default_rule_errors(path: str, schema: Obj, default: Any) -> list[FieldError]:
-    """What is wrong with a default by the rules of its schema, which is good by all else.
+    """Return the errors of a default by the rules of its schema; it is otherwise valid.
 
     Args:
-        path: where the default stands.
-        schema: its schema; of an embedded resource it says so.
+        path: the path of the default.
+        schema: its schema, with x-kubernetes-embedded-resource if it is one.
         default: the default.
     """
     if not has_rules(schema):
@@ -92,14 +92,14 @@ def default_rule_errors(path: str, schema: Obj, default: Any) -> list[FieldError
 
 
 def _mentions_rules(schema: Any) -> bool:
-    """Whether there is a rule anywhere, even where objects are not checked by it."""
-    waiting = [schema]
-    while waiting:
-        found = waiting.pop()
-        if isinstance(found, dict):
-            if found.get(RULES):
+    """Return True if there is a rule anywhere in it, even where rules do not apply to objects."""
+    pending = [schema]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, dict):
+            if current.get(RULES):
                 return True
-            waiting += found.values()
-        elif isinstance(found, list):
-            waiting += found
+            pending += current.values()
+        elif isinstance(current, list):
+            pending += current
     return False

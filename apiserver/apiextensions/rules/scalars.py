@@ -1,4 +1,4 @@
-"""Scalars: values of expressions made from JSON, by the type and the format of their schema.
+"""Converts JSON scalars to values of expressions, by the type and the format of their schema.
 
 Source: k8s.io/apiserver/pkg/cel/common/values.go, and k8s.io/kube-openapi/pkg/validation/strfmt for the formats.
 """
@@ -14,10 +14,10 @@ from apiserver.cel.functions.durations import parse_duration, parse_timestamp
 from apiserver.cel.values import Duration, EvaluationError, Timestamp
 
 Read = Callable[[Any], Any]
-"""Makes a value of an expression from JSON; raises EvaluationError where it is not what its schema says."""
+"""Converts JSON to a value of an expression; raises EvaluationError if it does not fit its schema."""
 
 _COUNTED = re.compile(r"(\d{1,18})\s*([A-Za-zµ]+)", re.ASCII)
-_LONG_UNITS = {  # the names of a unit, of which the last may be the beginning of one, and its nanoseconds
+_LONG_UNITS = {  # the names of a unit, the last of which is a prefix, and its nanoseconds
     ("ns", "nano"): 1,
     ("us", "µs", "micro"): 10**3,
     ("ms", "milli"): 10**6,
@@ -30,19 +30,19 @@ _LONG_UNITS = {  # the names of a unit, of which the last may be the beginning o
 
 
 def read_int_or_string(value: Any) -> Any:
-    """A value of a schema with x-kubernetes-int-or-string."""
+    """Return a value of a schema with x-kubernetes-int-or-string."""
     if type(value) in (int, str):
         return value
     raise EvaluationError("invalid data, expected XIntOrString value to be either a string or integer")
 
 
 def read_no_items(_value: Any) -> Any:
-    """A list of which nothing is known."""
+    """Raise EvaluationError for a list whose schema has no items."""
     raise EvaluationError("invalid array type, expected Items with a non-empty Schema")
 
 
 def unreadable(kind: str) -> Read:
-    """The reader of a schema without a type, or with one that there is none."""
+    """Return the reader of a schema without a type, or with an unknown one; it always raises EvaluationError."""
 
     def read(_value: Any) -> Any:
         raise EvaluationError(
@@ -54,7 +54,7 @@ def unreadable(kind: str) -> Read:
 
 
 def read_string(value: Any) -> str:
-    """A text, of a format that means nothing to expressions."""
+    """Return a string, or a value of a format that has no type of its own in expressions."""
     if type(value) is not str:
         raise EvaluationError(f"invalid data, expected string, got {go_type(value)}")
     return value
@@ -79,11 +79,11 @@ def _boolean(value: Any) -> bool:
 
 
 def _duration(value: Any) -> Duration:
-    """A duration of Go's, or numbers with longer units, such as "3 days" (strfmt.ParseDuration)."""
+    """Return a duration in Go's format, or in numbers with longer units, such as "3 days" (strfmt.ParseDuration)."""
     text = read_string(value)
-    found = parse_duration(text)
-    if found is not None:
-        return found
+    duration = parse_duration(text)
+    if duration is not None:
+        return duration
     parts = [(int(number), _unit(unit.lower())) for number, unit in _COUNTED.findall(text)]
     if not any(nanos for _, nanos in parts):
         raise EvaluationError(f'Invalid duration {text}: unable to parse "{text}" as duration')
@@ -102,9 +102,9 @@ def _date_time(value: Any) -> Timestamp:
     return _moment(value, "date-time", "")
 
 
-def _moment(value: Any, form: str, rest: str) -> Timestamp:
+def _moment(value: Any, form: str, suffix: str) -> Timestamp:
     text = read_string(value)
-    moment = parse_timestamp(f"{text}{rest}" if rest else text.upper())
+    moment = parse_timestamp(f"{text}{suffix}" if suffix else text.upper())
     if moment is None:
         raise EvaluationError(f"Invalid {form} formatted string {text}: unable to parse it")
     return moment

@@ -1,7 +1,7 @@
-"""What a schema declares: the types of its values in expressions, and how large they may be.
+"""The types of a schema's values in expressions, and their greatest sizes.
 
-Source: k8s.io/apiserver/pkg/cel/common/schemas.go. What has no schema of its own (x-kubernetes-preserve-unknown-fields)
-is not declared, so rules cannot reach it.
+Source: k8s.io/apiserver/pkg/cel/common/schemas.go. Values without a schema (x-kubernetes-preserve-unknown-fields) are
+not declared, so rules cannot use them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from apiserver.cel.types import (
 )
 
 MOST_BYTES = 3 * 1024 * 1024
-"""The size of a request, as far as costs are concerned."""
+"""The greatest size of a request, for cost estimates."""
 
 _NAME_LENGTH = 253
 _SCALARS = {"boolean": (BOOL, 4), "number": (DOUBLE, 1), "integer": (INT, 1)}
-_FORMATS = {  # format → type, the longest and the shortest text of it in JSON
+_FORMATS = {  # format → type, the length of its longest and of its shortest text in JSON
     "duration": (DURATION, 32, 3),
     "date": (TIMESTAMP, 12, 12),
     "date-time": (TIMESTAMP, 32, 21),
@@ -46,10 +46,10 @@ class Declared:
 
     Attributes:
         type: its type.
-        fields: of an object: identifier → declaration.
-        key, item: of a map or list.
-        most: how many characters, bytes or items it may have; 0 for what has none.
-        least_bytes: how short it may be in JSON.
+        fields: the fields of an object: identifier → declaration.
+        key, item: the declarations of a map's keys and of a map's or list's items.
+        most: the most characters, bytes or items; 0 for types without a length.
+        least_bytes: the length of its shortest JSON.
     """
 
     type: CelType
@@ -60,50 +60,50 @@ class Declared:
     least_bytes: int = 0
 
     def at(self, path: tuple[str, ...]) -> Declared | None:
-        """The declaration of what stands at a path of identifiers, "@items", "@values" and "@keys"."""
-        found: Declared | None = self
+        """Return the declaration at a path of identifiers, "@items", "@values" and "@keys"; None if there is none."""
+        declared: Declared | None = self
         for step in path:
-            if found is None:
+            if declared is None:
                 return None
             if step in ("@items", "@values"):
-                found = found.item
+                declared = declared.item
             else:
-                found = found.key if step == "@keys" else found.fields.get(step)
-        return found
+                declared = declared.key if step == "@keys" else declared.fields.get(step)
+        return declared
 
 
 _KEY = Declared(STRING, least_bytes=2)
 
 
 class Declarations:
-    """The declarations of a schema's nodes, each made once."""
+    """The declarations of a schema's nodes, each created once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, bool], tuple[Obj, Declared | None]] = {}
         self._structs: dict[str, Declared] = {}
 
     def of(self, schema: Obj, *, is_root: bool, name: str = "") -> Declared | None:
-        """The declaration of a node, None where expressions know nothing of it.
+        """Return the declaration of a node; None if expressions cannot use it.
 
         Args:
             schema: the node.
-            is_root: whether it is a resource, whose metadata.name is known whatever its schema says.
-            name: what errors call its type; "" for a name of its own, which upstream makes of the time.
+            is_root: True if it is a resource, whose metadata.name is declared whatever its schema says.
+            name: its type's name in errors; "" for a generated one, which upstream makes from the time.
         """
-        known = self._known.get((id(schema), is_root))
-        if known is None:  # the schema is kept, so that no other can get its id
+        cached = self._known.get((id(schema), is_root))
+        if cached is None:  # the schema is kept, so that its id cannot be reused
             name = name or f"selfType{len(self._known)}"
-            known = self._known[id(schema), is_root] = schema, self._declared(schema, is_root=is_root, name=name)
-        return known[1]
+            cached = self._known[id(schema), is_root] = schema, self._declared(schema, is_root=is_root, name=name)
+        return cached[1]
 
     def field_type(self, name: str, identifier: str, *, keywords: bool = True) -> CelType | None:
-        """The type of a struct's field, None where there is no such field; some may be called as `keywords` are."""
-        found = self._structs.get(name)
-        if found is None:
+        """Return the type of a struct's field, None if it does not exist; `keywords` allows keywords as field names."""
+        structure = self._structs.get(name)
+        if structure is None:
             return None
-        declared = found.fields.get(identifier)
+        declared = structure.fields.get(identifier)
         if declared is None and keywords and is_keyword(identifier):
-            declared = found.fields.get(escape(identifier) or "")
+            declared = structure.fields.get(escape(identifier) or "")
         return declared.type if declared else None
 
     def _declared(self, schema: Obj, *, is_root: bool, name: str) -> Declared | None:
@@ -119,8 +119,8 @@ class Declarations:
             return self._object(schema, name) if inner is None else self._map(schema, inner, name)
         if kind == "string":
             return _string(schema)
-        found = _SCALARS.get(kind or "")
-        return Declared(found[0], least_bytes=found[1]) if found else None
+        scalar = _SCALARS.get(kind or "")
+        return Declared(scalar[0], least_bytes=scalar[1]) if scalar else None
 
     def _list(self, schema: Obj, name: str) -> Declared | None:
         inner = items(schema)
@@ -153,8 +153,8 @@ class Declarations:
                 fields[identifier] = declared
             if property_name in required and inner.get("default") is None:
                 least_bytes += len(property_name.encode()) + declared.least_bytes + 4
-        found = self._structs[name] = Declared(struct(name), fields, least_bytes=least_bytes)
-        return found
+        declaration = self._structs[name] = Declared(struct(name), fields, least_bytes=least_bytes)
+        return declaration
 
 
 def _string(schema: Obj) -> Declared:
@@ -166,7 +166,7 @@ def _string(schema: Obj) -> Declared:
     if form == "byte":
         return Declared(BYTES, most=MOST_BYTES - 2 if longest is None else max(0, longest), least_bytes=2)
     if longest is not None:
-        most = max(0, longest) * 4  # maxLength counts characters, of which each may have four bytes
+        most = max(0, longest) * 4  # maxLength counts characters of up to four bytes
     elif schema.get("enum"):
         most = max((len(value.encode()) for value in schema["enum"] if isinstance(value, str)), default=0)
     else:
@@ -175,16 +175,18 @@ def _string(schema: Obj) -> Declared:
 
 
 def with_metadata(schema: Obj) -> Obj:
-    """The schema of a resource, with the metadata that rules may use of every resource (WithTypeAndObjectMeta)."""
-    known = properties(schema)
-    metadata: Mapping[str, Any] = properties(known.get("metadata") or {})
-    is_typed = _is(known, "kind", "string") and _is(known, "apiVersion", "string") and _is(known, "metadata", "object")
+    """Return the schema of a resource, with the metadata that rules may use of any resource (WithTypeAndObjectMeta)."""
+    fields = properties(schema)
+    metadata: Mapping[str, Any] = properties(fields.get("metadata") or {})
+    is_typed = (
+        _is(fields, "kind", "string") and _is(fields, "apiVersion", "string") and _is(fields, "metadata", "object")
+    )
     if is_typed and _is(metadata, "name", "string") and _is(metadata, "generateName", "string"):
         return schema
     text: Obj = {"type": "string"}
     named = {"name": _capped(metadata, "name", _NAME_LENGTH), "generateName": _capped(metadata, "generateName", 252)}
     added = {"kind": text, "apiVersion": text, "metadata": {"type": "object", "properties": named}}
-    return {**schema, "properties": {**known, **added}}
+    return {**schema, "properties": {**fields, **added}}
 
 
 def _is(fields: Mapping[str, Any], name: str, kind: str) -> bool:

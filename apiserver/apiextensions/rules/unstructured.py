@@ -1,4 +1,4 @@
-"""Stored values as expressions see them: the data of an object, read by its schema, each part when it is asked for.
+"""Objects as expressions see them: their JSON, read by their schema, each part when it is first used.
 
 Source: k8s.io/apiserver/pkg/cel/common/valuesunstructured.go.
 """
@@ -47,36 +47,36 @@ from apiserver.cel.values import (
 
 
 def _weight_of(data: Any) -> int:
-    """What `weight` is of the value that JSON says."""
-    total, waiting = 0, [data]
-    while waiting:
-        part = waiting.pop()
+    """Return the `weight` of the value that JSON represents."""
+    total, pending = 0, [data]
+    while pending:
+        part = pending.pop()
         total += 1
         if type(part) is str:
             total += len(part) // 64
         elif type(part) is list:
-            waiting += part
+            pending += part
         elif type(part) is dict:
-            waiting += part.values()
+            pending += part.values()
             total += len(part)
     return total
 
 
 class Readers:
-    """The readers of a schema's nodes, each made when it is first needed."""
+    """The readers of a schema's nodes, each created when it is first needed."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Obj, Read]] = {}
 
     def of(self, schema: Obj) -> Read:
-        """The reader of a node."""
-        known = self._known.get(id(schema))
-        if known is None:  # the schema is kept, so that no other can get its id
-            known = self._known[id(schema)] = schema, _nullable(schema, self._reader(schema))
-        return known[1]
+        """Return the reader of a node."""
+        cached = self._known.get(id(schema))
+        if cached is None:  # the schema is kept, so that its id cannot be reused
+            cached = self._known[id(schema)] = schema, _nullable(schema, self._reader(schema))
+        return cached[1]
 
     def of_root(self, schema: Obj) -> Read:
-        """The reader of a resource, of which the metadata is known."""
+        """Return the reader of a resource, whose metadata is always declared."""
         return self.of(with_metadata(schema))
 
     def _reader(self, schema: Obj) -> Read:
@@ -94,8 +94,8 @@ class Readers:
         return Unknown if schema.get(PRESERVE) else unreadable(kind or "")
 
     def _object(self, schema: Obj) -> Read:
-        known = with_metadata(schema) if schema.get(EMBEDDED) else schema
-        fields = properties(known)
+        full_schema = with_metadata(schema) if schema.get(EMBEDDED) else schema
+        fields = properties(full_schema)
         inner = values(schema) if not fields else None
         is_object = bool(fields) or bool(schema.get(EMBEDDED))
 
@@ -134,7 +134,7 @@ def _nullable(schema: Obj, read: Read) -> Read:
 
 
 class Unknown:
-    """A value without a schema; it can be compared, and nothing else."""
+    """A value without a schema; it can only be compared."""
 
     type_name = "unknown"
 
@@ -151,7 +151,7 @@ class Unknown:
 class StoredMap(Entries):
     """An object with fields, or a map."""
 
-    __slots__ = ("_fields", "_found", "_inner", "_is_object", "_keys", "_readers", "_weight", "data")
+    __slots__ = ("_fields", "_inner", "_is_object", "_keys", "_readers", "_values_read", "_weight", "data")
 
     def __init__(
         self, data: Obj, readers: Readers, *, fields: Mapping[str, Obj], inner: Obj | None, is_object: bool
@@ -161,7 +161,7 @@ class StoredMap(Entries):
         self._fields = fields
         self._inner = inner
         self._is_object = is_object
-        self._found: dict[str, Any] = {}
+        self._values_read: dict[str, Any] = {}
         self._keys: list[Any] | None = None
         self._weight = 0
 
@@ -169,24 +169,24 @@ class StoredMap(Entries):
         return len(self.data)
 
     def key_list(self) -> list[Any]:
-        """The keys of which a schema is known, as expressions spell them."""
+        """Return the keys that have a schema, as expressions spell them."""
         if self._keys is None:
-            known = [key for key in self.data if self._schema(key) is not None]
-            self._keys = [escape(key) or key for key in known] if self._is_object else known
+            keys = [key for key in self.data if self._schema(key) is not None]
+            self._keys = [escape(key) or key for key in keys] if self._is_object else keys
         return self._keys
 
     def weight(self) -> int:
-        """How many parts it has, all within them included."""
+        """Return the number of parts, including all nested ones."""
         self._weight = self._weight or _weight_of(self.data)
         return self._weight
 
     def find(self, key: Any) -> Any:
-        """The value of a key, read once; a field that is null is missing."""
+        """Return the value of a key, read once; MISSING if it is absent, or a field that is null."""
         if type(key) is not str:
             raise no_such_overload()
-        if key not in self._found:
-            self._found[key] = self._read(key)
-        return self._found[key]
+        if key not in self._values_read:
+            self._values_read[key] = self._read(key)
+        return self._values_read[key]
 
     def _read(self, key: str) -> Any:
         name = unescape(key) if self._is_object else key
@@ -202,7 +202,7 @@ class StoredMap(Entries):
         return self._fields.get(key) if self._inner is None else self._inner
 
     def equals(self, other: Any) -> bool:
-        """Whether another has equal values for all keys; what has no schema is compared as JSON."""
+        """Return True if another map has equal values for all keys; values without a schema are compared as JSON."""
         if not isinstance(other, Entries):
             raise no_such_overload()
         return len(self) == len(other) and all(self._is_same(key, other) for key in self.data)
@@ -212,60 +212,60 @@ class StoredMap(Entries):
             if not isinstance(other, StoredMap):
                 raise no_such_overload()
             return key not in other.data or same(self.data[key], other.data[key])
-        mine, theirs = self.find(key), other.find(key)
-        if mine is MISSING or theirs is MISSING:
-            return mine is theirs
-        return equals(mine, theirs)
+        own_value, other_value = self.find(key), other.find(key)
+        if own_value is MISSING or other_value is MISSING:
+            return own_value is other_value
+        return equals(own_value, other_value)
 
 
 class StoredList(Items):
     """A list whose items have an order."""
 
-    __slots__ = ("_data", "_keys", "_made", "_read", "_weight")
+    __slots__ = ("_converted", "_data", "_keys", "_read", "_weight")
 
     def __init__(self, data: list[Any], read: Read | None, keys: tuple[str, ...]) -> None:
         self._data = data
         self._read = read
         self._keys = keys
-        self._made = data if read is None else None
+        self._converted = data if read is None else None
         self._weight = 0
 
     def __len__(self) -> int:
         return len(self._data)
 
     def items(self) -> list[Any]:
-        """The items, made once."""
-        if self._made is None:
+        """Return the items, converted once."""
+        if self._converted is None:
             assert self._read is not None
-            self._made = [self._read(value) for value in self._data]
-        return self._made
+            self._converted = [self._read(value) for value in self._data]
+        return self._converted
 
     def weight(self) -> int:
-        """How many parts it has, all within them included."""
+        """Return the number of parts, including all nested ones."""
         if not self._weight:
             self._weight = weight(self._data) if self._read is None else _weight_of(self._data)
         return self._weight
 
     def equals(self, others: list[Any]) -> bool:
-        """Whether another has equal items in the same order."""
+        """Return True if another list has equal items in the same order."""
         return all_equal(self.items(), others)
 
     def plus(self, others: list[Any]) -> Any:
-        """The items of both."""
+        """Return the items of both lists."""
         return self.items() + others
 
     def _like(self, items: list[Any]) -> Self:
-        """A list of the same kind, of items that are made already."""
+        """Return a list of the same kind with items that are already converted."""
         return type(self)(items, None, self._keys)
 
 
 class StoredSet(StoredList):
-    """A list with x-kubernetes-list-type set: the order means nothing, and what it has is not added again."""
+    """A list with x-kubernetes-list-type set: its order is irrelevant, and items that it has are not added again."""
 
     __slots__ = ()
 
     def equals(self, others: list[Any]) -> bool:
-        """Whether another has the same items."""
+        """Return True if another list has the same items."""
         if len(self) != len(others):
             return False
         items = self.items()
@@ -274,7 +274,7 @@ class StoredSet(StoredList):
         return frozenset(map(_set_key, items)) == frozenset(map(_set_key, others))
 
     def plus(self, others: list[Any]) -> Any:
-        """The items of both, each once."""
+        """Return the items of both lists, each once."""
         both = self.items() + others
         if one_type(both) in _SET_TYPES:
             return self._like(list(dict.fromkeys(both)))
@@ -285,18 +285,18 @@ class StoredSet(StoredList):
 
 
 _SET_TYPES = frozenset((bool, int, str))
-"""What Python tells apart as sets do, as long as all are of the type."""
+"""Types whose values Python's sets distinguish as CEL does, as long as all items have the same type."""
 
 
 def _set_key(value: Any) -> Any:
-    """What tells items of a set apart: 1 is neither 1.0 nor true."""
+    """Return a key that identifies an item of a set: 1 is neither 1.0 nor true."""
     if is_list(value) or isinstance(value, Entries):
         raise EvaluationError("listSet operations are only supported on lists of scalar values")
     return type(value).__name__, value
 
 
 class StoredMapList(StoredList):
-    """A list with x-kubernetes-list-type map: its items are told apart by keys, and the order means nothing."""
+    """A list with x-kubernetes-list-type map: keys identify its items, and its order is irrelevant."""
 
     __slots__ = ("_by_key",)
 
@@ -307,26 +307,26 @@ class StoredMapList(StoredList):
         self._by_key: dict[Any, Any] | None = None
 
     def by_key(self) -> dict[Any, Any]:
-        """The items by their keys."""
+        """Return the items by their keys."""
         if self._by_key is None:
             self._by_key = {self._key(item): item for item in self.items()}
         return self._by_key
 
     def equals(self, others: list[Any]) -> bool:
-        """Whether another has equal items under the same keys."""
+        """Return True if another list has equal items with the same keys."""
         if len(self) != len(others):
             return False
-        mine = self.by_key()
+        own_items = self.by_key()
         seen = set()
         for other in others:
             key = self._key(other)
-            if key not in mine or not equals(mine[key], other):
+            if key not in own_items or not equals(own_items[key], other):
                 return False
             seen.add(key)
-        return len(seen) == len(mine)
+        return len(seen) == len(own_items)
 
     def plus(self, others: list[Any]) -> Any:
-        """The items of both; those of the other stand for those that have the same key."""
+        """Return the items of both lists; those of the other replace those with the same keys."""
         joined = self.by_key() | {self._key(other): other for other in others}
         return self._like(list(joined.values()))
 
@@ -337,7 +337,7 @@ class StoredMapList(StoredList):
 
 
 def _identity(value: Any) -> Any:
-    """What tells the values of a key apart; those that are no scalars are not."""
+    """Return a value that identifies an item's key; values that are not scalars are all alike."""
     kind = type(value)
     return kind, value if kind in _SCALARS else None
 

@@ -1,4 +1,4 @@
-"""Trials: the rules of a schema applied to an object.
+"""Validation of an object by the rules of its schema.
 
 Source: apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go.
 """
@@ -19,13 +19,13 @@ from apiserver.cel.evaluation.program import Outcome
 from apiserver.cel.values import NONE, CostExceededError, EvaluationError, Optional
 
 MOST_OF_CALL = 1_000_000
-"""What one evaluation may cost."""
+"""The highest cost of one evaluation."""
 
 MOST_OF_OBJECT = 10_000_000
-"""What all evaluations for an object may cost together."""
+"""The highest total cost of all evaluations for an object."""
 
 _MOST_APPLICATIONS = 1_000_000
-"""How often rules are applied to an object, whatever that costs; a rule that is a constant costs nothing."""
+"""The most evaluations for an object, whatever their cost; a constant rule costs nothing."""
 
 _LONGEST_MESSAGE = 5 * 1024
 _OUT_OF_BUDGET = "running out of cost budget, no further validation rules will be run"
@@ -34,34 +34,34 @@ _NO_MORE = "no further validation rules will be run due to call cost exceeds lim
 
 
 def compiled(schema: Obj) -> Node | None:
-    """The rules of a schema, None where it turns out to have none."""
+    """Return the compiled rules of a schema; None if it has none."""
     return Compiler().node(schema, schema, is_root=True)
 
 
 def judge(root: Node, obj: Obj, old: Obj | None) -> Verdict:
-    """What is wrong with an object.
+    """Return the errors and warnings of an object.
 
     Args:
         root: the rules of its schema.
         obj: the object.
-        old: what it was before an update.
+        old: the object before an update, None when it is created.
     """
     correlation = None if old is None else Correlation(obj, old, root.schema)
-    trial = _Trial(Verdict())
-    trial.visit(root, _Part(obj, old, "", Ratchet(correlation, None)))
-    return trial.verdict
+    validation = _Validation(Verdict())
+    validation.visit(root, _Part(obj, old, "", Ratchet(correlation, None)))
+    return validation.verdict
 
 
 def judge_default(path: str, schema: Obj, default: Any) -> list[FieldError]:
-    """What is wrong with a default, as a value that was there before, and as one that was not (ValidateDefaults)."""
+    """Return the errors of a default, validated both as an unchanged and as a new value (ValidateDefaults)."""
     root = Compiler().node(schema, schema, is_root=bool(schema.get(EMBEDDED)))
     if root is None:
         return []
     for old in (default, None):
-        trial = _Trial(Verdict())
-        trial.visit(root, _Part(default, old, path, Ratchet(None, None)))
-        if trial.verdict.errors:
-            return trial.verdict.errors
+        validation = _Validation(Verdict())
+        validation.visit(root, _Part(default, old, path, Ratchet(None, None)))
+        if validation.verdict.errors:
+            return validation.verdict.errors
     return []
 
 
@@ -70,10 +70,10 @@ class _Part:
     """A part of an object.
 
     Attributes:
-        value: what it is.
-        old: what it was, None where it was not, or that is not known.
-        path: where it stands, "" for the object itself.
-        ratchet: whether its errors are let pass.
+        value: its value.
+        old: its old value, None if it did not exist, or is not known.
+        path: its path, "" for the object itself.
+        ratchet: whether its errors are ignored.
     """
 
     value: Any
@@ -82,20 +82,20 @@ class _Part:
     ratchet: Ratchet
 
     @property
-    def told_path(self) -> str:
-        """The path as errors have it."""
+    def shown_path(self) -> str:
+        """The path in errors."""
         return self.path or "<nil>"
 
 
 class _OverError(Exception):
-    """The budget is spent: no further rules are applied."""
+    """The cost budget is spent: no further rules are evaluated."""
 
 
-class _Trial:
-    """The check of one object.
+class _Validation:
+    """The validation of one object.
 
     Attributes:
-        verdict: what was found so far.
+        verdict: the errors and warnings so far.
     """
 
     def __init__(self, verdict: Verdict) -> None:
@@ -104,7 +104,7 @@ class _Trial:
         self._applications = 0
 
     def visit(self, node: Node, part: _Part) -> None:
-        """Applies the rules of a node, and of all below it, as long as the budget lasts."""
+        """Evaluate the rules of a node, and of all nodes below it, until the budget is spent."""
         try:
             self._visit(node, part)
         except _OverError:
@@ -125,8 +125,8 @@ class _Trial:
 
     def _visit_items(self, node: Node, inner: Node, part: _Part) -> None:
         olds = OldItems(node.schema, part.old)
-        for place, item in enumerate(part.value):
-            self._visit(inner, _Part(item, olds.get(item), at(part.path, place), part.ratchet.index(place)))
+        for index, item in enumerate(part.value):
+            self._visit(inner, _Part(item, olds.get(item), at(part.path, index), part.ratchet.index(index)))
 
     def _visit_fields(self, node: Node, part: _Part) -> None:
         old = part.old if isinstance(part.old, dict) else {}
@@ -139,50 +139,50 @@ class _Trial:
                 self._visit(inner, _Part(value, old.get(key), child(part.path, key), part.ratchet.key(key)))
 
     def _apply(self, node: Node, part: _Part) -> None:
-        """Applies the rules of a node itself."""
+        """Evaluate the rules of the node itself."""
         if self._budget <= 0:
             self._end(node, part, f"validation failed due to {_OUT_OF_BUDGET}")
         variables: tuple[Any, Any] | None = None
         for rule in node.rules:
             if rule.error:
                 self._add(node, part, rule.error)
-            if rule.compiled is None or (rule.compiled.uses_old and part.old is None and not rule.takes_no_old):
+            if rule.compiled is None or (rule.compiled.uses_old and part.old is None and not rule.has_optional_old):
                 continue
             try:
                 variables = variables or (node.read(part.value), node.read_old(part.old))
             except EvaluationError as error:
-                self._add(node, part, f"{error} evaluating rule: {rule.told}")
+                self._add(node, part, f"{error} evaluating rule: {rule.description}")
                 continue
             self._judge(node, rule, part, variables)
 
     def _judge(self, node: Node, rule: Rule, part: _Part, variables: tuple[Any, Any]) -> None:
         assert rule.compiled is not None
-        of_rule = variables
-        if rule.takes_no_old:
-            of_rule = variables[0], NONE if variables[1] is None else Optional(variables[1])
-        outcome = rule.compiled.program.evaluate(of_rule, MOST_OF_CALL)
+        rule_variables = variables
+        if rule.has_optional_old:
+            rule_variables = variables[0], NONE if variables[1] is None else Optional(variables[1])
+        outcome = rule.compiled.program.evaluate(rule_variables, MOST_OF_CALL)
         self._applications += 1
         if outcome.cost > self._budget or self._applications > _MOST_APPLICATIONS:
             self._end(node, part, f"validation failed due to {_OUT_OF_BUDGET}")
         self._budget -= outcome.cost
         if outcome.error:
-            self._failed(node, rule, part, outcome)
+            self._report_failure(node, rule, part, outcome)
         elif outcome.value is not True:
             detail = self._detail(node, rule, part, variables)
-            self._tell(_broken(node, rule, part, detail), rule, part)
+            self._report(_broken(node, rule, part, detail), rule, part)
 
-    def _failed(self, node: Node, rule: Rule, part: _Part, outcome: Outcome) -> None:
-        """Tells of an evaluation that came to nothing."""
+    def _report_failure(self, node: Node, rule: Rule, part: _Part, outcome: Outcome) -> None:
+        """Add the error of an evaluation that failed."""
         if outcome.error.startswith("no such overload"):
             why = "call arguments did not match a supported operator, function or macro signature for rule"
-            self._add(node, part, f"'{outcome.error}': {why}: {rule.told}")
+            self._add(node, part, f"'{outcome.error}': {why}: {rule.description}")
         elif outcome.error == _EXCEEDED:
-            self._end(node, part, f"'{outcome.error}': {_NO_MORE} rule: {rule.told}")
+            self._end(node, part, f"'{outcome.error}': {_NO_MORE} rule: {rule.description}")
         else:
-            self._add(node, part, f"{outcome.error} evaluating rule: {rule.told}")
+            self._add(node, part, f"{outcome.error} evaluating rule: {rule.description}")
 
     def _detail(self, node: Node, rule: Rule, part: _Part, variables: tuple[Any, Any]) -> str:
-        """What is told of a rule that does not hold: what its expression says, or its message."""
+        """Return the message for a rule that is not met: the result of its messageExpression, or its own message."""
         if rule.message is None or (rule.message.uses_old and variables[1] is None):
             return rule.default_message
         outcome = rule.message.program.evaluate(variables, MOST_OF_CALL)
@@ -193,7 +193,7 @@ class _Trial:
             why = f"{_NO_MORE} messageExpression: {field_errors.show(rule.source['messageExpression'])}"
         if why:
             target = _Part(part.value, part.old, _target(rule, part), part.ratchet)
-            self._tell(_of_kind(node, target, why), rule, part)
+            self._report(_of_kind(node, target, why), rule, part)
             raise _OverError
         self._budget -= outcome.cost
         message = outcome.value.strip() if isinstance(outcome.value, str) else ""
@@ -201,10 +201,10 @@ class _Trial:
             return rule.default_message
         return message
 
-    def _tell(self, error: FieldError, rule: Rule, part: _Part) -> None:
-        """Tells an error, or warns of it where the update did not bring it."""
+    def _report(self, error: FieldError, rule: Rule, part: _Part) -> None:
+        """Add an error, or a warning if the update has not changed the part."""
         assert rule.compiled is not None
-        if not rule.compiled.uses_old and part.ratchet.lets_pass:
+        if not rule.compiled.uses_old and part.ratchet.is_unchanged_part:
             self.verdict.warnings.append(str(error))
         else:
             self.verdict.errors.append(error)
@@ -218,16 +218,16 @@ class _Trial:
 
 
 def _of_kind(node: Node, part: _Part, detail: str) -> FieldError:
-    """An error that tells the type of the value instead of the value."""
-    return field_errors.invalid(part.told_path, node.kind, detail)
+    """Return an error that shows the type of the value instead of the value."""
+    return field_errors.invalid(part.shown_path, node.kind, detail)
 
 
 def _target(rule: Rule, part: _Part) -> str:
-    return child(part.path, rule.path) if rule.path else part.told_path
+    return child(part.path, rule.path) if rule.path else part.shown_path
 
 
 def _broken(node: Node, rule: Rule, part: _Part, detail: str) -> FieldError:
-    """The error of a rule that does not hold; of objects and lists the value is not told."""
+    """Return the error of a rule that is not met; it shows no value of objects and lists."""
     path = _target(rule, part)
     reason = rule.source.get("reason")
     if reason == "FieldValueForbidden":

@@ -1,4 +1,4 @@
-"""Whether a schema has rules, and what they say of an object: what is known without compiling any expression."""
+"""Which schemas have rules, and the verdict of rules on an object; nothing here compiles an expression."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from apiserver.api.schema.keywords import RULES, items, properties, values
 
 @dataclass(slots=True)
 class Verdict:
-    """What rules say of an object.
+    """The errors of an object by the rules.
 
     Attributes:
-        errors: what is wrong.
-        warnings: what is wrong, but was so before the update in the same way.
+        errors: the errors that refuse it.
+        warnings: the errors in parts that the update leaves unchanged.
     """
 
     errors: list[FieldError] = field(default_factory=list)
@@ -24,7 +24,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Preexisting:
-    """The expressions that a definition had before an update; they may use what new ones may not yet.
+    """The expressions that a definition had before an update; they may use features that new ones may not use yet.
 
     Attributes:
         rules: the rules.
@@ -36,9 +36,9 @@ class Preexisting:
 
 
 def has_rules(schema: Any) -> bool:
-    """Whether objects are checked by rules at all.
+    """Return True if the schema's rules apply to objects.
 
-    Rules within allOf count once there are others: where there are none, upstream makes no validator
+    Rules within allOf count only if there are others: without others, upstream creates no validator
     (schema/cel/validation.go's hasXValidations).
     """
     if not isinstance(schema, dict):
@@ -47,8 +47,8 @@ def has_rules(schema: Any) -> bool:
 
 
 def has_rules_within(schema: Any) -> bool:
-    """Whether a schema, or anything within it that objects are checked by, has rules."""
+    """Return True if a schema, or anything within it that applies to objects, has rules."""
     if not isinstance(schema, dict):
         return False
-    below = (*properties(schema).values(), items(schema), values(schema), *(schema.get("allOf") or ()))
-    return bool(schema.get(RULES)) or any(map(has_rules_within, below))
+    subschemas = (*properties(schema).values(), items(schema), values(schema), *(schema.get("allOf") or ()))
+    return bool(schema.get(RULES)) or any(map(has_rules_within, subschemas))

@@ -20,7 +20,7 @@ _MISSING = object()
 
 @dataclass(frozen=True, slots=True)
 class _Filling:
-    """How the defaults of a field, an item or a map's value are filled in.
+    """The way in which the defaults of a field, an item or a map's value are filled in.
 
     Attributes:
         make: creates its default, including nested defaults; None if it has none.

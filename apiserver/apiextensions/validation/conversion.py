@@ -1,4 +1,4 @@
-"""How a definition says that its versions are converted: not at all, or by a webhook."""
+"""Validation of a definition's conversion between versions: none, or by a webhook."""
 
 from collections.abc import Iterator
 
@@ -16,9 +16,9 @@ _NO_WEBHOOK = "should not be set when strategy is not set to Webhook"
 _CLIENT = "webhookClientConfig"
 
 
-def conversion(given: Obj, strict: Strictness) -> Iterator[FieldError]:
-    """What is wrong with a conversion; its webhook is told where upstream's internal type has its parts."""
-    strategy, webhook = given.get("strategy") or "", given.get("webhook") or {}
+def conversion(conversion_spec: Obj, strict: Strictness) -> Iterator[FieldError]:
+    """Yield the errors of a conversion; paths within its webhook are those of upstream's internal type."""
+    strategy, webhook = conversion_spec.get("strategy") or "", conversion_spec.get("webhook") or {}
     client, versions = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or []
     yield from checks.needed_one_of("strategy", strategy, (NONE, WEBHOOK))
     if strategy == WEBHOOK:

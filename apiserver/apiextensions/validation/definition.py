@@ -1,6 +1,6 @@
-"""What a CustomResourceDefinition may say, and what an update may change of it.
+"""Validation of a CustomResourceDefinition and of its updates.
 
-The rules, their order and their words are those of apiextensions-apiserver's
+The rules, their order and their messages are those of apiextensions-apiserver's
 pkg/apis/apiextensions/validation/validation.go. Paths are those of upstream's internal type (see internal.py).
 """
 
@@ -35,7 +35,7 @@ _STORED = (
 
 
 def validator(release: int) -> Validator:
-    """What a definition may say on a server of a minor release, such as 34; 0 is the newest."""
+    """Return the validator of definitions for a server of a minor release, such as 34; 0 is the newest."""
 
     def create(definition: Obj) -> Iterator[FieldError]:
         yield from _name(definition)
@@ -70,7 +70,7 @@ def _name(definition: Obj) -> Iterator[FieldError]:
 
 
 def _spec(spec: Obj, strict: Strictness) -> Iterator[FieldError]:
-    """What is wrong with an internal spec."""
+    """Yield the errors of an internal spec."""
     versions = spec.get("versions") or []
     yield from checks.within("spec.group", _group(spec.get("group") or ""))
     yield from checks.needed_one_of("spec.scope", spec.get("scope"), _SCOPES)
@@ -81,7 +81,7 @@ def _spec(spec: Obj, strict: Strictness) -> Iterator[FieldError]:
     if versions and versions[0].get("name"):
         yield from _joined("spec.version", versions[0]["name"], names.dns1035_label)
     yield from checks.within("spec.names", _names(spec.get("names") or {}, needed=_NEEDED_NAMES))
-    status = any(_has_status(each) for each in (spec, *versions))
+    status = any(_has_status(holder) for holder in (spec, *versions))
     first = spec.get("version") or ""
     yield from validation("spec.validation", spec.get("validation"), strict, status=status, version=first)
     yield from checks.within("spec", _beside_schema(spec, "validation", strict.many_fields))
@@ -91,13 +91,13 @@ def _spec(spec: Obj, strict: Strictness) -> Iterator[FieldError]:
 def _group(group: str) -> checks.Found:
     if not group:
         return (field.required(""),)
-    if wrong := names.dns1123_subdomain(group):
-        return (field.invalid("", group, ",".join(wrong)),)
+    if problems := names.dns1123_subdomain(group):
+        return (field.invalid("", group, ",".join(problems)),)
     return () if "." in group else (field.invalid("", group, "should be a domain with at least one dot"),)
 
 
 def _schemas_needed(spec: Obj, strict: Strictness) -> Iterator[FieldError]:
-    """Every version has a schema, or at least every one that is served where that was so before."""
+    """Require a schema of every version; an update may require it of served versions only."""
     shared, preserves = (spec.get("validation") or {}).get("openAPIV3Schema"), spec.get("preserveUnknownFields")
     for index, version in enumerate(spec.get("versions") or ()):
         if shared is None and (version.get("schema") or {}).get("openAPIV3Schema") is None:
@@ -107,12 +107,12 @@ def _schemas_needed(spec: Obj, strict: Strictness) -> Iterator[FieldError]:
             elif not preserves and version.get("served"):
                 yield field.required(path, "because otherwise all fields are pruned")
     if preserves and has_defaults(spec):
-        words = "must be false in order to use defaults in the schema"
-        yield field.invalid("spec.preserveUnknownFields", value=True, detail=words)
+        message = "must be false in order to use defaults in the schema"
+        yield field.invalid("spec.preserveUnknownFields", value=True, detail=message)
 
 
 def _version(version: Obj, path: str, spec: Obj, strict: Strictness) -> Iterator[FieldError]:
-    """What is wrong with what a version of an internal spec has of its own."""
+    """Yield the errors of a version of an internal spec, except for names that are not unique."""
     yield from _joined(f"{path}.name", version.get("name") or "", names.dns1035_label)
     for problem in parts.deprecation_problems(version):
         yield field.invalid(f"{path}.deprecationWarning", version["deprecationWarning"], problem)
@@ -125,13 +125,13 @@ def _version(version: Obj, path: str, spec: Obj, strict: Strictness) -> Iterator
 def _beside_schema(
     holder: Obj, schema_name: str, many_fields: frozenset[str], *, name: str = ""
 ) -> Iterator[FieldError]:
-    """What is wrong with subresources, columns and selectable fields.
+    """Yield the errors of subresources, columns and selectable fields.
 
     Args:
         holder: a version of an internal spec, or the spec itself.
-        schema_name: where it has its schema.
-        many_fields: who may have too many selectable fields.
-        name: of the version, "" for the spec.
+        schema_name: the name of its schema's field.
+        many_fields: the versions that may have too many selectable fields.
+        name: the name of the version, "" for the spec.
     """
     yield from checks.within("subresources", parts.subresources(holder.get("subresources")))
     yield from checks.each("additionalPrinterColumns", holder.get("additionalPrinterColumns"), parts.column)
@@ -141,77 +141,77 @@ def _beside_schema(
     if schema is None:
         yield field.invalid("selectableFields", "", _NO_SCHEMA if name else _NO_SHARED_SCHEMA)
         return
-    if why := unsupported(schema):
-        yield field.invalid("schema.openAPIV3Schema", "", why)
+    if reason := unsupported(schema):
+        yield field.invalid("schema.openAPIV3Schema", "", reason)
         return
-    found = parts.selectable_fields(fields, schema, too_many=name in many_fields)
-    yield from checks.within("selectableFields", found)
+    errors = parts.selectable_fields(fields, schema, too_many=name in many_fields)
+    yield from checks.within("selectableFields", errors)
 
 
 def _has_status(holder: Obj) -> bool:
     return (holder.get("subresources") or {}).get("status") is not None
 
 
-def _versions(given: list[Obj] | None) -> Iterator[FieldError]:
-    """Versions have names of their own, and one is that of storage."""
-    versions = given or []
-    called = [version.get("name") for version in versions]
-    if len({*called}) != len(called):
-        yield field.invalid("spec.versions", printed_versions(given), "must contain unique version names")
+def _versions(declared: list[Obj] | None) -> Iterator[FieldError]:
+    """Require unique names of versions, and exactly one storage version."""
+    versions = declared or []
+    version_names = [version.get("name") for version in versions]
+    if len({*version_names}) != len(version_names):
+        yield field.invalid("spec.versions", printed_versions(declared), "must contain unique version names")
     if sum(bool(version.get("storage")) for version in versions) != 1:
-        words = "must have exactly one version marked as storage version"
-        yield field.invalid("spec.versions", printed_versions(given), words)
+        message = "must have exactly one version marked as storage version"
+        yield field.invalid("spec.versions", printed_versions(declared), message)
 
 
-def _names(given: Obj, *, needed: tuple[str, ...] = ()) -> Iterator[FieldError]:
-    """What is wrong with the names that a definition asks for, or has.
+def _names(requested: Obj, *, needed: tuple[str, ...] = ()) -> Iterator[FieldError]:
+    """Yield the errors of the names that a definition asks for, or has.
 
     Args:
-        given: the names.
-        needed: those that must be there.
+        requested: the names.
+        needed: the names that are required.
     """
-    for what in needed:
-        yield from checks.needed(what, given.get(what))
-    kind, list_kind = given.get("kind") or "", given.get("listKind") or ""
-    for what in ("plural", "singular"):
-        if given.get(what):
-            yield from _joined(what, given[what], names.dns1035_label)
-    for what, name in (("kind", kind), ("listKind", list_kind)):
-        if name and (wrong := names.dns1035_label(name.lower())):
-            yield field.invalid(what, name, _MIXED_CASE + ",".join(wrong))
-    for index, name in enumerate(given.get("shortNames") or ()):
+    for name_field in needed:
+        yield from checks.needed(name_field, requested.get(name_field))
+    kind, list_kind = requested.get("kind") or "", requested.get("listKind") or ""
+    for name_field in ("plural", "singular"):
+        if requested.get(name_field):
+            yield from _joined(name_field, requested[name_field], names.dns1035_label)
+    for name_field, name in (("kind", kind), ("listKind", list_kind)):
+        if name and (problems := names.dns1035_label(name.lower())):
+            yield field.invalid(name_field, name, _MIXED_CASE + ",".join(problems))
+    for index, name in enumerate(requested.get("shortNames") or ()):
         yield from _joined(f"shortNames[{index}]", name, names.dns1035_label)
     if kind and kind == list_kind:
         yield field.invalid("listKind", list_kind, "kind and listKind may not be the same")
-    for index, name in enumerate(given.get("categories") or ()):
+    for index, name in enumerate(requested.get("categories") or ()):
         yield from _joined(f"categories[{index}]", name, names.dns1035_label)
 
 
 def _joined(path: str, value: str, check: names.Check) -> checks.Found:
-    """One error with all that is wrong with a name."""
-    wrong = check(value)
-    return (field.invalid(path, value, ",".join(wrong)),) if wrong else ()
+    """Return one error with all problems of a name."""
+    problems = check(value)
+    return (field.invalid(path, value, ",".join(problems)),) if problems else ()
 
 
 def _conversion(spec: Obj, strict: Strictness) -> Iterator[FieldError]:
-    given = spec.get("conversion")
-    if given is None:
+    declared = spec.get("conversion")
+    if declared is None:
         return
-    strategy = given.get("strategy") or ""
+    strategy = declared.get("strategy") or ""
     if strategy != NONE and spec.get("preserveUnknownFields"):
-        words = "must be None if spec.preserveUnknownFields is true"
-        yield field.invalid("spec.conversion.strategy", strategy, words)
-    yield from checks.within("spec.conversion", conversion(given, strict))
+        message = "must be None if spec.preserveUnknownFields is true"
+        yield field.invalid("spec.conversion.strategy", strategy, message)
+    yield from checks.within("spec.conversion", conversion(declared, strict))
 
 
 def _kept(new: Obj, old: Obj, strict: Strictness) -> Iterator[FieldError]:
-    """What an update leaves as it is: what makes the name, and once it is established, what is stored by."""
-    now, before = new.get("names") or {}, old.get("names") or {}
+    """Refuse changes of immutable fields: the group and the plural, and once established also scope and kind."""
+    new_names, old_names = new.get("names") or {}, old.get("names") or {}
     if strict.immutable_names:
         yield from checks.immutable("spec.scope", new.get("scope"), old.get("scope"))
-        yield from checks.immutable("spec.names.kind", now.get("kind"), before.get("kind"))
+        yield from checks.immutable("spec.names.kind", new_names.get("kind"), old_names.get("kind"))
     yield from checks.immutable("spec.group", new.get("group"), old.get("group"))
-    yield from checks.immutable("spec.names.plural", now.get("plural"), before.get("plural"))
+    yield from checks.immutable("spec.names.plural", new_names.get("plural"), old_names.get("plural"))
 
 
 def _accepted(definition: Obj) -> Iterator[FieldError]:
@@ -220,21 +220,21 @@ def _accepted(definition: Obj) -> Iterator[FieldError]:
 
 
 def _stored(stored: list[str], versions: list[Obj]) -> Iterator[FieldError]:
-    """Versions that objects are stored in are there: the one they are written in, and those they were written in."""
+    """Require that all storage versions exist: the current one, and those in which objects may still be stored."""
     if not stored:
         yield field.invalid("", None, "must have at least one stored version")
         return
-    called = [version.get("name") for version in versions]
-    for name, version in zip(called, versions, strict=True):
+    version_names = [version.get("name") for version in versions]
+    for name, version in zip(version_names, versions, strict=True):
         if version.get("storage") and name not in stored:
             yield field.invalid("", stored, f"must have the storage version {name}")
     for index, name in enumerate(stored):
-        if name not in called and name not in stored[index + 1 :]:
+        if name not in version_names and name not in stored[index + 1 :]:
             yield field.invalid(f"[{index}]", name, _STORED.format(name))
 
 
 def _approved(definition: Obj, old: Obj | None) -> Iterator[FieldError]:
-    """In Kubernetes' own groups a definition tells of its approval; one that did so wrongly may go on to."""
+    """Require an approval in Kubernetes' own groups; an update may keep an invalid one."""
     if not is_protected((definition.get("spec") or {}).get("group") or ""):
         return
     approval, path = approval_of(definition), f"metadata.annotations[{ANNOTATION}]"

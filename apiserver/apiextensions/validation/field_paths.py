@@ -1,4 +1,4 @@
-"""Paths to a field of a schema, such as ".spec.size" (apiextensions-apiserver's schema/cel.ValidFieldPath)."""
+"""Resolves paths to a field of a schema, such as ".spec.size" (apiextensions-apiserver's schema/cel.ValidFieldPath)."""
 
 import re
 from dataclasses import dataclass
@@ -10,30 +10,30 @@ _NO_FIELD = "does not refer to a valid field"
 
 
 class PathError(ValueError):
-    """The path leads nowhere; the message says why."""
+    """The path cannot be resolved; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Where a path leads.
+class ResolvedField:
+    """The field at a path.
 
     Attributes:
-        path: as errors name it: "spec.size", with keys of maps in brackets.
-        schema: of the field, None where nothing is said of it.
+        path: the path in errors: "spec.size", with keys of maps in brackets.
+        schema: the schema of the field, None if it is not declared.
     """
 
     path: str
     schema: Obj | None
 
 
-def follow(path: str, schema: Obj) -> Found:
-    """The field at a path without brackets.
+def follow(path: str, schema: Obj) -> ResolvedField:
+    """Return the field at a path without brackets.
 
     Raises:
-        PathError: no such field, or no path of this form.
+        PathError: there is no such field, or the path has another form.
     """
     words = iter(_WORDS.findall(path))
-    told, at = "", _Level(schema)
+    resolved, level = "", _Level(schema)
     for word in words:
         if word == "[":
             raise PathError("array notation is not allowed")
@@ -42,31 +42,31 @@ def follow(path: str, schema: Obj) -> Found:
         name = next(words, None)
         if name is None:
             raise PathError("unexpected end of JSON path")
-        named = at.is_named
-        at = at.below(name)
-        told = (f"{told}.{name}" if told else name) if named else f"{told}[{name}]"
-    return Found(told, at.schema)
+        named = level.is_named
+        level = level.below(name)
+        resolved = (f"{resolved}.{name}" if resolved else name) if named else f"{resolved}[{name}]"
+    return ResolvedField(resolved, level.schema)
 
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """A schema on the way, None where nothing is said."""
+    """A schema on the way to the field, None if it is not declared."""
 
     schema: Obj | None
 
     @property
     def is_named(self) -> bool:
-        """Has it fields, and no keys?"""
+        """True if it has fields, not keys of a map."""
         return bool((self.schema or {}).get("properties"))
 
     def below(self, name: str) -> "_Level":
-        """The schema of a field or a key."""
-        here = self.schema or {}
+        """Return the schema of a field or a key."""
+        schema = self.schema or {}
         if self.is_named:
-            if name not in here["properties"]:
+            if name not in schema["properties"]:
                 raise PathError(_NO_FIELD)
-            return _Level(here["properties"][name])
-        values = here.get("additionalProperties")
-        if values is None:
+            return _Level(schema["properties"][name])
+        value_schema = schema.get("additionalProperties")
+        if value_schema is None:
             raise PathError(_NO_FIELD)
-        return _Level(values if isinstance(values, dict) else None)
+        return _Level(value_schema if isinstance(value_schema, dict) else None)

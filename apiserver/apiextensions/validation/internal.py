@@ -1,8 +1,8 @@
-"""Definitions as upstream holds them while it validates them: what its errors name and print is of that form.
+"""Definitions in upstream's internal form: validation errors name and print the fields of that form.
 
-The internal type has a place in the spec for what all versions have in common, and those parts then stand in no
-version: of a definition with one version errors name "spec.validation", not "spec.versions[0].schema"
-(apiextensions-apiserver/pkg/apis/apiextensions/v1/conversion.go). Where an error prints a part, it prints the Go type,
+The internal spec has fields for what all versions have in common, and the versions then lack those parts: for a
+definition with one version errors name "spec.validation", not "spec.versions[0].schema"
+(apiextensions-apiserver/pkg/apis/apiextensions/v1/conversion.go). An error that prints a part prints the Go type,
 which has no names for JSON (pkg/apis/apiextensions/types.go and types_jsonschema.go).
 """
 
@@ -17,11 +17,11 @@ SHARED: Mapping[str, str] = {
     "additionalPrinterColumns": "additionalPrinterColumns",
     "selectableFields": "selectableFields",
 }
-"""What a version has → where the spec has it when all versions have the same."""
+"""Field of a version → field of the spec that has it if all versions agree."""
 
 
 def internal(spec: Obj) -> Obj:
-    """The spec with what all its versions have in common in the places of SHARED; it stays as it is."""
+    """Return the spec with the parts that all its versions share in the fields of SHARED; `spec` is not changed."""
     versions = spec.get("versions") or []
     if not versions:
         return spec
@@ -37,12 +37,12 @@ def printed_versions(versions: list[Obj] | None) -> list[Obj] | None:
 
 
 def printed_schema(schema: Obj) -> Obj:
-    """A schema as an error prints it."""
+    """Return a schema as an error prints it."""
     return _struct(_SCHEMA)(schema)
 
 
 def printed_items(items: Obj | list[Obj]) -> Obj:
-    """What a schema says of items, as an error prints it."""
+    """Return a schema's items as an error prints them."""
     if isinstance(items, list):
         return {"Schema": None, "JSONSchemas": [printed_schema(schema) for schema in items]}
     return {"Schema": printed_schema(items), "JSONSchemas": None}
@@ -62,7 +62,7 @@ def _struct(rows: tuple[Row, ...]) -> Callable[[Obj], Obj]:
 
 
 def _json(value: Any) -> Any:
-    """Any value, with the keys of objects in order."""
+    """Return any JSON value, with the keys of objects sorted."""
     if isinstance(value, dict):
         return {key: _json(value[key]) for key in sorted(value)}
     return [_json(item) for item in value] if isinstance(value, list) else value
@@ -82,17 +82,17 @@ def _schema_or_bool(value: Any) -> Obj:
     return {"Allows": value, "Schema": None}
 
 
-def _dependencies(given: Mapping[str, Obj | list[str]]) -> Obj:
+def _dependencies(dependencies: Mapping[str, Obj | list[str]]) -> Obj:
     return {
         name: {"Schema": None, "Property": value}
-        if isinstance(value := given[name], list)
+        if isinstance(value := dependencies[name], list)
         else {"Schema": printed_schema(value), "Property": None}
-        for name in sorted(given)
+        for name in sorted(dependencies)
     }
 
 
 def _names(*pairs: tuple[str, str], zero: Any = "") -> tuple[Row, ...]:
-    """Rows of plain values with the same zero."""
+    """Return rows of plain values with the same zero value."""
     return tuple((go, wire, zero, _as_it_is) for go, wire in pairs)
 
 
@@ -113,8 +113,8 @@ def _selectable(fields: list[Obj]) -> list[Obj]:
 
 
 def _validation(schema: Obj) -> Obj:
-    given = schema.get("openAPIV3Schema")
-    return {"OpenAPIV3Schema": None if given is None else printed_schema(given)}
+    openapi_schema = schema.get("openAPIV3Schema")
+    return {"OpenAPIV3Schema": None if openapi_schema is None else printed_schema(openapi_schema)}
 
 
 def _subresources(parts: Obj) -> Obj:

@@ -1,4 +1,4 @@
-"""Lists that are sets or maps, and maps that are one value: what a schema must say of their items to be merged.
+"""Validation of list types, list keys and map types in a schema, which server-side apply merges by.
 
 The rules are those of apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, in its order.
 """
@@ -24,11 +24,11 @@ _NULL_KEY = "this property is in x-kubernetes-list-map-keys, so it cannot be nul
 
 
 def merge_errors(schema: Obj, *, atomic_sets: bool, sound_keys: bool) -> Iterator[FieldError]:
-    """What is wrong with the list type, the map type and the keys of one schema.
+    """Yield the errors of the list type, the map type and the list keys of one schema.
 
     Args:
-        schema: without those below it.
-        atomic_sets: the items of sets must be one value each.
+        schema: the schema, whose subschemas are not validated.
+        atomic_sets: the items of sets must be atomic.
         sound_keys: every item must have its keys.
     """
     list_type, keys = schema.get(LIST_TYPE), schema.get(LIST_KEYS) or []
@@ -45,44 +45,44 @@ def merge_errors(schema: Obj, *, atomic_sets: bool, sound_keys: bool) -> Iterato
 
 
 def has_loose_set(schema: Obj) -> bool:
-    """Is it a set of items that are more than one value?"""
+    """Return True if it is a set whose items are not atomic."""
     return schema.get(LIST_TYPE) == "set" and any(_loose_item(schema))
 
 
 def has_loose_keys(schema: Obj) -> bool:
-    """Can items of the list lack their keys?"""
+    """Return True if items of the list can lack their keys."""
     return any(_loose_keys(schema))
 
 
 def _map_type(schema: Obj) -> Iterator[FieldError]:
-    given = schema.get(MAP_TYPE)
-    if given is not None:
+    map_type = schema.get(MAP_TYPE)
+    if map_type is not None:
         yield from _of_type(schema, "object", MAP_TYPE)
-        if given not in _MAP_TYPES:
-            yield field.not_supported(MAP_TYPE, given, _MAP_TYPES)
+        if map_type not in _MAP_TYPES:
+            yield field.not_supported(MAP_TYPE, map_type, _MAP_TYPES)
 
 
-def _list_type(schema: Obj, given: str | None, *, atomic_sets: bool) -> Iterator[FieldError]:
-    if given is None:
+def _list_type(schema: Obj, list_type: str | None, *, atomic_sets: bool) -> Iterator[FieldError]:
+    if list_type is None:
         return
     if schema.get("type") != "array":
         yield from _of_type(schema, "array", LIST_TYPE)
-    elif atomic_sets and given == "set":
+    elif atomic_sets and list_type == "set":
         yield from _loose_item(schema)
-    if given not in _LIST_TYPES:
-        yield field.not_supported(LIST_TYPE, given, _LIST_TYPES)
+    if list_type not in _LIST_TYPES:
+        yield field.not_supported(LIST_TYPE, list_type, _LIST_TYPES)
 
 
 def _of_type(schema: Obj, needed: str, because: str) -> Iterator[FieldError]:
-    given, words = schema.get("type"), f"must be {needed} if {because} is specified"
-    if not given:
-        yield field.required("type", words)
-    elif given != needed:
-        yield field.invalid("type", given, words)
+    kind, message = schema.get("type"), f"must be {needed} if {because} is specified"
+    if not kind:
+        yield field.required("type", message)
+    elif kind != needed:
+        yield field.invalid("type", kind, message)
 
 
 def _loose_item(schema: Obj) -> Iterator[FieldError]:
-    """An item of a set that is no scalar must be one value, which lists are if they do not say otherwise."""
+    """Require that the items of a set are atomic, as scalars and, by default, lists are."""
     items = schema.get("items")
     if not isinstance(items, dict):
         return
@@ -94,7 +94,7 @@ def _loose_item(schema: Obj) -> Iterator[FieldError]:
 
 
 def _keyed(schema: Obj, keys: list[str]) -> Iterator[FieldError]:
-    """A list with keys: its items are objects that have them."""
+    """Require that the items of a list with keys are objects with these keys."""
     items = schema.get("items")
     if not keys:
         yield field.required(LIST_KEYS, _NEEDS_KEYS)
@@ -114,13 +114,14 @@ def _keys_of(items: Obj, keys: list[str]) -> Iterator[FieldError]:
         if key not in properties:
             yield field.invalid(LIST_KEYS, keys, "entries must all be names of item properties")
         elif properties[key].get("type") in {"array", "object"}:
-            yield field.invalid(f"items.properties[{key}].type", "object", _NEEDS_SCALARS)  # the type of the items
+            # upstream prints the type of the items, not of the key
+            yield field.invalid(f"items.properties[{key}].type", "object", _NEEDS_SCALARS)
         if key in keys[:index]:
             yield field.invalid(LIST_KEYS, keys, "must not contain duplicate entries")
 
 
 def _loose_keys(schema: Obj) -> Iterator[FieldError]:
-    """What keeps items of a set or a map from having a value, or a value at each key (validateMapListKeysMapSet)."""
+    """Yield an error for each item or key of a set or map that may be null or absent (validateMapListKeysMapSet)."""
     items, list_type = schema.get("items"), schema.get(LIST_TYPE)
     if not isinstance(items, dict) or list_type not in {"map", "set"}:
         return
@@ -130,10 +131,10 @@ def _loose_keys(schema: Obj) -> Iterator[FieldError]:
         return
     properties, required = items.get("properties") or {}, items.get("required") or ()
     for key in schema.get(LIST_KEYS) or ():
-        known = properties.get(key)
-        if known is None:
+        key_schema = properties.get(key)
+        if key_schema is None:
             continue
-        if key not in required and "default" not in known:
+        if key not in required and "default" not in key_schema:
             yield field.required(f"items.properties[{key}].default", _NEEDS_KEY)
-        if known.get("nullable"):
+        if key_schema.get("nullable"):
             yield field.forbidden(f"items.properties[{key}].nullable", _NULL_KEY)

@@ -1,4 +1,4 @@
-"""What is wrong with the schema of a version: its root, its structure, its defaults, its words and its rules."""
+"""Validation of a version's schema: its root, its structure, its defaults, its keywords and its rules."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ _ROOT_FIELDS = (
     *("MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items"),
     *("Properties", "ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations"),
 )
-"""What a root schema may say where the status is a subresource: what stays true of the status alone."""
+"""The fields of a root schema if the status is a subresource: those that also make sense for the status alone."""
 
 _NO_OBJECT = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
 _ROOT_ONLY = (
@@ -32,47 +32,54 @@ _ROOT_ONLY = (
 def validation(
     path: str, given: Obj | None, strict: Strictness, *, status: bool, version: str = ""
 ) -> list[FieldError]:
-    """What is wrong with a schema, nothing where there is none.
+    """Return the errors of a schema; empty if there is none.
 
     Args:
-        path: where it stands: that of `given`.
-        given: what holds it, as spec.versions[].schema does.
-        strict: which rules hold.
-        status: the status is a subresource.
-        version: whose it is, the first one's where it is that of all.
+        path: the path of `given`.
+        given: the object that has the schema, as spec.versions[].schema is.
+        strict: the rules that apply.
+        status: True if the status is a subresource.
+        version: the name of its version, the first one's for a schema shared by all.
     """
     schema = (given or {}).get("openAPIV3Schema")
     if schema is None:
         return []
     path = f"{path}.openAPIV3Schema"
-    found = [*checks.within(path, _root(schema, status=status))]
-    unread = unsupported(schema) if strict.structural else ""
-    sound = strict.structural and not unread
-    loose: list[FieldError] = []
-    if sound:
-        loose = structural_errors(schema, path) or default_errors(
+    errors = [*checks.within(path, _root(schema, status=status))]
+    unsupported_reason = unsupported(schema) if strict.structural else ""
+    is_structural = strict.structural and not unsupported_reason
+    structural: list[FieldError] = []
+    if is_structural:
+        structural = structural_errors(schema, path) or default_errors(
             schema, path, validate_embedded, pruned=strict.pruned_defaults, judge=default_rule_errors
         )
-    wrong = [*checks.within(path, schema_errors(schema, strict))]
-    rules = _rules(schema, path, wrong, strict, compiled=sound and not loose, costly=version in strict.unchanged)
-    found += [*loose, *wrong, *rules]
-    return found or ([field.invalid(path, "", unread)] if unread else [])
+    keyword_errors = [*checks.within(path, schema_errors(schema, strict))]
+    rules = _rules(
+        schema,
+        path,
+        keyword_errors,
+        strict,
+        compiled=is_structural and not structural,
+        costly=version in strict.unchanged,
+    )
+    errors += [*structural, *keyword_errors, *rules]
+    return errors or ([field.invalid(path, "", unsupported_reason)] if unsupported_reason else [])
 
 
 def _rules(
     schema: Obj, path: str, wrong: list[FieldError], strict: Strictness, *, compiled: bool, costly: bool
 ) -> list[FieldError]:
-    """What is wrong with the rules of a schema; what they say is not told of schemas with other mistakes in them.
+    """Return the errors of the rules in a schema; those of expressions only for subschemas without other errors.
 
     Args:
-        schema: of whole objects.
-        path: where it stands.
-        wrong: the other mistakes.
-        strict: which expressions may use what.
-        compiled: what the rules say is looked at.
-        costly: a rule may cost what it costs.
+        schema: the schema of whole objects.
+        path: its path.
+        wrong: the other errors.
+        strict: decides which expressions may use what.
+        compiled: True if expressions are compiled.
+        costly: True if a single rule may cost any amount.
     """
-    found = rule_errors(
+    errors = rule_errors(
         schema,
         path,
         expressions=compiled,
@@ -80,31 +87,33 @@ def _rules(
         release=strict.release,
         preexisting=strict.preexisting,
     )
-    if not wrong or not found:
-        return found
-    written = len(rule_errors(schema, path, expressions=False))
-    return found[:written] + [error for error in found[written:] if not _has_mistake(_node_of(error), wrong)]
+    if not wrong or not errors:
+        return errors
+    form_error_count = len(rule_errors(schema, path, expressions=False))
+    return errors[:form_error_count] + [
+        error for error in errors[form_error_count:] if not _has_mistake(_node_of(error), wrong)
+    ]
 
 
 def _node_of(error: FieldError) -> str:
-    """Where the schema stands whose rule an error tells of."""
+    """Return the path of the schema whose rule an error is about."""
     return error.path.rpartition(f".{RULES}")[0] or error.path
 
 
-def _has_mistake(path: str, wrong: list[FieldError]) -> bool:
-    return any(error.path == path or error.path.startswith((f"{path}.", f"{path}[")) for error in wrong)
+def _has_mistake(path: str, errors: list[FieldError]) -> bool:
+    return any(error.path == path or error.path.startswith((f"{path}.", f"{path}[")) for error in errors)
 
 
 def has_defaults(spec: Obj) -> bool:
-    """Is there a default in a schema of a definition, internal or not?"""
+    """Return True if a schema of a definition, internal or not, has a default."""
     shared = (spec.get("validation") or {}).get("openAPIV3Schema")
     return any("default" in part for schema in (shared, *schemas_of(spec)) for part in each_schema(schema))
 
 
 def _root(schema: Obj, *, status: bool) -> Iterator[FieldError]:
-    """What only the schema of whole objects may not say; of what the status forbids, the first is told."""
+    """Yield the errors of the root of a schema; of fields that a status subresource forbids, only the first."""
     for go, wire in SCHEMA_FIELDS if status else ():
-        if not _is_said(schema.get(wire)):
+        if not _is_set(schema.get(wire)):
             continue
         if wire == "type" and schema["type"] != "object":
             yield field.invalid("type", schema["type"], _NO_OBJECT)
@@ -116,6 +125,6 @@ def _root(schema: Obj, *, status: bool) -> Iterator[FieldError]:
         yield field.forbidden("nullable", "nullable cannot be true at the root")
 
 
-def _is_said(value: object) -> bool:
-    """Is it not the zero value of its Go type? Where that is a pointer, any value is."""
+def _is_set(value: object) -> bool:
+    """Return True if the value differs from the zero value of its Go type; for a pointer, any value does."""
     return value is not None and value not in ("", [])

@@ -1,7 +1,7 @@
-"""How strict an update is: what was wrong with a definition before may stay wrong, so that it can be written at all.
+"""Strictness: which rules an update must keep; errors that a stored definition already has may remain.
 
-Rules came when definitions were stored already that break them (validationOptions of apiextensions-apiserver's
-pkg/apis/apiextensions/validation/validation.go, which calls this ratcheting).
+Some rules were added when definitions that break them were already stored (validationOptions of
+apiextensions-apiserver's pkg/apis/apiextensions/validation/validation.go; upstream calls this ratcheting).
 """
 
 from dataclasses import dataclass, field
@@ -31,23 +31,23 @@ _NEEDING_STRUCTURE = frozenset({"default", EMBEDDED, PRESERVE, INT_OR_STRING, LI
 
 @dataclass(frozen=True, slots=True)
 class Strictness:
-    """Which rules hold; all of them do for a new definition, but those on what only an established one has.
+    """The rules that apply; for a new definition all of them do, except those for established definitions.
 
     Attributes:
-        review_versions: a webhook must understand a version of ConversionReview that the server does.
-        immutable_names: the kind and the scope stay.
-        schemas: every version has a schema.
-        types: types are those of TYPES.
-        structural: schemas are structural.
-        pruned_defaults: defaults have no fields that their schema has not.
-        atomic_sets: items of sets are one value each.
-        sound_keys: items of maps have their keys.
-        ca_bundle: a webhook's bundle has a certificate.
-        preserved: unknown fields of all objects may be kept, as they were.
-        many_fields: versions that may have too many selectable fields, as they had; "" is all of them.
-        unchanged: versions whose schema is as it was, so that each of its rules may cost what it costs.
-        release: the minor release of the server, 0 for the newest: what new rules may use.
-        preexisting: the expressions that were there, which may use more.
+        review_versions: a webhook must understand a version of ConversionReview that the server understands.
+        immutable_names: the kind and the scope may not change.
+        schemas: every version must have a schema.
+        types: types must be among TYPES.
+        structural: schemas must be structural.
+        pruned_defaults: defaults may not have unknown fields.
+        atomic_sets: items of sets must be atomic.
+        sound_keys: items of list maps must have their keys.
+        ca_bundle: a webhook's CA bundle must have a certificate.
+        preserved: preserveUnknownFields may stay true.
+        many_fields: versions that may keep too many selectable fields; "" stands for those that all share.
+        unchanged: versions whose schema is unchanged, so that each of its rules may cost any amount.
+        release: the minor release of the server, 0 for the newest; it decides what new rules may use.
+        preexisting: the expressions that the definition had before, which may use more.
     """
 
     review_versions: bool = True
@@ -67,34 +67,35 @@ class Strictness:
 
 
 def strictness_of_update(new: Obj, old: Obj, release: int = 0) -> Strictness:
-    """Which rules an update of the old definition to the new one has to keep, on a server of a minor release."""
+    """Return the rules that apply to an update of a definition, on a server of a minor release."""
     spec = old.get("spec") or {}
     webhook = (spec.get("conversion") or {}).get("webhook") or {}
     schemas = [*schemas_of(spec)]
-    parts = [part for schema in schemas for part in each_schema(schema)]
+    subschemas = [subschema for schema in schemas for subschema in each_schema(schema)]
     established = holds(old, ESTABLISHED)
     versions = webhook.get("conversionReviewVersions") or ()
     return Strictness(
         review_versions=not versions or not REVIEW_VERSIONS.isdisjoint(versions),
         immutable_names=established,
         schemas=len(schemas) == len(spec.get("versions") or ()),
-        types=all((part.get("type") or "object") in TYPES for part in parts),
-        structural=_needs_structure(new.get("spec") or {}) or not any(structural_errors(each, "") for each in schemas),
+        types=all((subschema.get("type") or "object") in TYPES for subschema in subschemas),
+        structural=_needs_structure(new.get("spec") or {})
+        or not any(structural_errors(version_schema, "") for version_schema in schemas),
         pruned_defaults=not any(map(has_unpruned_default, schemas)),
-        atomic_sets=not any(map(has_loose_set, parts)),
-        sound_keys=not any(map(has_loose_keys, parts)),
+        atomic_sets=not any(map(has_loose_set, subschemas)),
+        sound_keys=not any(map(has_loose_keys, subschemas)),
         ca_bundle=established and not ca_bundle_problem((webhook.get("clientConfig") or {}).get("caBundle") or ""),
         preserved=bool(spec.get("preserveUnknownFields")),
         many_fields=_many_fields(internal(new.get("spec") or {}), internal(spec)),
         unchanged=_unchanged(new.get("spec") or {}, spec),
         release=release,
-        preexisting=_expressions(parts),
+        preexisting=_expressions(subschemas),
     )
 
 
-def _expressions(parts: list[Obj]) -> Preexisting:
-    """The expressions of schemas."""
-    rules = [rule for part in parts for rule in part.get(RULES) or ()]
+def _expressions(subschemas: list[Obj]) -> Preexisting:
+    """Return the expressions in schemas."""
+    rules = [rule for subschema in subschemas for rule in subschema.get(RULES) or ()]
     return Preexisting(
         frozenset(rule.get("rule") or "" for rule in rules),
         frozenset(rule["messageExpression"] for rule in rules if rule.get("messageExpression")),
@@ -102,29 +103,35 @@ def _expressions(parts: list[Obj]) -> Preexisting:
 
 
 def _needs_structure(spec: Obj) -> bool:
-    """Does the definition use what works with structural schemas alone, whatever it said before?"""
-    parts = (part for schema in schemas_of(spec) for part in each_schema(schema))
-    return not spec.get("preserveUnknownFields") or any(not _NEEDING_STRUCTURE.isdisjoint(part) for part in parts)
+    """Return True if the definition uses features that require structural schemas."""
+    subschemas = (subschema for schema in schemas_of(spec) for subschema in each_schema(schema))
+    return not spec.get("preserveUnknownFields") or any(
+        not _NEEDING_STRUCTURE.isdisjoint(subschema) for subschema in subschemas
+    )
 
 
 def _many_fields(new: Obj, old: Obj) -> frozenset[str]:
-    """The versions of an internal spec that had too many selectable fields and have the same now."""
-    before = _by_version(old, "selectableFields")
-    now = _by_version(new, "selectableFields")
+    """Return the versions of an internal spec that have too many selectable fields, unchanged from before."""
+    old_fields = _by_version(old, "selectableFields")
+    new_fields = _by_version(new, "selectableFields")
     most = MOST_SELECTABLE_FIELDS
-    return frozenset(name for name, fields in now.items() if len(fields or ()) > most and before.get(name) == fields)
+    return frozenset(
+        name for name, fields in new_fields.items() if len(fields or ()) > most and old_fields.get(name) == fields
+    )
 
 
-def _by_version(spec: Obj, part: str) -> dict[str, Any]:
-    """What each version of an internal spec has of its own, and under "" what they share."""
-    return {"": spec.get(part)} | {each.get("name") or "": each.get(part) for each in spec.get("versions") or ()}
+def _by_version(spec: Obj, name: str) -> dict[str, Any]:
+    """Return a field of each version of an internal spec by version, and the shared one under ""."""
+    return {"": spec.get(name)} | {
+        version.get("name") or "": version.get(name) for version in spec.get("versions") or ()
+    }
 
 
 def _unchanged(new: Obj, old: Obj) -> frozenset[str]:
-    """The versions whose schema is as it was."""
-    before = {each.get("name"): each.get("schema") for each in old.get("versions") or ()}
+    """Return the versions whose schema is unchanged."""
+    old_schemas = {version.get("name"): version.get("schema") for version in old.get("versions") or ()}
     return frozenset(
-        each["name"]
-        for each in new.get("versions") or ()
-        if each.get("name") in before and before[each["name"]] == each.get("schema")
+        version["name"]
+        for version in new.get("versions") or ()
+        if version.get("name") in old_schemas and old_schemas[version["name"]] == version.get("schema")
     )

@@ -1,11 +1,11 @@
-"""Schemas within a schema, found wherever they may stand (validation.go's SchemaHas)."""
+"""All schemas within a schema (validation.go's SchemaHas)."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from apiserver.api.meta import Obj
 
-_PLACES = (
+_SUBSCHEMA_KEYWORDS = (
     "items",
     "allOf",
     "anyOf",
@@ -18,23 +18,23 @@ _PLACES = (
     "definitions",
     "dependencies",
 )
-_ALL = frozenset(_PLACES)
+_ALL = frozenset(_SUBSCHEMA_KEYWORDS)
 _NAMED = frozenset({"properties", "patternProperties", "definitions", "dependencies"})
 
 
 def each_schema(schema: Obj | None) -> Iterator[Obj]:
-    """The schema and all below it, parents first; none of None."""
-    waiting: list[Any] = [schema]
-    while waiting:
-        found = waiting.pop()
-        if isinstance(found, dict):
-            yield found
-            if not _ALL.isdisjoint(found):
-                waiting += reversed([*_below(found)])
+    """Yield the schema and all schemas below it, parents first; nothing for None."""
+    pending: list[Any] = [schema]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, dict):
+            yield current
+            if not _ALL.isdisjoint(current):
+                pending += reversed([*_below(current)])
 
 
 def schemas_of(spec: Obj) -> Iterator[Obj]:
-    """The schemas of a definition's versions, each as a whole."""
+    """Yield the schemas of a definition's versions."""
     for version in spec.get("versions") or ():
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         if schema is not None:
@@ -42,12 +42,12 @@ def schemas_of(spec: Obj) -> Iterator[Obj]:
 
 
 def _below(schema: Obj) -> Iterator[Any]:
-    """What stands where schemas may stand; booleans and names stand there too."""
-    for place in _PLACES:
-        if place not in schema:
+    """Yield the values at which schemas may be; some are booleans or lists of names instead."""
+    for keyword in _SUBSCHEMA_KEYWORDS:
+        if keyword not in schema:
             continue
-        value = schema[place]
-        if place in _NAMED:
+        value = schema[keyword]
+        if keyword in _NAMED:
             yield from (value or {}).values()
         elif isinstance(value, list):
             yield from value

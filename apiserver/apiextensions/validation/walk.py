@@ -1,7 +1,7 @@
-"""Schemas level by level: words that custom resources' schemas may not have, and what must go together.
+"""Validation of a schema level by level: keywords that are not supported, and keywords that exclude each other.
 
 The rules are those of ValidateCustomResourceDefinitionOpenAPISchema in apiextensions-apiserver's
-pkg/apis/apiextensions/validation/validation.go. What makes a schema structural is another matter.
+pkg/apis/apiextensions/validation/validation.go. The structural schema invariants are validated elsewhere.
 """
 
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ _EXCLUSIVE = "additionalProperties and properties are mutual exclusive"
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where in an object a schema stands.
+class _Position:
+    """The position of a schema in an object.
 
     Attributes:
-        no_default: why no default may stand here, "" where one may.
-        in_metadata: it is a part of an object's metadata.
+        no_default: why a default is not allowed here, "" if it is.
+        in_metadata: True if it is a part of an object's metadata.
     """
 
     no_default: str = ""
@@ -35,29 +35,29 @@ class _Place:
 
 
 def schema_errors(schema: Obj, strict: Strictness) -> Iterator[FieldError]:
-    """What is wrong with an object's schema and those below it, with paths from it."""
-    return _walk(schema, _Place(), strict, is_root=True)
+    """Yield the errors of an object's schema and those below it, with paths relative to it."""
+    return _walk(schema, _Position(), strict, is_root=True)
 
 
-def _walk(schema: Any, place: _Place, strict: Strictness, *, is_root: bool = False) -> Iterator[FieldError]:
+def _walk(schema: Any, position: _Position, strict: Strictness, *, is_root: bool = False) -> Iterator[FieldError]:
     if not isinstance(schema, dict):
         return
-    yield from _words(schema, place, strict)
+    yield from _keywords(schema, position, strict)
     if schema.get("uniqueItems"):
         yield field.forbidden("uniqueItems", _QUADRATIC)
-    yield from _below(schema, place, strict, is_root=is_root)
+    yield from _below(schema, position, strict, is_root=is_root)
     if schema.get(PRESERVE) is False:
         yield field.invalid(PRESERVE, value=False, detail="must be true or undefined")
     yield from merge_errors(schema, atomic_sets=strict.atomic_sets, sound_keys=strict.sound_keys)
 
 
-def _words(schema: Obj, place: _Place, strict: Strictness) -> Iterator[FieldError]:
-    """Words that are not supported, or not here (specStandardValidatorV3.validate)."""
+def _keywords(schema: Obj, position: _Position, strict: Strictness) -> Iterator[FieldError]:
+    """Yield the errors of keywords that are not supported, or not allowed here (specStandardValidatorV3.validate)."""
     kind = schema.get("type") or ""
     if strict.types and kind and kind not in TYPES:
         yield field.not_supported("type", kind, TYPES)
-    if "default" in schema and place.no_default:
-        yield field.forbidden("default", f"must not be set {place.no_default}")
+    if "default" in schema and position.no_default:
+        yield field.forbidden("default", f"must not be set {position.no_default}")
     for word, used in (
         ("id", bool(schema.get("id"))),
         ("additionalItems", schema.get("additionalItems") is not None),
@@ -72,37 +72,37 @@ def _words(schema: Obj, place: _Place, strict: Strictness) -> Iterator[FieldErro
         yield field.forbidden("type", "type cannot be set to null, use nullable as an alternative")
     if isinstance(schema.get("items"), list):
         yield field.forbidden("items", "items must be a schema object and not an array")
-    if place.in_metadata and schema.get(EMBEDDED):
+    if position.in_metadata and schema.get(EMBEDDED):
         yield field.forbidden(EMBEDDED, "must not be used inside of resource meta")
 
 
-def _below(schema: Obj, place: _Place, strict: Strictness, *, is_root: bool) -> Iterator[FieldError]:
-    """What is wrong with the schemas right below one, and with what is below them."""
+def _below(schema: Obj, position: _Position, strict: Strictness, *, is_root: bool) -> Iterator[FieldError]:
+    """Yield the errors of all schemas below one."""
     properties, values = schema.get("properties") or {}, schema.get("additionalProperties")
     if values is not None:
         if properties and values is not True:
             yield field.forbidden("additionalProperties", _EXCLUSIVE)
-        unknown = "inside additionalProperties applying to object metadata"
-        inside = replace(place, no_default=unknown) if place.in_metadata else place
-        yield from checks.within("additionalProperties", _walk(values, inside, strict))
-    for name, each in properties.items():
-        inside = _place_of(name, schema, place, is_root=is_root)
-        yield from checks.within(f"properties[{name}]", _walk(each, inside, strict))
-    yield from checks.within("not", _walk(schema.get("not"), place, strict))
+        no_default = "inside additionalProperties applying to object metadata"
+        inner = replace(position, no_default=no_default) if position.in_metadata else position
+        yield from checks.within("additionalProperties", _walk(values, inner, strict))
+    for name, subschema in properties.items():
+        inner = _position_of(name, schema, position, is_root=is_root)
+        yield from checks.within(f"properties[{name}]", _walk(subschema, inner, strict))
+    yield from checks.within("not", _walk(schema.get("not"), position, strict))
     for name in _LISTS:
-        yield from checks.each(name, schema.get(name), lambda each: _walk(each, place, strict))
-    for name, each in (schema.get("definitions") or {}).items():
-        yield from checks.within(f"definitions[{name}]", _walk(each, place, strict))
+        yield from checks.each(name, schema.get(name), lambda subschema: _walk(subschema, position, strict))
+    for name, subschema in (schema.get("definitions") or {}).items():
+        yield from checks.within(f"definitions[{name}]", _walk(subschema, position, strict))
     items = schema.get("items")
     if isinstance(items, list):
-        yield from checks.each("items", items, lambda each: _walk(each, place, strict))
+        yield from checks.each("items", items, lambda subschema: _walk(subschema, position, strict))
     else:
-        yield from checks.within("items", _walk(items, place, strict))
-    for name, each in (schema.get("dependencies") or {}).items():
-        yield from checks.within(f"dependencies[{name}]", _walk(each, place, strict))
+        yield from checks.within("items", _walk(items, position, strict))
+    for name, subschema in (schema.get("dependencies") or {}).items():
+        yield from checks.within(f"dependencies[{name}]", _walk(subschema, position, strict))
 
 
-def _place_of(name: str, schema: Obj, place: _Place, *, is_root: bool) -> _Place:
+def _position_of(name: str, schema: Obj, position: _Position, *, is_root: bool) -> _Position:
     if name not in META or not (is_root or schema.get(EMBEDDED)):
-        return place
-    return _Place(f"in top-level {name}" if is_root else place.no_default, in_metadata=True)
+        return position
+    return _Position(f"in top-level {name}" if is_root else position.no_default, in_metadata=True)

@@ -1,6 +1,6 @@
-"""What the writer of a definition is warned of: it is accepted, and will not do what it seems to.
+"""Warnings for the writer of a definition that is accepted but has parts without the effect that they seem to have.
 
-The words are those of apiextensions-apiserver's pkg/registry/customresourcedefinition/strategy.go.
+The messages are those of apiextensions-apiserver's pkg/registry/customresourcedefinition/strategy.go.
 """
 
 from apiserver.api.formats import format_of
@@ -13,37 +13,43 @@ _NO_SET = (
 )
 
 FORMATS_SINCE, SETS_SINCE = 34, 37
-"""The releases that began to warn of formats that nothing knows, and of sets of what is no scalar."""
+"""The releases that began to warn of unknown formats, and of sets whose items are not scalars."""
 
 
 def definition_warnings(new: Obj, old: Obj | None, minor: int) -> tuple[str, ...]:
-    """What to warn of when a definition is made, or when it says something new.
+    """Return the warnings for a new definition, or those that an update adds.
 
     Args:
-        new: as it will be.
-        old: as it was, None for a new one; what is wrong with it already is not told again.
-        minor: of the release, such as 34: it decides which formats there are.
+        new: the definition.
+        old: the definition before an update, None for a new one; warnings that it had are not repeated.
+        minor: the minor release, such as 34: it decides which formats are known.
     """
-    known = {*_told(old, minor)} if old is not None else set()
-    return tuple(warning for warning in dict.fromkeys(_told(new, minor)) if warning not in known)
+    old_warnings = {*_warnings(old, minor)} if old is not None else set()
+    return tuple(warning for warning in dict.fromkeys(_warnings(new, minor)) if warning not in old_warnings)
 
 
-def _told(definition: Obj, minor: int) -> list[str]:
-    parts = [part for schema in schemas_of(definition.get("spec") or {}) for part in each_schema(schema)]
+def _warnings(definition: Obj, minor: int) -> list[str]:
+    subschemas = [subschema for schema in schemas_of(definition.get("spec") or {}) for subschema in each_schema(schema)]
     return [
-        *(_formats(parts, minor) if minor >= FORMATS_SINCE else ()),
-        *(_sets(parts) if minor >= SETS_SINCE else ()),
+        *(_formats(subschemas, minor) if minor >= FORMATS_SINCE else ()),
+        *(_sets(subschemas) if minor >= SETS_SINCE else ()),
     ]
 
 
-def _formats(parts: list[Obj], minor: int) -> list[str]:
-    """Formats that values are not held to."""
-    formatted = (part for part in parts if part.get("format"))
-    return [f'unrecognized format "{part["format"]}"' for part in formatted if not format_of(part, minor)]
+def _formats(subschemas: list[Obj], minor: int) -> list[str]:
+    """Return a warning for each format that is not validated."""
+    formatted = (subschema for subschema in subschemas if subschema.get("format"))
+    return [
+        f'unrecognized format "{subschema["format"]}"' for subschema in formatted if not format_of(subschema, minor)
+    ]
 
 
-def _sets(parts: list[Obj]) -> list[str]:
-    """Sets of what is no scalar, which nothing else takes for sets."""
-    sets = (part for part in parts if part.get(LIST_TYPE) == "set" and isinstance(part.get("items"), dict))
-    kinds = {part["items"].get("type") for part in sets}
+def _sets(subschemas: list[Obj]) -> list[str]:
+    """Return a warning for each kind of set items that are not scalars, as only validation treats them as sets."""
+    sets = (
+        subschema
+        for subschema in subschemas
+        if subschema.get(LIST_TYPE) == "set" and isinstance(subschema.get("items"), dict)
+    )
+    kinds = {subschema["items"].get("type") for subschema in sets}
     return [_NO_SET % kind for kind in ("array", "object") if kind in kinds]
