@@ -124,7 +124,7 @@ class Full(StoreError):  # noqa: N818
 
 
 class Damaged(StoreError):  # noqa: N818
-    """What is stored cannot be trusted; the message says which file, what is wrong, and what to do."""
+    """The stored data cannot be trusted; the message says which file, what is wrong, and what to do."""
 
 
 class Watcher(Protocol):

@@ -1,4 +1,4 @@
-"""Expressions: the nodes of a parsed text; its macros are already comprehensions (cel/expr/syntax.proto)."""
+"""The syntax tree: the nodes of a parsed expression, with macros already expanded (cel/expr/syntax.proto)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +22,7 @@ class Ident:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """A field of something; `test` asks only whether it is there, which is what has() becomes."""
+    """A field of an operand; `test` only checks that it is present, which is what has() expands to."""
 
     id: int
     operand: "Expr"
@@ -32,7 +32,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function, with or without something that it is called on. Operators are functions, such as "_+_"."""
+    """A call of a function, with or without a target. Operators are functions, such as "_+_"."""
 
     id: int
     function: str
@@ -42,7 +42,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class ListLiteral:
-    """A list; the items at the places in `optional` are left out where they have no value."""
+    """A list; the items at the indexes in `optional` are left out if they have no value."""
 
     id: int
     items: tuple["Expr", ...]
@@ -51,7 +51,7 @@ class ListLiteral:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One key with its value, of a map or, where the key is text, of a message."""
+    """A key with its value, of a map or, if the key is a str, of a message."""
 
     id: int
     key: "Expr | str"
@@ -69,7 +69,7 @@ class MapLiteral:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message of a named type. No type of ours can be made in an expression, so this never passes the checker."""
+    """A message of a named type. Expressions cannot create the server's types, so the checker always refuses it."""
 
     id: int
     name: str
@@ -78,13 +78,13 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Comprehension:
-    """What macros such as all() and map() become: a fold over a list, or over the keys of a map.
+    """The expansion of macros such as all() and map(): a fold over a list, or over the keys of a map.
 
     Attributes:
-        item, item2: the loop's variables; with two they are index and item, or key and value.
-        result_name, start: the accumulator, and what it is before the first step.
+        item, item2: the loop's variables; if there are two, they are index and item, or key and value.
+        result_name, start: the accumulator, and its initial value.
         condition, step: evaluated for each item; the step's value is the next accumulator.
-        result: evaluated at the end.
+        result: evaluated after the last item.
     """
 
     id: int
@@ -99,7 +99,7 @@ class Comprehension:
 
     @property
     def binds(self) -> bool:
-        """Whether it only gives a value a name, as optMap() does: it loops over nothing."""
+        """True if it only gives a value a name, as optMap() does: it loops over nothing."""
         return (
             isinstance(self.over, ListLiteral)
             and not self.over.items
@@ -113,10 +113,10 @@ Expr = Literal | Ident | Select | Call | ListLiteral | MapLiteral | Message | Co
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """An expression and where its nodes stand in the text.
+    """An expression and the positions of its nodes in the text.
 
     Attributes:
-        positions: node → offset in characters.
+        positions: node id → offset in characters.
     """
 
     text: str
@@ -125,7 +125,7 @@ class Parsed:
 
 
 def parts(node: Expr) -> tuple[Expr, ...]:
-    """The nodes directly below a node, in the order of evaluation."""
+    """Return the nodes directly below a node, in the order of evaluation."""
     match node:
         case Select():
             return (node.operand,)

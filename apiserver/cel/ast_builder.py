@@ -1,4 +1,4 @@
-"""Making of nodes: each gets a number of its own, under which is kept where it stands."""
+"""Builds nodes: each gets an id, under which its position is kept."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,18 +9,18 @@ MOST_COPIES = 20_000
 
 
 class TooManyError(ValueError):
-    """Macros within what macros are called on make the expression too large.
+    """The expansion of nested macros makes the expression too large.
 
-    The limit is ours. Upstream has none and runs out of memory: optMap() copies what it is called on, so each that is
-    called on another one doubles it.
+    The limit is specific to this server. Upstream has none and runs out of memory: optMap() copies its target, so each
+    optMap() on another one doubles it.
     """
 
 
 class Nodes:
-    """Makes nodes of one expression.
+    """Builds the nodes of one expression.
 
     Attributes:
-        positions: node → where it stands, in characters.
+        positions: node id → position in characters.
     """
 
     def __init__(self) -> None:
@@ -28,32 +28,32 @@ class Nodes:
         self._copies = 0
 
     def number(self, at: int) -> int:
-        """The number of a new node that stands there."""
+        """Return the id of a new node at a position."""
         number = len(self.positions) + 1
         self.positions[number] = at
         return number
 
     def literal(self, at: int, value: Any) -> Expr:
-        """A constant."""
+        """Return a constant."""
         return Literal(self.number(at), value)
 
     def ident(self, at: int, name: str) -> Expr:
-        """A name."""
+        """Return a name."""
         return Ident(self.number(at), name)
 
     def call(self, at: int, function: str, *args: Expr, target: Expr | None = None) -> Expr:
-        """A call of a function, on something or on nothing."""
+        """Return a call of a function, with or without a target."""
         return Call(self.number(at), function, target, args)
 
     def list(self, at: int, *items: Expr) -> Expr:
-        """A list."""
+        """Return a list."""
         return ListLiteral(self.number(at), items, frozenset())
 
     def copy(self, node: Expr) -> Expr:
-        """The same expression at the same place, as other nodes.
+        """Return a copy of an expression at the same position, with new ids.
 
         Raises:
-            TooManyError: too many have been copied.
+            TooManyError: too many nodes have been copied.
         """
         self._copies += 1
         if self._copies > MOST_COPIES:

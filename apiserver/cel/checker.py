@@ -1,4 +1,4 @@
-"""The checker: the types of an expression's nodes, and which overloads its calls may mean (cel-go's checker)."""
+"""The checker: finds the types of an expression's nodes, and the possible overloads of its calls (cel-go's checker)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ from apiserver.cel.unification import Unifier, is_more_general, substituted
 from apiserver.cel.values import Uint
 
 Fields = Callable[[str, str], CelType | None]
-"""(the name of a struct, a field) → the field's type, None where it has no such field."""
+"""(the name of a struct, a field) → the field's type, None if there is no such field."""
 
 _LITERALS = {
     bool: BOOL,
@@ -59,8 +59,8 @@ class Checked:
 
     Attributes:
         types: the type of each node.
-        overloads: what a call may mean; several where the types of the arguments are not known.
-        names: nodes that stand for a name with dots: net.IP, and functions such as optional.of.
+        overloads: the possible overloads of a call; several if the types of the arguments are not known.
+        names: nodes that are a qualified name: net.IP, and functions such as optional.of.
         variables: the free variables that it uses.
     """
 
@@ -72,11 +72,11 @@ class Checked:
 
     @property
     def result(self) -> CelType:
-        """The type of the whole."""
+        """The type of the whole expression."""
         return self.types[self.parsed.root.id]
 
     def call(self, node: Call) -> tuple[str, Expr | None]:
-        """The function that a call means and what it is called on: `optional` of `optional.of(1)` is no target."""
+        """Return the function and the target of a call: `optional` of `optional.of(1)` is not a target."""
         name = self.names.get(node.id)
         return (node.function, node.target) if name is None else (name, None)
 
@@ -84,13 +84,13 @@ class Checked:
 def check(
     parsed: Parsed, variables: Mapping[str, CelType], fields: Fields, environment: Environment = STORED
 ) -> Checked:
-    """The expression with its types.
+    """Check an expression and return it with its types.
 
     Args:
         parsed: the expression.
         variables: the free variables that it may use.
         fields: the fields of structs.
-        environment: what it may use beside that.
+        environment: the functions and types that it may use.
 
     Raises:
         CompileError: names that are not declared, or operations on types that have no such operation.
@@ -130,7 +130,7 @@ class _Checker:
         }
 
     def check(self, node: Expr) -> CelType:
-        """The type of a node, which is kept, and so are the types of all below it."""
+        """Return the type of a node, and note it and the types of all nodes below it."""
         kind = self._checks[type(node)](node)
         self.types[node.id] = kind
         return kind
@@ -153,8 +153,8 @@ class _Checker:
         return type_of(self._types[plain]) if plain in self._types else None
 
     def _ident(self, node: Ident) -> CelType:
-        found = self._local(node.name) or self._global(node.name)
-        return found or self._undeclared(node.id, node.name)
+        kind = self._local(node.name) or self._global(node.name)
+        return kind or self._undeclared(node.id, node.name)
 
     def _undeclared(self, node: int, name: str) -> CelType:
         self.issues.add(node, f"undeclared reference to '{name}' (in container '')")
@@ -163,10 +163,10 @@ class _Checker:
     def _select(self, node: Select) -> CelType:
         qualified = _qualified(node)
         if qualified and self._local(qualified.partition(".")[0]) is None:
-            found = self._global(qualified)
-            if found is not None:
+            named_type = self._global(qualified)
+            if named_type is not None:
                 self.names[node.id] = qualified
-                return found
+                return named_type
         kind = self._field(node.id, node.operand, node.field, optional=False)
         return BOOL if node.test else self.unifier.resolved(kind)
 
@@ -228,28 +228,28 @@ class _Checker:
         return result
 
     def _no_overload(self, node: Call, function: str, args: tuple[CelType, ...], *, member: bool) -> CelType:
-        told = [str(self.unifier.resolved(a, final=True)) for a in args]
-        applied = f"{told[0]}.({', '.join(told[1:])})" if member else f"({', '.join(told)})"
+        shown = [str(self.unifier.resolved(a, final=True)) for a in args]
+        applied = f"{shown[0]}.({', '.join(shown[1:])})" if member else f"({', '.join(shown)})"
         self.issues.add(node.id, f"found no matching overload for '{function}' applied to '{applied}'")
         return ERROR
 
     def _logic(self, node: Call, function: str, args: tuple[CelType, ...]) -> CelType:
-        wrong = [arg for arg, kind in zip(node.args, args, strict=True) if not self.unifier.fits(kind, BOOL)]
-        for arg in wrong:
+        mismatches = [arg for arg, kind in zip(node.args, args, strict=True) if not self.unifier.fits(kind, BOOL)]
+        for arg in mismatches:
             self._mismatch(arg.id, BOOL, self.types[arg.id])
         self.overloads[node.id] = self._functions[function]
-        return ERROR if wrong else BOOL
+        return ERROR if mismatches else BOOL
 
-    def _mismatch(self, node: int, expected: CelType, found: CelType) -> None:
-        self.issues.add(node, f"expected type '{expected}' but found '{found}'")
+    def _mismatch(self, node: int, expected: CelType, actual: CelType) -> None:
+        self.issues.add(node, f"expected type '{expected}' but found '{actual}'")
 
-    def _joined(self, before: CelType | None, kind: CelType) -> CelType:
-        """The type of both."""
-        if before is None:
+    def _joined(self, joined: CelType | None, kind: CelType) -> CelType:
+        """Return the common type of two, or dyn."""
+        if joined is None:
             return kind
-        if not self.unifier.fits(before, kind):
+        if not self.unifier.fits(joined, kind):
             return DYN
-        return before if is_more_general(before, kind) else kind
+        return joined if is_more_general(joined, kind) else kind
 
     def _checked_item(self, node: Expr, *, optional: bool) -> CelType:
         kind = self.check(node)
@@ -261,8 +261,8 @@ class _Checker:
 
     def _list(self, node: ListLiteral) -> CelType:
         joined: CelType | None = None
-        for place, item in enumerate(node.items):
-            joined = self._joined(joined, self._checked_item(item, optional=place in node.optional))
+        for index, item in enumerate(node.items):
+            joined = self._joined(joined, self._checked_item(item, optional=index in node.optional))
         return list_of(joined or self._parameter())
 
     def _map(self, node: MapLiteral) -> CelType:
@@ -292,9 +292,9 @@ class _Checker:
         return self.unifier.resolved(result)
 
     def _expect(self, node: Expr, kind: CelType) -> None:
-        found = self.check(node)
-        if not self.unifier.fits(kind, found):
-            self._mismatch(node.id, kind, found)
+        actual = self.check(node)
+        if not self.unifier.fits(kind, actual):
+            self._mismatch(node.id, kind, actual)
 
     def _loop_variables(self, node: Comprehension, over: CelType) -> dict[str, CelType]:
         match over.kind:
@@ -306,17 +306,17 @@ class _Checker:
                 self.unifier.fits(DYN, over)
                 kinds = (DYN, DYN)
             case _:
-                told = "cannot be range of a comprehension (must be list, map, or dynamic)"
-                self.issues.add(node.over.id, f"expression of type '{over}' {told}")
+                message = "cannot be range of a comprehension (must be list, map, or dynamic)"
+                self.issues.add(node.over.id, f"expression of type '{over}' {message}")
                 kinds = (ERROR, ERROR)
         return {node.item: kinds[0]} | ({node.item2: kinds[1]} if node.item2 else {})
 
 
 def _qualified(node: Expr) -> str:
-    """The name with dots that a chain of selections spells, "" where it is none."""
+    """Return the qualified name that a chain of selections is, "" if it is none."""
     if isinstance(node, Ident):
         return node.name
     if not isinstance(node, Select) or node.test:
         return ""
-    before = _qualified(node.operand)
-    return f"{before}.{node.field}" if before else ""
+    prefix = _qualified(node.operand)
+    return f"{prefix}.{node.field}" if prefix else ""

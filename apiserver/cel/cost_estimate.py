@@ -1,6 +1,6 @@
-"""Estimates: the most that an expression can cost, before any object is there (cel-go's checker/cost.go).
+"""Cost estimates: the most that an expression can cost, whatever the object (cel-go's checker/cost.go).
 
-How large a value can be is known of literals, of what the schema bounds, and of what functions make of these.
+Sizes are known for literals, for values that the schema bounds, and for results of functions of these.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from apiserver.cel.types import CelType
 
 Path = tuple[str, ...]
 SizeOf = Callable[[Path], Size | None]
-"""How large what stands at a path can be: a variable, then fields, "@items", "@values" and "@keys"."""
+"""Returns the possible size of the value at a path: a variable, then fields, "@items", "@values" and "@keys"."""
 
 _MAKE_MESSAGE = 40
 _SCALARS = frozenset(("bool", "double", "duration", "int", "timestamp", "uint"))
@@ -25,7 +25,7 @@ _HIDDEN = ("@result", "__result__")
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
-    """How large the keys and values of a list or map can be that an expression makes."""
+    """The possible sizes of the keys and values of a list or map that an expression creates."""
 
     kind: str
     key: Size
@@ -43,11 +43,11 @@ class _Local:
 
 
 def greatest_cost(checked: Checked, size_of: SizeOf) -> int:
-    """The most that an expression can cost.
+    """Return the most that an expression can cost.
 
     Args:
         checked: the expression.
-        size_of: what is known of the sizes of variables.
+        size_of: the known sizes of variables.
     """
     return _Estimator(checked, size_of).cost(checked.parsed.root)
 
@@ -71,16 +71,16 @@ class _Estimator:
         }
 
     def cost(self, node: Expr) -> int:
-        """The most that a node can cost."""
-        known = self._costs.get(type(node))
-        return known(node) if known else sum(map(self.cost, parts(node))) + _MAKE_MESSAGE
+        """Return the most that a node can cost."""
+        cost_of_kind = self._costs.get(type(node))
+        return cost_of_kind(node) if cost_of_kind else sum(map(self.cost, parts(node))) + _MAKE_MESSAGE
 
     def _type(self, node: Expr) -> CelType:
         return self._checked.types[node.id]
 
     def _local(self, node: Expr) -> _Local | None:
-        known = self._locals.get(node.name) if isinstance(node, Ident) else None
-        return known[-1] if known else None
+        scopes = self._locals.get(node.name) if isinstance(node, Ident) else None
+        return scopes[-1] if scopes else None
 
     def _path(self, node: Expr) -> Path:
         local = self._local(node)
@@ -124,39 +124,39 @@ class _Estimator:
             self._copy(node, node.args[0])
             return min(cost, MOST)
         costs = [self.cost(arg) for arg in node.args]
-        called_on = self.cost(target) if target is not None else 0
+        target_cost = self.cost(target) if target is not None else 0
         operands = [self._operand(arg) for arg in (node.args if target is None else (target, *node.args))]
         overloads = [overload.id for overload in self._checked.overloads.get(node.id, ())]
         if not overloads:
             return 0
         if function == "_?_:_":
             return self._conditional(node, costs)
-        own = sum(costs)
+        args_cost = sum(costs)
         if function in ("_&&_", "_||_"):
-            return min(own, MOST)
+            return min(args_cost, MOST)
         estimates = [estimate(function, overload, operands) for overload in overloads]
         self._keep_size(node, overloads, estimates)
-        return min(called_on + own + max(found.cost for found in estimates), MOST)
+        return min(target_cost + args_cost + max(estimated.cost for estimated in estimates), MOST)
 
     def _conditional(self, node: Call, costs: list[int]) -> int:
-        one, two = node.args[1], node.args[2]
-        entries = self._entries_of(one)
-        joined = entries.joined(self._entries_of(two)) if entries else None
+        then, otherwise = node.args[1], node.args[2]
+        entries = self._entries_of(then)
+        joined = entries.joined(self._entries_of(otherwise)) if entries else None
         if joined:
             self._entries[node.id] = joined
-        self._sizes[node.id] = self._size_or_unknown(one) | self._size_or_unknown(two)
+        self._sizes[node.id] = self._size_or_unknown(then) | self._size_or_unknown(otherwise)
         return min(costs[0] + max(costs[1], costs[2]), MOST)
 
     def _keep_size(self, node: Call, overloads: list[str], estimates: list[Estimate]) -> None:
         size: Size | None = None
-        for overload, found in zip(overloads, estimates, strict=True):
-            if found.size is not None:
-                size = found.size if size is None else size | found.size
+        for overload, estimated in zip(overloads, estimates, strict=True):
+            if estimated.size is not None:
+                size = estimated.size if size is None else size | estimated.size
             if overload in ("index_list", "index_map"):
                 entries = self._entries_of(node.args[0])
                 size = entries.value if entries else None
-                part = "@items" if overload == "index_list" else "@values"
-                self._paths[node.id] = (*self._path(node.args[0]), part)
+                step = "@items" if overload == "index_list" else "@values"
+                self._paths[node.id] = (*self._path(node.args[0]), step)
             if overload in ("add_list", "add_string", "add_bytes"):
                 self._join_entries(node)
             size = self._size(node) if size is None else size
@@ -172,11 +172,11 @@ class _Estimator:
     def _operand(self, node: Expr) -> Operand:
         kind = self._type(node)
         path = self._path(node)
-        known = () if path and path[0] in _HIDDEN else path
+        visible_path = () if path and path[0] in _HIDDEN else path
         size = self._size(node)
         item: Size | None = None
         if kind.kind == "list" and kind.params[0].kind in ("string", "bytes"):
-            item = (self._size_of((*known, "@items")) if known else None) or UNKNOWN
+            item = (self._size_of((*visible_path, "@items")) if visible_path else None) or UNKNOWN
         literal = node.value if isinstance(node, Literal) and type(node.value) is int else None
         return Operand(kind, UNKNOWN if size is None else size, item, literal)
 
@@ -190,21 +190,21 @@ class _Estimator:
             self._copy(node, node.result)
             return min(cost, MOST)
         self._push_loop_variables(node)
-        turn = self.cost(node.condition) + self.cost(node.step)
+        item_cost = self.cost(node.condition) + self.cost(node.step)
         self._pop(node.item)
         if node.item2:
             self._pop(node.item2)
         cost += self.cost(node.result)
         self._pop(node.result_name)
-        turns = self._size_or_unknown(node.over)
-        self._keep_loop_size(node, turns)
-        return min(cost + times(turns.most, min(turn, MOST)), MOST)
+        item_count = self._size_or_unknown(node.over)
+        self._keep_loop_size(node, item_count)
+        return min(cost + times(item_count.most, min(item_cost, MOST)), MOST)
 
-    def _keep_loop_size(self, node: Comprehension, turns: Size) -> None:
+    def _keep_loop_size(self, node: Comprehension, item_count: Size) -> None:
         if isinstance(node.start, Literal):
             self._sizes[node.id] = self._size_or_unknown(node.start)
         elif isinstance(node.start, ListLiteral | MapLiteral):
-            self._sizes[node.id] = turns
+            self._sizes[node.id] = item_count
             entries = self._entries_of(node.step)
             if entries:
                 self._entries[node.id] = entries
@@ -244,10 +244,10 @@ class _Estimator:
         return UNKNOWN if size is None else size
 
     def _size(self, node: Expr) -> Size | None:
-        """How large a value can be, None where nothing is known."""
-        known = self._sizes.get(node.id) or _literal_size(node)
-        if known is not None:
-            return known
+        """Return the possible size of a value; None if it is unknown."""
+        size = self._sizes.get(node.id) or _literal_size(node)
+        if size is not None:
+            return size
         path = self._path(node)
         declared = self._size_of(path) if path else None
         if declared is not None:

@@ -1,6 +1,6 @@
-"""Estimates of calls: the most that a call can cost, and how large its result can be (Kubernetes' library/cost.go).
+"""Cost estimates of calls: the most that a call can cost, and the size of its result (Kubernetes' library/cost.go).
 
-A function that is not listed costs 1, beside its arguments.
+A function that is not listed costs 1, in addition to its arguments.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,12 +18,12 @@ _ADDRESS = Size(4, 16)
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An argument of a call, or what it is called on.
+    """An argument or the target of a call.
 
     Attributes:
-        size: how large it can be.
-        item: how large its items can be, where it is a list of strings or bytes; None otherwise.
-        literal: its value where it is a whole number written out.
+        size: its possible size.
+        item: the possible size of its items if it is a list of strings or bytes; None otherwise.
+        literal: its value if it is an integer literal.
     """
 
     type: CelType
@@ -34,7 +34,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a call can cost without its arguments, and how large its result can be."""
+    """The most that a call can cost without its arguments, and the possible size of its result."""
 
     cost: int
     size: Size | None = None
@@ -56,7 +56,7 @@ def _transformed(args: Sequence[Operand]) -> Estimate:
 
 
 def _traversed(args: Sequence[Operand]) -> Estimate:
-    """Visiting each item of a list, or reading a string."""
+    """Return the cost of visiting each item of a list, or of reading a string."""
     first = args[0]
     if first.type.kind != "list":
         return Estimate(first.size.read())
@@ -167,8 +167,8 @@ def _self_comparison(args: Sequence[Operand]) -> Estimate:
     return _made(args[0].size * args[0].size, 2)
 
 
-def _sorted(place: int, factor: float) -> Estimator:
-    return lambda args: _made(args[place].size * args[place].size, factor)
+def _sorted(index: int, factor: float) -> Estimator:
+    return lambda args: _made(args[index].size * args[index].size, factor)
 
 
 def _sets(factor: int) -> Estimator:
@@ -226,12 +226,12 @@ _BY_OVERLOAD: dict[str, Estimator] = {
 
 
 def estimate(function: str, overload: str, args: Sequence[Operand]) -> Estimate:
-    """The most that a call can cost, without its arguments.
+    """Return the most that a call can cost, without its arguments.
 
     Args:
-        function: its name.
-        overload: what it means.
-        args: what it is called on, if it is, and its arguments.
+        function: the function's name.
+        overload: the overload's id.
+        args: the target, if there is one, and the arguments.
     """
     by_function = _BY_FUNCTION.get(function)
     if by_function is not None:

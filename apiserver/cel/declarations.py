@@ -1,4 +1,4 @@
-"""Declarations: every function that rules may call, and the names that stand for types.
+"""Declarations: every function that rules may call, and the names of types.
 
 The standard library and cel-go's extensions optional, strings 2, sets, lists 3 and comprehensions, and Kubernetes' own
 libraries, as k8s.io/apiserver/pkg/cel/environment gives them to new expressions of the newest release.
@@ -327,6 +327,6 @@ TYPES: dict[str, CelType] = {
 
 @cache
 def functions() -> dict[str, tuple[Overload, ...]]:
-    """Every function with its overloads."""
+    """Return every function with its overloads."""
     named = {f"format.{name}": [f"format.{name}() kubernetes.NamedFormat"] for name in FORMATS}
     return overloads({**_OPERATORS, **_STANDARD, **_EXTENSIONS, **_KUBERNETES, **named})

@@ -1,7 +1,7 @@
-"""Environments: the functions, macros and signs that expressions of a release may use.
+"""Environments: the functions, macros and syntax that expressions of a release may use.
 
-Expressions that are new may use what the release before knew, so that one can go back to it; those that are stored
-already may use all (k8s.io/apiserver/pkg/cel/environment/base.go).
+New expressions may only use what the previous release has, so that the server can be downgraded; stored ones may use
+everything (k8s.io/apiserver/pkg/cel/environment/base.go).
 """
 
 from collections.abc import Mapping
@@ -26,13 +26,13 @@ _TRANSFORMATIONS = ("transformList", "transformMap", "transformMapEntry")
 
 @dataclass(frozen=True, slots=True)
 class _Library:
-    """What came with a release.
+    """The features that came with a release.
 
     Attributes:
-        functions: all overloads of them.
-        overloads: of functions that there were.
-        macros: the name of each, and how many arguments it has.
-        types: names of types.
+        functions: new functions, with all their overloads.
+        overloads: new overloads of older functions.
+        macros: new macros, by name and number of arguments.
+        types: new names of types.
     """
 
     functions: tuple[str, ...] = ()
@@ -88,15 +88,15 @@ _OPTIONAL_SYNTAX, _LITERALS_CHECKED, _KEYWORDS_AS_FIELDS = 28, 29, 31
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What expressions may use.
+    """The features that expressions may use.
 
     Attributes:
         functions: name → overloads.
-        types: names that stand for types.
-        unknown_macros: those that are calls like any other.
-        optional_syntax: whether there are `.?`, `[?` and the like.
-        checks_literals: whether literals that are patterns, times, durations and formats are looked at.
-        keywords_as_fields: whether a field may be called as a keyword is, without being written out.
+        types: names of types.
+        unknown_macros: macros that are calls like any other.
+        optional_syntax: whether `.?`, `[?` and the like are allowed.
+        checks_literals: whether literal patterns, times, durations and formats are checked.
+        keywords_as_fields: whether a keyword may name a field without being escaped.
     """
 
     functions: Mapping[str, tuple[Overload, ...]]
@@ -108,26 +108,26 @@ class Environment:
 
 
 STORED = Environment(functions(), TYPES)
-"""That of expressions which are stored."""
+"""The environment of stored expressions."""
 
 
 @lru_cache(maxsize=32)
 def of_new(release: int) -> Environment:
-    """That of expressions which are new to a release, such as 34."""
-    known = release - 1
-    later = [library for since, library in _SINCE.items() if since > known]
+    """Return the environment of expressions that are new in a release, such as 34."""
+    previous = release - 1
+    later = [library for since, library in _SINCE.items() if since > previous]
     names = frozenset(name for library in later for name in library.functions)
     overloads = frozenset(name for library in later for name in library.overloads)
     types = frozenset(name for library in later for name in library.types)
     return Environment(
         {
-            name: tuple(overload for overload in each if overload.id not in overloads)
-            for name, each in functions().items()
+            name: tuple(overload for overload in all_overloads if overload.id not in overloads)
+            for name, all_overloads in functions().items()
             if name not in names
         },
         {name: kind for name, kind in TYPES.items() if name not in types},
         frozenset(macro for library in later for macro in library.macros),
-        known >= _OPTIONAL_SYNTAX,
-        known >= _LITERALS_CHECKED,
-        known >= _KEYWORDS_AS_FIELDS,
+        previous >= _OPTIONAL_SYNTAX,
+        previous >= _LITERALS_CHECKED,
+        previous >= _KEYWORDS_AS_FIELDS,
     )

@@ -1,4 +1,4 @@
-"""Issues: what is wrong with an expression, each with the line it stands in (cel-go's common/errors.go)."""
+"""Issues: the errors of an expression, each with its line and column (cel-go's common/errors.go)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ _LONGEST_LINE = 16384
 
 
 class CompileError(ValueError):
-    """An expression that cannot be used; the message tells all its issues, a line with a mark below each."""
+    """An expression that cannot be used; the message has all its issues, each with its line and a mark below."""
 
 
 @dataclass(slots=True)
@@ -17,33 +17,33 @@ class Issues:
 
     Attributes:
         text: the expression.
-        positions: node → where it stands, in characters.
+        positions: node id → position in characters.
     """
 
     text: str
     positions: Mapping[int, int]
-    found: list[tuple[int, int, str]] = field(default_factory=list)
+    issues: list[tuple[int, int, str]] = field(default_factory=list)
 
     def add(self, node: int, message: str) -> None:
-        """An issue with a node, which stands where the parser saw it."""
+        """Add an issue of a node, at the position from the parser."""
         before = self.text[: self.positions.get(node, 0)]
         line = before.count("\n")
-        self.found.append((line, len(before) - (before.rfind("\n") + 1), message))
+        self.issues.append((line, len(before) - (before.rfind("\n") + 1), message))
 
     def raise_any(self) -> None:
-        """Tells the issues, in the order in which they stand in the text.
+        """Raise the issues, if there are any, in the order of the text.
 
         Raises:
-            CompileError: there are some.
+            CompileError: there are issues.
         """
-        if not self.found:
+        if not self.issues:
             return
-        told = [self._told(*issue) for issue in sorted(self.found[:_MOST], key=lambda issue: issue[:2])]
-        if len(self.found) > _MOST:
-            told.append(f"{len(self.found) - _MOST} more errors were truncated")
-        raise CompileError("\n".join(told))
+        lines = [self._formatted(*issue) for issue in sorted(self.issues[:_MOST], key=lambda issue: issue[:2])]
+        if len(self.issues) > _MOST:
+            lines.append(f"{len(self.issues) - _MOST} more errors were truncated")
+        raise CompileError("\n".join(lines))
 
-    def _told(self, line: int, column: int, message: str) -> str:
+    def _formatted(self, line: int, column: int, message: str) -> str:
         head = f"ERROR: <input>:{line + 1}:{column + 1}: {message}"
         text = self.text.split("\n")[line].replace("\t", " ")
         if len(text) > _LONGEST_LINE:

@@ -1,4 +1,4 @@
-"""Formats that are literals: what of their clauses does not fit the arguments (cel-go's stringFormatValidator)."""
+"""Checks literal formats: clauses that do not fit the arguments of format() (cel-go's stringFormatValidator)."""
 
 from collections.abc import Iterator
 
@@ -27,47 +27,47 @@ _FITTING = {
 
 
 def format_issues(node: Expr, checked: Checked) -> Iterator[tuple[int, str]]:
-    """What is wrong with a call of format() whose text and arguments are written out: the nodes, and why."""
+    """Yield the errors of a call of format() with a literal text and arguments: node ids and messages."""
     if not isinstance(node, Call) or node.function != "format" or len(node.args) != 1:
         return
     text, args = node.target, node.args[0]
     if not isinstance(text, Literal) or not isinstance(text.value, str) or not isinstance(args, ListLiteral):
         return
-    place = 0
-    for found in CLAUSE.finditer(text.value):
-        if found[0] == "%%":
+    index = 0
+    for clause in CLAUSE.finditer(text.value):
+        if clause[0] == "%%":
             continue
-        why = _clause_error(found[1], found[2], found[3])
-        if place >= len(args.items) and why != _UNFINISHED:
-            why = f"index {place} out of range"
-        if why:
-            yield node.id, why
+        message = _clause_error(clause[1], clause[2], clause[3])
+        if index >= len(args.items) and message != _UNFINISHED:
+            message = f"index {index} out of range"
+        if message:
+            yield node.id, message
             return
-        bad = _misfit(found[3], args.items[place], checked)
+        bad = _misfit(clause[3], args.items[index], checked)
         if bad is not None:
-            words = STRING_WORDS if found[3] == "s" else CLAUSES[found[3]]
+            words = STRING_WORDS if clause[3] == "s" else CLAUSES[clause[3]]
             yield bad.id, f"error during formatting: {words}, was given {_name(checked.types[bad.id])}"
             return
-        place += 1
-    if len(args.items) > place:
-        yield node.id, f"too many arguments supplied to string.format (expected {place}, got {len(args.items)})"
+        index += 1
+    if len(args.items) > index:
+        yield node.id, f"too many arguments supplied to string.format (expected {index}, got {len(args.items)})"
 
 
 def _clause_error(point: str | None, digits: str | None, verb: str) -> str:
-    """What is wrong with a clause itself."""
+    """Return the error of a clause itself; "" if there is none."""
     if not verb and point is None:
         return _UNFINISHED
-    parsing = "could not parse formatting clause"
+    prefix = "could not parse formatting clause"
     if not verb:
-        return f"{parsing}: error while parsing precision: could not find end of precision specifier"
+        return f"{prefix}: error while parsing precision: could not find end of precision specifier"
     if point is not None and not digits:
-        why = 'error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
-        return f"{parsing}: error while parsing precision: {why}"
-    return "" if verb == "s" or verb in CLAUSES else f'{parsing}: unrecognized formatting clause "{verb}"'
+        reason = 'error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
+        return f"{prefix}: error while parsing precision: {reason}"
+    return "" if verb == "s" or verb in CLAUSES else f'{prefix}: unrecognized formatting clause "{verb}"'
 
 
 def _misfit(verb: str, arg: Expr, checked: Checked) -> Expr | None:
-    """What of an argument the clause cannot print, None if it can print all."""
+    """Return the part of an argument that the clause cannot print; None if it can print all."""
     kind = checked.types[arg.id].kind
     if verb != "s":
         return None if kind in _FITTING[verb] else arg

@@ -1,4 +1,4 @@
-"""Tokens: the words and signs of an expression, and what its literals mean (cel-go's CEL.g4 and unescape.go)."""
+"""Tokens: the words and symbols of an expression, and the values of its literals (cel-go's CEL.g4 and unescape.go)."""
 
 import re
 from collections.abc import Iterator
@@ -43,12 +43,12 @@ class NotAnExpressionError(ValueError):
 
 
 class Token(NamedTuple):
-    """A word or a sign.
+    """A word or a symbol.
 
     Attributes:
-        kind: "name", "quoted", "int", "uint", "float", "text" or "bytes"; of signs and keywords the text itself, and ""
-            at the end.
-        at: where it stands, in characters.
+        kind: "name", "quoted", "int", "uint", "float", "text" or "bytes"; for symbols and keywords the text itself,
+            and "" at the end.
+        at: its position, in characters.
     """
 
     kind: str
@@ -57,50 +57,50 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """The tokens of an expression, and one that says that it ends.
+    """Yield the tokens of an expression, and a last one that marks its end.
 
     Raises:
-        NotAnExpressionError: something in it is none.
+        NotAnExpressionError: the text has something that is no token.
     """
     at = 0
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
+        match = _TOKEN.match(text, at)
+        if match is None:
             raise NotAnExpressionError
-        kind, word = found.lastgroup or "", found[0]
+        kind, word = match.lastgroup or "", match[0]
         if kind == "sign" or word in _KEYWORDS:
             kind = word
         if kind != "space":
             yield Token(kind, word, at)
-        at = found.end()
+        at = match.end()
     yield Token("", "", at)
 
 
 def unquoted(literal: str) -> str:
-    """What a literal text means.
+    """Return the value of a string literal.
 
     Raises:
-        ValueError: it names a character that there is none; the message is upstream's.
+        ValueError: it has an escape of an invalid code point; the message is upstream's.
     """
     content, is_raw = _content(literal)
     return content if is_raw else _ESCAPED.sub(_character, content)
 
 
 def unquoted_bytes(literal: str) -> bytes:
-    """What literal bytes mean.
+    """Return the value of a bytes literal.
 
     Raises:
-        ValueError: they name a character, not a byte; the message is upstream's.
+        ValueError: it has an escape of a character, not of a byte; the message is upstream's.
     """
     content, is_raw = _content(literal[1:])
     if is_raw:
         return content.encode()
     parts = _ESCAPED.split(content)
-    return b"".join(_byte(part) if place % 2 else part.encode() for place, part in enumerate(parts))
+    return b"".join(_byte(part) if index % 2 else part.encode() for index, part in enumerate(parts))
 
 
 def _content(literal: str) -> tuple[str, bool]:
-    """What stands between the quotes, and whether escapes in it mean nothing."""
+    """Return the text between the quotes, and whether it is a raw literal, without escapes."""
     literal = _NEWLINE.sub("\n", literal)
     is_raw = literal[0] in "rR"
     literal = literal[is_raw:]
@@ -108,10 +108,10 @@ def _content(literal: str) -> tuple[str, bool]:
     return literal[quote:-quote], is_raw
 
 
-def _character(found: re.Match[str]) -> str:
-    code = _code(found[1])
+def _character(match: re.Match[str]) -> str:
+    code = _code(match[1])
     if code is None:
-        return _MEANINGS.get(found[1], found[1])
+        return _MEANINGS.get(match[1], match[1])
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
         raise ValueError("invalid unicode code point")
     return chr(code)
@@ -125,7 +125,7 @@ def _byte(escape: str) -> bytes:
 
 
 def _code(escape: str) -> int | None:
-    """The number that an escape gives, None where it is a sign."""
+    """Return the number of an escape; None if it is a single character."""
     if len(escape) == 1:
         return None
     return int(escape[1:], 16) if escape[0] in "xXuU" else int(escape, 8)

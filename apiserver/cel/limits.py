@@ -1,7 +1,7 @@
-"""Limits of what an evaluation may build: costs are counted by what is read, so these bound what is made.
+"""Limits of the values that an evaluation may build: costs count what is read, so these bound what is created.
 
-They are ours. Upstream has none for these and runs out of memory: 'a…a'.replace('', 'a…a') of two strings of a
-megabyte has 10**12 characters and costs 200,000.
+The limits are specific to this server. Upstream has none for these and runs out of memory: 'a…a'.replace('', 'a…a') of
+two strings of a megabyte has 10**12 characters and costs 200,000.
 """
 
 from apiserver.cel.values import CostExceededError
@@ -9,11 +9,11 @@ from apiserver.cel.values import CostExceededError
 _LONGEST = 16 * 1024 * 1024
 _MOST = 1024 * 1024
 MOST_IN_RANGE = 1_000_000
-"""Numbers that lists.range may give; this limit is cel-go's."""
+"""The most numbers that lists.range may return; this limit is cel-go's."""
 
 
 def check_length(length: int) -> None:
-    """Refuses to make a string, or bytes, of that length.
+    """Refuse to create a string, or bytes, of that length.
 
     Raises:
         CostExceededError: it is too long.
@@ -23,10 +23,10 @@ def check_length(length: int) -> None:
 
 
 def check_count(count: int) -> None:
-    """Refuses to make a list of that many items.
+    """Refuse to create a list of that many items.
 
     Raises:
-        CostExceededError: they are too many.
+        CostExceededError: there are too many.
     """
     if count > _MOST:
         raise CostExceededError

@@ -1,4 +1,4 @@
-"""Literals: what is wrong with constants that are patterns, times, durations or formats, and with lists of mixed types.
+"""Checks literals: invalid patterns, times, durations and formats, and lists and maps of mixed types.
 
 The checks that Kubernetes adds to every checked expression (cel-go's cel/validator.go, ext/formatting.go).
 """
@@ -16,7 +16,7 @@ from apiserver.cel.types import CelType, unwrapped
 from apiserver.cel.values import EvaluationError
 
 _Nodes = list[tuple[Expr, bool]]
-"""All nodes of an expression, and whether they stand within a call of format()."""
+"""All nodes of an expression, and whether they are within a call of format()."""
 
 
 def _is_duration(value: Any) -> bool:
@@ -41,18 +41,18 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "timestamp": _is_timestamp,
     "matches": _is_pattern,
 }
-"""Function → whether a literal that is its first argument is right."""
+"""Function → the check of a literal that is its first argument."""
 
 
 def check_literals(checked: Checked, *, all_kinds: bool = True) -> None:
-    """Tells what is wrong with the constants of an expression.
+    """Check the literals of an expression.
 
     Args:
         checked: the expression.
-        all_kinds: whether to look at more than lists and maps.
+        all_kinds: whether to check more than lists and maps.
 
     Raises:
-        CompileError: there is something.
+        CompileError: a literal is invalid.
     """
     issues = Issues(checked.parsed.text, checked.parsed.positions)
     nodes: _Nodes = list(_all(checked.parsed.root, formats=False))
@@ -63,8 +63,8 @@ def check_literals(checked: Checked, *, all_kinds: bool = True) -> None:
             if isinstance(literal, Literal) and not is_right(literal.value):
                 issues.add(literal.id, f"invalid {function} argument")
     for node, _ in nodes if all_kinds else ():
-        for place, message in format_issues(node, checked):
-            issues.add(place, message)
+        for issue_node, message in format_issues(node, checked):
+            issues.add(issue_node, message)
     issues.raise_any()
 
 
@@ -76,18 +76,18 @@ def _all(node: Expr, *, formats: bool) -> Iterator[tuple[Expr, bool]]:
 
 
 def _check_mixed(nodes: _Nodes, checked: Checked, issues: Issues) -> None:
-    """Are the items of each list and map of one type? The arguments of format() need not be."""
+    """Check that the items of each list and map have one type; the arguments of format() need not."""
     for node, formats in nodes:
         if isinstance(node, ListLiteral) and not formats:
-            optional = [place in node.optional for place in range(len(node.items))]
+            optional = [index in node.optional for index in range(len(node.items))]
             kinds = [(i.id, _kind(checked, i, optional=o)) for i, o in zip(node.items, optional, strict=True)]
-            _check_same(kinds, issues, all_told=False)
+            _check_same(kinds, issues, report_all=False)
     for node, formats in nodes:
         if isinstance(node, MapLiteral) and not formats:
             keys = [entry.key for entry in node.entries if not isinstance(entry.key, str)]
-            _check_same([(key.id, checked.types[key.id]) for key in keys], issues, all_told=True)
+            _check_same([(key.id, checked.types[key.id]) for key in keys], issues, report_all=True)
             values = [(e.value.id, _kind(checked, e.value, optional=e.optional)) for e in node.entries]
-            _check_same(values, issues, all_told=True)
+            _check_same(values, issues, report_all=True)
 
 
 def _kind(checked: Checked, node: Expr, *, optional: bool) -> CelType:
@@ -95,9 +95,9 @@ def _kind(checked: Checked, node: Expr, *, optional: bool) -> CelType:
     return unwrapped(kind) if optional else kind
 
 
-def _check_same(kinds: list[tuple[int, CelType]], issues: Issues, *, all_told: bool) -> None:
+def _check_same(kinds: list[tuple[int, CelType]], issues: Issues, *, report_all: bool) -> None:
     for node, kind in kinds[1:]:
         if kind != kinds[0][1]:
             issues.add(node, f"expected type '{kinds[0][1]}' but found '{kind}'")
-            if not all_told:
+            if not report_all:
                 return

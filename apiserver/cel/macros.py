@@ -1,4 +1,4 @@
-"""Macros: calls that are written out when they are parsed, most of them as comprehensions.
+"""Macros: calls that are expanded when they are parsed, most of them to comprehensions.
 
 Source: cel-go's parser/macro.go, cel/library.go (optMap, optFlatMap), ext/comprehensions.go and ext/lists.go (sortBy).
 """
@@ -17,7 +17,7 @@ _SORTED = "@__sortBy_input__"
 
 
 class MacroError(ValueError):
-    """A macro with arguments that it cannot have; the message is upstream's.
+    """A macro with invalid arguments; the message is upstream's.
 
     Attributes:
         node: the argument.
@@ -29,17 +29,17 @@ class MacroError(ValueError):
 
 
 def expanded(nodes: Nodes, at: int, function: str, target: Expr | None, args: Sequence[Expr]) -> Expr | None:
-    """What a call stands for, None where it is no macro.
+    """Return the expansion of a call; None if it is not a macro.
 
     Args:
-        nodes: makes nodes.
-        at: where the call stands, and so what it is written out to.
-        function: what is called.
-        target: what it is called on, if it is.
+        nodes: builds the nodes.
+        at: the position of the call, and of its expansion.
+        function: the called function.
+        target: the target of the call, if there is one.
         args: its arguments.
 
     Raises:
-        MacroError: it cannot have these arguments.
+        MacroError: the macro does not take these arguments.
     """
     if target is None:
         return _has(nodes, at, args[0]) if function == "has" and len(args) == 1 else None
@@ -55,7 +55,7 @@ def _has(nodes: Nodes, at: int, field: Expr) -> Expr:
 
 @dataclass(frozen=True, slots=True)
 class _Making:
-    """Makes what a macro is written out to; all of it stands where the macro does."""
+    """Builds the expansion of a macro; all its nodes have the macro's position."""
 
     nodes: Nodes
     at: int
@@ -89,7 +89,7 @@ class _Making:
         condition: Expr | None = None,
         result: Expr | None = None,
     ) -> Expr:
-        """A comprehension: one that visits all, and gives what it has come to, unless that is said otherwise."""
+        """Return a comprehension; by default it visits all items, and its result is the accumulator."""
         condition = self.literal(value=True) if condition is None else condition
         result = self.result if result is None else result
         first, second = names[0], names[1] if len(names) > 1 else ""
@@ -106,7 +106,7 @@ class _Making:
         )
 
     def bound(self, name: str, value: Expr, result: Expr) -> Expr:
-        """An expression in which a value has a name."""
+        """Return an expression in which a value has a name."""
         return Comprehension(
             self.nodes.number(self.at),
             self.list(),
@@ -123,11 +123,11 @@ class _Making:
 _Expand = Callable[[_Making, Expr, Sequence[Expr]], Expr]
 
 
-def _names(args: Sequence[Expr], wrong: str) -> list[str]:
-    """The loop's variables."""
+def _names(args: Sequence[Expr], message: str) -> list[str]:
+    """Return the names of the loop's variables."""
     for arg in args:
         if not isinstance(arg, Ident):
-            raise MacroError(arg, wrong)
+            raise MacroError(arg, message)
     names = [arg.name for arg in args if isinstance(arg, Ident)]
     if len(set(names)) < len(names):
         raise MacroError(args[-1], f"duplicate variable name: {names[0]}")
@@ -159,9 +159,9 @@ def _exists_one(count: int, making: _Making, over: Expr, args: Sequence[Expr]) -
     return making.loop(over, names, start, step, result=making.call("_==_", making.result, making.literal(1)))
 
 
-def _to_list(count: int, wrong: str, making: _Making, over: Expr, args: Sequence[Expr]) -> Expr:
-    """A list of what an expression makes of each item, or of each that another lets through."""
-    names = _names(args[:count], wrong)
+def _to_list(count: int, message: str, making: _Making, over: Expr, args: Sequence[Expr]) -> Expr:
+    """Return a list of the transformed items, filtered if there is a filter."""
+    names = _names(args[:count], message)
     *filters, transform = args[count:]
     step = making.call("_+_", making.result, making.list(transform))
     return making.loop(over, names, making.list(), _filtered(making, filters, step))
@@ -192,15 +192,15 @@ def _filtered(making: _Making, filters: Sequence[Expr], step: Expr) -> Expr:
 
 
 def _optional(function: str, making: _Making, target: Expr, args: Sequence[Expr]) -> Expr:
-    """What an expression makes of an optional's value, if it has one."""
+    """Return the transformed value of an optional, if it has one."""
     name, transform = args
     if not isinstance(name, Ident):
         raise MacroError(name, f"{function}() variable name must be a simple identifier")
     nodes, at = making.nodes, making.at
     value = making.bound(name.name, nodes.call(at, "value", target=nodes.copy(target)), transform)
-    found = nodes.call(at, "hasValue", target=target)
-    of = making.call("optional.of", value) if function == "optMap" else value
-    return making.call("_?_:_", found, of, making.call("optional.none"))
+    has_value = nodes.call(at, "hasValue", target=target)
+    present = making.call("optional.of", value) if function == "optMap" else value
+    return making.call("_?_:_", has_value, present, making.call("optional.none"))
 
 
 def _sort_by(making: _Making, target: Expr, args: Sequence[Expr]) -> Expr:

@@ -1,4 +1,4 @@
-"""The grammar: from tokens to nodes (cel-go's CEL.g4 and parser.go)."""
+"""The parser: from tokens to nodes (cel-go's CEL.g4 and parser.go)."""
 
 from collections.abc import Callable
 from math import isinf
@@ -15,9 +15,9 @@ from apiserver.cel.values import Uint, is_int64, is_uint64
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _DEEPEST = 250
 _MOST_DIGITS = 30
-"""More than any number has that is not too large."""
+"""More digits than any number in range has."""
 
-_LEVELS = {  # operator → how tightly it binds
+_LEVELS = {  # operator → precedence
     "||": 0,
     "&&": 1,
     **dict.fromkeys(("<", "<=", ">", ">=", "==", "!=", "in"), 2),
@@ -42,12 +42,12 @@ class TooDeepError(ValueError):
 
 
 def read(text: str, environment: Environment) -> Parsed:
-    """The expression that a text says.
+    """Return the parsed expression.
 
     Raises:
-        NotAnExpressionError: it does not follow the grammar.
+        NotAnExpressionError: the text does not follow the grammar.
         TooDeepError: it is nested too deeply.
-        CompileError: it follows the grammar, but has names, numbers or macros that are none.
+        CompileError: it follows the grammar, but has invalid names, numbers or macros.
     """
     reader = _Reader(text, environment)
     root = reader.read()
@@ -56,14 +56,14 @@ def read(text: str, environment: Environment) -> Parsed:
 
 
 class _Reader:
-    """Reads one expression, each method one part of the grammar."""
+    """Parses one expression, each method one rule of the grammar."""
 
     def __init__(self, text: str, environment: Environment) -> None:
         self.nodes = Nodes()
         self._environment = environment
         self.issues = Issues(text, self.nodes.positions)
         self._tokens = list(tokens(text))
-        self._place = 0
+        self._index = 0
         self._depth = 0
         self._heights: dict[int, int] = {}
         self._literals: dict[str, Callable[[Token, str], Any]] = {
@@ -78,14 +78,14 @@ class _Reader:
         }
 
     def read(self) -> Expr:
-        """The whole."""
+        """Return the whole expression."""
         self._check_brackets()
         root = self._expr()
         self._expect("")
         return root
 
     def _check_brackets(self) -> None:
-        """Check how deep brackets are nested, in each of which is an expression.
+        """Check how deeply brackets are nested, as each contains an expression.
 
         Raises:
             TooDeepError: the innermost expression is too deep.
@@ -98,22 +98,22 @@ class _Reader:
 
     @property
     def _next(self) -> Token:
-        return self._tokens[self._place]
+        return self._tokens[self._index]
 
-    def _take(self) -> Token:
-        token = self._tokens[self._place]
-        self._place += 1
+    def _advance(self) -> Token:
+        token = self._tokens[self._index]
+        self._index += 1
         return token
 
-    def _taken(self, kind: str) -> Token | None:
-        """The next token if it is of a kind."""
-        return self._take() if self._next.kind == kind else None
+    def _accept(self, kind: str) -> Token | None:
+        """Return the next token and move on if it is of a kind, else None."""
+        return self._advance() if self._next.kind == kind else None
 
     def _expect(self, kind: str) -> Token:
         token = self._next
         if token.kind != kind:
             raise NotAnExpressionError
-        self._place += bool(kind)
+        self._index += bool(kind)
         return token
 
     def _expr(self) -> Expr:
@@ -121,7 +121,7 @@ class _Reader:
         if self._depth > _DEEPEST:
             raise TooDeepError(f"expression recursion limit exceeded: {_DEEPEST}")
         node = self._binary(0)
-        question = self._taken("?")
+        question = self._accept("?")
         if question:
             yes = self._binary(0)
             self._expect(":")
@@ -131,7 +131,7 @@ class _Reader:
         return node
 
     def _measured(self, node: Expr, deeper: int, *inner: Expr) -> Expr:
-        """A node that is known to be so much deeper than what is within it."""
+        """Return a node after checking its height: that of its highest inner node plus `deeper`."""
         height = deeper + max((self._heights.get(part.id, 0) for part in inner), default=0)
         if height > _DEEPEST:
             raise TooDeepError("max recursion depth exceeded")
@@ -139,10 +139,10 @@ class _Reader:
         return node
 
     def _binary(self, least: int) -> Expr:
-        """Operators that bind at least as tightly as `least`, and what they stand between."""
+        """Return operators with a precedence of at least `least`, with their operands."""
         left = self._unary()
         while (level := _LEVELS.get(self._next.kind, -1)) >= least:
-            token = self._take()
+            token = self._advance()
             right = self._binary(level + 1)
             if token.kind in _LOGICAL:
                 left = self._logical(token, left, right, level)
@@ -152,28 +152,28 @@ class _Reader:
         return left
 
     def _logical(self, token: Token, left: Expr, right: Expr, level: int) -> Expr:
-        """Terms with one logical operator between them, as a tree that is as low as it can be."""
-        marks, terms = [token], [left, right]
+        """Return terms joined by the same logical operator, as a balanced tree."""
+        operators, terms = [token], [left, right]
         while self._next.kind == token.kind:
-            marks.append(self._take())
+            operators.append(self._advance())
             terms.append(self._binary(level + 1))
 
         def balanced(low: int, high: int) -> Expr:
             middle = (low + high + 1) // 2
-            one = terms[middle] if middle == low else balanced(low, middle - 1)
-            two = terms[middle + 1] if middle == high else balanced(middle + 1, high)
-            return self.nodes.call(marks[middle].at, _FUNCTIONS[token.kind], one, two)
+            lower = terms[middle] if middle == low else balanced(low, middle - 1)
+            upper = terms[middle + 1] if middle == high else balanced(middle + 1, high)
+            return self.nodes.call(operators[middle].at, _FUNCTIONS[token.kind], lower, upper)
 
-        return self._measured(balanced(0, len(marks) - 1), 0, *terms)
+        return self._measured(balanced(0, len(operators) - 1), 0, *terms)
 
     def _unary(self) -> Expr:
-        """Signs before a member, of which two cancel each other; the last minus before a number is a part of it."""
+        """Return a member with its signs; two of them cancel each other; a minus before a number is a part of it."""
         sign = self._next
         if sign.kind not in ("!", "-"):
             return self._member()
         count = 0
         while self._next.kind == sign.kind and not (sign.kind == "-" and count == 0 and self._has_number()):
-            self._take()
+            self._advance()
             count += 1
         member = self._member()
         if count % 2 == 0:
@@ -181,36 +181,36 @@ class _Reader:
         return self._measured(self.nodes.call(sign.at, "!_" if sign.kind == "!" else "-_", member), 0, member)
 
     def _has_number(self) -> bool:
-        """Whether a number follows the next token."""
-        return self._tokens[self._place + 1].kind in ("int", "float")
+        """Return True if a number follows the next token."""
+        return self._tokens[self._index + 1].kind in ("int", "float")
 
     def _member(self) -> Expr:
-        """Fields, calls and items of something, one after the other."""
+        """Return a primary followed by any number of field selections, calls and indexes."""
         node = self._primary()
         while True:
-            if dot := self._taken("."):
+            if dot := self._accept("."):
                 node = self._selected(node, dot)
-            elif bracket := self._taken("["):
+            elif bracket := self._accept("["):
                 node = self._indexed(node, bracket)
             else:
                 return node
 
     def _indexed(self, operand: Expr, bracket: Token) -> Expr:
-        optional = self._taken("?")
+        optional = self._accept("?")
         index = self._expr()
         self._expect("]")
         if optional and not self._environment.optional_syntax:
-            return self._mistake(bracket.at, "unsupported syntax '[?'")
+            return self._add_issue(bracket.at, "unsupported syntax '[?'")
         call = self.nodes.call(bracket.at, "_[?_]" if optional else "_[_]", operand, index)
         return self._measured(call, 1, operand, index)
 
     def _selected(self, operand: Expr, dot: Token) -> Expr:
-        optional = self._taken("?")
-        name = self._taken("quoted") or self._expect("name")
+        optional = self._accept("?")
+        name = self._accept("quoted") or self._expect("name")
         field = name.text.strip("`")
         if optional:
             if not self._environment.optional_syntax:
-                return self._mistake(dot.at, "unsupported syntax '.?'")
+                return self._add_issue(dot.at, "unsupported syntax '.?'")
             return self._measured(
                 self.nodes.call(dot.at, "_?._", operand, self.nodes.literal(name.at, field)), 1, operand
             )
@@ -219,29 +219,29 @@ class _Reader:
         return self._measured(Select(self.nodes.number(dot.at), operand, field, test=False), 1, operand)
 
     def _called(self, function: str, target: Expr | None) -> Expr:
-        """A call, of which the opening bracket comes next."""
-        at = self._take().at
+        """Return a call; the next token is its opening bracket."""
+        at = self._advance().at
         args = self._list(")", self._expr)
         inner = args if target is None else [target, *args]
         try:
-            known = (function, len(args)) not in self._environment.unknown_macros
-            node = expanded(self.nodes, at, function, target, args) if known else None
+            is_known = (function, len(args)) not in self._environment.unknown_macros
+            node = expanded(self.nodes, at, function, target, args) if is_known else None
         except MacroError as error:
-            node = self._mistake(self.nodes.positions[error.node.id], str(error))
+            node = self._add_issue(self.nodes.positions[error.node.id], str(error))
         return self._measured(node or self.nodes.call(at, function, *args, target=target), target is not None, *inner)
 
     def _list(self, end: str, read: Callable[[], _Item], *, loose: bool = False) -> list[_Item]:
-        """What stands between commas before the end; one more comma may stand there where it is `loose`."""
-        found: list[_Item] = []
-        if loose and self._next.kind == "," and self._tokens[self._place + 1].kind == end:
-            self._take()
-        while not self._taken(end):
-            if found:
+        """Return the items between commas up to the end token; if `loose`, a trailing comma is allowed."""
+        parsed_items: list[_Item] = []
+        if loose and self._next.kind == "," and self._tokens[self._index + 1].kind == end:
+            self._advance()
+        while not self._accept(end):
+            if parsed_items:
                 self._expect(",")
-                if loose and self._taken(end):
+                if loose and self._accept(end):
                     break
-            found.append(read())
-        return found
+            parsed_items.append(read())
+        return parsed_items
 
     def _primary(self) -> Expr:
         token = self._next
@@ -249,7 +249,7 @@ class _Reader:
             return self._literal()
         if token.kind in (".", "name"):
             return self._named()
-        self._take()
+        self._advance()
         if token.kind == "(":
             node = self._expr()
             self._expect(")")
@@ -263,51 +263,51 @@ class _Reader:
         raise NotAnExpressionError
 
     def _literal(self) -> Expr:
-        sign = self._taken("-")
-        token = self._take()
+        sign = self._accept("-")
+        token = self._advance()
         if sign and token.kind not in ("int", "float"):
             raise NotAnExpressionError
         at = sign.at if sign else token.at
         try:
             return self.nodes.literal(at, self._literals[token.kind](token, "-" if sign else ""))
         except ValueError as error:
-            return self._mistake(at, str(error))
+            return self._add_issue(at, str(error))
 
     def _named(self) -> Expr:
-        """A name, a call of what it names, or a message of the type that it names."""
+        """Return a name, a call of a function with this name, or a message of a type with this name."""
         start = self._next
-        dot = self._taken(".")
+        dot = self._accept(".")
         name = self._expect("name")
-        behind = self._place
-        while self._tokens[behind].kind == "." and self._tokens[behind + 1].kind == "name":
-            behind += 2
+        end = self._index
+        while self._tokens[end].kind == "." and self._tokens[end + 1].kind == "name":
+            end += 2
         prefix = "." if dot else ""
-        if self._tokens[behind].kind == "{":
-            path = "".join(token.text for token in self._tokens[self._place : behind])
-            self._place = behind
+        if self._tokens[end].kind == "{":
+            path = "".join(token.text for token in self._tokens[self._index : end])
+            self._index = end
             return self._message(f"{prefix}{name.text}{path}")
         is_call = self._next.kind == "("
         if name.text in _RESERVED:
             if is_call:
-                self._take()
+                self._advance()
                 self._list(")", self._expr)
-            return self._mistake(start.at, f"reserved identifier: {name.text}")
+            return self._add_issue(start.at, f"reserved identifier: {name.text}")
         if is_call:
             return self._called(f"{prefix}{name.text}", None)
         return self.nodes.ident(name.at, f"{prefix}{name.text}")
 
     def _list_literal(self, at: int) -> Expr:
         number = self.nodes.number(at)
-        found = self._list("]", lambda: (self._is_optional(), self._expr()), loose=True)
-        items = tuple(item for _, item in found)
-        optional = frozenset(place for place, (is_optional, _) in enumerate(found) if is_optional)
+        pairs = self._list("]", lambda: (self._is_optional(), self._expr()), loose=True)
+        items = tuple(item for _, item in pairs)
+        optional = frozenset(index for index, (is_optional, _) in enumerate(pairs) if is_optional)
         return self._measured(ListLiteral(number, items, optional), 0, *items)
 
     def _is_optional(self) -> bool:
-        """Whether the mark of an item that may be missing comes next, which is taken."""
-        mark = self._taken("?")
+        """Return True, and move on, if the next token marks an optional item."""
+        mark = self._accept("?")
         if mark and not self._environment.optional_syntax:
-            self._mistake(mark.at, "unsupported syntax '?'")
+            self._add_issue(mark.at, "unsupported syntax '?'")
         return mark is not None
 
     def _map_entry(self) -> Entry:
@@ -317,18 +317,18 @@ class _Reader:
         return Entry(self.nodes.number(colon.at), key, self._expr(), optional)
 
     def _message(self, name: str) -> Expr:
-        number = self.nodes.number(self._take().at)
+        number = self.nodes.number(self._advance().at)
         entries = tuple(self._list("}", self._field, loose=True))
         return self._measured(Message(number, name, entries), 0, *_inner(entries))
 
     def _field(self) -> Entry:
         optional = self._is_optional()
-        name = self._taken("quoted") or self._expect("name")
+        name = self._accept("quoted") or self._expect("name")
         colon = self._expect(":")
         return Entry(self.nodes.number(colon.at), name.text.strip("`"), self._expr(), optional)
 
-    def _mistake(self, at: int, message: str) -> Expr:
-        """Notes a mistake that leaves the grammar as it is; what it is made in stands for nothing."""
+    def _add_issue(self, at: int, message: str) -> Expr:
+        """Note an error that leaves the grammar intact, and return a node in place of the erroneous one."""
         node = self.nodes.literal(at, None)
         self.issues.add(node.id, message)
         return node
@@ -354,7 +354,7 @@ def _uint(token: Token, _sign: str) -> Uint:
 
 
 def _whole(text: str) -> int:
-    """A number, or one that is as much too large."""
+    """Return a number; one with too many digits is shortened, but stays out of range."""
     base = 16 if text.startswith("0x") else 10
     return int(text.removeprefix("0x").lstrip("0")[:_MOST_DIGITS] or "0", base)
 

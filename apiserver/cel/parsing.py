@@ -1,7 +1,7 @@
-"""Parsing: the text of an expression as nodes.
+"""Parsing: from the text of an expression to nodes.
 
-The grammar is ours, for the library's own nests expressions 32 deep at most and lacks macros. What a text that is none
-should be, the library tells: its parser is generated from the same grammar as upstream's, and so are its words.
+The parser is this package's own, as the library's nests expressions at most 32 deep and lacks macros. For a text that
+does not follow the grammar the library gives the message: its parser is generated from upstream's grammar.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _LONGEST, _LONGEST_KEPT = 100_000, 2000
 
-_REWORDED = (  # what the library tells otherwise than upstream, and upstream's words
+_REWORDED = (  # messages of the library that differ from upstream's, and upstream's
     (
         re.compile(r"no viable alternative at input '.(true|false|null)'", re.DOTALL),
         r"mismatched input '\1' expecting IDENTIFIER",
@@ -33,17 +33,17 @@ _REWORDED = (  # what the library tells otherwise than upstream, and upstream's 
 
 
 def parse(text: str, environment: Environment = STORED) -> Parsed:
-    """The expression that the text says.
+    """Parse the text of an expression.
 
     Args:
         text: the expression.
-        environment: which macros and signs there are.
+        environment: the macros and the syntax that it may use.
 
     Raises:
-        CompileError: it says none.
+        CompileError: the text is no valid expression.
     """
     if len(text) > _LONGEST:
-        raise _nowhere(f"expression code point size exceeds limit: size: {len(text)}, limit {_LONGEST}")
+        raise _error_without_position(f"expression code point size exceeds limit: size: {len(text)}, limit {_LONGEST}")
     if environment is not STORED or len(text) > _LONGEST_KEPT:
         return _parsed(text, environment)
     return _kept(text)
@@ -58,13 +58,13 @@ def _parsed(text: str, environment: Environment) -> Parsed:
     try:
         return read(text, environment)
     except NotAnExpressionError:
-        raise CompileError(_words(text)) from None
+        raise CompileError(_syntax_error(text)) from None
     except (TooDeepError, TooManyError) as error:
-        raise _nowhere(str(error)) from None
+        raise _error_without_position(str(error)) from None
 
 
-def _nowhere(message: str) -> CompileError:
-    """An error of the whole."""
+def _error_without_position(message: str) -> CompileError:
+    """Return an error without a position."""
     return CompileError(f"ERROR: <input>:-1:0: {message}")
 
 
@@ -75,14 +75,14 @@ def _environment() -> cel.Env:
     return cel.NewEnv(config=cel.NewEnvConfigFromYaml("name: rules\nextensions:\n- name: optional"))
 
 
-def _words(text: str) -> str:
-    """What is wrong with a text by the grammar, without the library's status code, which stands before and behind."""
+def _syntax_error(text: str) -> str:
+    """Return the library's message for a syntax error, without its status code at the beginning and the end."""
     try:
         _environment().compile(text, disable_check=True)
     except (RuntimeError, ValueError) as error:
-        code, found, rest = str(error).partition(": ")
-        told = rest.removesuffix(f" [{code}]") if found and code.isupper() else str(error)
-        for theirs, words in _REWORDED:
-            told = theirs.sub(words, told)
-        return told
+        code, separator, rest = str(error).partition(": ")
+        message = rest.removesuffix(f" [{code}]") if separator and code.isupper() else str(error)
+        for pattern, upstream in _REWORDED:
+            message = pattern.sub(upstream, message)
+        return message
     return "ERROR: <input>:-1:0: Syntax error"

@@ -1,8 +1,8 @@
-"""Patterns of schemas, which are Go's: a match takes a time that grows with the text alone, whatever the pattern is.
+"""Patterns of schemas, with Go's guarantee: the time of a match grows only linearly with the text, for any pattern.
 
-Python's matcher is quick where it goes straight on, and may try more ways than there is time for where it does not. So
-the ways are counted: where they may be too many for a text, the RE2 of the library of rules looks at it, which has no
-such patterns and takes some 15 µs to begin.
+Python's matcher is fast as long as it does not backtrack, and may try more ways to match than there is time for when it
+does. So the ways are counted: if there may be too many for a text, the library's RE2 searches it, which has no such
+patterns and takes some 15 µs to begin.
 """
 
 import re
@@ -20,16 +20,16 @@ from apiserver.cel.values import EvaluationError
 Matches = Callable[[str], bool]
 
 WAYS = 50_000
-"""How many ways to match a text may be tried: about a millisecond's worth."""
+"""The most ways to match a text that may be tried: about a millisecond's worth."""
 
 
 class Searcher(NamedTuple):
-    """A pattern in Python's matcher.
+    """A pattern for Python's matcher.
 
     Attributes:
-        compiled: for its `search`.
-        longest: the length up to which it may look at a text.
-        weight: how much RE2 has to do before it looks at a text, in parts of the pattern with its repetitions.
+        compiled: the pattern, for its `search`.
+        longest: the length up to which Python may search a text.
+        weight: RE2's work before it searches a text, in parts of the pattern with its repetitions.
     """
 
     compiled: re.Pattern[str]
@@ -39,10 +39,10 @@ class Searcher(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def searcher(pattern: str) -> Searcher:
-    """A pattern to search texts for.
+    """Return a pattern to search texts with.
 
     Raises:
-        ValueError: it is no pattern of Go's; the message is Go's.
+        ValueError: it is not a valid pattern in Go; the message is Go's.
     """
     compiled = compile_regexp(pattern)
     items = list(parser.parse(compiled.pattern, compiled.flags))
@@ -51,10 +51,10 @@ def searcher(pattern: str) -> Searcher:
 
 @lru_cache(maxsize=1024)
 def matcher(pattern: str) -> Matches:
-    """What tells whether a pattern is found in a text.
+    """Return a function that tells whether a pattern is found in a text.
 
     Raises:
-        ValueError: it is no pattern of Go's; the message is Go's.
+        ValueError: it is not a valid pattern in Go; the message is Go's.
     """
     compiled, longest, _ = searcher(pattern)
     search = compiled.search
@@ -65,7 +65,7 @@ def matcher(pattern: str) -> Matches:
         if len(text) > longest:
             try:
                 return matches(text, pattern)
-            except EvaluationError:  # RE2 has smaller limits, and takes no half characters
+            except EvaluationError:  # RE2 has smaller limits, and takes no surrogates
                 pass
         return search(text) is not None
 
@@ -73,11 +73,11 @@ def matcher(pattern: str) -> Matches:
 
 
 class _Ways(NamedTuple):
-    """How many ways there are through a part of a pattern.
+    """The number of ways to match a part of a pattern.
 
     Attributes:
-        repeats: how many parts of it end anywhere in the text.
-        choices: the ways that do not depend on the text.
+        repeats: the number of its parts that can end anywhere in the text.
+        choices: the number of ways that does not depend on the text.
     """
 
     repeats: int = 0
@@ -85,7 +85,7 @@ class _Ways(NamedTuple):
 
 
 def _longest(items: list[Any]) -> int:
-    """The length up to which Python's matcher may look at a text; -1 for none."""
+    """Return the length up to which Python's matcher may search a text; -1 for never."""
     ways = _through(items)
     if ways is None:
         return -1
@@ -97,43 +97,43 @@ def _longest(items: list[Any]) -> int:
 
 
 def _through(items: Iterable[Any]) -> _Ways | None:
-    """The ways through a sequence; None where they cannot be told."""
+    """Return the ways through a sequence; None if they cannot be counted."""
     repeats, choices = 0, 1
     for item in items:
-        found = _ways(item)
-        if found is None:
+        ways = _ways(item)
+        if ways is None:
             return None
-        repeats += found.repeats
-        choices *= found.choices
+        repeats += ways.repeats
+        choices *= ways.choices
     return _Ways(repeats, choices)
 
 
 def _ways(item: Any) -> _Ways | None:
-    op, given = item
+    op, argument = item
     if op in (ops.LITERAL, ops.NOT_LITERAL, ops.ANY, ops.IN, ops.AT):
         return _Ways()
     if op is ops.SUBPATTERN:
-        return _through(given[-1])
+        return _through(argument[-1])
     if op is ops.BRANCH:
-        found = [_through(each) for each in given[1]]
-        known = [each for each in found if each is not None]
-        if len(known) < len(found):
+        branches = [_through(branch) for branch in argument[1]]
+        counted = [branch for branch in branches if branch is not None]
+        if len(counted) < len(branches):
             return None
-        return _Ways(max(each.repeats for each in known), sum(each.choices for each in known))
+        return _Ways(max(branch.repeats for branch in counted), sum(branch.choices for branch in counted))
     if op in (ops.MAX_REPEAT, ops.MIN_REPEAT):
-        return _repeated(*given)
+        return _repeated(*argument)
     return None
 
 
 def _repeated(least: int, most: int, body: Any) -> _Ways | None:
-    inside = _through(body)
-    if inside is None or most == 0:
-        return inside
+    inner = _through(body)
+    if inner is None or most == 0:
+        return inner
     if most == 1:
-        return _Ways(inside.repeats, inside.choices + 1 - least)
-    if inside == _Ways():
+        return _Ways(inner.repeats, inner.choices + 1 - least)
+    if inner == _Ways():
         return _Ways(0 if least == most else 1)
-    return _Ways(inside.repeats + 1, inside.choices) if _is_delimited(list(body)) else None
+    return _Ways(inner.repeats + 1, inner.choices) if _is_delimited(list(body)) else None
 
 
 def _weight(items: Iterable[Any]) -> int:
@@ -141,44 +141,44 @@ def _weight(items: Iterable[Any]) -> int:
 
 
 def _weight_of(item: Any) -> int:
-    op, given = item
+    op, argument = item
     if op is ops.IN:
-        return sum(map(_weight_of, given))
+        return sum(map(_weight_of, argument))
     if op is ops.RANGE:
-        return 1 if given[1] < _ASCII else _SPLIT
+        return 1 if argument[1] < _ASCII else _SPLIT
     if op is ops.SUBPATTERN:
-        return _weight(given[-1])
+        return _weight(argument[-1])
     if op is ops.BRANCH:
-        return sum(map(_weight, given[1]))
+        return sum(map(_weight, argument[1]))
     if op in (ops.MAX_REPEAT, ops.MIN_REPEAT):
-        least, most, body = given
+        least, most, body = argument
         times: int = least if most is ops.MAXREPEAT else most
         return _weight(body) * max(1, times)
     return 1
 
 
 _ASCII, _SPLIT = 128, 4
-"""A range of other characters is one of several bytes each, for which RE2 takes it apart."""
+"""A range of non-ASCII characters has several bytes each, so RE2 splits it into several ranges."""
 
 
 def _is_delimited(items: list[Any]) -> bool:
-    """Does it begin with a character that is nowhere else in it, so that it is clear where each repetition begins?"""
+    """Return True if it begins with a character that occurs nowhere else in it, so each repetition's start is clear."""
     while items and items[0][0] is ops.SUBPATTERN:
         items = [*items[0][1][-1], *items[1:]]
-    return bool(items) and items[0][0] is ops.LITERAL and not any(_has(each, items[0][1]) for each in items[1:])
+    return bool(items) and items[0][0] is ops.LITERAL and not any(_has(item, items[0][1]) for item in items[1:])
 
 
 def _has(item: Any, code: int) -> bool:
-    """May a character be a part of what an item matches?"""
-    op, given = item
+    """Return True if an item may match a character."""
+    op, argument = item
     if op is ops.LITERAL:
-        return bool(given == code)
+        return bool(argument == code)
     if op is ops.RANGE:
-        return bool(given[0] <= code <= given[1])
+        return bool(argument[0] <= code <= argument[1])
     if op is ops.IN:
-        return given[0][0] is ops.NEGATE or any(_has(each, code) for each in given)
+        return argument[0][0] is ops.NEGATE or any(_has(inner, code) for inner in argument)
     if op is ops.BRANCH:
-        return any(_has(each, code) for branch in given[1] for each in branch)
+        return any(_has(inner, code) for branch in argument[1] for inner in branch)
     if op in (ops.SUBPATTERN, ops.MAX_REPEAT, ops.MIN_REPEAT):
-        return any(_has(each, code) for each in given[-1])
+        return any(_has(inner, code) for inner in argument[-1])
     return op is not ops.AT

@@ -1,6 +1,6 @@
-"""Regular expressions in the library's RE2, whose time grows with the text alone: no pattern of a rule can hold it up.
+"""Regular expressions in the library's RE2, whose time is linear in the text: no pattern of a rule can block it.
 
-A match takes some 15 µs, almost all of it the library's way in and out.
+A match takes some 15 µs, almost all of it for the call into the library and back.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ def _error_type() -> cel.Type:
 
 
 def _evaluated(name: str, text: str, pattern: str) -> Any:
-    """What the library finds, None where it does not take the pattern."""
+    """Return the library's result, None if it does not accept the pattern."""
     try:
-        found = _program(name).eval(data={"text": text, "pattern": pattern})
-    except RuntimeError:  # half a character
+        result = _program(name).eval(data={"text": text, "pattern": pattern})
+    except RuntimeError:  # a surrogate
         return None
-    return None if found.type() == _error_type() else found.plain_value()
+    return None if result.type() == _error_type() else result.plain_value()
 
 
 def pattern_error(pattern: str) -> str:
-    """What is wrong with a pattern, in Go's words; "" where nothing is."""
+    """Return the error of a pattern, in Go's words; "" if it is valid."""
     try:
         compile_regexp(pattern)
     except ValueError as error:
@@ -56,43 +56,43 @@ def pattern_error(pattern: str) -> str:
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Whether a pattern is found in a text.
+    """Return True if a pattern is found in a text.
 
     Raises:
-        EvaluationError: the pattern is none.
+        EvaluationError: the pattern is invalid.
     """
-    found: bool | None = _evaluated("matches", text, pattern)
-    if found is None:
+    is_match: bool | None = _evaluated("matches", text, pattern)
+    if is_match is None:
         raise EvaluationError(_refusal(pattern))
-    return found
+    return is_match
 
 
 def find(text: str, pattern: str) -> str:
-    """The first match, "" where there is none.
+    """Return the first match, "" if there is none.
 
     Raises:
-        EvaluationError: the pattern is none.
+        EvaluationError: the pattern is invalid.
     """
-    found: str = _found("find", text, pattern)
-    return found
+    match: str = _searched("find", text, pattern)
+    return match
 
 
 def find_all(text: str, pattern: str, count: int = -1) -> list[str]:
-    """All matches, or the first few; matches of nothing are left out, unlike upstream.
+    """Return all matches, or the first few; unlike upstream without empty matches.
 
     Raises:
-        EvaluationError: the pattern is none.
+        EvaluationError: the pattern is invalid.
     """
-    found: list[str] = _found("findAll", text, pattern)
-    return found if count < 0 else found[:count]
+    all_matches: list[str] = _searched("findAll", text, pattern)
+    return all_matches if count < 0 else all_matches[:count]
 
 
-def _found(name: str, text: str, pattern: str) -> Any:
-    wrong = pattern_error(pattern)  # first, since putting it in a group may make it right
-    found = None if wrong else _evaluated(name, text, whole(pattern))
-    if found is None:
-        raise EvaluationError(f"Illegal regex: {wrong or _refusal(pattern)}")
-    return found
+def _searched(name: str, text: str, pattern: str) -> Any:
+    error = pattern_error(pattern)  # first, since a group around it may make it valid
+    result = None if error else _evaluated(name, text, whole(pattern))
+    if result is None:
+        raise EvaluationError(f"Illegal regex: {error or _refusal(pattern)}")
+    return result
 
 
 def _refusal(pattern: str) -> str:
@@ -101,18 +101,18 @@ def _refusal(pattern: str) -> str:
 
 @lru_cache(maxsize=1024)
 def whole(pattern: str) -> str:
-    """The pattern in the one group that the library gives back; its own groups capture nothing any more."""
+    """Return the pattern in one group, which the library returns; its own groups no longer capture."""
     parts, at, inside = ["("], 0, 0  # `inside` is where the content of a class begins, 0 outside of classes
     while at < len(pattern):
-        taken = 1
+        length = 1
         if pattern.startswith(r"\Q", at):
             end = pattern.find(r"\E", at)
-            taken = (len(pattern) if end < 0 else end + 2) - at
+            length = (len(pattern) if end < 0 else end + 2) - at
         elif pattern[at] == "\\":
-            taken = 2
+            length = 2
         elif inside:
-            inside = 0 if pattern[at] == "]" and at > inside else inside  # first in a class it is itself
-            taken = _named_class(pattern, at)
+            inside = 0 if pattern[at] == "]" and at > inside else inside  # "]" is literal as the first character
+            length = _named_class(pattern, at)
         elif pattern[at] == "[":
             inside = at + 1 + pattern.startswith("^", at + 1)
         elif pattern[at] == "(" and not pattern.startswith("(?", at):
@@ -123,12 +123,12 @@ def whole(pattern: str) -> str:
             parts.append("(?:")
             at = pattern.find(">", at) + 1 or len(pattern)
             continue
-        parts.append(pattern[at : at + taken])
-        at += taken
+        parts.append(pattern[at : at + length])
+        at += length
     return "".join([*parts, ")"])
 
 
 def _named_class(pattern: str, at: int) -> int:
-    """The length of a class such as [:alpha:] within a class, 1 where none begins."""
+    """Return the length of a class such as [:alpha:] within a class, 1 if none begins there."""
     end = pattern.find(":]", at) if pattern.startswith("[:", at) else -1
     return end + 2 - at if end > 0 else 1

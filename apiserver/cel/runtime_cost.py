@@ -1,9 +1,9 @@
-"""Costs at run time, counted as upstream counts them (cel-go's interpreter/runtimecost.go, Kubernetes' cost.go).
+"""Costs at run time, counted as upstream does (cel-go's interpreter/runtimecost.go, Kubernetes' cost.go).
 
-A call that is not listed costs 1. A string is counted a tenth of its characters, a pattern a quarter of its.
-Upstream leaves some work out, and a request that takes too long is cancelled there. Here large values cost what it
-takes to handle them, so that a budget bounds the time: half a unit for each part that may be compared or printed, and
-one for 32 characters or items that are copied.
+A call that is not listed costs 1. A string costs a tenth of its characters, a pattern a quarter of its characters.
+Upstream does not count some work, and cancels a request that takes too long. Here large values cost as much as it takes
+to handle them, so that the budget bounds the time: half a unit for each part that may be compared or printed, and one
+for 32 characters or items that are copied.
 """
 
 from collections.abc import Callable
@@ -20,13 +20,13 @@ _STRING = 0.1
 _PATTERN = 0.25
 _MAKE_LIST, _MAKE_MAP = 10, 30
 MAKE_LIST, MAKE_MAP = _MAKE_LIST, _MAKE_MAP
-"""Of a list or map literal that is no constant."""
+"""The cost of a list or map literal that is not constant."""
 
 OF_ERRORS = 1
-"""Of a call with an argument that cannot be evaluated, which upstream charges for too."""
+"""The cost of a call with an argument that cannot be evaluated, which upstream charges as well."""
 
 _LARGE = 1024
-"""What is smaller costs what upstream charges."""
+"""The size up to which values cost what upstream charges."""
 
 _LARGE_PATTERN = 64
 _READ_CHARACTER, _READ_PART = 20, 4
@@ -41,20 +41,20 @@ Cost = Callable[..., int]
 
 
 def read(value: Any, factor: float = 1) -> int:
-    """Reading a value once, or several times."""
+    """Return the cost of reading a value once, or `factor` times."""
     return ceil(size(value) * factor * _STRING)
 
 
-def equality(one: Any, two: Any) -> int:
-    """Comparing two values: as far as the shorter goes."""
-    known = ceil(min(size(one), size(two)) * _STRING)
-    if not _has_parts(one) or not _has_parts(two):
-        return known
-    return max(known, _visiting(min(weight(one), weight(two))) * max(_effort(one), _effort(two)))
+def equality(left: Any, right: Any) -> int:
+    """Return the cost of comparing two values, up to the length of the shorter one."""
+    upstream_cost = ceil(min(size(left), size(right)) * _STRING)
+    if not _has_parts(left) or not _has_parts(right):
+        return upstream_cost
+    return max(upstream_cost, _visiting(min(weight(left), weight(right))) * max(_effort(left), _effort(right)))
 
 
 def membership(values: Any) -> int:
-    """Comparing a value with each of a list."""
+    """Return the cost of comparing a value with each item of a list."""
     return max(size(values), _visiting(weight(values)))
 
 
@@ -71,13 +71,13 @@ def _effort(value: Any) -> int:
 
 
 def _handling(*values: Any) -> int:
-    """Copying or reading values once."""
+    """Return the cost of copying or reading values once."""
     length = sum(len(value) for value in values if type(value) in (str, bytes, list) or isinstance(value, Items))
     return max(1, length // 32 if length > _LARGE else 0)
 
 
-def _joining(one: Any, two: Any) -> int:
-    return max(1, _visiting(len(one) + len(two)) * _effort(one))
+def _joining(left: Any, right: Any) -> int:
+    return max(1, _visiting(len(left) + len(right)) * _effort(left))
 
 
 def _format(text: Any, values: Any) -> int:
@@ -85,7 +85,7 @@ def _format(text: Any, values: Any) -> int:
 
 
 def _formatted(text: str) -> int:
-    """Writing a text, of which each character may have to be quoted."""
+    """Return the cost of writing a text whose characters may all have to be quoted."""
     return max(1, len(text) // 5 if len(text) > _LARGE else 0)
 
 
@@ -98,7 +98,7 @@ def _traversed(value: Any) -> int:
 
 
 def _traversal(value: Any) -> int:
-    """Visiting all there is in a value, as upstream counts it: short texts cost nothing."""
+    """Return the cost of visiting all parts of a value, as upstream counts it: short texts cost nothing."""
     if type(value) in (str, bytes):
         return int(len(value) * _STRING)
     if is_list(value):
@@ -109,26 +109,28 @@ def _traversal(value: Any) -> int:
 
 
 def pattern(text: Any, regex: Any) -> int:
-    """Searching a text for a pattern."""
-    known = ceil((1 + size(text)) * _STRING) * ceil(size(regex) * _PATTERN)
-    return known if type(text) is not str or type(regex) is not str else max(known, _reading(text, regex))
+    """Return the cost of searching a text for a pattern."""
+    upstream_cost = ceil((1 + size(text)) * _STRING) * ceil(size(regex) * _PATTERN)
+    return (
+        upstream_cost if type(text) is not str or type(regex) is not str else max(upstream_cost, _reading(text, regex))
+    )
 
 
 def _reading(text: str, regex: str) -> int:
-    """What reading a pattern takes, where that is much: of a new one, and by RE2, which reads it for each text."""
-    known = searcher.cache_info().misses
+    """Return the cost of parsing a pattern, if high: for a new pattern, and for RE2, which parses it for each text."""
+    misses = searcher.cache_info().misses
     try:
-        found = searcher(regex)
-    except ValueError:  # as the search will tell
+        compiled = searcher(regex)
+    except ValueError:  # the search will report it
         return _READ_CHARACTER * len(regex)
-    by_re2 = len(text) > found.longest and found.weight > _LARGE_PATTERN
-    if searcher.cache_info().misses == known:
-        return _READ_PART * found.weight * by_re2
-    return _READ_CHARACTER * len(regex) + 4 * _READ_PART * found.weight
+    by_re2 = len(text) > compiled.longest and compiled.weight > _LARGE_PATTERN
+    if searcher.cache_info().misses == misses:
+        return _READ_PART * compiled.weight * by_re2
+    return _READ_CHARACTER * len(regex) + 4 * _READ_PART * compiled.weight
 
 
 def _all_matches(text: Any, regex: Any, _count: int = -1) -> int:
-    """Searching a text for all matches, which may be as many as it has characters."""
+    """Return the cost of searching a text for all matches; there may be as many as characters."""
     return max(pattern(text, regex), size(text) // 2 if size(text) > _LARGE else 0)
 
 
@@ -145,11 +147,11 @@ def _contains_cidr(network: Any, other: Any, *, text: bool) -> int:
 
 
 def _self_comparison(values: Any) -> int:
-    """Comparing each item of a list with each."""
+    """Return the cost of comparing each item of a list with each."""
     count = len(values)
     kind = type(items_of(values)[0]) if count else None
-    known = int(count * count * (2 + _STRING if kind in (str, bytes) else 2)) + 1 + _MAKE_LIST
-    return max(known, _visiting(count * weight(values)))
+    upstream_cost = int(count * count * (2 + _STRING if kind in (str, bytes) else 2)) + 1 + _MAKE_LIST
+    return max(upstream_cost, _visiting(count * weight(values)))
 
 
 def _flatten(values: Any, depth: int = 1) -> int:
@@ -157,9 +159,9 @@ def _flatten(values: Any, depth: int = 1) -> int:
 
 
 def _sets(factor: int) -> Cost:
-    def cost(one: Any, two: Any) -> int:
-        known = 1 + size(one) * size(two) * factor
-        return max(known, _visiting(min(len(one) * weight(two), len(two) * weight(one))))
+    def cost(left: Any, right: Any) -> int:
+        upstream_cost = 1 + size(left) * size(right) * factor
+        return max(upstream_cost, _visiting(min(len(left) * weight(right), len(right) * weight(left))))
 
     return cost
 
@@ -216,7 +218,7 @@ COSTS: dict[str, Cost] = {
         for kind in _KINDS
     },
 }
-"""Overload → its cost, told from its arguments before it is called."""
+"""Overload id → the cost of a call, computed from the arguments before the call."""
 
 RESULT_COSTS: dict[str, Cost] = {
     **dict.fromkeys(("list_join", "list_join_string"), partial(read, factor=2)),
@@ -224,7 +226,7 @@ RESULT_COSTS: dict[str, Cost] = {
     **dict.fromkeys(("list_flatten", "list_flatten_int"), _flattened),
     "string_format": _formatted,
 }
-"""Overload → its cost, or what it costs beside that, told from its result."""
+"""Overload id → the cost of a call, or the cost beyond that in COSTS, computed from the result."""
 
 _INSTANT = frozenset(
     (
@@ -241,11 +243,11 @@ _INSTANT = frozenset(
         *("string_char_at_int", "to_dyn", "type"),
     )
 )
-"""What does not look into its arguments."""
+"""The overloads that do not look into their arguments."""
 
 
 def cost_of(overload: Overload) -> Cost | None:
-    """What a call costs, told from its arguments before it is called; None where it is 1."""
+    """Return the function for a call's cost, from the arguments before the call; None if the cost is 1."""
     if overload.id in COSTS or overload.id in _INSTANT:
         return COSTS.get(overload.id)
     return _handling if any(kind.kind in ("string", "bytes", "list") for kind in overload.args) else None

@@ -1,7 +1,7 @@
-"""Signatures: the overloads of functions, read from one line of text each.
+"""Signatures: the overloads of functions, each parsed from one line of text.
 
 add_int64(int, int) int             a function, or an operator
-.list_size(list(A)) int             a member function: what it is called on comes first
+.list_size(list(A)) int             a member function: its first argument is the target of the call
 """
 
 import re
@@ -17,13 +17,13 @@ _OPAQUE = frozenset(("net.IP", "net.CIDR"))
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """One way to call a function.
+    """An overload of a function.
 
     Attributes:
-        id: its name, by which it is implemented and costed.
-        member: whether it is called on something, which is then its first argument.
-        args, result: their types.
-        params: the names of the type parameters in them.
+        id: its id, under which it is implemented and costed.
+        member: True if it is called on a target, which is its first argument.
+        args, result: the types of its arguments and its result.
+        params: the names of the type parameters in these types.
     """
 
     id: str
@@ -34,21 +34,21 @@ class Overload:
 
 
 def overloads(table: Mapping[str, Iterable[str]]) -> dict[str, tuple[Overload, ...]]:
-    """The functions of a table, each with its overloads in the order in which they are tried."""
+    """Return the functions of a table, each with its overloads in the order in which they are tried."""
     return {name: tuple(map(_overload, lines)) for name, lines in table.items()}
 
 
 def _overload(line: str) -> Overload:
-    found = _SIGNATURE.fullmatch(line)
-    assert found is not None, line
-    dot, name, args, result = found.groups()
+    match = _SIGNATURE.fullmatch(line)
+    assert match is not None, line
+    dot, name, args, result = match.groups()
     kinds = tuple(map(cel_type, _split(args)))
     returned = cel_type(result)
     return Overload(name, bool(dot), kinds, returned, frozenset(n for k in (*kinds, returned) for n in _params(k)))
 
 
 def _split(text: str) -> list[str]:
-    """The parts between the commas that stand in no brackets."""
+    """Return the parts between the commas that are not in brackets."""
     parts, depth = [""], 0
     for character in text:
         depth += (character == "(") - (character == ")")
@@ -60,7 +60,7 @@ def _split(text: str) -> list[str]:
 
 
 def cel_type(text: str) -> CelType:
-    """The type that a text such as "map(K, list(int))" says; one capital letter is a parameter."""
+    """Return the type for a text such as "map(K, list(int))"; a single capital letter is a parameter."""
     name, bracket, rest = text.partition("(")
     inner = tuple(map(cel_type, _split(rest.removesuffix(")")))) if bracket else ()
     if len(name) == 1:

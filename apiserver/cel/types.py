@@ -1,4 +1,4 @@
-"""Types: what the checker knows of an expression before it is evaluated (cel/expr/checked.proto)."""
+"""Types: what the checker finds out about an expression before it is evaluated (cel/expr/checked.proto)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ class CelType:
     """A type.
 
     Attributes:
-        kind: "bool", "list", …; "struct" is an object with declared fields, "opaque" a type known by its name alone,
-            "param" a type that is still to be found.
-        name: of a struct, an opaque type or a parameter; else empty.
-        params: of lists, maps, opaque types, and of the type of a type.
+        kind: "bool", "list", …; "struct" is an object with declared fields, "opaque" a type known only by name, "param"
+            a type that is not known yet.
+        name: the name of a struct, an opaque type or a parameter; else empty.
+        params: the parameters of lists, maps, opaque types, and of the type of a type.
     """
 
     kind: str
@@ -26,12 +26,12 @@ class CelType:
 
     @property
     def is_dyn(self) -> bool:
-        """Whether nothing is known of the value."""
+        """True if the type of the value is not known."""
         return self.kind == "dyn"
 
     @property
     def is_optional(self) -> bool:
-        """Whether the value may be missing."""
+        """True if the value may be missing."""
         return self.kind == "opaque" and self.name == "optional_type"
 
 
@@ -43,35 +43,35 @@ TIMESTAMP, DURATION, TYPE = CelType("timestamp"), CelType("duration"), CelType("
 
 
 def list_of(item: CelType) -> CelType:
-    """The type of a list."""
+    """Return the type of a list."""
     return CelType("list", params=(item,))
 
 
 def map_of(key: CelType, value: CelType) -> CelType:
-    """The type of a map."""
+    """Return the type of a map."""
     return CelType("map", params=(key, value))
 
 
 def optional_of(value: CelType) -> CelType:
-    """The type of a value that may be missing."""
+    """Return the type of a value that may be missing."""
     return CelType("opaque", "optional_type", (value,))
 
 
 def type_of(value: CelType) -> CelType:
-    """The type of a type."""
+    """Return the type of a type."""
     return CelType("type", params=(value,))
 
 
 def struct(name: str) -> CelType:
-    """The type of an object with declared fields."""
+    """Return the type of an object with declared fields."""
     return CelType("struct", name)
 
 
 def param(name: str) -> CelType:
-    """A type that is still to be found."""
+    """Return a type parameter, which is not known yet."""
     return CelType("param", name)
 
 
 def unwrapped(kind: CelType) -> CelType:
-    """The type without the optional around it."""
+    """Return the type without the optional around it."""
     return kind.params[0] if kind.is_optional else kind

@@ -1,4 +1,4 @@
-"""Unification: which types fit into which, and what stands for the parameters then (cel-go's checker/types.go)."""
+"""Unification: which types are assignable, and the types of parameters that follow (cel-go's checker/types.go)."""
 
 from dataclasses import replace
 
@@ -9,34 +9,34 @@ Bindings = dict[str, CelType]
 """Parameter → the type found for it."""
 
 _MOST = 2000
-"""How many types a type may be made of. Ours: upstream has no limit, and {x: x} has twice as many as x."""
+"""The most parts of a type. Upstream has no such limit, and {x: x} has twice as many parts as x."""
 
 _NULLABLE = frozenset(("opaque", "struct", "timestamp", "duration", "null_type"))
-"""What may be null, in types checked as of old."""
+"""Kinds that accept null, in types checked as of old."""
 
 
 class Unifier:
-    """What has been found out about the parameters of an expression's types so far."""
+    """The types found so far for the parameters of an expression's types."""
 
     def __init__(self) -> None:
         self.bindings: Bindings = {}
         self._changes: list[tuple[str, CelType | None]] = []
 
-    def fits(self, one: CelType, two: CelType) -> bool:
-        """Whether one type can be assigned to the other; what that says about parameters is kept if so."""
-        return self.all_fit((one,), (two,))
+    def fits(self, left: CelType, right: CelType) -> bool:
+        """Return True if one type can be assigned to the other; only then the parameters found are kept."""
+        return self.all_fit((left,), (right,))
 
-    def all_fit(self, ones: tuple[CelType, ...], twos: tuple[CelType, ...]) -> bool:
-        """Whether types can be assigned to others, each to the one at its place."""
-        before = len(self._changes)
-        if self._lists_fit(ones, twos):
+    def all_fit(self, left: tuple[CelType, ...], right: tuple[CelType, ...]) -> bool:
+        """Return True if all types can be assigned to the others, pair by pair."""
+        changes_before = len(self._changes)
+        if self._lists_fit(left, right):
             return True
-        while len(self._changes) > before:
-            name, known = self._changes.pop()
-            if known is None:
+        while len(self._changes) > changes_before:
+            name, previous = self._changes.pop()
+            if previous is None:
                 del self.bindings[name]
             else:
-                self.bindings[name] = known
+                self.bindings[name] = previous
         return False
 
     def _bind(self, parameter: CelType, kind: CelType) -> None:
@@ -44,7 +44,7 @@ class Unifier:
         self.bindings[parameter.name] = kind
 
     def resolved(self, kind: CelType, *, final: bool = False) -> CelType:
-        """The type with its parameters replaced by what was found; what was not is dyn at the end.
+        """Return the type with its parameters replaced by the types found; if `final`, unknown ones become dyn.
 
         Raises:
             CompileError: the type is too large.
@@ -54,34 +54,34 @@ class Unifier:
         return substituted(kind, self.bindings, final=final)
 
     def _check_size(self, kind: CelType) -> None:
-        waiting, count = [kind], 0
-        while waiting:
-            found = waiting.pop()
+        pending, count = [kind], 0
+        while pending:
+            current = pending.pop()
             count += 1
             if count > _MOST:
                 raise CompileError(f"ERROR: <input>:-1:0: type has more than {_MOST} parts")
-            bound = self.bindings.get(found.name) if found.kind == "param" else None
-            waiting += found.params if bound is None else (bound,)
+            bound = self.bindings.get(current.name) if current.kind == "param" else None
+            pending += current.params if bound is None else (bound,)
 
-    def _lists_fit(self, ones: tuple[CelType, ...], twos: tuple[CelType, ...]) -> bool:
-        return len(ones) == len(twos) and all(self._fits(a, b) for a, b in zip(ones, twos, strict=True))
+    def _lists_fit(self, left: tuple[CelType, ...], right: tuple[CelType, ...]) -> bool:
+        return len(left) == len(right) and all(self._fits(a, b) for a, b in zip(left, right, strict=True))
 
-    def _fits(self, one: CelType, two: CelType) -> bool:
-        if two.kind == "param":
-            is_bound = two.name in self.bindings
-            return self._may_be(two, one) or (not is_bound and one.kind == "param" and self._may_be(one, two))
-        if one.kind == "param":
-            return self._may_be(one, two)
-        if one.kind in ("dyn", "error") or two.kind in ("dyn", "error"):
+    def _fits(self, left: CelType, right: CelType) -> bool:
+        if right.kind == "param":
+            is_bound = right.name in self.bindings
+            return self._may_be(right, left) or (not is_bound and left.kind == "param" and self._may_be(left, right))
+        if left.kind == "param":
+            return self._may_be(left, right)
+        if left.kind in ("dyn", "error") or right.kind in ("dyn", "error"):
             return True
-        if one.kind == "null_type" or two.kind == "null_type":
-            return (two if one.kind == "null_type" else one).kind in _NULLABLE
-        if one.kind == "type":
-            return two.kind == "type"
-        return one.kind == two.kind and one.name == two.name and self._lists_fit(one.params, two.params)
+        if left.kind == "null_type" or right.kind == "null_type":
+            return (right if left.kind == "null_type" else left).kind in _NULLABLE
+        if left.kind == "type":
+            return right.kind == "type"
+        return left.kind == right.kind and left.name == right.name and self._lists_fit(left.params, right.params)
 
     def _may_be(self, parameter: CelType, kind: CelType) -> bool:
-        """Whether the parameter can stand for the type; the more general of what is known is kept."""
+        """Return True if the parameter can be the type; the more general of the known types is kept."""
         if kind == parameter:
             return True
         bound = self.bindings.get(parameter.name)
@@ -109,7 +109,7 @@ class Unifier:
 
 
 def substituted(kind: CelType, bindings: Bindings, *, final: bool = False) -> CelType:
-    """The type with its parameters replaced; those that stand for nothing become dyn if `final`."""
+    """Return the type with its parameters replaced; those without a type become dyn if `final`."""
     if kind.kind == "param":
         bound = bindings.get(kind.name)
         if bound is not None:
@@ -120,14 +120,14 @@ def substituted(kind: CelType, bindings: Bindings, *, final: bool = False) -> Ce
     return replace(kind, params=tuple(substituted(p, bindings, final=final) for p in kind.params))
 
 
-def is_more_general(one: CelType, two: CelType) -> bool:
-    """Whether the first of two types that fit says as much as the second, or less."""
-    if one.kind in ("dyn", "param"):
+def is_more_general(left: CelType, right: CelType) -> bool:
+    """Return True if the first of two assignable types is as general as the second, or more."""
+    if left.kind in ("dyn", "param"):
         return True
-    if two.kind in ("dyn", "param") or one.kind != two.kind:
+    if right.kind in ("dyn", "param") or left.kind != right.kind:
         return False
-    if one.kind == "type":
+    if left.kind == "type":
         return True
-    if one.name != two.name or len(one.params) != len(two.params):
+    if left.name != right.name or len(left.params) != len(right.params):
         return False
-    return all(map(is_more_general, one.params, two.params))
+    return all(map(is_more_general, left.params, right.params))

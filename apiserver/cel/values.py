@@ -1,4 +1,4 @@
-"""Values at run time: what an expression computes with, and how two values are equal, ordered and measured.
+"""Values at run time: equality, order and size of the values that expressions compute with.
 
 null, bool, int, double, string and bytes are Python's own. A list is a Python list or `Items`, a map is `Entries`.
 """
@@ -20,14 +20,14 @@ class EvaluationError(Exception):
 
 
 class CostExceededError(Exception):
-    """The evaluation did more than it may; nothing absorbs that."""
+    """The evaluation exceeded its cost limit; nothing absorbs this error."""
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
 
 
 def no_such_overload() -> EvaluationError:
-    """The error of an operation on values that it is not made for; type checks leave it to values typed dyn alone."""
+    """Return the error of an operation on unsupported types; the checker leaves it only for values typed dyn."""
     return EvaluationError("no such overload")
 
 
@@ -36,22 +36,22 @@ class Uint(int):
 
 
 def is_int64(value: int) -> bool:
-    """Whether a number is an int (not asked of a range, which looks through its numbers one by one for a Uint)."""
+    """Return True if a number is an int64 (`in range(...)` would be slow: it compares a Uint with each number)."""
     return _LEAST <= value < _END
 
 
 def is_uint64(value: int) -> bool:
-    """Whether a number is a uint."""
+    """Return True if a number is a uint64."""
     return 0 <= value < _UNSIGNED_END
 
 
 @dataclass(frozen=True, slots=True)
 class Timestamp:
-    """A moment.
+    """A point in time.
 
     Attributes:
-        nanos: since 1970, in UTC.
-        offset: the seconds that the zone which it was written in is ahead; only its text depends on that.
+        nanos: nanoseconds since 1970, in UTC.
+        offset: seconds by which its original time zone is ahead of UTC; it only affects the text.
     """
 
     nanos: int
@@ -67,13 +67,13 @@ class Duration:
 
 @dataclass(frozen=True, slots=True)
 class TypeValue:
-    """A type as a value: what type() gives."""
+    """A type as a value: the result of type()."""
 
     name: str
 
 
 class _Missing:
-    """What a map answers for a key that it lacks, and what an optional without a value holds."""
+    """Stands for the value of a key that a map lacks, and of an optional without a value."""
 
 
 MISSING = _Missing()
@@ -90,7 +90,7 @@ NONE = Optional()
 
 
 class Entries:
-    """A map. What makes its values from stored data, or is equal in its own way, is a class of its own."""
+    """A map. Maps that read their values from stored data, or that define equality differently, are subclasses."""
 
     __slots__ = ()
 
@@ -98,37 +98,37 @@ class Entries:
         raise NotImplementedError
 
     def key_list(self) -> list[Any]:
-        """The keys."""
+        """Return the keys."""
         raise NotImplementedError
 
     def find(self, key: Any) -> Any:
-        """The value of a key, or MISSING.
+        """Return the value of a key, or MISSING.
 
         Raises:
-            EvaluationError: no key of this map is of that type, or the value is unfit.
+            EvaluationError: no key of this map has that type, or the value does not fit its schema.
         """
         raise NotImplementedError
 
     def weight(self) -> int:
-        """How many parts it has, all within them included."""
+        """Return the number of parts, including all nested ones."""
         return 1 + sum(weight(key) + weight(self.find(key)) for key in self.key_list())
 
     def equals(self, other: Any) -> bool:
-        """Whether a value is equal to this map."""
+        """Return True if a value is equal to this map."""
         if not isinstance(other, Entries) or len(self) != len(other):
             return False
         for key in self.key_list():
-            theirs = other.find(key)
-            if theirs is MISSING or not equals(self.find(key), theirs):
+            other_value = other.find(key)
+            if other_value is MISSING or not equals(self.find(key), other_value):
                 return False
         return True
 
 
 class Items:
-    """A list that is no Python list: its items are made when they are asked for.
+    """A list that is not a Python list: its items are converted when they are first used.
 
     Attributes:
-        effort: how much longer it takes to compare or to join an item of it than one of others.
+        effort: how much longer it takes to compare or to join its items than those of other lists.
     """
 
     __slots__ = ()
@@ -139,28 +139,28 @@ class Items:
         raise NotImplementedError
 
     def items(self) -> list[Any]:
-        """All items.
+        """Return all items.
 
         Raises:
-            EvaluationError: one is unfit.
+            EvaluationError: an item does not fit its schema.
         """
         raise NotImplementedError
 
     def weight(self) -> int:
-        """How many parts it has, all within them included."""
+        """Return the number of parts, including all nested ones."""
         raise NotImplementedError
 
     def equals(self, others: list[Any]) -> bool:
-        """Whether the items of another list make it equal to this."""
+        """Return True if the items of another list make it equal to this one."""
         raise NotImplementedError
 
     def plus(self, others: list[Any]) -> Any:
-        """This list joined with other items: a list of the same kind, or a Python list."""
+        """Return this list joined with other items: a list of the same kind, or a Python list."""
         raise NotImplementedError
 
 
 class MapValue(Entries):
-    """A map made in an expression. Keys are told apart as CEL does: 1, 1u and 1.0 are one key, true is another."""
+    """A map created in an expression. Keys are compared as CEL does: 1, 1u and 1.0 are one key, true is another."""
 
     __slots__ = ("_entries", "_keys")
 
@@ -174,20 +174,20 @@ class MapValue(Entries):
         return len(self._entries)
 
     def key_list(self) -> list[Any]:
-        """The keys, in the order in which they were given."""
+        """Return the keys, in the order in which they were given."""
         if self._keys is None:
             self._keys = [key for key, _ in self._entries.values()]
         return self._keys
 
     def find(self, key: Any) -> Any:
-        """The value of a key, or MISSING."""
+        """Return the value of a key, or MISSING."""
         return self._entries.get(_key(key), (None, MISSING))[1]
 
     def insert(self, key: Any, value: Any) -> None:
-        """Adds an entry, while the map is made.
+        """Add an entry, while the map is built.
 
         Raises:
-            EvaluationError: it has that key.
+            EvaluationError: the map has that key.
         """
         if _key(key) in self._entries:
             raise EvaluationError(f"insert failed: key {shown(key)} already exists")
@@ -206,12 +206,12 @@ def _key(key: Any) -> Any:
 
 
 def is_list(value: Any) -> bool:
-    """Whether a value is a list."""
+    """Return True if a value is a list."""
     return type(value) is list or isinstance(value, Items)
 
 
 def items_of(value: Any) -> list[Any]:
-    """The items of a list."""
+    """Return the items of a list."""
     if type(value) is list:
         return value
     if isinstance(value, Items):
@@ -220,10 +220,10 @@ def items_of(value: Any) -> list[Any]:
 
 
 def equals(left: Any, right: Any) -> bool:
-    """Whether two values are equal: numbers by value, whatever their types; maps and lists item by item.
+    """Return True if two values are equal: numbers by value, whatever their types; maps and lists item by item.
 
     Raises:
-        EvaluationError: a value of the API's own types is compared with one of another.
+        EvaluationError: a value of one of the API's own types is compared with a value of another type.
     """
     if left is None or right is None:
         return left is right
@@ -243,7 +243,7 @@ def equals(left: Any, right: Any) -> bool:
 
 _NUMBERS = frozenset((int, Uint, float))
 _PLAIN = frozenset((bool, int, Uint, float, str, bytes, Timestamp, Duration, TypeValue))
-"""What is merely unequal to values of other types."""
+"""The types whose values are simply unequal to values of other types."""
 
 
 def _lists_equal(left: Any, right: Any) -> bool:
@@ -255,24 +255,24 @@ def _lists_equal(left: Any, right: Any) -> bool:
     return left.equals(others) if isinstance(left, Items) else all_equal(left, others)
 
 
-def all_equal(ones: list[Any], others: list[Any]) -> bool:
-    """Whether lists have equal items in the same order; many that are all of one type are left to Python."""
-    if len(ones) != len(others):
+def all_equal(items: list[Any], others: list[Any]) -> bool:
+    """Return True if lists have equal items in the same order; long lists of one type are compared by Python."""
+    if len(items) != len(others):
         return False
-    if len(ones) > _FEW and (kind := one_type(ones)) in _EXACT and kind is one_type(others):
-        return ones == others
-    return all(map(equals, ones, others))
+    if len(items) > _FEW and (kind := one_type(items)) in _EXACT and kind is one_type(others):
+        return items == others
+    return all(map(equals, items, others))
 
 
 def one_type(items: list[Any]) -> type | None:
-    """The type that all of some items have, None where they have several or there are none."""
+    """Return the type that all items have; None if they have several or there are none."""
     kinds = set(map(type, items))
     return kinds.pop() if len(kinds) == 1 else None
 
 
 _FEW = 16
 _EXACT = frozenset((bool, int, str, bytes))
-"""What Python compares as CEL does, with others of the type."""
+"""The types whose values Python compares as CEL does, with others of the same type."""
 
 
 def _optionals_equal(left: Optional, right: Any) -> bool:
@@ -284,10 +284,10 @@ def _optionals_equal(left: Optional, right: Any) -> bool:
 
 
 def compare(left: Any, right: Any) -> int:
-    """-1, 0 or 1: the order of two values.
+    """Return the order of two values: -1, 0 or 1.
 
     Raises:
-        EvaluationError: they have none.
+        EvaluationError: they have no order.
     """
     kind, other = type(left), type(right)
     if kind in _NUMBERS and other in _NUMBERS:
@@ -306,7 +306,7 @@ _ORDERED = frozenset((bool, str, bytes, Timestamp, Duration))
 
 
 def size(value: Any) -> int:
-    """How large a value is where costs are counted: characters, bytes or items; 1 for everything that has no length."""
+    """Return the size of a value in costs: characters, bytes or items; 1 for any value without a length."""
     kind = type(value)
     if kind is str or kind is bytes or kind is list:
         return len(value)
@@ -316,7 +316,7 @@ def size(value: Any) -> int:
 
 
 def weight(value: Any) -> int:
-    """How many parts a value has, all within them included; a text counts as one for each 64 characters of it."""
+    """Return the number of parts of a value, including all nested ones; a text is one part per 64 characters."""
     kind = type(value)
     if kind is str or kind is bytes:
         return 1 + len(value) // 64
@@ -328,7 +328,7 @@ def weight(value: Any) -> int:
 
 
 def type_name(value: Any) -> str:
-    """The name of a value's type at run time."""
+    """Return the name of a value's type at run time."""
     if value is None:
         return "null_type"
     name = _TYPE_NAMES.get(type(value))
@@ -354,7 +354,7 @@ _TYPE_NAMES = {
 
 
 def shown(value: Any) -> str:
-    """A value as errors show it (Go's %v)."""
+    """Return a value as errors show it (Go's %v)."""
     if type(value) is bool:
         return "true" if value else "false"
     if type(value) is float:
@@ -365,7 +365,7 @@ def shown(value: Any) -> str:
 
 
 def go_float(number: float) -> str:
-    """A double as Go's %g writes it."""
+    """Return a double as Go's %g writes it."""
     if math.isfinite(number):
         return go_text(number)
     return "NaN" if math.isnan(number) else "+Inf" if number > 0 else "-Inf"

@@ -1,1 +1,1 @@
-"""Programs: checked expressions made into closures that evaluate them and count their cost."""
+"""Programs: checked expressions compiled to closures that evaluate them and count their cost."""

@@ -1,4 +1,4 @@
-"""Access to parts: fields of objects, values of maps, items of lists; of what may be missing, too (attributes.go)."""
+"""Access to fields of objects, values of maps and items of lists, also through optionals (attributes.go)."""
 
 from typing import Any
 
@@ -18,22 +18,22 @@ from apiserver.cel.values import (
 )
 
 
-def _found(value: Any, key: Any) -> Any:
-    """The part of a value, or MISSING.
+def _find(value: Any, key: Any) -> Any:
+    """Return the part of a value, or MISSING.
 
     Raises:
-        EvaluationError: the value has no parts by such keys.
+        EvaluationError: the value cannot have such keys.
     """
     if isinstance(value, Entries):
         return value.find(key)
     if is_list(value):
-        place = _place(key)
-        return items_of(value)[place] if 0 <= place < len(value) else MISSING
+        index = _index(key)
+        return items_of(value)[index] if 0 <= index < len(value) else MISSING
     return MISSING
 
 
-def _place(key: Any) -> int:
-    """The key as a place in a list."""
+def _index(key: Any) -> int:
+    """Return the key as an index of a list."""
     if type(key) is int or type(key) is Uint:
         return int(key)
     if type(key) is float:
@@ -44,43 +44,43 @@ def _place(key: Any) -> int:
 
 
 def part(value: Any, key: Any) -> Any:
-    """`value[key]` and `value.key`; of an optional, an optional.
+    """Return `value[key]` or `value.key`; an optional for an optional value.
 
     Raises:
         EvaluationError: there is no such part.
     """
     if type(value) is Optional:
         return optional_part(value, key)
-    found = _found(value, key)
-    if found is not MISSING:
-        return found
+    inner = _find(value, key)
+    if inner is not MISSING:
+        return inner
     if is_list(value):
         raise EvaluationError(f"index out of bounds: {shown(key)}")
     raise EvaluationError(f"no such key: {shown(key)}")
 
 
 def optional_part(value: Any, key: Any) -> Optional:
-    """`value[?key]` and `value.?key`."""
+    """Return `value[?key]` or `value.?key`."""
     if type(value) is Optional:
         if value is NONE:
             return NONE
         value = value.value
-    found = _found(value, key)
-    return NONE if found is MISSING else Optional(found)
+    inner = _find(value, key)
+    return NONE if inner is MISSING else Optional(inner)
 
 
 def has(value: Any, field: str) -> bool:
-    """`has(value.field)`."""
+    """Return `has(value.field)`."""
     if type(value) is Optional:
         value = value.value
-    return _found(value, field) is not MISSING
+    return _find(value, field) is not MISSING
 
 
 def contains(value: Any, container: Any) -> bool:
-    """`value in container`.
+    """Return `value in container`.
 
     Raises:
-        EvaluationError: it is no container, or an item of it cannot be compared and no other is equal.
+        EvaluationError: it is not a container, or an item cannot be compared and no other is equal.
     """
     if isinstance(container, Entries):
         return container.find(value) is not MISSING
@@ -91,8 +91,8 @@ def contains(value: Any, container: Any) -> bool:
         try:
             if equals(item, value):
                 return True
-        except EvaluationError as found:
-            error = error or found
+        except EvaluationError as raised:
+            error = error or raised
     if error:
         raise error
     return False

@@ -1,4 +1,4 @@
-"""Calls: the closure of a function's call, which finds the overload for the arguments that it gets."""
+"""Calls: the closure of a function's call, which selects the overload that fits its arguments."""
 
 from collections.abc import Callable
 from typing import Any
@@ -43,7 +43,7 @@ _TESTS: dict[str, _Test] = {
 
 
 def _test(kind: CelType) -> _Test | None:
-    """Whether a value is of a type, as far as that can be seen; None where all are."""
+    """Return a test whether a value has a type, as far as the value shows it; None if any value passes."""
     if kind.kind in ("dyn", "param"):
         return None
     if kind.is_optional:
@@ -54,19 +54,21 @@ def _test(kind: CelType) -> _Test | None:
 
 
 def call(function: str, overloads: tuple[Overload, ...], args: tuple[Step, ...], types: tuple[CelType, ...]) -> Step:
-    """The call of a function.
+    """Return the closure of a function's call.
 
     Args:
-        function: its name, for errors.
-        overloads: what it may mean.
+        function: the function's name, for errors.
+        overloads: its possible overloads.
         args: the arguments.
-        types: what is known of their types.
+        types: the types of the arguments, as far as they are known.
     """
     if len(overloads) == 1 and not any(kind.is_dyn for kind in types):
         return _certain(overloads[0], args)
     table = implementations()
     test = _shallow_test if function == "flatten" else _test  # upstream leaves that one unguarded
-    choices = [(tuple(map(test, each.args)), each.id, cost_of(each), table[each.id]) for each in overloads]
+    choices = [
+        (tuple(map(test, overload.args)), overload.id, cost_of(overload), table[overload.id]) for overload in overloads
+    ]
 
     def run(frame: Frame) -> Any:
         values = [arg(frame) for arg in args]
@@ -86,7 +88,7 @@ def _shallow_test(kind: CelType) -> _Test | None:
 
 
 def _list_test(item: _Test | None) -> _Test:
-    """Whether a value is a list, of which the first item is of a type."""
+    """Return a test whether a value is a list whose first item has a type."""
 
     def test(value: Any) -> bool:
         return is_list(value) and (item is None or not len(value) or item(items_of(value)[0]))
@@ -97,7 +99,7 @@ def _list_test(item: _Test | None) -> _Test:
 _PLAIN = frozenset(
     ("_+_", "_-_", "_*_", "_/_", "_%_", "-_", "!_", "_<_", "_<=_", "_>_", "_>=_", "contains", "endsWith", "startsWith")
 ) | {"matches"}
-"""What asks its first argument to do the work, which names no function when it cannot."""
+"""Operators that are methods of their first argument, so that the error names no function."""
 
 
 def _costed(frame: Frame, overload: str, result: Any) -> Any:
@@ -107,7 +109,7 @@ def _costed(frame: Frame, overload: str, result: Any) -> Any:
 
 
 def _certain(overload: Overload, args: tuple[Step, ...]) -> Step:
-    """A call of which the types say all."""
+    """Return the closure of a call whose types determine the overload."""
     implementation, cost, name = implementations()[overload.id], cost_of(overload), overload.id
     if cost is None:
         return _cheap(implementation, args)
@@ -125,7 +127,7 @@ def _certain(overload: Overload, args: tuple[Step, ...]) -> Step:
 
 
 def _cheap(implementation: Callable[..., Any], args: tuple[Step, ...]) -> Step:
-    """A call that costs 1: with one argument, two, or others."""
+    """Return the closure of a call that costs 1: with one argument, two, or any other number."""
     if len(args) == 1:
         (only,) = args
 

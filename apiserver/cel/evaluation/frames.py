@@ -1,4 +1,4 @@
-"""Frames: the variables of one evaluation, and what it has cost."""
+"""Frames: the variables of one evaluation, and its cost so far."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,9 +10,9 @@ class Frame:
     """The state of one evaluation.
 
     Attributes:
-        cost: what was spent.
-        limit: what may be.
-        values: the variables, each at the place that the program gave it.
+        cost: the cost so far.
+        limit: the highest allowed cost.
+        values: the variables, each at the index that the program gave it.
     """
 
     __slots__ = ("cost", "limit", "values")
@@ -23,10 +23,10 @@ class Frame:
         self.values = values
 
     def charge(self, cost: int) -> None:
-        """Spends some of the budget.
+        """Add to the cost.
 
         Raises:
-            CostExceededError: there is none left.
+            CostExceededError: the limit is exceeded.
         """
         self.cost += cost
         if self.cost > self.limit:

@@ -1,8 +1,8 @@
 """Loops: the closures of comprehensions.
 
-Only macros make comprehensions, so there are but three kinds: quantifiers, which stop early and absorb errors; folds,
-which count, or fill a list or a map; and names for a value. Each turn of one costs what upstream charges for reading
-and writing the accumulator.
+Only macros create comprehensions, so there are just three kinds: quantifiers, which stop early and absorb errors;
+folds, which count, or fill a list or a map; and names for a value. Each iteration costs what upstream charges for
+reading and writing the accumulator.
 """
 
 from collections.abc import Iterator
@@ -15,21 +15,21 @@ from apiserver.cel.runtime_cost import MAKE_LIST
 from apiserver.cel.values import Entries, EvaluationError, MapValue, is_list, items_of, no_such_overload, type_name
 
 _ALL_CONDITION, _EXISTS_CONDITION = 2, 3
-"""What the test costs whether to go on, before each turn."""
+"""The cost of the test whether to go on, before each iteration."""
 
 _ACCUMULATOR = 1
 _COUNT, _INSERT = 2, 2
 _APPEND = 2 + MAKE_LIST
-"""What it costs to read the accumulator, and to change it."""
+"""The costs of reading the accumulator, and of changing it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What is looped over, and where the loop's variables are kept.
+    """The list or map to loop over, and the indexes of the loop's variables in the frame.
 
     Attributes:
-        over: what gives the list or map.
-        first, second: the variables' places; `second` is negative where there is one variable.
+        over: evaluates to the list or map.
+        first, second: the variables' indexes; `second` is negative if there is only one variable.
     """
 
     over: Step
@@ -37,7 +37,7 @@ class Range:
     second: int
 
     def turns(self, frame: Frame) -> Iterator[int]:
-        """One turn for each item or key, with how many come after it; the variables have their values in it."""
+        """Set the variables to each item or key in turn, and yield the number of those that follow."""
         value = self.over(frame)
         if isinstance(value, Entries):
             parts = value.key_list()
@@ -45,35 +45,35 @@ class Range:
             parts = items_of(value)
         else:
             raise EvaluationError(f"got '{type_name(value)}', expected iterable type")
-        left = len(parts)
-        for place, part in enumerate(parts):
-            left -= 1
+        remaining = len(parts)
+        for index, part in enumerate(parts):
+            remaining -= 1
             if self.second < 0:
                 frame.values[self.first] = part
             elif isinstance(value, Entries):
                 frame.values[self.first], frame.values[self.second] = part, value.find(part)
             else:
-                frame.values[self.first], frame.values[self.second] = place, part
-            yield left
+                frame.values[self.first], frame.values[self.second] = index, part
+            yield remaining
 
 
 def quantifier(within: Range, predicate: Step, *, stops_at: bool) -> Step:
-    """all(), which stops at false, or exists(), which stops at true; errors count only where nothing stops it."""
+    """Return the closure of all(), which stops at false, or exists(), which stops at true; a stop drops errors."""
     condition = _EXISTS_CONDITION if stops_at else _ALL_CONDITION
 
     def run(frame: Frame) -> bool:
         error: EvaluationError | None = None
-        for left in within.turns(frame):
+        for remaining in within.turns(frame):
             frame.charge(condition + _ACCUMULATOR)
             try:
-                found: object = predicate(frame)
+                verdict: object = predicate(frame)
             except EvaluationError as raised:
                 error = error or raised
                 continue
-            if found is stops_at:
-                frame.cost += _ACCUMULATOR + (condition if left else 0)
+            if verdict is stops_at:
+                frame.cost += _ACCUMULATOR + (condition if remaining else 0)
                 return stops_at
-            if type(found) is not bool:
+            if type(verdict) is not bool:
                 error = error or no_such_overload()
         frame.cost += _ACCUMULATOR
         if error:
@@ -84,7 +84,7 @@ def quantifier(within: Range, predicate: Step, *, stops_at: bool) -> Step:
 
 
 def count(within: Range, predicate: Step) -> Step:
-    """How many turns a predicate is true in; the comprehension's result compares that with one."""
+    """Return the closure that counts the iterations with a true predicate; the result compares that with one."""
 
     def run(frame: Frame) -> int:
         counted = 0
@@ -99,57 +99,57 @@ def count(within: Range, predicate: Step) -> Step:
 
 
 def collect(within: Range, item: Step, predicate: Step | None) -> Step:
-    """A list of what each turn gives, or each in which a predicate is true."""
+    """Return the closure of a list of an item per iteration, or per iteration with a true predicate."""
 
     def run(frame: Frame) -> list[Any]:
-        made: list[Any] = []
+        items: list[Any] = []
         for _ in within.turns(frame):
             frame.charge(0)
             if predicate is None or _is_true(predicate(frame)):
-                made.append(item(frame))
+                items.append(item(frame))
                 frame.cost += _APPEND
-        check_count(len(made))
+        check_count(len(items))
         frame.cost += _ACCUMULATOR
-        return made
+        return items
 
     return run
 
 
 def insert(within: Range, update: tuple[Step, ...], predicate: Step | None) -> Step:
-    """A map of what each turn gives: a key and a value, or a map that is merged."""
+    """Return the closure of a map that each iteration updates: by a key and a value, or by a map to merge."""
 
     def run(frame: Frame) -> MapValue:
-        made = MapValue()
+        result = MapValue()
         for _ in within.turns(frame):
             frame.charge(0)
             if predicate is not None and not _is_true(predicate(frame)):
                 continue
             frame.cost += _INSERT
-            given = [step(frame) for step in update]
-            if len(given) == 2:
-                made.insert(given[0], given[1])
+            update_values = [step(frame) for step in update]
+            if len(update_values) == 2:
+                result.insert(update_values[0], update_values[1])
                 continue
-            if not isinstance(given[0], Entries):
+            if not isinstance(update_values[0], Entries):
                 raise no_such_overload()
-            for key in given[0].key_list():
-                made.insert(key, given[0].find(key))
+            for key in update_values[0].key_list():
+                result.insert(key, update_values[0].find(key))
         frame.cost += _ACCUMULATOR
-        return made
+        return result
 
     return run
 
 
-def named(value: Step, place: int, body: Step) -> Step:
-    """A value under a name, within a body."""
+def named(value: Step, index: int, body: Step) -> Step:
+    """Return the closure of a body in which a value has a name."""
 
     def run(frame: Frame) -> Any:
-        frame.values[place] = value(frame)
+        frame.values[index] = value(frame)
         return body(frame)
 
     return run
 
 
-def _is_true(found: Any) -> bool:
-    if type(found) is not bool:
+def _is_true(value: Any) -> bool:
+    if type(value) is not bool:
         raise no_such_overload()
-    return found
+    return value

@@ -1,4 +1,4 @@
-"""Nodes: the closures of everything that is neither a call of a function nor a loop."""
+"""Nodes: the closures of all nodes except calls of functions and loops."""
 
 from typing import Any
 
@@ -19,18 +19,18 @@ from apiserver.cel.values import (
 )
 
 
-def variable(place: int) -> Step:
-    """A variable."""
+def variable(index: int) -> Step:
+    """Return the closure of a variable."""
 
     def run(frame: Frame) -> Any:
         frame.cost += 1
-        return frame.values[place]
+        return frame.values[index]
 
     return run
 
 
 def unobserved(step: Step) -> Step:
-    """A variable, or a part of one, that is a key or a branch: upstream does not count that the variable is read."""
+    """Return the closure of a variable or its part as a key or branch: upstream does not charge for this variable."""
 
     def run(frame: Frame) -> Any:
         value = step(frame)
@@ -41,7 +41,7 @@ def unobserved(step: Step) -> Step:
 
 
 def computed(step: Step) -> Step:
-    """What an expression comes to of which a part is taken; upstream counts that as if it were a variable."""
+    """Return the closure of an operand that is not a variable; upstream charges for reading it as if it were one."""
 
     def run(frame: Frame) -> Any:
         value = step(frame)
@@ -52,7 +52,7 @@ def computed(step: Step) -> Step:
 
 
 def field_of(operand: Step, field: str) -> Step:
-    """`operand.field`."""
+    """Return the closure of `operand.field`."""
 
     def run(frame: Frame) -> Any:
         value = operand(frame)
@@ -63,142 +63,142 @@ def field_of(operand: Step, field: str) -> Step:
 
 
 def presence(operand: Step, field: str) -> Step:
-    """`has(operand.field)`."""
+    """Return the closure of `has(operand.field)`."""
     return lambda frame: has(operand(frame), field)
 
 
 def index(operand: Step, key: Step) -> Step:
-    """`operand[key]`."""
+    """Return the closure of `operand[key]`."""
 
     def run(frame: Frame) -> Any:
-        value, wanted = operand(frame), key(frame)
+        value, key_value = operand(frame), key(frame)
         frame.cost += 1
-        return part(value, wanted)
+        return part(value, key_value)
 
     return run
 
 
 def optional_index(operand: Step, key: Step) -> Step:
-    """`operand[?key]` and `operand.?key`."""
+    """Return the closure of `operand[?key]` or `operand.?key`."""
 
     def run(frame: Frame) -> Any:
-        found = optional_part(operand(frame), key(frame))
-        frame.cost += found is not NONE
-        return found
+        result = optional_part(operand(frame), key(frame))
+        frame.cost += result is not NONE
+        return result
 
     return run
 
 
 def conjunction(left: Step, right: Step) -> Step:
-    """`left && right`."""
+    """Return the closure of `left && right`."""
     return _logic(left, right, decisive=False)
 
 
 def disjunction(left: Step, right: Step) -> Step:
-    """`left || right`."""
+    """Return the closure of `left || right`."""
     return _logic(left, right, decisive=True)
 
 
 def _logic(left: Step, right: Step, *, decisive: bool) -> Step:
-    """`&&`, of which false is decisive, and `||`, of which true is: on either side, whatever the other's error."""
+    """Return the closure of `&&` (false decides) or `||` (true decides); a deciding side hides the other's error."""
 
     def run(frame: Frame) -> bool:
         error: EvaluationError | None = None
         try:
-            one: object = left(frame)
-            if one is decisive:
+            left_value: object = left(frame)
+            if left_value is decisive:
                 return decisive
-            if type(one) is not bool:
+            if type(left_value) is not bool:
                 error = no_such_overload()
         except EvaluationError as raised:
             error = raised
         try:
-            two: object = right(frame)
+            right_value: object = right(frame)
         except EvaluationError as raised:
             raise error or raised from None
-        if two is decisive:
+        if right_value is decisive:
             return decisive
-        if error or type(two) is not bool:
+        if error or type(right_value) is not bool:
             raise error or no_such_overload()
-        return two
+        return right_value
 
     return run
 
 
 def conditional(condition: Step, positive: Step, negative: Step) -> Step:
-    """`condition ? positive : negative`."""
+    """Return the closure of `condition ? positive : negative`."""
 
     def run(frame: Frame) -> Any:
-        found = condition(frame)
-        if type(found) is not bool:
+        value = condition(frame)
+        if type(value) is not bool:
             raise no_such_overload()
-        return positive(frame) if found else negative(frame)
+        return positive(frame) if value else negative(frame)
 
     return run
 
 
 def optional_or(left: Step, right: Step) -> Step:
-    """`left.or(right)`."""
+    """Return the closure of `left.or(right)`."""
 
     def run(frame: Frame) -> Any:
-        found = left(frame)
-        if type(found) is not Optional:
+        optional = left(frame)
+        if type(optional) is not Optional:
             raise no_such_overload()
-        return right(frame) if found is NONE else found
+        return right(frame) if optional is NONE else optional
 
     return run
 
 
 def or_value(left: Step, right: Step) -> Step:
-    """`left.orValue(right)`."""
+    """Return the closure of `left.orValue(right)`."""
 
     def run(frame: Frame) -> Any:
-        found = left(frame)
-        if type(found) is not Optional:
+        optional = left(frame)
+        if type(optional) is not Optional:
             raise no_such_overload()
-        return right(frame) if found is NONE else found.value
+        return right(frame) if optional is NONE else optional.value
 
     return run
 
 
 def equality(left: Step, right: Step) -> Step:
-    """`left == right`."""
+    """Return the closure of `left == right`."""
 
     def run(frame: Frame) -> bool:
         try:
-            one, two = left(frame), right(frame)
+            left_value, right_value = left(frame), right(frame)
         except EvaluationError:
             frame.charge(runtime_cost.OF_ERRORS)
             raise
-        frame.charge(runtime_cost.equality(one, two))
-        return equals(one, two)
+        frame.charge(runtime_cost.equality(left_value, right_value))
+        return equals(left_value, right_value)
 
     return run
 
 
 def inequality(left: Step, right: Step) -> Step:
-    """`left != right`."""
+    """Return the closure of `left != right`."""
     equal = equality(left, right)
     return lambda frame: not equal(frame)
 
 
 def membership(value: Step, container: Step) -> Step:
-    """`value in container`."""
+    """Return the closure of `value in container`."""
 
     def run(frame: Frame) -> bool:
-        wanted, found = value(frame), container(frame)
-        frame.charge(1 if isinstance(found, Entries) else runtime_cost.membership(found))
-        return contains(wanted, found)
+        item, values = value(frame), container(frame)
+        frame.charge(1 if isinstance(values, Entries) else runtime_cost.membership(values))
+        return contains(item, values)
 
     return run
 
 
 def membership_of_constants(value: Step, constants: frozenset[Any]) -> Step:
-    """`in` a list of strings and whole numbers, which costs nothing."""
+    """Return the closure of `in` a list of constant strings and integers, which costs nothing."""
 
     def run(frame: Frame) -> bool:
-        wanted = value(frame)
-        return (wanted if type(wanted) in _CONSTANTS else None) in constants
+        item = value(frame)
+        return (item if type(item) in _CONSTANTS else None) in constants
 
     return run
 
@@ -207,42 +207,42 @@ _CONSTANTS = frozenset((str, int, Uint, float))
 
 
 def list_literal(items: tuple[Step, ...], optional: frozenset[int]) -> Step:
-    """A list; items at the places in `optional` are optionals, left out where they have no value."""
+    """Return the closure of a list; items at the indexes in `optional` are left out if they have no value."""
 
     def run(frame: Frame) -> list[Any]:
         frame.cost += runtime_cost.MAKE_LIST
         values = [item(frame) for item in items]
         if not optional:
             return values
-        made = []
-        for place, value in enumerate(values):
-            if place not in optional:
-                made.append(value)
+        result = []
+        for position, value in enumerate(values):
+            if position not in optional:
+                result.append(value)
             elif type(value) is not Optional:
-                told = "cannot initialize optional list element from non-optional value"
-                raise EvaluationError(f"{told} {shown(value)}")
+                message = "cannot initialize optional list element from non-optional value"
+                raise EvaluationError(f"{message} {shown(value)}")
             elif value is not NONE:
-                made.append(value.value)
-        return made
+                result.append(value.value)
+        return result
 
     return run
 
 
 def map_literal(entries: list[tuple[Step, Step, bool]]) -> Step:
-    """A map of keys, values, and whether a value is an optional, left out where it has none."""
+    """Return the closure of a map of keys, values, and flags for values that are left out if they are missing."""
 
     def run(frame: Frame) -> MapValue:
         frame.cost += runtime_cost.MAKE_MAP
-        made = []
+        result = []
         for key_step, value_step, optional in entries:
             key, value = key_step(frame), value_step(frame)
             if optional:
                 if type(value) is not Optional:
-                    told = f"cannot initialize optional entry '{shown(key)}' from non-optional value"
-                    raise EvaluationError(f"{told} {shown(value)}")
+                    message = f"cannot initialize optional entry '{shown(key)}' from non-optional value"
+                    raise EvaluationError(f"{message} {shown(value)}")
                 value = value.value
             if value is not MISSING:
-                made.append((key, value))
-        return MapValue(made)
+                result.append((key, value))
+        return MapValue(result)
 
     return run

@@ -1,4 +1,4 @@
-"""Programs: from a checked expression to closures, and their evaluation."""
+"""Programs: compiles checked expressions to closures, and evaluates them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,28 +15,28 @@ from apiserver.cel.types import CelType
 from apiserver.cel.values import CostExceededError, EvaluationError, TypeValue, Uint
 
 _CONVERSIONS = frozenset(("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"))
-"""What is computed once, in the program, where its argument is a constant."""
+"""Functions that are computed once, in the program, if their argument is a constant."""
 
 _SEARCHES = frozenset(("matches", "find", "findAll"))
-"""What is called with a pattern, which is looked at in the program where it is a constant."""
+"""Functions with a pattern, which is checked in the program if it is a constant."""
 
 _UNOBSERVED = frozenset(("_[_]", "_[?_]", "_?_:_"))
-"""What has keys or branches as its arguments from the second on."""
+"""Functions whose arguments from the second on are keys or branches."""
 
 _PARTS = frozenset(("_[_]", "_[?_]", "_?._"))
-"""What takes a part of its first argument."""
+"""Functions that return a part of their first argument."""
 
 _TYPE_NAMES = {"duration": "google.protobuf.Duration", "timestamp": "google.protobuf.Timestamp"}
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an evaluation came to.
+    """The outcome of an evaluation.
 
     Attributes:
         value: the result; meaningless if there is an error.
-        error: what went wrong, "" where nothing did.
-        cost: what it cost.
+        error: the error, "" if there is none.
+        cost: the cost of the evaluation.
     """
 
     value: Any
@@ -52,11 +52,11 @@ class Program:
     places: int
 
     def evaluate(self, variables: Sequence[Any], limit: int) -> Outcome:
-        """The expression's value.
+        """Evaluate the expression.
 
         Args:
-            variables: the values of the free variables, in the order in which the program was told of them.
-            limit: what it may cost.
+            variables: the values of the free variables, in the order given to the program.
+            limit: the highest allowed cost.
         """
         frame = Frame([*variables, *[None] * self.places], limit)
         try:
@@ -64,20 +64,20 @@ class Program:
             frame.charge(0)
         except (EvaluationError, CostExceededError) as error:
             return Outcome(None, str(error), frame.cost)
-        except RecursionError:  # data may be nested as deep as JSON may be
+        except RecursionError:  # data may be nested as deeply as JSON
             return Outcome(None, "value nests too deeply", frame.cost)
         return Outcome(value, "", frame.cost)
 
 
 def program(checked: Checked, variables: Sequence[str]) -> Program:
-    """The program of an expression.
+    """Return the program of an expression.
 
     Args:
         checked: the expression.
         variables: its free variables.
 
     Raises:
-        EvaluationError: a constant cannot be converted to the type that the expression wants, such as int('x').
+        EvaluationError: a constant cannot be converted to the required type, such as int('x').
     """
     planner = _Planner(checked, variables)
     step = planner.plan(checked.parsed.root)
@@ -89,7 +89,7 @@ class _Planner:
         self.places = 0
         self._checked = checked
         self._free = len(variables)
-        self._scope = {name: place for place, name in enumerate(variables)}
+        self._scope = {name: index for index, name in enumerate(variables)}
         self._constants: dict[Step, Any] = {}
         self._plans: dict[type[Expr], Callable[..., Step]] = {
             Literal: self._literal,
@@ -115,7 +115,7 @@ class _Planner:
         }
 
     def plan(self, node: Expr) -> Step:
-        """The closure of a node."""
+        """Return the closure of a node."""
         return self._plans[type(node)](node)
 
     def _constant(self, value: Any) -> Step:
@@ -129,8 +129,8 @@ class _Planner:
         return self._constant(node.value)
 
     def _ident(self, node: Ident) -> Step:
-        place = self._scope.get(node.name.removeprefix("."))
-        return self._type(node.name) if place is None else nodes.variable(place)
+        index = self._scope.get(node.name.removeprefix("."))
+        return self._type(node.name) if index is None else nodes.variable(index)
 
     def _type(self, name: str) -> Step:
         kind: CelType = TYPES[name.removeprefix(".")]
@@ -161,7 +161,7 @@ class _Planner:
         return step
 
     def _whole(self, node: Expr, step: Step | None = None) -> Step:
-        """The closure of what a part is taken of."""
+        """Return the closure of an operand whose part is taken."""
         step = step or self.plan(node)
         return step if _is_attribute(node) or _is_choice(node) else nodes.computed(step)
 
@@ -201,34 +201,34 @@ class _Planner:
     def _comprehension(self, node: Comprehension) -> Step:
         if node.binds:
             value = self.plan(node.start)
-            place = self._new_place()
-            return loops.named(value, place, self._within({node.result_name: place}, node.result))
-        second = self._new_place() if node.item2 else -1
-        within = loops.Range(self.plan(node.over), self._new_place(), second)
-        names = {node.item: within.first} | ({node.item2: second} if node.item2 else {})
-        return self._loop(node, within, names)
+            index = self._new_index()
+            return loops.named(value, index, self._within({node.result_name: index}, node.result))
+        second = self._new_index() if node.item2 else -1
+        loop_range = loops.Range(self.plan(node.over), self._new_index(), second)
+        names = {node.item: loop_range.first} | ({node.item2: second} if node.item2 else {})
+        return self._loop(node, loop_range, names)
 
-    def _loop(self, node: Comprehension, within: loops.Range, names: dict[str, int]) -> Step:
+    def _loop(self, node: Comprehension, loop_range: loops.Range, names: dict[str, int]) -> Step:
         step, predicate = node.step, None
         assert isinstance(step, Call)
         if step.function in ("_&&_", "_||_"):
             body = self._within(names, step.args[1])
-            return loops.quantifier(within, body, stops_at=step.function == "_||_")
+            return loops.quantifier(loop_range, body, stops_at=step.function == "_||_")
         if step.function == "_?_:_":
             predicate = self._within(names, step.args[0])
             step = step.args[1]
             assert isinstance(step, Call)
         if step.function == "cel.@mapInsert":
-            return loops.insert(within, tuple(self._within(names, arg) for arg in step.args[1:]), predicate)
-        added = step.args[1]
-        if isinstance(added, ListLiteral):
-            return loops.collect(within, self._within(names, added.items[0]), predicate)
+            return loops.insert(loop_range, tuple(self._within(names, arg) for arg in step.args[1:]), predicate)
+        addition = step.args[1]
+        if isinstance(addition, ListLiteral):
+            return loops.collect(loop_range, self._within(names, addition.items[0]), predicate)
         assert predicate is not None
-        counted = self._new_place()
-        result = self._within({node.result_name: counted}, node.result)
-        return loops.named(loops.count(within, predicate), counted, result)
+        counter = self._new_index()
+        result = self._within({node.result_name: counter}, node.result)
+        return loops.named(loops.count(loop_range, predicate), counter, result)
 
-    def _new_place(self) -> int:
+    def _new_index(self) -> int:
         self.places += 1
         return self._free + self.places - 1
 
@@ -241,12 +241,12 @@ class _Planner:
 
 
 def _is_attribute(node: Expr) -> bool:
-    """Whether a node is a variable, or a part of something."""
+    """Return True if a node is a variable, or a part of something."""
     return isinstance(node, Ident) or _whole_of(node) is not None
 
 
 def _whole_of(node: Expr) -> Expr | None:
-    """What a node is a part of, None where it is none."""
+    """Return the operand whose part a node is; None if it is no part."""
     match node:
         case Select(test=False):
             return node.operand
@@ -257,6 +257,6 @@ def _whole_of(node: Expr) -> Expr | None:
 
 
 def _is_choice(node: Expr) -> bool:
-    """Whether a node is one of two, or a part of such."""
+    """Return True if a node is a conditional, or a part of one."""
     whole = _whole_of(node)
     return _is_choice(whole) if whole is not None else isinstance(node, Call) and node.function == "_?_:_"

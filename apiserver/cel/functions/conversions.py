@@ -1,4 +1,4 @@
-"""Conversions between types, and what a value's type is (the ConvertToType methods of cel-go's common/types)."""
+"""Conversions between types, and type() (the ConvertToType methods of cel-go's common/types)."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""string.format(): clauses such as %s and %.2f in a text, each replaced by a value (cel-go's ext/formatting.go)."""
+"""string.format(): replaces clauses such as %s and %.2f in a text by values (cel-go's ext/formatting.go)."""
 
 import math
 import re
@@ -24,7 +24,7 @@ from apiserver.cel.values import (
 )
 
 CLAUSE = re.compile(r"%(?:%|(\.([0-9]*))?(.?))", re.DOTALL)
-"""A clause: its precision with the point, and without, and its letter; or a percent sign."""
+"""A clause: its precision with the point, and without it, and its letter; or a percent sign."""
 
 STRING_WORDS = (
     "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and"
@@ -40,46 +40,46 @@ CLAUSES = {
     "X": "only integers, byte buffers, and strings can be formatted as hex",
     "o": "octal clause can only be used on integers",
 }
-"""Letter of a clause → what it is for, but for %s."""
+"""Letter of a clause → its error message; %s is missing."""
 
 _DEFAULT_PRECISION = 6
 _MOST_PRECISION = 1024
-"""Ours; upstream pads with as many zeros as are asked for."""
+"""A limit of this server; upstream pads with as many zeros as requested."""
 
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def format_string(text: str, args: Any) -> str:
-    """The text with its clauses replaced, each by the argument at its place.
+    """Return the text with its clauses replaced, each by its argument.
 
     Raises:
         EvaluationError: a clause is unknown, has no argument, or one that it cannot print.
     """
     values = items_of(args)
     parts: list[str] = []
-    at = place = 0
-    for found in CLAUSE.finditer(text):
-        parts.append(text[at : found.start()])
-        at = found.end()
-        if found[0] == "%%":
+    at = index = 0
+    for clause in CLAUSE.finditer(text):
+        parts.append(text[at : clause.start()])
+        at = clause.end()
+        if clause[0] == "%%":
             parts.append("%")
             continue
-        if place >= len(values):
-            raise EvaluationError(f"index {place} out of range")
-        parts.append(_clause(found, values[place]))
-        place += 1
+        if index >= len(values):
+            raise EvaluationError(f"index {index} out of range")
+        parts.append(_clause(clause, values[index]))
+        index += 1
     result = "".join([*parts, text[at:]])
     check_length(len(result))
     return result
 
 
-def _clause(found: re.Match[str], value: Any) -> str:
-    verb = found[3]
+def _clause(clause: re.Match[str], value: Any) -> str:
+    verb = clause[3]
     if not verb:
-        if found[1] is None:
+        if clause[1] is None:
             raise EvaluationError("unexpected end of string")
         raise _unparsable("error while parsing precision: could not find end of precision specifier")
-    precision = _precision(found[2])
+    precision = _precision(clause[2])
     formatter = _VERBS.get(verb)
     if formatter is None:
         raise _unparsable(f'unrecognized formatting clause "{verb}"')
@@ -89,16 +89,16 @@ def _clause(found: re.Match[str], value: Any) -> str:
         raise EvaluationError(f"error during formatting: {error}") from None
 
 
-def _unparsable(why: str) -> EvaluationError:
-    return EvaluationError(f"could not parse formatting clause: {why}")
+def _unparsable(reason: str) -> EvaluationError:
+    return EvaluationError(f"could not parse formatting clause: {reason}")
 
 
 def _precision(digits: str | None) -> int:
     if digits is None:
         return _DEFAULT_PRECISION
     if not digits:
-        why = 'error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
-        raise _unparsable(f"error while parsing precision: {why}")
+        reason = 'error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
+        raise _unparsable(f"error while parsing precision: {reason}")
     return min(int(digits[:9]), _MOST_PRECISION)
 
 
@@ -134,23 +134,23 @@ def _map(value: Entries) -> str:
 
 
 def _inner(value: Any) -> str:
-    """A value within a list or a map."""
+    """Return the text of a value within a list or a map."""
     match value:
         case str():
-            told = quoted(value)
+            text = quoted(value)
         case bytes():
-            told = f"b{quoted(value.decode(errors='replace'))}"
+            text = f"b{quoted(value.decode(errors='replace'))}"
         case float():
-            told = f"{value:.{_DEFAULT_PRECISION}f}" if math.isfinite(value) else f'"{go_float(value)}"'
+            text = f"{value:.{_DEFAULT_PRECISION}f}" if math.isfinite(value) else f'"{go_float(value)}"'
         case Timestamp():
-            told = f'timestamp("{timestamp_text(value)}")'
+            text = f'timestamp("{timestamp_text(value)}")'
         case Duration():
-            told = f'duration("{duration_text(value)}")'
+            text = f'duration("{duration_text(value)}")'
         case None | bool() | int() | TypeValue() | Entries() | list() | Items():
-            told = _string(value, 0)
+            text = _string(value, 0)
         case _:
             raise EvaluationError(f"no formatting function for {type_name(value)}")
-    return told
+    return text
 
 
 def _decimal(value: Any, _precision: int) -> str:
@@ -160,13 +160,13 @@ def _decimal(value: Any, _precision: int) -> str:
 
 
 def _fixed(value: Any, precision: int) -> str:
-    """Digits in groups of three, as the locale en_US has them."""
+    """Return digits in groups of three, as in the locale en_US."""
     number = _number("f", value)
     return f"{number:,.{precision}f}" if math.isfinite(number) else _not_finite(number)
 
 
 def _scientific(value: Any, precision: int) -> str:
-    """A power of ten written out: 2.718280 x 10^00, with small digits above the line."""
+    """Return scientific notation: 2.718280 x 10^00, with a multiplication sign and a superscript exponent."""
     number = _number("e", value)
     if not math.isfinite(number):
         return _not_finite(number)

@@ -1,4 +1,4 @@
-"""All functions together: overload id → what it computes."""
+"""All functions together: overload id → implementation."""
 
 from collections.abc import Callable
 from functools import cache
@@ -27,7 +27,7 @@ _SIZES = ("bytes", "list", "map", "string")
 
 @cache
 def implementations() -> dict[str, Callable[..., Any]]:
-    """The functions of all libraries."""
+    """Return the functions of all libraries."""
     return {name: function for library in _LIBRARIES for name, function in library.FUNCTIONS.items()} | {
         **{f"size_{kind}": len for kind in _SIZES},
         **{f"{kind}_size": len for kind in _SIZES},

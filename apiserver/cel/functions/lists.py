@@ -31,11 +31,11 @@ _RUN_TIME = {"duration": "google.protobuf.Duration", "timestamp": "google.protob
 _ORDERED = (bool, int, Uint, float, str, bytes, Timestamp, Duration)
 
 
-def add_lists(one: Any, two: Any) -> Any:
-    """Two lists joined; a list that is a set or a map is merged with the other."""
-    others = items_of(two)
-    check_count(len(one) + len(others))
-    return one.plus(others) if isinstance(one, Items) else one + others
+def add_lists(left: Any, right: Any) -> Any:
+    """Return two lists joined; a list that is a set or a map is merged with the other."""
+    others = items_of(right)
+    check_count(len(left) + len(others))
+    return left.plus(others) if isinstance(left, Items) else left + others
 
 
 def _is_sorted(values: Any) -> bool:
@@ -72,38 +72,38 @@ def _sum_of_durations(values: Any) -> Duration:
     return checked_duration(sum(duration.nanos for duration in _all_of(Duration, values)))
 
 
-def _extreme(name: str, wanted: int) -> Callable[[Any], Any]:
+def _extreme(name: str, order: int) -> Callable[[Any], Any]:
     def extreme(values: Any) -> Any:
         items = items_of(values)
         if not items:
             raise EvaluationError(f"{name} called on empty list")
         best = items[0]
         for item in items[1:]:
-            if compare(best, item) == wanted:
+            if compare(best, item) == order:
                 best = item
         return best
 
     return extreme
 
 
-def _index_of(values: Any, wanted: Any) -> int:
-    return next((place for place, item in enumerate(items_of(values)) if equals(item, wanted)), -1)
+def _index_of(values: Any, value: Any) -> int:
+    return next((index for index, item in enumerate(items_of(values)) if equals(item, value)), -1)
 
 
-def _last_index_of(values: Any, wanted: Any) -> int:
+def _last_index_of(values: Any, value: Any) -> int:
     items = items_of(values)
-    return next((place for place in reversed(range(len(items))) if equals(items[place], wanted)), -1)
+    return next((index for index in reversed(range(len(items))) if equals(items[index], value)), -1)
 
 
 def _slice(values: Any, start: int, end: int) -> list[Any]:
     items = items_of(values)
-    told = f"cannot slice({start}, {end}),"
+    prefix = f"cannot slice({start}, {end}),"
     if start < 0 or end < 0:
-        raise EvaluationError(f"{told} negative indexes not supported")
+        raise EvaluationError(f"{prefix} negative indexes not supported")
     if start > end:
-        raise EvaluationError(f"{told} start index must be less than or equal to end index")
+        raise EvaluationError(f"{prefix} start index must be less than or equal to end index")
     if len(items) < end:
-        raise EvaluationError(f"{told} list is length {len(items)}")
+        raise EvaluationError(f"{prefix} list is length {len(items)}")
     return items[start:end]
 
 
@@ -135,8 +135,8 @@ def _sort_by(values: Any, keys: Any) -> list[Any]:
     if any(type(key) is not type(order[0]) for key in order):
         raise EvaluationError("list elements must have the same type")
     ordered = cmp_to_key(compare)
-    places = sorted(range(len(order)), key=lambda place: ordered(order[place]))
-    return [items[place] for place in places]
+    indexes = sorted(range(len(order)), key=lambda index: ordered(order[index]))
+    return [items[index] for index in indexes]
 
 
 def _distinct(values: Any) -> list[Any]:
@@ -147,18 +147,18 @@ def _distinct(values: Any) -> list[Any]:
     return unique
 
 
-def _contains_all(values: Any, wanted: Any) -> bool:
+def _contains_all(values: Any, required: Any) -> bool:
     items = items_of(values)
-    return all(any(equals(item, one) for item in items) for one in items_of(wanted))
+    return all(any(equals(item, value) for item in items) for value in items_of(required))
 
 
-def _intersects(one: Any, two: Any) -> bool:
-    others = items_of(two)
-    return any(equals(item, other) for item in items_of(one) for other in others)
+def _intersects(left: Any, right: Any) -> bool:
+    others = items_of(right)
+    return any(equals(item, other) for item in items_of(left) for other in others)
 
 
 def _of_non_zero(value: Any) -> Optional:
-    """An optional of what is neither null nor zero nor empty."""
+    """Return an optional with the value, or without one if it is null, zero or empty."""
     if value is None or (type(value) in (bool, int, Uint, float) and not value):
         return NONE
     if type(value) in (str, bytes, list, MapValue) and not len(value):
@@ -168,7 +168,7 @@ def _of_non_zero(value: Any) -> Optional:
 
 
 def dereferenced(optional: Optional) -> Any:
-    """The value of an optional.
+    """Return the value of an optional.
 
     Raises:
         EvaluationError: it has none.
@@ -194,8 +194,8 @@ def _unwrapped(values: Any) -> list[Any]:
     return [item.value for item in items if item is not NONE]
 
 
-def _ends(place: int) -> Callable[[Any], Optional]:
-    return lambda values: Optional(items_of(values)[place]) if len(values) else NONE
+def _ends(index: int) -> Callable[[Any], Optional]:
+    return lambda values: Optional(items_of(values)[index]) if len(values) else NONE
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -1,4 +1,4 @@
-"""Named formats, which tell what is wrong with a text (k8s.io/apiserver/pkg/cel/library/format.go)."""
+"""Named formats, whose validate() returns a text's errors (k8s.io/apiserver/pkg/cel/library/format.go)."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ class NamedFormat:
     """A format by its name.
 
     Attributes:
-        pattern_size: the length of its pattern, or of one as costly.
+        pattern_size: the length of its pattern, or of a pattern with the same cost.
     """
 
     name: str
@@ -44,7 +44,7 @@ def _pattern(pattern: str, words: str, examples: str, limit: int) -> _Errors:
 
 
 def _prefix(errors: _Errors) -> _Errors:
-    """Of a name to which something is added: it may end with a dash (maskTrailingDash)."""
+    """Return the format for a prefix of a name: it may end with a dash (maskTrailingDash)."""
     return lambda text: errors(f"{text[:-2]}a" if len(text) > 1 and text.endswith("-") else text)
 
 
@@ -101,13 +101,13 @@ _ERRORS = {named.name: errors for named, errors in _FORMATS.values()}
 
 
 def _named(name: str) -> Optional:
-    found = _FORMATS.get(name)
-    return Optional(found[0]) if found else NONE
+    entry = _FORMATS.get(name)
+    return Optional(entry[0]) if entry else NONE
 
 
 def _validate(named: NamedFormat, text: str) -> Optional:
-    wrong = list(_ERRORS[named.name](text))
-    return Optional(wrong) if wrong else NONE
+    errors = list(_ERRORS[named.name](text))
+    return Optional(errors) if errors else NONE
 
 
 def _constant(named: NamedFormat) -> Callable[[], NamedFormat]:

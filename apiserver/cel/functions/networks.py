@@ -1,6 +1,6 @@
 """Addresses and networks: Kubernetes' libraries for IPs and CIDRs (k8s.io/apiserver/pkg/cel/library/ip.go and cidr.go).
 
-What is an address, and the words for what is none, are those of Go's net/netip.
+The syntax of addresses, and the errors for invalid ones, are those of Go's net/netip.
 """
 
 from collections.abc import Callable
@@ -47,14 +47,14 @@ class Cidr:
         return (self.bits + 7) // 8
 
     def has(self, address: Address, bits: int | None = None) -> bool:
-        """Whether the first bits of an address are those of this network, or as many of them as are given."""
+        """Return True if the address begins with the bits of this network, or with the first `bits` of them."""
         if address.version != self.address.version:
             return False
         shift = self.address.max_prefixlen - (self.bits if bits is None else bits)
         return int(address) >> shift == int(self.address) >> shift
 
     def masked(self) -> "Cidr":
-        """The network itself, at its first address."""
+        """Return the network with its first address."""
         shift = self.address.max_prefixlen - self.bits
         return Cidr(type(self.address)(int(self.address) >> shift << shift), self.bits)
 
@@ -63,8 +63,8 @@ def _ip(text: str) -> Ip:
     try:
         address = parse_address(text)
     except NotAnAddressError as error:
-        told = f"IP Address {quoted(text)} parse error during conversion from string: {error}"
-        raise EvaluationError(told) from None
+        message = f"IP Address {quoted(text)} parse error during conversion from string: {error}"
+        raise EvaluationError(message) from None
     if isinstance(address, IPv6Address) and address.scope_id:
         raise EvaluationError(f"IP address {quoted(text)} with zone value is not allowed")
     if _is_mapped(address):
@@ -102,9 +102,9 @@ def _parse_prefix(text: str) -> Cidr:
     return Cidr(address, int(bits))
 
 
-def _bad_prefix(text: str, why: str) -> NotAnAddressError:
-    told = "network address parse error during conversion from string"
-    return NotAnAddressError(f"{told}: netip.ParsePrefix({quoted(text)}): {why}")
+def _bad_prefix(text: str, reason: str) -> NotAnAddressError:
+    prefix = "network address parse error during conversion from string"
+    return NotAnAddressError(f"{prefix}: netip.ParsePrefix({quoted(text)}): {reason}")
 
 
 def _succeeds(parse: Callable[[str], Any], longest: int) -> Callable[[str], bool]:
@@ -121,7 +121,7 @@ def _contains_ip_text(network: Cidr, text: str) -> bool:
     try:
         return network.has(_ip(text).address)
     except EvaluationError:
-        raise no_such_overload() from None  # upstream asks the error for an address
+        raise no_such_overload() from None  # upstream uses the error as an address
 
 
 def _contains_cidr(network: Cidr, other: Cidr) -> bool:

@@ -22,46 +22,46 @@ def _uint(value: int) -> Uint:
     raise EvaluationError("unsigned integer overflow")
 
 
-def _quotient(one: int, two: int) -> int:
-    """The quotient, cut off towards zero as Go does."""
-    if two == 0:
+def _quotient(left: int, right: int) -> int:
+    """Return the quotient, truncated towards zero as in Go."""
+    if right == 0:
         raise EvaluationError("division by zero")
-    quotient = abs(one) // abs(two)
-    return quotient if (one < 0) is (two < 0) else -quotient
+    quotient = abs(left) // abs(right)
+    return quotient if (left < 0) is (right < 0) else -quotient
 
 
-def _remainder(one: int, two: int) -> int:
-    """The rest of a division, with the sign of what is divided."""
-    if two == 0:
+def _remainder(left: int, right: int) -> int:
+    """Return the remainder, with the sign of the dividend."""
+    if right == 0:
         raise EvaluationError("modulus by zero")
-    if two == -1 and one == -(2**63):
+    if right == -1 and left == -(2**63):
         raise EvaluationError("integer overflow")
-    return one - two * _quotient(one, two)
+    return left - right * _quotient(left, right)
 
 
-def _double(one: float, two: float) -> float:
-    if two:
-        return one / two
-    if one == 0 or math.isnan(one) or math.isnan(two):
+def _double(left: float, right: float) -> float:
+    if right:
+        return left / right
+    if left == 0 or math.isnan(left) or math.isnan(right):
         return math.nan
-    return math.copysign(math.inf, one) * math.copysign(1, two)
+    return math.copysign(math.inf, left) * math.copysign(1, right)
 
 
 _NUMERIC: dict[str, _Function] = {
-    "add_int64": lambda one, two: _int(one + two),
-    "add_uint64": lambda one, two: _uint(one + two),
+    "add_int64": lambda left, right: _int(left + right),
+    "add_uint64": lambda left, right: _uint(left + right),
     "add_double": operator.add,
-    "subtract_int64": lambda one, two: _int(one - two),
-    "subtract_uint64": lambda one, two: _uint(one - two),
+    "subtract_int64": lambda left, right: _int(left - right),
+    "subtract_uint64": lambda left, right: _uint(left - right),
     "subtract_double": operator.sub,
-    "multiply_int64": lambda one, two: _int(one * two),
-    "multiply_uint64": lambda one, two: _uint(one * two),
+    "multiply_int64": lambda left, right: _int(left * right),
+    "multiply_uint64": lambda left, right: _uint(left * right),
     "multiply_double": operator.mul,
-    "divide_int64": lambda one, two: _int(_quotient(one, two)),
-    "divide_uint64": lambda one, two: _uint(_quotient(one, two)),
+    "divide_int64": lambda left, right: _int(_quotient(left, right)),
+    "divide_uint64": lambda left, right: _uint(_quotient(left, right)),
     "divide_double": _double,
     "modulo_int64": _remainder,
-    "modulo_uint64": lambda one, two: _uint(_remainder(one, two)),
+    "modulo_uint64": lambda left, right: _uint(_remainder(left, right)),
     "negate_int64": lambda value: _int(-value),
     "negate_double": operator.neg,
     "add_string": operator.add,
@@ -81,7 +81,7 @@ _QUICK = {
     "greater_equals": operator.ge,
 }
 _SAME = ("int64", "uint64", "string", "bytes", "bool")
-"""What Python orders as CEL does, once both are of the type."""
+"""The types that Python orders as CEL does, if both values have the type."""
 
 
 def _comparisons() -> dict[str, _Function]:
@@ -96,7 +96,7 @@ def _comparisons() -> dict[str, _Function]:
 
 
 def _ordered(test: Callable[[int], bool]) -> _Function:
-    """Return an operator; none holds for what is no number, which is an error only where something sorts."""
+    """Return an operator; it is false for NaN, which is an error only when sorting."""
     return lambda one, two: not (_is_nan(one) or _is_nan(two)) and test(compare(one, two))
 
 
@@ -105,7 +105,7 @@ def _is_nan(value: Any) -> bool:
 
 
 def logical_not(value: Any) -> bool:
-    """The opposite of a bool."""
+    """Return the opposite of a bool."""
     if value is True:
         return False
     if value is False:

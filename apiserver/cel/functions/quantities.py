@@ -1,4 +1,4 @@
-"""Amounts: Kubernetes' library for resource.Quantity (k8s.io/apiserver/pkg/cel/library/quantity.go)."""
+"""Quantities: Kubernetes' library for resource.Quantity (k8s.io/apiserver/pkg/cel/library/quantity.go)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _UNIT = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A quantity; equal to others of the same amount, however they were written."""
+    """A quantity; equal to others of the same amount, however they are written."""
 
     nanos: int
 
@@ -44,8 +44,8 @@ def _integer(amount: Amount) -> int:
     return amount.nanos // _UNIT
 
 
-def _order(one: Amount, two: Amount) -> int:
-    return -1 if one.nanos < two.nanos else int(one.nanos > two.nanos)
+def _order(left: Amount, right: Amount) -> int:
+    return -1 if left.nanos < right.nanos else int(left.nanos > right.nanos)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -55,11 +55,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "quantity_get_float": lambda amount: amount.nanos / _UNIT,
     "quantity_get_int": _integer,
     "quantity_is_integer": _is_integer,
-    "quantity_add": lambda one, two: Amount(one.nanos + two.nanos),
+    "quantity_add": lambda left, right: Amount(left.nanos + right.nanos),
     "quantity_add_int": lambda amount, number: Amount(amount.nanos + number * _UNIT),
-    "quantity_sub": lambda one, two: Amount(one.nanos - two.nanos),
+    "quantity_sub": lambda left, right: Amount(left.nanos - right.nanos),
     "quantity_sub_int": lambda amount, number: Amount(amount.nanos - number * _UNIT),
-    "quantity_is_greater_than": lambda one, two: one.nanos > two.nanos,
-    "quantity_is_less_than": lambda one, two: one.nanos < two.nanos,
+    "quantity_is_greater_than": lambda left, right: left.nanos > right.nanos,
+    "quantity_is_less_than": lambda left, right: left.nanos < right.nanos,
     "quantity_compare_to": _order,
 }

@@ -1,6 +1,6 @@
-"""Searches: matches(), find() and findAll(), by Python's matcher where that tries few ways, else by RE2.
+"""Searches: matches(), find() and findAll(), by Python's matcher if it needs few steps, else by RE2.
 
-RE2 reads the pattern anew for each text, which takes some 8 µs and for large ones much longer.
+RE2 parses the pattern again for each text, which takes some 8 µs, and for large patterns much longer.
 """
 
 import re
@@ -13,13 +13,13 @@ from apiserver.cel.values import EvaluationError
 
 
 def _quick(text: str, pattern: str) -> re.Pattern[str] | None:
-    """Python's matcher, None where RE2 has to look at the text.
+    """Return Python's matcher; None if RE2 has to search the text.
 
     Raises:
-        ValueError: it is no pattern; the message is Go's.
+        ValueError: the pattern is invalid; the message is Go's.
     """
-    found = searcher(pattern)
-    return found.compiled if len(text) <= found.longest else None
+    compiled = searcher(pattern)
+    return compiled.compiled if len(text) <= compiled.longest else None
 
 
 def _matches(text: str, pattern: str) -> bool:
@@ -41,23 +41,23 @@ def _find(text: str, pattern: str) -> str:
     quick = _to_find(text, pattern)
     if quick is None:
         return regexes.find(text, pattern)
-    found = quick.search(text)
-    return found[0] if found else ""
+    match = quick.search(text)
+    return match[0] if match else ""
 
 
 def _find_all(text: str, pattern: str, count: int = -1) -> list[str]:
     quick = _to_find(text, pattern)
     if quick is None:
         return regexes.find_all(text, pattern, count)
-    found: list[str] = []
+    all_matches: list[str] = []
     end = -1
     for match in quick.finditer(text):
-        if len(found) == count:
+        if len(all_matches) == count:
             break
-        if match.end() > match.start() or match.start() != end:  # Go finds nothing right behind a match
-            found.append(match[0])
+        if match.end() > match.start() or match.start() != end:  # Go finds no empty match right after a match
+            all_matches.append(match[0])
         end = match.end()
-    return found
+    return all_matches
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -29,12 +29,12 @@ def _getters(field: str, read: Callable[[datetime], int]) -> dict[str, Callable[
 
 
 def _milliseconds(moment: Timestamp, zone: str = "") -> int:
-    local_time(moment, zone)  # there must be such a zone
+    local_time(moment, zone)  # raises an error if there is no such zone
     return moment.nanos % SECOND // 10**6
 
 
 def _units(nanos: int, unit: int) -> int:
-    """Whole units, cut off towards zero as Go does."""
+    """Return whole units, truncated towards zero as in Go."""
     return -(-nanos // unit) if nanos < 0 else nanos // unit
 
 
@@ -49,7 +49,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add_duration_duration": added,
     "add_duration_timestamp": lambda duration, moment: later(moment, duration),
     "add_timestamp_duration": later,
-    "subtract_duration_duration": lambda one, two: checked_duration(one.nanos - two.nanos),
+    "subtract_duration_duration": lambda left, right: checked_duration(left.nanos - right.nanos),
     "subtract_timestamp_duration": lambda moment, duration: later(moment, Duration(-duration.nanos)),
-    "subtract_timestamp_timestamp": lambda one, two: checked_duration(one.nanos - two.nanos),
+    "subtract_timestamp_timestamp": lambda left, right: checked_duration(left.nanos - right.nanos),
 }

@@ -16,7 +16,7 @@ _KEPT_IN_PATH = "-_.~$&+,/:;=@"
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """A URL taken apart."""
+    """A parsed URL."""
 
     parts: GoUrl
 
@@ -24,14 +24,14 @@ class Url:
 
     @property
     def hostname(self) -> str:
-        """The host without its port, and without the brackets around an address of IPv6."""
+        """The host without its port, and without the brackets around an IPv6 address."""
         if self.parts.host.startswith("["):
             return self.parts.host[1:].partition("]")[0]
         return self.parts.host.partition(":")[0]
 
     @property
     def port(self) -> str:
-        """The port, "" where there is none."""
+        """The port, "" if there is none."""
         return self.parts.host.rpartition("]")[2].partition(":")[2]
 
 
@@ -39,7 +39,7 @@ def _url(text: str) -> Url:
     """Return the parts of an absolute URL or path.
 
     Raises:
-        EvaluationError: the text is none.
+        EvaluationError: the text is invalid.
     """
     try:
         check_request_uri(text)
@@ -62,14 +62,14 @@ def _escaped_path(url: Url) -> str:
 
 
 def _query(url: Url) -> MapValue:
-    """Key → values; what cannot be read is left out."""
-    found: dict[str, list[str]] = {}
+    """Return key → values of the query; malformed parts are left out."""
+    values: dict[str, list[str]] = {}
     for part in url.parts.query.split("&"):
         if part and ";" not in part and not _BROKEN_ESCAPE.search(part):
             key, _, value = part.replace("+", " ").partition("=")
-            read = [unquote_to_bytes(text).decode(errors="replace") for text in (key, value)]
-            found.setdefault(read[0], []).append(read[1])
-    return MapValue(found.items())
+            decoded = [unquote_to_bytes(text).decode(errors="replace") for text in (key, value)]
+            values.setdefault(decoded[0], []).append(decoded[1])
+    return MapValue(values.items())
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -1,6 +1,6 @@
 """Versions: Kubernetes' library for semantic versions (k8s.io/apiserver/pkg/cel/library/semverlib.go).
 
-What a version is, and the words for what is none, are those of github.com/blang/semver.
+The syntax of versions, and the errors for invalid ones, are those of github.com/blang/semver.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Version:
-    """A semantic version; what stands behind its plus makes no difference to others.
+    """A semantic version; build metadata after the plus is ignored in comparisons.
 
     Attributes:
         numbers: major, minor, patch.
@@ -38,9 +38,9 @@ class Version:
         return hash((self.numbers, self.pre))
 
     def order(self, other: Version) -> int:
-        """-1, 0 or 1; a pre-release is before its release, and numbers in one are before words."""
-        mine, theirs = _key(self), _key(other)
-        return -1 if mine < theirs else int(mine > theirs)
+        """Return the order of two versions: -1, 0 or 1; a pre-release precedes its release, numbers precede words."""
+        own, others = _key(self), _key(other)
+        return -1 if own < others else int(own > others)
 
 
 def _key(version: Version) -> tuple[Any, ...]:
@@ -118,8 +118,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "string_bool_to_semver": _version,
     "is_semver_string": _is_version,
     "is_semver_string_bool": _is_version,
-    "semver_is_greater_than": lambda one, two: one.order(two) > 0,
-    "semver_is_less_than": lambda one, two: one.order(two) < 0,
+    "semver_is_greater_than": lambda left, right: left.order(right) > 0,
+    "semver_is_less_than": lambda left, right: left.order(right) < 0,
     "semver_compare_to": Version.order,
     "semver_major": lambda version: version.numbers[0],
     "semver_minor": lambda version: version.numbers[1],
