@@ -286,7 +286,9 @@ async def test_who_may_not_is_refused_in_etcds_words(opened, guarded, user, pass
 
 async def test_a_user_who_reads_all_keys_and_writes_its_own_needs_no_more(opened, guarded):
     credentials = Credentials(user="reader", password="secret")
-    store = await opened(guarded.url, access=Access(credentials=credentials, key_prefix=KeyPrefix("/registry", "/ours")))
+    store = await opened(
+        guarded.url, access=Access(credentials=credentials, key_prefix=KeyPrefix("/registry", "/ours"))
+    )
     watcher = store.watch(PODS, after=store.revision)
     kv = await store.put(PODS + "a", b"1")
     deleted = await store.delete(PODS + "a", expect=kv.mod_revision)
