@@ -237,7 +237,7 @@ class Cluster:
             self._pass_by(member)
             raise Unreachable(f"{endpoint}: {_words(error)}") from error
 
-    def leave(self) -> None:
+    def switch_member(self) -> None:
         """End the open streams, so that the next ones come from another member."""
         for member in list(self._streams):
             self._pass_by(member)

@@ -87,7 +87,7 @@ class ClusterStore(EmbeddedStore):
             return await self._watch_cache.range_at(prefix, start, limit, revision)
 
     async def _catch_up(self) -> None:
-        await self._wait_visible(await self._watch_cache.ask())
+        await self._wait_visible(await self._watch_cache.cluster_revision())
 
     async def _wait_visible(self, revision: int) -> None:
         """Wait until reads see a revision of the cluster.
@@ -140,12 +140,12 @@ class ClusterStore(EmbeddedStore):
         if not ttl:
             return await self._write(key, {"request_put": put}, compare)
         try:
-            return await self._write(key, {"request_put": put | {"lease": await self._leases.of(ttl)}}, compare)
+            return await self._write(key, {"request_put": put | {"lease": await self._leases.lease_for(ttl)}}, compare)
         except StoreError as error:
             if "requested lease not found" not in str(error):
                 raise
-        self._leases.forget()  # the cluster was unreachable for long, or is another one
-        return await self._write(key, {"request_put": put | {"lease": await self._leases.of(ttl)}}, compare)
+        self._leases.discard()  # the cluster was unreachable for long, or is another one
+        return await self._write(key, {"request_put": put | {"lease": await self._leases.lease_for(ttl)}}, compare)
 
     async def delete(self, key: str, *, expect: int | None = None) -> Event:
         """The contract's `delete`."""

@@ -38,11 +38,11 @@ class Compactor:
         while True:
             await asyncio.sleep(self.interval)
             try:
-                await self.once()
+                await self.compact_once()
             except StoreError as error:
                 log.warning("etcd could not be compacted: %s", error)
 
-    async def once(self) -> None:
+    async def compact_once(self) -> None:
         """Compact to the revision of the last turn, unless another server has done so since.
 
         Raises:

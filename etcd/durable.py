@@ -168,7 +168,7 @@ class DurableStore(EmbeddedStore):
         self._engine.compact(revision)
         self._litter += _superseded(events)
         while self._litter:
-            await self._blocking(partial(self._log.forget, self._litter[:_CHUNK]))
+            await self._blocking(partial(self._log.delete_rows, self._litter[:_CHUNK]))
             del self._litter[:_CHUNK]
 
     async def _blocking(self, work: Callable[[], None]) -> None:

@@ -39,7 +39,7 @@ class Leases:
         self._ttl = 0.0
         self._granting = SingleFlight(self._renew)
 
-    async def of(self, ttl: float) -> str:
+    async def lease_for(self, ttl: float) -> str:
         """Return the id of a lease for a key that is to disappear `ttl` seconds from now, or a little later.
 
         Raises:
@@ -65,7 +65,7 @@ class Leases:
         self._lease = await self._grant(self._ttl)
         self._keys = 0
 
-    def forget(self) -> None:
+    def discard(self) -> None:
         """Give the newest lease to no further key: the cluster does not know it any more."""
         self._lease = _Lease("", 0.0, 0.0)
 

@@ -210,7 +210,7 @@ class Engine:
             for index in self._slices.values():
                 index.drop(revision)
 
-    def forget(self) -> None:
+    def forget_history(self) -> None:
         """Forget all history: events may have been missed, so every watcher gets Compacted."""
         self.compact(self.revision)
         for index in self._slices.values():

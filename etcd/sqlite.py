@@ -142,7 +142,7 @@ class SqliteLog:
                 (live, revision),
             )
 
-    def forget(self, revisions: Sequence[int]) -> None:
+    def delete_rows(self, revisions: Sequence[int]) -> None:
         """Delete rows, which must be superseded and in ascending order; raises Unavailable."""
         with self._writing():
             self._execute(_FORGET, (str(list(revisions)),))

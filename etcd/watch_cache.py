@@ -83,7 +83,7 @@ class WatchCache:
         Raises:
             StoreError: the state cannot be read.
         """
-        await self.ask()  # a member that does not answer this is unreachable, whatever the size of a page
+        await self.cluster_revision()  # a member that does not answer this is unreachable, whatever the size of a page
         state, revision = await self._pages().state()
         self.engine.restore(state.values(), revision)
         self._task = asyncio.create_task(self._run(), name="etcd watch")
@@ -175,7 +175,7 @@ class WatchCache:
                 events.append(Event(revision, key, kv, prev))
         self.apply(events)
         engine.advance(revision)
-        engine.forget()
+        engine.forget_history()
         self._wake()
 
     # -- the watch
@@ -220,7 +220,9 @@ class WatchCache:
             self._flush()
 
     async def _listen(self) -> None:
-        await self.ask()  # so the stream comes from a member that answers, and to somebody who is logged in
+        await (
+            self.cluster_revision()
+        )  # so the stream comes from a member that answers, and to somebody who is logged in
         create = {"key": ALL, "range_end": ALL, "start_revision": str(self.engine.revision + 1)}
         async with self.cluster.stream("/watch", {"create_request": create}) as messages:
             async for message in messages:
@@ -232,17 +234,17 @@ class WatchCache:
         while True:
             await asyncio.sleep(LOOK)
             try:
-                newest = await self.ask()
+                newest = await self.cluster_revision()
             except StoreError as error:  # no member answers: then the watch cannot be blamed
                 self.health_error = str(error)
                 continue
             await asyncio.sleep(BEHIND)
             if self.engine.revision < newest:
-                self.cluster.leave()
+                self.cluster.switch_member()
                 raise Unreachable(f"the watch stands at revision {self.engine.revision}, the cluster at {newest}")
             self.health_error = ""
 
-    async def ask(self) -> int:
+    async def cluster_revision(self) -> int:
         """Return the revision of the cluster: all writes that were acknowledged before have it or an older one.
 
         Raises:

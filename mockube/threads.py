@@ -24,18 +24,18 @@ class _Held(Generic[T]):
     entered: Future[tuple[T, Callable[[], object]]] = field(default_factory=Future)
     left: Future[None] = field(default_factory=Future)
 
-    async def hold(self) -> None:
+    async def hold_open(self) -> None:
         """Keep the context open until told to leave; enter and leave in one task, as cancel scopes require."""
         loop, leave = asyncio.get_running_loop(), asyncio.Event()
         async with self.context as value:
             self.entered.set_result((value, lambda: loop.call_soon_threadsafe(leave.set)))
             await leave.wait()
 
-    def run(self) -> None:
+    def run_in_thread(self) -> None:
         """Hold the context in this thread, and hand errors to the thread that waits."""
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-                runner.run(self.hold())
+                runner.run(self.hold_open())
         except BaseException as error:  # noqa: BLE001 - they are raised again in the other thread
             (self.left if self.entered.done() else self.entered).set_exception(error)
         else:
@@ -47,7 +47,7 @@ def in_thread(context: AbstractAsyncContextManager[T]) -> Iterator[T]:
     """Yield the context's value; it is entered and left in the other thread, and errors are raised here."""
     held = _Held(context)
     # A daemon, so that a program which forgets to leave the context can still end.
-    Thread(target=held.run, name="mockube", daemon=True).start()
+    Thread(target=held.run_in_thread, name="mockube", daemon=True).start()
     value, leave = held.entered.result()
     try:
         yield value

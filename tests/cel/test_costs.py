@@ -17,7 +17,7 @@ SIMPLIFY = (
 
 def estimated(rule, schema):
     declarations = Declarations()
-    declared = declarations.of(schema, is_root=False)
+    declared = declarations.declaration_of(schema, is_root=False)
     assert declared is not None
     return compile_rule(rule, Scope(declarations, declared, optional_old=False)).cost
 

@@ -141,12 +141,12 @@ async def test_a_stream_ends_when_a_call_finds_out_that_its_member_is_in_trouble
 
 async def test_a_stream_that_is_left_ends_and_the_next_one_comes_from_another_member(cluster, members):
     async def leave() -> None:
-        cluster.leave()
+        cluster.switch_member()
 
     with pytest.raises(Unreachable, match=members[0].url):
         await outlived(cluster, leave)
     await next_stream_comes_from(cluster, members[1])
-    cluster.leave()
+    cluster.switch_member()
     await next_stream_comes_from(cluster, members[1])
 
 

@@ -47,11 +47,11 @@ async def write(member: Cluster, number: int) -> None:
 async def test_history_is_kept_for_one_interval_and_gone_after_the_next(member: Cluster) -> None:
     compactor = Compactor(member, interval=60)
     await write(member, 5)
-    await compactor.once()
+    await compactor.compact_once()
     first = await revision(member)
     assert await is_readable(member, 2), "the first time nothing is known of the age of anything"
     await write(member, 5)
-    await compactor.once()
+    await compactor.compact_once()
     assert not await is_readable(member, first - 2)
     assert await is_readable(member, first)
     assert await is_readable(member, await revision(member) - 1)
@@ -60,12 +60,12 @@ async def test_history_is_kept_for_one_interval_and_gone_after_the_next(member: 
 async def test_of_several_servers_one_compacts_and_the_others_note_it(member: Cluster) -> None:
     compactors = [Compactor(member, interval=60) for _ in range(3)]
     for compactor in compactors:
-        await compactor.once()
+        await compactor.compact_once()
     for _ in range(4):
         before = await revision(member)
         await write(member, 5)
         for compactor in compactors:
-            await compactor.once()
+            await compactor.compact_once()
         assert await is_readable(member, before), "however many there are, what is young stays"
     assert not await is_readable(member, 3)
 
@@ -74,13 +74,13 @@ async def test_one_that_takes_over_from_a_server_that_has_ended_compacts_too(mem
     first, second = Compactor(member, interval=60), Compactor(member, interval=60)
     for _ in range(3):
         await write(member, 3)
-        await first.once()
-    await second.once()
+        await first.compact_once()
+    await second.compact_once()
     old = await revision(member)
     await write(member, 3)
-    await second.once()
+    await second.compact_once()
     await write(member, 3)
-    await second.once()
+    await second.compact_once()
     assert not await is_readable(member, old - 1)
 
 

@@ -44,18 +44,18 @@ def cluster() -> Versions:
 
 
 async def test_the_first_turn_on_a_new_cluster_writes_the_key_of_kube_apiservers_and_compacts_nothing(cluster):
-    await Compactor(cluster, 60.0).once()
+    await Compactor(cluster, 60.0).compact_once()
     assert cluster.keys == {"compact_rev_key": (1, b"0")}
     assert cluster.compacted == []
 
 
 async def test_each_further_turn_compacts_to_where_the_cluster_was_at_the_turn_before(cluster):
     compactor = Compactor(cluster, 60.0)
-    await compactor.once()
+    await compactor.compact_once()
     cluster.revision = 20
-    await compactor.once()
+    await compactor.compact_once()
     cluster.revision = 30
-    await compactor.once()
+    await compactor.compact_once()
     assert cluster.compacted == [11, 21]
     assert cluster.keys == {"compact_rev_key": (3, b"21")}
 
@@ -63,21 +63,21 @@ async def test_each_further_turn_compacts_to_where_the_cluster_was_at_the_turn_b
 async def test_one_whose_turn_another_has_taken_notes_it_and_has_the_next(cluster):
     compactor = Compactor(cluster, 60.0)
     cluster.keys["compact_rev_key"] = (7, b"5")
-    await compactor.once()
+    await compactor.compact_once()
     assert cluster.keys == {"compact_rev_key": (7, b"5")}
     assert cluster.compacted == []
-    await compactor.once()
+    await compactor.compact_once()
     assert cluster.keys["compact_rev_key"][0] == 8
     assert cluster.compacted == [10]
 
 
 async def test_where_the_key_was_deleted_the_next_turn_writes_it(cluster):
     compactor = Compactor(cluster, 60.0)
-    await compactor.once()
+    await compactor.compact_once()
     cluster.keys.clear()
-    await compactor.once()
+    await compactor.compact_once()
     assert (cluster.keys, cluster.compacted) == ({}, [])
-    await compactor.once()
+    await compactor.compact_once()
     assert cluster.keys["compact_rev_key"][0] == 1
     assert cluster.compacted == [11]
 
@@ -96,7 +96,7 @@ async def test_a_turn_comes_after_each_interval_and_one_that_fails_is_logged(clu
             raise asyncio.CancelledError
 
     monkeypatch.setattr("etcd.compactor.asyncio.sleep", sleep)
-    monkeypatch.setattr(Compactor, "once", once)
+    monkeypatch.setattr(Compactor, "compact_once", once)
     with pytest.raises(asyncio.CancelledError):
         await Compactor(cluster, 60.0).run()
     assert steps == [60.0, "turn", 60.0, "turn", 60.0, "turn"]

@@ -185,7 +185,7 @@ async def test_an_interrupted_compaction_is_finished_at_the_next_start(tmp_path)
     for n in range(5):
         await store.put(f"{POD}{n % 2}", b"%d" % n)
     await store.delete(f"{POD}0")
-    store._log.forget = lambda _revisions: None
+    store._log.delete_rows = lambda _revisions: None
     await store.compact(6)
     await store.close()
     again = await open_store(f"sqlite://{tmp_path}")

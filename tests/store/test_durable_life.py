@@ -140,13 +140,13 @@ async def test_each_of_several_compactions_counts_the_keys_that_were_there(store
 
 async def test_a_compaction_deletes_rows_in_small_transactions(store, log, monkeypatch):
     sizes: list[int] = []
-    forget = log.forget
+    forget = log.delete_rows
 
     def recorded(revisions) -> None:
         sizes.append(len(revisions))
         forget(revisions)
 
-    monkeypatch.setattr(log, "forget", recorded)
+    monkeypatch.setattr(log, "delete_rows", recorded)
     await asyncio.gather(*(store.put(f"{POD}x", b"") for _ in range(1201)))
     await store.compact(1201)
     assert sizes == [500, 500, 200]

@@ -151,7 +151,7 @@ def test_who_forgets_all_history_tells_every_watcher_also_of_quiet_directories()
     for cursor in cursors:
         cursor.slice.parked.add(lambda cursor=cursor: woken.append(cursor))
     engine.advance(9)
-    engine.forget()
+    engine.forget_history()
     assert len(engine.log) == 0
     assert set(woken) == set(cursors)
     for cursor in cursors[:3]:

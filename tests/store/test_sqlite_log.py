@@ -74,7 +74,7 @@ def test_a_batch_that_fails_in_its_middle_leaves_nothing(log):
 
 def test_what_cannot_be_written_is_told_by_every_method_that_writes(log):
     log._execute("PRAGMA query_only = 1")
-    for write in (log.probe, lambda: log.append(rows(1, 1)), lambda: log.compact(1, 0), lambda: log.forget([1])):
+    for write in (log.probe, lambda: log.append(rows(1, 1)), lambda: log.compact(1, 0), lambda: log.delete_rows([1])):
         with pytest.raises(Unavailable, match="cannot be written: attempt to write a readonly database"):
             write()
     log._execute("PRAGMA query_only = 0")

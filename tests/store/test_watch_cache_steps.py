@@ -219,7 +219,7 @@ async def test_nobody_waits_for_a_revision_that_is_there(feed):
 async def test_who_asks_for_the_revision_has_no_more_than_one_key_told(cluster, feed):
     await feed.start()
     cluster.requests.clear()
-    await feed.ask()
+    await feed.cluster_revision()
     assert cluster.requests == [{"key": "AA==", "limit": 1, "keys_only": True}]
 
 
@@ -233,10 +233,10 @@ async def test_a_snapshot_from_before_this_process_is_read_from_the_cluster(clus
 
 async def test_a_cluster_older_than_what_was_seen_of_it_is_another_one(cluster, feed):
     await feed.start()
-    assert await feed.ask() == 5
+    assert await feed.cluster_revision() == 5
     cluster.revision = 4
     with pytest.raises(Damaged, match="etcd is at revision 4 and was at 5 before"):
-        await feed.ask()
+        await feed.cluster_revision()
 
 
 async def test_a_restore_that_has_not_ended_is_told_in_its_words(feed):

@@ -92,11 +92,11 @@ class Compiler:
         """
         if not has_rules_within(rules):
             return None
-        declared = self._declarations.of(schema, is_root=is_root)
+        declared = self._declarations.declaration_of(schema, is_root=is_root)
         return Node(
             schema,
             rules=tuple(self._rule(rule, schema, declared) for rule in rules.get(RULES) or ()),
-            read=self._readers.of_root(schema) if is_root else self._readers.of(schema),
+            read=self._readers.root_reader(schema) if is_root else self._readers.reader_of(schema),
             items=self._inner(items(rules), items(schema)),
             values=self._inner(values(rules), values(schema)),
             fields=self._fields(rules, schema, declared),

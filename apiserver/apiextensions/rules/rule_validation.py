@@ -193,7 +193,7 @@ class _Walk:
 
     def _compile(self, schema: Obj, path: str, context: _Context) -> None:
         is_root = context.is_root or bool(schema.get(EMBEDDED))
-        declared = self._declarations.of(schema, is_root=is_root)
+        declared = self._declarations.declaration_of(schema, is_root=is_root)
         if declared is None:
             self.errors.append(FieldError("InternalError", path, f"Internal error: internal error: {_UNDECLARED}"))
             return

@@ -82,7 +82,7 @@ class Declarations:
         self._known: dict[tuple[int, bool], tuple[Obj, Declared | None]] = {}
         self._structs: dict[str, Declared] = {}
 
-    def of(self, schema: Obj, *, is_root: bool, name: str = "") -> Declared | None:
+    def declaration_of(self, schema: Obj, *, is_root: bool, name: str = "") -> Declared | None:
         """Return the declaration of a node; None if expressions cannot use it.
 
         Args:
@@ -124,7 +124,11 @@ class Declarations:
 
     def _list(self, schema: Obj, name: str) -> Declared | None:
         inner = items(schema)
-        item = self.of(inner, is_root=bool(inner.get(EMBEDDED)), name=f"{name}.@idx") if inner is not None else None
+        item = (
+            self.declaration_of(inner, is_root=bool(inner.get(EMBEDDED)), name=f"{name}.@idx")
+            if inner is not None
+            else None
+        )
         if item is None:
             return None
         limit = schema.get("maxItems")
@@ -132,7 +136,7 @@ class Declarations:
         return Declared(list_of(item.type), item=item, most=most, least_bytes=2)
 
     def _map(self, schema: Obj, inner: Obj, name: str) -> Declared | None:
-        item = self.of(inner, is_root=bool(inner.get(EMBEDDED)), name=f"{name}.@elem")
+        item = self.declaration_of(inner, is_root=bool(inner.get(EMBEDDED)), name=f"{name}.@elem")
         if item is None:
             return None
         limit = schema.get("maxProperties")
@@ -146,7 +150,7 @@ class Declarations:
         for property_name, inner in properties(schema).items():
             identifier = escape(property_name)
             is_root = bool(inner.get(EMBEDDED))
-            declared = self.of(inner, is_root=is_root, name=f"{name}.{identifier or property_name}")
+            declared = self.declaration_of(inner, is_root=is_root, name=f"{name}.{identifier or property_name}")
             if declared is None:
                 continue
             if identifier is not None:

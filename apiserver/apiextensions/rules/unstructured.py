@@ -68,16 +68,16 @@ class Readers:
     def __init__(self) -> None:
         self._known: dict[int, tuple[Obj, Read]] = {}
 
-    def of(self, schema: Obj) -> Read:
+    def reader_of(self, schema: Obj) -> Read:
         """Return the reader of a node."""
         cached = self._known.get(id(schema))
         if cached is None:  # the schema is kept, so that its id cannot be reused
             cached = self._known[id(schema)] = schema, _nullable(schema, self._reader(schema))
         return cached[1]
 
-    def of_root(self, schema: Obj) -> Read:
+    def root_reader(self, schema: Obj) -> Read:
         """Return the reader of a resource, whose metadata is always declared."""
-        return self.of(with_metadata(schema))
+        return self.reader_of(with_metadata(schema))
 
     def _reader(self, schema: Obj) -> Read:
         if schema.get(INT_OR_STRING):
@@ -116,7 +116,7 @@ class Readers:
         def read(value: Any) -> StoredList:
             if type(value) is not list:
                 raise EvaluationError("invalid data, expected an array for the provided schema with type=array")
-            return make(value, self.of(inner), keys)
+            return make(value, self.reader_of(inner), keys)
 
         return read
 
@@ -196,7 +196,7 @@ class StoredMap(Entries):
         if value is MISSING or (value is None and self._is_object):
             return MISSING
         schema = self._schema(name)
-        return MISSING if schema is None else self._readers.of(schema)(value)
+        return MISSING if schema is None else self._readers.reader_of(schema)(value)
 
     def _schema(self, key: str) -> Obj | None:
         return self._fields.get(key) if self._inner is None else self._inner

@@ -91,7 +91,7 @@ class _Walk:
         if subschemas := schema.get("allOf"):
             results = [self.visit(subschema, value, path) for subschema in subschemas]
             for result in results:
-                findings.take(result)
+                findings.merge(result)
             if any(results):
                 none = ". None validated" if all(results) else ""
                 findings.whole(f"{quoted(path)} must validate all the schemas (allOf){none}")
@@ -103,22 +103,22 @@ class _Walk:
         for alternative in alternatives:
             result = self.visit(alternative, value, path)
             if not result:
-                findings.take(result)
+                findings.merge(result)
                 return
             failed.append(result)
         findings.whole(f"{quoted(path)} must validate at least one schema (anyOf)")
-        findings.take(_best(failed))
+        findings.merge(_best(failed))
 
     def _one_of(self, alternatives: list[Obj], value: Any, path: str, findings: Findings) -> None:
         results = [self.visit(alternative, value, path) for alternative in alternatives]
         fitting = [result for result in results if not result]
         if len(fitting) == 1:
-            findings.take(fitting[0])
+            findings.merge(fitting[0])
             return
         how = f"Found {len(fitting)} valid alternatives" if fitting else "Found none valid"
         findings.whole(f"{quoted(path)} must validate one and only one schema (oneOf). {how}")
         if not fitting:
-            findings.take(_best(results))
+            findings.merge(_best(results))
 
     def _text(self, schema: Obj, value: str, path: str, *, form: str, findings: Findings) -> None:
         longest, shortest, pattern = schema.get("maxLength"), schema.get("minLength"), schema.get("pattern")
@@ -139,7 +139,7 @@ class _Walk:
         of_items, size = items(schema), len(value)
         for index, item in enumerate(value if of_items is not None else ()):
             assert of_items is not None
-            findings.take(self.visit(of_items, item, at(path, index), pair and pair.index(index)))
+            findings.merge(self.visit(of_items, item, at(path, index), pair and pair.index(index)))
         least, most = schema.get("minItems"), schema.get("maxItems")
         if least is not None and size < least:
             findings.too_few(path, size, least, of="items")
@@ -161,10 +161,10 @@ class _Walk:
             if key not in named and schema["additionalProperties"] is False:
                 findings.not_allowed(path, key)
             elif key not in named and of_values is not None:
-                findings.take(self.visit(of_values, value[key], f"{path}.{key}", _below(pair, key, path)))
+                findings.merge(self.visit(of_values, value[key], f"{path}.{key}", _below(pair, key, path)))
         for name, field_schema in named.items():
             if name in value:
-                findings.take(self.visit(field_schema, value[name], child(path, name), _below(pair, name, path)))
+                findings.merge(self.visit(field_schema, value[name], child(path, name), _below(pair, name, path)))
         for name in schema.get("required") or ():
             if name not in value:
                 findings.missing(f"{path}.{name}")

@@ -39,7 +39,7 @@ class Findings:
         """Drop all errors."""
         self.noted.clear()
 
-    def take(self, others: "Findings") -> None:
+    def merge(self, others: "Findings") -> None:
         """Add the findings of a part; an error that is known already is not repeated."""
         for message, finding in others.noted.items():
             self.noted.setdefault(message, finding)

@@ -70,7 +70,7 @@ def call(function: str, overloads: tuple[Overload, ...], args: tuple[Step, ...],
         (tuple(map(test, overload.args)), overload.id, cost_of(overload), table[overload.id]) for overload in overloads
     ]
 
-    def run(frame: Frame) -> Any:
+    def evaluate(frame: Frame) -> Any:
         values = [arg(frame) for arg in args]
         for tests, name, cost, implementation in choices:
             if all(test is None or test(value) for test, value in zip(tests, values, strict=True)):
@@ -80,7 +80,7 @@ def call(function: str, overloads: tuple[Overload, ...], args: tuple[Step, ...],
             raise EvaluationError("no such overload")
         raise EvaluationError(f"no such overload: {function}({', '.join(map(type_name, values))})")
 
-    return run
+    return evaluate
 
 
 def _shallow_test(kind: CelType) -> _Test | None:
@@ -114,7 +114,7 @@ def _certain(overload: Overload, args: tuple[Step, ...]) -> Step:
     if cost is None:
         return _cheap(implementation, args)
 
-    def run(frame: Frame) -> Any:
+    def evaluate(frame: Frame) -> Any:
         try:
             values = [arg(frame) for arg in args]
         except EvaluationError:
@@ -123,7 +123,7 @@ def _certain(overload: Overload, args: tuple[Step, ...]) -> Step:
         frame.charge(cost(*values))
         return _costed(frame, name, implementation(*values))
 
-    return run
+    return evaluate
 
 
 def _cheap(implementation: Callable[..., Any], args: tuple[Step, ...]) -> Step:
@@ -145,8 +145,8 @@ def _cheap(implementation: Callable[..., Any], args: tuple[Step, ...]) -> Step:
 
         return binary
 
-    def run(frame: Frame) -> Any:
+    def evaluate(frame: Frame) -> Any:
         frame.cost += 1
         return implementation(*[arg(frame) for arg in args])
 
-    return run
+    return evaluate

@@ -61,7 +61,7 @@ def quantifier(within: Range, predicate: Step, *, stops_at: bool) -> Step:
     """Return the closure of all(), which stops at false, or exists(), which stops at true; a stop drops errors."""
     condition = _EXISTS_CONDITION if stops_at else _ALL_CONDITION
 
-    def run(frame: Frame) -> bool:
+    def evaluate(frame: Frame) -> bool:
         error: EvaluationError | None = None
         for remaining in within.turns(frame):
             frame.charge(condition + _ACCUMULATOR)
@@ -80,13 +80,13 @@ def quantifier(within: Range, predicate: Step, *, stops_at: bool) -> Step:
             raise error
         return not stops_at
 
-    return run
+    return evaluate
 
 
 def count(within: Range, predicate: Step) -> Step:
     """Return the closure that counts the iterations with a true predicate; the result compares that with one."""
 
-    def run(frame: Frame) -> int:
+    def evaluate(frame: Frame) -> int:
         counted = 0
         for _ in within.turns(frame):
             frame.charge(0)
@@ -95,13 +95,13 @@ def count(within: Range, predicate: Step) -> Step:
                 frame.cost += _COUNT
         return counted
 
-    return run
+    return evaluate
 
 
 def collect(within: Range, item: Step, predicate: Step | None) -> Step:
     """Return the closure of a list of an item per iteration, or per iteration with a true predicate."""
 
-    def run(frame: Frame) -> list[Any]:
+    def evaluate(frame: Frame) -> list[Any]:
         items: list[Any] = []
         for _ in within.turns(frame):
             frame.charge(0)
@@ -112,13 +112,13 @@ def collect(within: Range, item: Step, predicate: Step | None) -> Step:
         frame.cost += _ACCUMULATOR
         return items
 
-    return run
+    return evaluate
 
 
 def insert(within: Range, update: tuple[Step, ...], predicate: Step | None) -> Step:
     """Return the closure of a map that each iteration updates: by a key and a value, or by a map to merge."""
 
-    def run(frame: Frame) -> MapValue:
+    def evaluate(frame: Frame) -> MapValue:
         result = MapValue()
         for _ in within.turns(frame):
             frame.charge(0)
@@ -136,17 +136,17 @@ def insert(within: Range, update: tuple[Step, ...], predicate: Step | None) -> S
         frame.cost += _ACCUMULATOR
         return result
 
-    return run
+    return evaluate
 
 
 def named(value: Step, index: int, body: Step) -> Step:
     """Return the closure of a body in which a value has a name."""
 
-    def run(frame: Frame) -> Any:
+    def evaluate(frame: Frame) -> Any:
         frame.values[index] = value(frame)
         return body(frame)
 
-    return run
+    return evaluate
 
 
 def _is_true(value: Any) -> bool:

@@ -22,44 +22,44 @@ from apiserver.cel.values import (
 def variable(index: int) -> Step:
     """Return the closure of a variable."""
 
-    def run(frame: Frame) -> Any:
+    def evaluate(frame: Frame) -> Any:
         frame.cost += 1
         return frame.values[index]
 
-    return run
+    return evaluate
 
 
 def unobserved(step: Step) -> Step:
     """Return the closure of a variable or its part as a key or branch: upstream does not charge for this variable."""
 
-    def run(frame: Frame) -> Any:
+    def evaluate(frame: Frame) -> Any:
         value = step(frame)
         frame.cost -= 1
         return value
 
-    return run
+    return evaluate
 
 
 def computed(step: Step) -> Step:
     """Return the closure of an operand that is not a variable; upstream charges for reading it as if it were one."""
 
-    def run(frame: Frame) -> Any:
+    def evaluate(frame: Frame) -> Any:
         value = step(frame)
         frame.cost += 1
         return value
 
-    return run
+    return evaluate
 
 
 def field_of(operand: Step, field: str) -> Step:
     """Return the closure of `operand.field`."""
 
-    def run(frame: Frame) -> Any:
+    def evaluate(frame: Frame) -> Any:
         value = operand(frame)
         frame.cost += 1
         return part(value, field)
 
-    return run
+    return evaluate
 
 
 def presence(operand: Step, field: str) -> Step:
@@ -70,23 +70,23 @@ def presence(operand: Step, field: str) -> Step:
 def index(operand: Step, key: Step) -> Step:
     """Return the closure of `operand[key]`."""
 
-    def run(frame: Frame) -> Any:
+    def evaluate(frame: Frame) -> Any:
         value, key_value = operand(frame), key(frame)
         frame.cost += 1
         return part(value, key_value)
 
-    return run
+    return evaluate
 
 
 def optional_index(operand: Step, key: Step) -> Step:
     """Return the closure of `operand[?key]` or `operand.?key`."""
 
-    def run(frame: Frame) -> Any:
+    def evaluate(frame: Frame) -> Any:
         result = optional_part(operand(frame), key(frame))
         frame.cost += result is not NONE
         return result
 
-    return run
+    return evaluate
 
 
 def conjunction(left: Step, right: Step) -> Step:
@@ -102,7 +102,7 @@ def disjunction(left: Step, right: Step) -> Step:
 def _logic(left: Step, right: Step, *, decisive: bool) -> Step:
     """Return the closure of `&&` (false decides) or `||` (true decides); a deciding side hides the other's error."""
 
-    def run(frame: Frame) -> bool:
+    def evaluate(frame: Frame) -> bool:
         error: EvaluationError | None = None
         try:
             left_value: object = left(frame)
@@ -122,49 +122,49 @@ def _logic(left: Step, right: Step, *, decisive: bool) -> Step:
             raise error or no_such_overload()
         return right_value
 
-    return run
+    return evaluate
 
 
 def conditional(condition: Step, positive: Step, negative: Step) -> Step:
     """Return the closure of `condition ? positive : negative`."""
 
-    def run(frame: Frame) -> Any:
+    def evaluate(frame: Frame) -> Any:
         value = condition(frame)
         if type(value) is not bool:
             raise no_such_overload()
         return positive(frame) if value else negative(frame)
 
-    return run
+    return evaluate
 
 
 def optional_or(left: Step, right: Step) -> Step:
     """Return the closure of `left.or(right)`."""
 
-    def run(frame: Frame) -> Any:
+    def evaluate(frame: Frame) -> Any:
         optional = left(frame)
         if type(optional) is not Optional:
             raise no_such_overload()
         return right(frame) if optional is NONE else optional
 
-    return run
+    return evaluate
 
 
 def or_value(left: Step, right: Step) -> Step:
     """Return the closure of `left.orValue(right)`."""
 
-    def run(frame: Frame) -> Any:
+    def evaluate(frame: Frame) -> Any:
         optional = left(frame)
         if type(optional) is not Optional:
             raise no_such_overload()
         return right(frame) if optional is NONE else optional.value
 
-    return run
+    return evaluate
 
 
 def equality(left: Step, right: Step) -> Step:
     """Return the closure of `left == right`."""
 
-    def run(frame: Frame) -> bool:
+    def evaluate(frame: Frame) -> bool:
         try:
             left_value, right_value = left(frame), right(frame)
         except EvaluationError:
@@ -173,7 +173,7 @@ def equality(left: Step, right: Step) -> Step:
         frame.charge(runtime_cost.equality(left_value, right_value))
         return equals(left_value, right_value)
 
-    return run
+    return evaluate
 
 
 def inequality(left: Step, right: Step) -> Step:
@@ -185,22 +185,22 @@ def inequality(left: Step, right: Step) -> Step:
 def membership(value: Step, container: Step) -> Step:
     """Return the closure of `value in container`."""
 
-    def run(frame: Frame) -> bool:
+    def evaluate(frame: Frame) -> bool:
         item, values = value(frame), container(frame)
         frame.charge(1 if isinstance(values, Entries) else runtime_cost.membership(values))
         return contains(item, values)
 
-    return run
+    return evaluate
 
 
 def membership_of_constants(value: Step, constants: frozenset[Any]) -> Step:
     """Return the closure of `in` a list of constant strings and integers, which costs nothing."""
 
-    def run(frame: Frame) -> bool:
+    def evaluate(frame: Frame) -> bool:
         item = value(frame)
         return (item if type(item) in _CONSTANTS else None) in constants
 
-    return run
+    return evaluate
 
 
 _CONSTANTS = frozenset((str, int, Uint, float))
@@ -209,7 +209,7 @@ _CONSTANTS = frozenset((str, int, Uint, float))
 def list_literal(items: tuple[Step, ...], optional: frozenset[int]) -> Step:
     """Return the closure of a list; items at the indexes in `optional` are left out if they have no value."""
 
-    def run(frame: Frame) -> list[Any]:
+    def evaluate(frame: Frame) -> list[Any]:
         frame.cost += runtime_cost.MAKE_LIST
         values = [item(frame) for item in items]
         if not optional:
@@ -225,13 +225,13 @@ def list_literal(items: tuple[Step, ...], optional: frozenset[int]) -> Step:
                 result.append(value.value)
         return result
 
-    return run
+    return evaluate
 
 
 def map_literal(entries: list[tuple[Step, Step, bool]]) -> Step:
     """Return the closure of a map of keys, values, and flags for values that are left out if they are missing."""
 
-    def run(frame: Frame) -> MapValue:
+    def evaluate(frame: Frame) -> MapValue:
         frame.cost += runtime_cost.MAKE_MAP
         result = []
         for key_step, value_step, optional in entries:
@@ -245,4 +245,4 @@ def map_literal(entries: list[tuple[Step, Step, bool]]) -> Step:
                 result.append((key, value))
         return MapValue(result)
 
-    return run
+    return evaluate

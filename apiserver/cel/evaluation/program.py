@@ -119,11 +119,11 @@ class _Planner:
         return self._plans[type(node)](node)
 
     def _constant(self, value: Any) -> Step:
-        def run(_frame: Frame) -> Any:
+        def evaluate(_frame: Frame) -> Any:
             return value
 
-        self._constants[run] = value
-        return run
+        self._constants[evaluate] = value
+        return evaluate
 
     def _literal(self, node: Literal) -> Step:
         return self._constant(node.value)
