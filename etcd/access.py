@@ -40,8 +40,8 @@ class Credentials:
                 context.load_cert_chain(self.certificate, self.key or None)
         except OSError as error:  # TLS errors are OSErrors too
             files = ", ".join(filter(None, (self.authority, self.certificate, self.key)))
-            why = str(error) if self.key or not self.certificate else "there is no key in it, and none is named"
-            raise StoreError(f"the certificates for etcd ({files}) cannot be used: {why}") from error
+            reason = str(error) if self.key or not self.certificate else "there is no key in it, and none is named"
+            raise StoreError(f"the certificates for etcd ({files}) cannot be used: {reason}") from error
         return context
 
 
@@ -63,8 +63,8 @@ class KeyPrefix:
 
     def end(self, prefix: str = "") -> str:
         """Return the end of the range of all keys, or of those with a prefix."""
-        whole = (self.outside + prefix.removeprefix(self.inside)).encode()
-        return b64encode(whole[:-1] + bytes((whole[-1] + 1,))).decode() if whole else ALL
+        cluster_prefix = (self.outside + prefix.removeprefix(self.inside)).encode()
+        return b64encode(cluster_prefix[:-1] + bytes((cluster_prefix[-1] + 1,))).decode() if cluster_prefix else ALL
 
     def decoded(self, key: str) -> str | None:
         """Return a key as the store's users name it; None if it lies outside the prefix or is not UTF-8."""

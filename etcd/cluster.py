@@ -85,12 +85,12 @@ class CallError(Exception):
     @property
     def not_done(self) -> bool:
         """True if the call certainly did nothing."""
-        return any(words in self.message for words in _NOT_DONE)
+        return any(phrase in self.message for phrase in _NOT_DONE)
 
     @property
     def wants_login(self) -> bool:
         """True if logging in may cure the error."""
-        return any(words in self.message for words in _LOG_IN)
+        return any(phrase in self.message for phrase in _LOG_IN)
 
 
 class Cluster:
@@ -252,15 +252,15 @@ def _abort(response: aiohttp.ClientResponse) -> None:
 
 async def _messages(content: aiohttp.StreamReader) -> AsyncIterator[Json]:
     """Yield the messages of a stream, one per line of any length."""
-    rest = bytearray()
+    partial = bytearray()
     while chunk := await content.readany():
         *lines, last = chunk.split(b"\n")
         for line in lines:
-            rest += line
-            if rest:
-                yield _message(bytes(rest))
-                rest.clear()
-        rest += last
+            partial += line
+            if partial:
+                yield _message(bytes(partial))
+                partial.clear()
+        partial += last
 
 
 def _message(line: bytes) -> Json:
@@ -304,11 +304,11 @@ def _refusal(error: CallError, endpoint: str) -> StoreError:
     """Return the StoreError for an answer that is an error; it keeps etcd's own message."""
     if "required revision has been compacted" in error.message:
         return Compacted(0)
-    for words, kind in _REFUSALS.items():
-        if words in error.message:
+    for phrase, kind in _REFUSALS.items():
+        if phrase in error.message:
             return kind()
-    more = next((more for words, more in _MORE.items() if words in error.message), "")
-    return StoreError(f"{endpoint}: {error.message}{more}")
+    explanation = next((explanation for phrase, explanation in _MORE.items() if phrase in error.message), "")
+    return StoreError(f"{endpoint}: {error.message}{explanation}")
 
 
 def _words(error: Exception) -> str:

@@ -44,9 +44,9 @@ class NextRun:
         if under_way:
             await asyncio.wait(under_way)
 
-    async def _run(self, before: asyncio.Task[None] | None) -> None:
-        if before is not None:
-            await asyncio.wait([before])
+    async def _run(self, previous: asyncio.Task[None] | None) -> None:
+        if previous is not None:
+            await asyncio.wait([previous])
         self._under_way, self._next = self._next, None
         await self._work()
 

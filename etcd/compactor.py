@@ -49,15 +49,15 @@ class Compactor:
             StoreError: the cluster refused it or does not answer.
         """
         answer = await self.cluster.write("/kv/txn", self._turn())
-        before, self._revision = self._revision, int(answer["header"]["revision"])
+        last_revision, self._revision = self._revision, int(answer["header"]["revision"])
         if not answer.get("succeeded"):
             kvs = answer["responses"][0]["response_range"].get("kvs")
             self._version = int(kvs[0]["version"]) if kvs else 0
             return
         self._version += 1
-        if before:
-            await self.cluster.write("/kv/compaction", {"revision": str(before)})
-            log.info("etcd was compacted to revision %d", before)
+        if last_revision:
+            await self.cluster.write("/kv/compaction", {"revision": str(last_revision)})
+            log.info("etcd was compacted to revision %d", last_revision)
 
     def _turn(self) -> Json:
         revision = b64encode(str(self._revision).encode()).decode()

@@ -93,11 +93,11 @@ def _copy(path: Path, copy: Path) -> bool:
     """Copy a database and its log; return whether the copies belong together."""
     log, log_copy = (file.with_name(f"{file.name}-wal") for file in (path, copy))
     log_copy.unlink(missing_ok=True)
-    before = _age(path, log)
+    age_before = _age(path, log)
     shutil.copyfile(path, copy)
     with suppress(FileNotFoundError):
         shutil.copyfile(log, log_copy)
-    return _age(path, log) == before
+    return _age(path, log) == age_before
 
 
 def _age(path: Path, log: Path) -> object:
@@ -115,20 +115,22 @@ def _age(path: Path, log: Path) -> object:
 
 def _survey(log: SqliteLog) -> Snapshot:
     compacted = log.meta("compacted")
-    known, revision, newest = 0, compacted, dict[str, int]()
+    event_count, revision, newest = 0, compacted, dict[str, int]()
     for stored in _shaped(log):
         if stored.revision > compacted:
-            if not known:
+            if not event_count:
                 _check_state(log, newest)
-            known, revision = known + 1, stored.revision
+            event_count, revision = event_count + 1, stored.revision
         if stored.value is None:
             newest.pop(stored.key, None)
         else:
             newest[stored.key] = stored.revision
-    if not known:
+    if not event_count:
         _check_state(log, newest)
-    if revision - compacted != known:
-        raise log.damaged(f"{revision - compacted - known} revisions between {compacted} and {revision} are missing")
+    if revision - compacted != event_count:
+        raise log.damaged(
+            f"{revision - compacted - event_count} revisions between {compacted} and {revision} are missing"
+        )
     return Snapshot(log, revision, not log.meta("open"), newest)
 
 

@@ -62,15 +62,15 @@ def damage(path: Path) -> str:
 
 def _commits_after_break(log: _Log, sums: _Sums) -> int:
     """Count the frames that end a transaction, from the first frame on with a wrong checksum or offset."""
-    whole = True
+    is_intact = True
     expected = _HEADER.size
     commits = 0
     for begin in log.frames():
         _, commit, _, _, *stored = _FRAME.unpack_from(log.content, begin)
-        if whole:
+        if is_intact:
             data = begin + _FRAME.size
             sums = log.sums(log.sums(sums, begin, begin + 8), data, data + log.page)
-            whole = begin == expected and sums == tuple(stored)
+            is_intact = begin == expected and sums == tuple(stored)
             expected = data + log.page
-        commits += bool(commit) and not whole
+        commits += bool(commit) and not is_intact
     return commits

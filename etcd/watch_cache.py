@@ -183,9 +183,9 @@ class WatchCache:
     async def _run(self) -> None:
         """Follow the cluster until cancelled."""
         first, longest = _BACK_OFF
-        wait = first
+        delay = first
         while True:
-            before = self.engine.revision
+            last_revision = self.engine.revision
             try:
                 await self._follow_or_read()
             except StoreError as error:
@@ -195,8 +195,8 @@ class WatchCache:
             except Exception as error:
                 self.health_error = f"the watch of etcd failed: {error!r}"
                 log.exception("the watch of etcd failed and begins anew")
-            wait = first if self.engine.revision > before else min(wait * 2, longest)
-            await asyncio.sleep(wait)
+            delay = first if self.engine.revision > last_revision else min(delay * 2, longest)
+            await asyncio.sleep(delay)
 
     async def _follow_or_read(self) -> None:
         """Follow; if the next events are compacted, read everything again. Raises StoreError."""
@@ -287,15 +287,15 @@ class WatchCache:
         if not self._held:
             return
         loop, events, self._held = asyncio.get_running_loop(), self._held, []
-        began = loop.time()
+        started = loop.time()
         self.apply(self._events(events))
         self.engine.advance(int(events[-1]["kv"]["mod_revision"]))
         self._wake()
-        loop.call_soon(self._note_delivery, began)  # after the callbacks of all that were woken
+        loop.call_soon(self._note_delivery, started)  # after the callbacks of all that were woken
 
-    def _note_delivery(self, began: float) -> None:
+    def _note_delivery(self, started: float) -> None:
         self._delivered_at = asyncio.get_running_loop().time()
-        self._pause = min(self._delivered_at - began, LONGEST_PAUSE)
+        self._pause = min(self._delivered_at - started, LONGEST_PAUSE)
 
     def _events(self, events: Iterable[Json]) -> Iterable[Event]:
         engine, seen = self.engine, self.engine.revision

@@ -115,5 +115,5 @@ def _with(entries: list[dict[str, Any]], entry: dict[str, Any], *, keep: bool, f
     return [*entries[:index], entry, *entries[index + 1 :]]
 
 
-def _refusal(path: Path, why: str) -> KubeconfigError:
-    return KubeconfigError(f"{path} cannot be added to: {why}; name another file with --kubeconfig")
+def _refusal(path: Path, reason: str) -> KubeconfigError:
+    return KubeconfigError(f"{path} cannot be added to: {reason}; name another file with --kubeconfig")

@@ -34,8 +34,10 @@ def _check_port(config: Config) -> None:
         socket.create_server((config.bind_address, config.secure_port), family=family).close()
     except OSError as error:
         address = f"{config.bind_address}:{config.secure_port}"
-        why = os.strerror(error.errno) if error.errno else str(error)
-        raise ConfigError(f"cannot listen on {address}: {why}; choose another port, or 0 for any free one") from error
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise ConfigError(
+            f"cannot listen on {address}: {reason}; choose another port, or 0 for any free one"
+        ) from error
 
 
 @asynccontextmanager

@@ -26,9 +26,9 @@ class Issues:
 
     def add(self, node: int, message: str) -> None:
         """Add an issue of a node, at the position from the parser."""
-        before = self.text[: self.positions.get(node, 0)]
-        line = before.count("\n")
-        self.issues.append((line, len(before) - (before.rfind("\n") + 1), message))
+        text_before = self.text[: self.positions.get(node, 0)]
+        line = text_before.count("\n")
+        self.issues.append((line, len(text_before) - (text_before.rfind("\n") + 1), message))
 
     def raise_any(self) -> None:
         """Raise the issues, if there are any, in the order of the text.

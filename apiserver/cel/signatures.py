@@ -61,8 +61,8 @@ def _split(text: str) -> list[str]:
 
 def cel_type(text: str) -> CelType:
     """Return the type for a text such as "map(K, list(int))"; a single capital letter is a parameter."""
-    name, bracket, rest = text.partition("(")
-    inner = tuple(map(cel_type, _split(rest.removesuffix(")")))) if bracket else ()
+    name, bracket, params = text.partition("(")
+    inner = tuple(map(cel_type, _split(params.removesuffix(")")))) if bracket else ()
     if len(name) == 1:
         return param(name)
     if name == "optional":

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any, Final
 
-from mockube.commands.stores import carried_out, chosen, declare_store
+from mockube.commands.stores import chosen_store, declare_store, run_command
 
 _DESCRIPTION: Final = """\
 Write all objects of a store, as they are at one revision, to a file. Servers may run, and notice nothing.
@@ -39,7 +39,7 @@ def declare(commands: "argparse._SubParsersAction[Any]") -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the file and return the exit code."""
-    return carried_out(_back_up, options)
+    return run_command(_back_up, options)
 
 
 def _back_up(options: argparse.Namespace) -> None:
@@ -50,7 +50,7 @@ def _back_up(options: argparse.Namespace) -> None:
     from mockube.backup.pki import read_pki
     from mockube.backup.progress import Progress, counted
 
-    store, path = chosen(options), options.file.expanduser().absolute()
+    store, path = chosen_store(options), options.file.expanduser().absolute()
     if path.name == "-" or path.is_dir() or not path.parent.is_dir():
         raise ArchiveError(f"{path} cannot be written: name a file in a directory that exists")
     if path.is_symlink() or (path.exists() and not path.is_file()):

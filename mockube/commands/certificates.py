@@ -32,7 +32,7 @@ _NAME: Final = re.compile(rf"(\*\.)?{_LABEL}(\.{_LABEL})*")
 
 
 @dataclass(frozen=True, slots=True)
-class Leading:
+class KubeconfigTarget:
     """A kubeconfig to write.
 
     Attributes:
@@ -68,7 +68,7 @@ def declare(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     add(
         "--kubeconfig",
-        type=_leading,
+        type=_kubeconfig_target,
         action="append",
         default=[],
         metavar="FILE=URL",
@@ -109,25 +109,25 @@ def _make(directory: Path, options: argparse.Namespace) -> None:
     from mockube.certificates import called, ensure, ensure_etcd
 
     now = time.time()
-    hosts = [*options.host, *(leading.host for leading in options.kubeconfig)]
+    hosts = [*options.host, *(target.host for target in options.kubeconfig)]
     names = called(hosts, options.service_cluster_ip_range)
     certificates = ensure(directory / "pki", names, now=now)
     print(f"Certificates for {', '.join(names)} are in {certificates.directory}.")
-    _lead(options.kubeconfig, certificates)
+    _write_kubeconfigs(options.kubeconfig, certificates)
     if options.etcd_dir:
         directory_of_etcd = options.etcd_dir.expanduser().absolute() / "pki"
         ensure_etcd(directory_of_etcd, options.etcd_host, now=now)
         print(f"Certificates for etcd are in {directory_of_etcd}.")
 
 
-def _lead(kubeconfigs: Sequence[Leading], certificates: "Certificates") -> None:
+def _write_kubeconfigs(kubeconfigs: Sequence[KubeconfigTarget], certificates: "Certificates") -> None:
     """Write the kubeconfigs."""
     from mockube.kubeconfig import Access, write_kubeconfig
 
-    for leading in kubeconfigs:
-        file = leading.file.expanduser().absolute()
-        write_kubeconfig(file, Access(leading.url, certificates.authority.read_bytes(), certificates.token))
-        print(f"{file} leads to {leading.url}.")
+    for target in kubeconfigs:
+        file = target.file.expanduser().absolute()
+        write_kubeconfig(file, Access(target.url, certificates.authority.read_bytes(), certificates.token))
+        print(f"{file} leads to {target.url}.")
 
 
 def _hosts(text: str) -> list[str]:
@@ -143,7 +143,7 @@ def _is_host(text: str) -> bool:
     return is_address(text) or bool(_NAME.fullmatch(text))
 
 
-def _leading(text: str) -> Leading:
+def _kubeconfig_target(text: str) -> KubeconfigTarget:
     file, _, url = text.partition("=")
     try:
         parts = urlsplit(url)
@@ -152,7 +152,7 @@ def _leading(text: str) -> Leading:
         host = None
     if not file or not host or parts.scheme != "https" or parts.path.strip("/") or not _is_host(host):
         raise argparse.ArgumentTypeError(f'"{text}" does not say which file leads where: give FILE=https://HOST:PORT')
-    return Leading(Path(file), url.rstrip("/"), host)
+    return KubeconfigTarget(Path(file), url.rstrip("/"), host)
 
 
 def _range(text: str) -> str:
@@ -167,6 +167,6 @@ def _range(text: str) -> str:
     return text
 
 
-def _refuse(why: str) -> int:
-    print(f"mockube: {why}", file=sys.stderr)
+def _refuse(message: str) -> int:
+    print(f"mockube: {message}", file=sys.stderr)
     return 2

@@ -65,8 +65,8 @@ def run(options: argparse.Namespace) -> int:
     return 0 if response.status == 200 else _not_ready(options.url, f"{response.status}: {text}")
 
 
-def _not_ready(url: str, why: str) -> int:
-    print(f"mockube: {url} is not ready: {why}", file=sys.stderr)
+def _not_ready(url: str, reason: str) -> int:
+    print(f"mockube: {url} is not ready: {reason}", file=sys.stderr)
     return 1
 
 

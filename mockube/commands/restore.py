@@ -5,7 +5,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mockube.commands.stores import Chosen, carried_out, chosen, declare_store
+from mockube.commands.stores import ChosenStore, chosen_store, declare_store, run_command
 
 if TYPE_CHECKING:
     from mockube.backup.archive import Archive
@@ -55,7 +55,7 @@ def declare(commands: "argparse._SubParsersAction[Any]") -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Restore and return the exit code."""
-    return carried_out(_restore, options)
+    return run_command(_restore, options)
 
 
 def _restore(options: argparse.Namespace) -> None:
@@ -66,7 +66,7 @@ def _restore(options: argparse.Namespace) -> None:
     from mockube.backup.progress import Progress, counted
     from mockube.backup.revisions import highest_seen
 
-    store, progress = chosen(options), Progress(quiet=options.quiet)
+    store, progress = chosen_store(options), Progress(quiet=options.quiet)
     archive = open_archive(options.file.expanduser().absolute())
     if options.with_pki and not archive.files:
         raise ArchiveError(f"{archive.path} has no certificates: leave out --with-pki")
@@ -77,29 +77,33 @@ def _restore(options: argparse.Namespace) -> None:
     with _own(store, with_pki=options.with_pki):
         if options.with_pki and not options.force:
             require_no_pki(store.data_dir)
-        revision = _fill(store, archive, progress, above=above, given=options)
+        revision = _fill(store, archive, progress, above=above, options=options)
         if options.with_pki:
             write_pki(store.data_dir, archive.files)
     if not options.quiet:
         print(f"{counted(archive.header.count, 'object')} restored into {store.name}, at revision {revision:,}.")
 
 
-def _fill(store: Chosen, archive: "Archive", progress: "Progress", *, above: int, given: argparse.Namespace) -> int:
+def _fill(
+    store: ChosenStore, archive: "Archive", progress: "Progress", *, above: int, options: argparse.Namespace
+) -> int:
     if store.access is not None:
         import asyncio
 
         from mockube.backup import clustered
 
-        named = given.above is not None
-        work = clustered.restore(archive, store.access, progress, above=above, named=named, force=given.force)
+        is_above_named = options.above is not None
+        work = clustered.restore(
+            archive, store.access, progress, above=above, named=is_above_named, force=options.force
+        )
         return asyncio.run(work)
     from mockube.backup import embedded
 
     assert store.database is not None
-    return embedded.restore(archive, store.database, progress, above=above, force=given.force)
+    return embedded.restore(archive, store.database, progress, above=above, force=options.force)
 
 
-def _own(store: Chosen, *, with_pki: bool) -> contextlib.AbstractContextManager[None]:
+def _own(store: ChosenStore, *, with_pki: bool) -> contextlib.AbstractContextManager[None]:
     """Lock the data directory for this process if something in it is written; raises InUseError, OSError."""
     from mockube.files import locked, make_private_directory
 

@@ -18,7 +18,7 @@ _PREFIX: Final = "/registry"
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenStore:
     """The store that a command line names.
 
     Attributes:
@@ -64,7 +64,7 @@ def declare_etcd(command: argparse.ArgumentParser) -> None:
     add("--etcd-password-file", type=Path, metavar="FILE", help="a file with that user's password")
 
 
-def chosen(given: argparse.Namespace) -> Chosen:
+def chosen_store(options: argparse.Namespace) -> ChosenStore:
     """Return the store that the flags name.
 
     Raises:
@@ -77,21 +77,21 @@ def chosen(given: argparse.Namespace) -> Chosen:
     from apiserver.config import Config, ConfigError, check, etcd_of
     from etcd.backends import database_of, endpoints_of
 
-    data_dir = (given.data_dir or default_data_dir()).expanduser().absolute()
-    if given.store == "sqlite":
-        return Chosen(data_dir, database_of(str(data_dir)))
-    scheme, _, location = given.store.partition("://")
+    data_dir = (options.data_dir or default_data_dir()).expanduser().absolute()
+    if options.store == "sqlite":
+        return ChosenStore(data_dir, database_of(str(data_dir)))
+    scheme, _, location = options.store.partition("://")
     if scheme == "sqlite" and location:
-        return Chosen(data_dir, database_of(location).absolute())
+        return ChosenStore(data_dir, database_of(location).absolute())
     if scheme not in ("http", "https") or not location:
         raise ConfigError(
-            f"--store {given.store}: nothing is kept there: give sqlite, sqlite:///DIRECTORY or http://HOST:PORT"
+            f"--store {options.store}: nothing is kept there: give sqlite, sqlite:///DIRECTORY or http://HOST:PORT"
         )
-    access = etcd_access(check(Config(store=given.store, etcd=etcd_of(given))).etcd)
-    return Chosen(data_dir, access=replace(access, endpoints=endpoints_of(given.store)))
+    access = etcd_access(check(Config(store=options.store, etcd=etcd_of(options))).etcd)
+    return ChosenStore(data_dir, access=replace(access, endpoints=endpoints_of(options.store)))
 
 
-def carried_out(work: Callable[[argparse.Namespace], None], given: argparse.Namespace) -> int:
+def run_command(work: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
     """Carry out a command and return its exit code; an error is printed as one line."""
     previous = signal.signal(signal.SIGTERM, _interrupt)  # before imports, which take a while
 
@@ -101,7 +101,7 @@ def carried_out(work: Callable[[argparse.Namespace], None], given: argparse.Name
     from mockube.files import InUseError
 
     try:
-        work(given)
+        work(options)
     except (ConfigError, StoreError, ArchiveError, InUseError) as error:
         return _refuse(str(error))
     except OSError as error:
@@ -122,6 +122,6 @@ def _interrupt(*_: Any) -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def _refuse(why: str) -> int:
-    print(f"mockube: {why}", file=sys.stderr)
+def _refuse(message: str) -> int:
+    print(f"mockube: {message}", file=sys.stderr)
     return 2

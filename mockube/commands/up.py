@@ -240,6 +240,6 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def _refuse(why: str) -> int:
-    print(f"mockube: {why}", file=sys.stderr)
+def _refuse(message: str) -> int:
+    print(f"mockube: {message}", file=sys.stderr)
     return 2

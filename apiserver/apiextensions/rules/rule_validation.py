@@ -213,13 +213,13 @@ class _Walk:
             self._message(rule, path, scope)
         if compiled is not None and compiled.uses_old:
             if context.uncorrelated:
-                why = (
+                reason = (
                     f"oldSelf cannot be used on the uncorrelatable portion of the schema within {context.uncorrelated}"
                 )
-                self.errors.append(field.invalid(f"{path}.rule", rule["rule"], why))
+                self.errors.append(field.invalid(f"{path}.rule", rule["rule"], reason))
         elif rule.get("optionalOldSelf") is not None:
-            why = "may not be set if oldSelf is not used in rule"
-            self.errors.append(field.invalid(f"{path}.optionalOldSelf", rule["optionalOldSelf"], why))
+            reason = "may not be set if oldSelf is not used in rule"
+            self.errors.append(field.invalid(f"{path}.optionalOldSelf", rule["optionalOldSelf"], reason))
 
     def _message(self, rule: Obj, path: str, scope: Scope) -> None:
         message_path = f"{path}.messageExpression"

@@ -174,8 +174,8 @@ class _Validation:
     def _report_failure(self, node: Node, rule: Rule, part: _Part, outcome: Outcome) -> None:
         """Add the error of an evaluation that failed."""
         if outcome.error.startswith("no such overload"):
-            why = "call arguments did not match a supported operator, function or macro signature for rule"
-            self._add(node, part, f"'{outcome.error}': {why}: {rule.description}")
+            explanation = "call arguments did not match a supported operator, function or macro signature for rule"
+            self._add(node, part, f"'{outcome.error}': {explanation}: {rule.description}")
         elif outcome.error == _EXCEEDED:
             self._end(node, part, f"'{outcome.error}': {_NO_MORE} rule: {rule.description}")
         else:
@@ -186,14 +186,14 @@ class _Validation:
         if rule.message is None or (rule.message.uses_old and variables[1] is None):
             return rule.default_message
         outcome = rule.message.program.evaluate(variables, MOST_OF_CALL)
-        why = ""
+        reason = ""
         if outcome.cost > self._budget:
-            why = f"messageExpression evaluation failed due to {_OUT_OF_BUDGET}"
+            reason = f"messageExpression evaluation failed due to {_OUT_OF_BUDGET}"
         elif outcome.error == _EXCEEDED:
-            why = f"{_NO_MORE} messageExpression: {field_errors.show(rule.source['messageExpression'])}"
-        if why:
+            reason = f"{_NO_MORE} messageExpression: {field_errors.show(rule.source['messageExpression'])}"
+        if reason:
             target = _Part(part.value, part.old, _target(rule, part), part.ratchet)
-            self._report(_of_kind(node, target, why), rule, part)
+            self._report(_of_kind(node, target, reason), rule, part)
             raise _OverError
         self._budget -= outcome.cost
         message = outcome.value.strip() if isinstance(outcome.value, str) else ""

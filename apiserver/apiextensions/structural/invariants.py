@@ -145,8 +145,8 @@ def _extensions(schema: Obj, path: str) -> Iterator[FieldError]:
 def _type(schema: Obj, kind: str, level: str, path: str) -> Iterator[FieldError]:
     path = child(path, "type")
     if schema.get(EMBEDDED) and kind != "object":
-        words = f"must be object if {EMBEDDED} is true"
-        yield field.invalid(path, kind, words) if kind else field.required(path, words)
+        message = f"must be object if {EMBEDDED} is true"
+        yield field.invalid(path, kind, message) if kind else field.required(path, message)
     elif not kind and not schema.get(INT_OR_STRING) and not schema.get(PRESERVE):
         yield field.required(path, f"must not be empty {level}")
     if level == _ROOT and kind and kind != "object":

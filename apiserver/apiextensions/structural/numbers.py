@@ -46,8 +46,8 @@ def is_whole(value: float) -> bool:
     """Return True if the float64 is an integer, or only a trace above one (swag.IsFloat64AJSONInteger)."""
     if not -_EXACT <= value <= _EXACT:
         return False
-    whole = int(value)
-    return value == whole or (value > 1 and (value - whole) / (value + whole) < _EPSILON)
+    integer = int(value)
+    return value == integer or (value > 1 and (value - integer) / (value + integer) < _EPSILON)
 
 
 def number_errors(value: float, schema: Obj, *, kind: str, form: str, minor: int) -> Iterator[Wrong]:

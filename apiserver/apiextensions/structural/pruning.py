@@ -128,9 +128,9 @@ def clean_check(schema: Obj) -> IsClean:
 def _clean(schema: Obj | None) -> IsClean:
     if schema is None:
         return _is_hollow
-    known = dict(_known_fields(schema))
+    field_checks = dict(_known_fields(schema))
     others = _clean_field(values(schema)) if has_values(schema) else _is_anything if schema.get(PRESERVE) else None
-    return _clean_value(known, others, _clean_item(schema))
+    return _clean_value(field_checks, others, _clean_item(schema))
 
 
 def _known_fields(schema: Obj) -> Iterator[tuple[str, IsClean]]:
@@ -170,16 +170,16 @@ def _clean_item(schema: Obj) -> IsClean:
     return _is_anything if of_items is None else _clean({**of_items, PRESERVE: True})
 
 
-def _clean_value(known: Mapping[str, IsClean], others: IsClean | None, item: IsClean) -> IsClean:
+def _clean_value(field_checks: Mapping[str, IsClean], others: IsClean | None, item: IsClean) -> IsClean:
     def check(value: Any) -> bool:
         kind = value.__class__
         if kind is dict:
             for key, inner in value.items():
                 kind_of_inner = inner.__class__
                 if kind_of_inner is dict or kind_of_inner is list or inner is None:
-                    if (field_check := known.get(key, others)) is None or not field_check(inner):
+                    if (inner_check := field_checks.get(key, others)) is None or not inner_check(inner):
                         return False
-                elif key not in known and others is None:
+                elif key not in field_checks and others is None:
                     return False
         elif kind is list:
             for inner in value:

@@ -60,10 +60,10 @@ class Findings:
         """Note an error that upstream reports without a field."""
         self._invalid(message, "", "")
 
-    def unfit(self, path: str, why: Unfit) -> None:
+    def unfit(self, path: str, mismatch: Unfit) -> None:
         """Note a wrong type."""
-        message = f"{path} in body must be of type {why.expected}: {quoted(why.given)}"
-        self._note(message, path, lambda path_in_object: field.type_invalid(path_in_object, why.given, message))
+        message = f"{path} in body must be of type {mismatch.expected}: {quoted(mismatch.given)}"
+        self._note(message, path, lambda path_in_object: field.type_invalid(path_in_object, mismatch.given, message))
 
     def number(self, path: str, wrong: Wrong) -> None:
         """Note the error of a number."""

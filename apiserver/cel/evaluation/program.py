@@ -258,5 +258,5 @@ def _whole_of(node: Expr) -> Expr | None:
 
 def _is_choice(node: Expr) -> bool:
     """Return True if a node is a conditional, or a part of one."""
-    whole = _whole_of(node)
-    return _is_choice(whole) if whole is not None else isinstance(node, Call) and node.function == "_?_:_"
+    operand = _whole_of(node)
+    return _is_choice(operand) if operand is not None else isinstance(node, Call) and node.function == "_?_:_"

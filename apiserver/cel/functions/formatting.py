@@ -102,8 +102,8 @@ def _precision(digits: str | None) -> int:
     return min(int(digits[:9]), _MOST_PRECISION)
 
 
-def _refused(words: str, value: Any) -> EvaluationError:
-    return EvaluationError(f"{words}, was given {type_name(value)}")
+def _refused(message: str, value: Any) -> EvaluationError:
+    return EvaluationError(f"{message}, was given {type_name(value)}")
 
 
 def _string(value: Any, _precision: int) -> str:

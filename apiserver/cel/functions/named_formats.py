@@ -32,13 +32,13 @@ class NamedFormat:
     type_name: ClassVar[str] = "kubernetes.NamedFormat"
 
 
-def _pattern(pattern: str, words: str, examples: str, limit: int) -> _Errors:
+def _pattern(pattern: str, message: str, examples: str, limit: int) -> _Errors:
     matches = re.compile(pattern).fullmatch
-    wrong = f"{words} ({examples}, regex used for validation is '{pattern}')"
+    error = f"{message} ({examples}, regex used for validation is '{pattern}')"
 
     def errors(text: str) -> list[str]:
-        long = [f"must be no more than {limit} bytes"] if len(text.encode(errors="replace")) > limit else []
-        return long if matches(text) else [*long, wrong]
+        too_long = [f"must be no more than {limit} bytes"] if len(text.encode(errors="replace")) > limit else []
+        return too_long if matches(text) else [*too_long, error]
 
     return errors
 
@@ -48,10 +48,10 @@ def _prefix(errors: _Errors) -> _Errors:
     return lambda text: errors(f"{text[:-2]}a" if len(text) > 1 and text.endswith("-") else text)
 
 
-def _known(name: str, wrong: str) -> _Errors:
+def _known(name: str, error: str) -> _Errors:
     is_format = known_format(name, _NEWEST)
     assert is_format is not None
-    return lambda text: [] if is_format(text) else [wrong]
+    return lambda text: [] if is_format(text) else [error]
 
 
 def _uri(text: str) -> list[str]:
