@@ -77,7 +77,7 @@ class KeyPrefix:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A cluster.
+    """The access to a cluster.
 
     Attributes:
         endpoints: URLs of its members.

@@ -1,4 +1,4 @@
-"""The members of an etcd cluster, and calls to whichever of them answers.
+"""The members of an etcd cluster, and calls to one of them that answers.
 
 Calls are raw ones of etcd3-py: JSON over etcd's own gRPC gateway (etcd 3.4 and later), with orjson on both ends.
 """
@@ -23,7 +23,7 @@ from etcd.coalesce import SingleFlight
 from etcd.store import Compacted, Full, StoreError, TooLarge, Unavailable, Unreachable
 
 API: Final = "3.4.0"
-"""The release of etcd whose API is spoken; later ones speak it too."""
+"""The release of etcd whose API is used; later releases have it too."""
 PATIENCE: Final = 5.0
 """Seconds that one member may take to answer."""
 CONNECTIONS: Final = 64

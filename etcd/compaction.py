@@ -1,4 +1,4 @@
-"""When to compact: which revision has become too old, by age or by count. No clock here; times are handed in."""
+"""When to compact: the revision that has become too old, by age or by count. No clock here; callers pass the time."""
 
 from collections import deque
 from dataclasses import dataclass

@@ -7,7 +7,7 @@ For example, after put a=1 (revision 2), put a=2 (3) and delete a (4):
 
     log        2: a (none → 1)   3: a (1 → 2)   4: a (2 → none)        newest state: no keys
     range(revision=3)            undo 4: a is 2
-    watch(after=2)               a cursor whose next take() gives the events 3 and 4
+    watch(after=2)               a cursor whose next take() returns the events 3 and 4
     compact(3)                   drops the events 2 and 3; a watch after 2 is now refused with Compacted
 """
 
@@ -85,7 +85,7 @@ class Cursor:
 
     @property
     def position(self) -> int:
-        """The revision up to which everything under the prefix has been given."""
+        """The revision up to which all events of the prefix have been returned."""
         events = self.slice.events
         if self._position >= self.slice.dropped and (not events or events[-1].revision <= self._position):
             self._position = max(self._position, self._engine.revision)

@@ -1,4 +1,4 @@
-"""The contract: what a versioned store of keys promises, whatever keeps the bytes."""
+"""The contract of a versioned key-value store, which every backend implements."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, NewType, Protocol
 Revision = NewType("Revision", int)
 
 MISSING: Final[Any] = object()
-"""Stands for "not given" where None is a value."""
+"""The default of arguments for which None is a value."""
 
 
 LARGEST = 1_572_864
@@ -132,7 +132,7 @@ class Watcher(Protocol):
 
     @property
     def position(self) -> int:
-        """The revision up to which the caller has been given everything; it moves over other prefixes' events too."""
+        """The revision up to which the caller has all events of the prefix; other prefixes' events advance it too."""
 
     async def next(self) -> Sequence[Event]:
         """Return the next events in order of revision, at least one and a bounded number; waits for the first.
@@ -174,7 +174,7 @@ class Store(Protocol):
         """Return the keys under a prefix, in byte order.
 
         Args:
-            prefix: what all keys begin with.
+            prefix: the prefix of the keys.
             start: the first key to give (inclusive, a full key); "" = from the beginning.
             limit: the most items to give; 0 = all.
             revision: the snapshot to read; 0 = the newest.

@@ -58,7 +58,7 @@ class WatchCache:
         attach: computes what to keep beside a value.
         engine: the state known so far; it wakes those who wait for a revision.
         apply: applies events to the engine.
-        mine: by key, the writes of this process that are under way.
+        own_writes: by key, the writes of this process that are under way.
         health_error: why the watch does not follow the cluster, "" while it does.
     """
 
@@ -98,7 +98,7 @@ class WatchCache:
                 reached.set_exception(Unavailable("the store is closed"))
 
     async def until(self, revision: int) -> None:
-        """Wait until the engine has come to a revision."""
+        """Wait until the engine has reached a revision."""
         if revision <= self.engine.revision:
             return
         reached = asyncio.get_running_loop().create_future()

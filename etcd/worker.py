@@ -22,7 +22,7 @@ class Worker:
         self._jobs.put((work, done))
 
     def stop(self) -> None:
-        """End the thread after what has been submitted; blocks until it has ended."""
+        """End the thread after what has been submitted; blocks until then."""
         self._jobs.put(None)
         self._thread.join()
 

@@ -18,7 +18,7 @@ Write = Callable[[str, bytes], None]
 _AUTHORITY_LIFE = timedelta(days=3650)
 _LIFE = timedelta(days=365)
 _SKEW = timedelta(hours=1)
-"""How much a client's clock may be behind."""
+"""The most by which a client's clock may be behind."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mockube.cluster import Cluster
 
 NODES = 3
-"""How many nodes a cluster with nodes has."""
+"""The number of nodes of a cluster with nodes."""
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ async def more_servers(
     Args:
         running: the first server.
         config: its settings.
-        number: how many.
+        number: the number of further servers.
         callbacks: called for what becomes of them.
         verbosity: how much they log.
     """
