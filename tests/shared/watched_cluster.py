@@ -95,7 +95,7 @@ class Watched:
             await asyncio.sleep(self.closing)
             self.open -= 1
 
-    def leave(self) -> None:
+    def switch_member(self) -> None:
         """Note that another member is wanted."""
         self.left.append(asyncio.get_running_loop().time())
 

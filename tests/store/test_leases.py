@@ -97,7 +97,7 @@ async def test_writers_of_one_moment_wait_for_one_grant(leases, grants):
 
 async def test_writers_of_one_moment_get_leases_of_their_own_lengths_of_time(leases, grants):
     lengths = [3600, 100, 100, 3600, 10]
-    given = await asyncio.gather(*map(leases.of, lengths))
+    given = await asyncio.gather(*map(leases.lease_for, lengths))
     seconds = {f"lease-{number}": granted for number, granted in enumerate(grants.seconds, start=1)}
     assert [seconds[lease] for lease in given] == [3661, 106, 106, 3661, 11]
 

@@ -258,4 +258,4 @@ async def test_what_this_process_writes_keeps_what_it_has_beside_it(feed):
             assert (attached(b"1"), attached(b"2")) == ("first", "second")
         assert (attached(b"1"), attached(b"2")) == ("first", (f"{PODS}x", b"2"))
     assert attached(b"1") == (f"{PODS}x", b"1")
-    assert feed.mine == {}
+    assert feed.own_writes == {}
