@@ -1,9 +1,9 @@
-"""Empties namespaces that are being deleted, and lets them go (pkg/controller/namespace/deletion).
+"""Deletes the content of namespaces that are being deleted, then finalizes them (pkg/controller/namespace/deletion).
 
-Pods go first, and nothing else goes while one remains (KEP-5080): who protects or counts them outlives them. Upstream
-begins five seconds after the deletion, lest another API server still lets something be made; here what is left is
-listed anew before a namespace is let go, and it goes at once. Where something remains it is looked at again after
-upstream's estimate, and as soon as the last object of a kind has gone.
+Pods go first, and nothing else is deleted while one remains (KEP-5080), so that what protects or counts pods outlives
+them. Upstream begins five seconds after the deletion, in case another API server still allows creation; here the
+content is listed again before a namespace is finalized, without a delay. If something remains the namespace is synced
+again after upstream's estimate, and as soon as the last object of a kind has gone.
 """
 
 from collections.abc import Generator, Iterable, Sequence
@@ -38,20 +38,20 @@ from controller_manager.reconcile.pods import is_terminal
 from controller_manager.reconcile.times import seconds, stamp
 
 FINALIZER = "kubernetes"
-"""Of a namespace's spec: it stands for the content (v1.FinalizerKubernetes)."""
+"""The finalizer in a namespace's spec that stands for its content (v1.FinalizerKubernetes)."""
 FINALIZERS_TAKE = 15
-"""Seconds that finalizers are thought to take (finalizerEstimateSeconds)."""
+"""Seconds that finalizers are assumed to take (finalizerEstimateSeconds)."""
 LONGEST_WAIT = 60.0
-"""Seconds after which a namespace that could not be emptied is tried again at the latest (nsControllerRateLimiter)."""
+"""Seconds after which a namespace that could not be emptied is retried at the latest (nsControllerRateLimiter)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A kind of which a namespace may have objects.
+    """A kind of which a namespace may contain objects.
 
     Attributes:
-        lists: whether they can be listed.
-        clears: whether they can be deleted all at once.
+        lists: True if they can be listed.
+        clears: True if they can be deleted as a collection.
     """
 
     kind: Kind
@@ -61,13 +61,13 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A namespace that is being deleted, and waits for its content to go.
+    """A namespace that is being deleted, with the kinds of its content.
 
     Attributes:
-        pods: how pods are deleted, None where the server has none.
+        pods: the kind Pod, or None if the server does not serve it.
         others: all other kinds, in the order of discovery.
-        grace: the longest time that a pod may take to stop.
-        undiscovered: "group/version" → why it is not known what it has.
+        grace: the longest terminationGracePeriodSeconds of its running pods.
+        undiscovered: "group/version" → why its resources are not known.
     """
 
     namespace: Obj
@@ -81,7 +81,7 @@ class Observed:
 
 
 def _begins(_: Listers, change: Change) -> Iterable[Key]:
-    """A namespace whose deletion begins."""
+    """Yield a namespace whose deletion begins."""
     new = change.new
     if (
         new is not None
@@ -92,12 +92,12 @@ def _begins(_: Listers, change: Change) -> Iterable[Key]:
 
 
 def _is_emptied(listers: Listers, change: Change) -> Iterable[Key]:
-    """A namespace that is being deleted and has just lost the last object of a kind."""
+    """Return a namespace being deleted that has just lost its last object of a kind."""
     if change.new is not None or change.old is None:
         return ()
     namespace = namespace_of(change.old)
-    found = listers[NAMESPACE].get(namespace) if namespace else None
-    if found is None or not is_deleting(found):
+    namespace_object = listers[NAMESPACE].get(namespace) if namespace else None
+    if namespace_object is None or not is_deleting(namespace_object):
         return ()
     kind = listers.served.named(change.old["apiVersion"], change.old["kind"])
     cache = listers.find(str(kind)) if kind is not None else None
@@ -105,7 +105,7 @@ def _is_emptied(listers: Listers, change: Change) -> Iterable[Key]:
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
-    """What is to be deleted, None where nothing is."""
+    """Return the content to delete, or None if there is nothing to do."""
     namespace = listers[NAMESPACE].get(key)
     if namespace is None or not is_deleting(namespace) or FINALIZER not in _finalizers(namespace):
         return None
@@ -133,19 +133,19 @@ def _grace(pod: Obj) -> int:
 # -- planning ----------------------------------------------------------------------------------------------------------
 
 
-def plan(seen: Observed, now: float) -> Plan:
-    """Delete what is there; tell what remains; let the namespace go when nothing does (Delete)."""
-    if not seen.others:
-        yield RequeueAfter(1.0)  # the server has not told yet what it serves
+def plan(observed: Observed, now: float) -> Plan:
+    """Delete the content, report what remains, and finalize the namespace when nothing does (Delete)."""
+    if not observed.others:
+        yield RequeueAfter(1.0)  # discovery is not complete yet
         return
-    remaining, meta = Remaining(undiscovered=seen.undiscovered), seen.namespace["metadata"]
+    remaining, meta = Remaining(undiscovered=observed.undiscovered), observed.namespace["metadata"]
     estimate = 0
-    if seen.pods is not None:
-        grace = seen.grace if now - seconds(meta["deletionTimestamp"]) < seen.grace else 0
-        estimate = yield from _empty([seen.pods], meta["name"], remaining, grace=grace)
+    if observed.pods is not None:
+        grace = observed.grace if now - seconds(meta["deletionTimestamp"]) < observed.grace else 0
+        estimate = yield from _empty([observed.pods], meta["name"], remaining, grace=grace)
     if not remaining.kinds and not remaining.failures:
-        estimate = yield from _empty(seen.others, meta["name"], remaining, grace=0)
-    namespace = yield from _tell(seen.namespace, remaining, now)
+        estimate = yield from _empty(observed.others, meta["name"], remaining, grace=0)
+    namespace = yield from _write_conditions(observed.namespace, remaining, now)
     if namespace is None:
         return
     if remaining.failures or remaining.undiscovered:
@@ -158,19 +158,19 @@ def plan(seen: Observed, now: float) -> Plan:
 
 
 def _empty(contents: Sequence[Content], name: str, remaining: Remaining, *, grace: int) -> Generator[Action, Any, int]:
-    """Delete what a namespace has of some kinds, note what remains, and give the seconds that it may still take.
+    """Delete a namespace's objects of some kinds, note what remains, and return the seconds it may still take.
 
     Args:
         contents: the kinds.
-        name: of the namespace.
-        remaining: where it is noted.
-        grace: the seconds that objects are granted.
+        name: the namespace's name.
+        remaining: collects what remains.
+        grace: the seconds granted to objects.
     """
-    found = yield from _list([content for content in contents if content.lists], name, remaining)
-    filled = [content for content in contents if found.get(content.kind) or not content.lists]
+    listed = yield from _list([content for content in contents if content.lists], name, remaining)
+    non_empty = [content for content in contents if listed.get(content.kind) or not content.lists]
     deleted = []
-    for content in filled:
-        refused = yield from _delete(content, name, found.get(content.kind) or ())
+    for content in non_empty:
+        refused = yield from _delete(content, name, listed.get(content.kind) or ())
         if refused is None:
             deleted.append(content)
         else:
@@ -186,21 +186,21 @@ def _empty(contents: Sequence[Content], name: str, remaining: Remaining, *, grac
 def _list(
     contents: Sequence[Content], name: str, remaining: Remaining
 ) -> Generator[Action, Any, dict[Kind, Sequence[Obj]]]:
-    """What there is of some kinds; a kind that cannot be listed after all has nothing."""
+    """List objects of some kinds; a kind that turns out not to support it has none."""
     if not contents:
         return {}
     answers = yield Batch([ListAll(content.kind, name) for content in contents])
-    found: dict[Kind, Sequence[Obj]] = {}
+    listed: dict[Kind, Sequence[Obj]] = {}
     for content, answer in zip(contents, answers, strict=True):
         if not isinstance(answer, ApiError):
-            found[content.kind] = answer
+            listed[content.kind] = answer
         elif not _is_unsupported(answer):
             remaining.failures.append(answer.message)
-    return found
+    return listed
 
 
 def _delete(content: Content, name: str, items: Iterable[Obj]) -> Generator[Action, Any, ApiError | None]:
-    """Delete all objects of a kind, in the background as none may be orphaned; gives the refusal, if there is one."""
+    """Delete all objects of a kind, in the background so that none is orphaned; return the first refusal, if any."""
     requests: list[DeleteAll | Delete] = [DeleteAll(content.kind, name, propagation="Background")]
     if not content.clears:
         keys = [f"{name}/{item['metadata']['name']}" for item in items]
@@ -211,25 +211,25 @@ def _delete(content: Content, name: str, items: Iterable[Obj]) -> Generator[Acti
 
 
 def _note(kind: Kind, items: Sequence[Obj], name: str, remaining: Remaining, grace: int) -> int:
-    """Note what remains of a kind; gives the seconds that it may take, 0 where there is no reason why it remains."""
+    """Note what remains of a kind; return the seconds it may take, 0 if no finalizer explains why it remains."""
     remaining.kinds[f"{kind.plural}.{kind.group}"] = len(items)
-    waited_for = [finalizer for item in items for finalizer in item["metadata"].get("finalizers") or ()]
-    remaining.finalizers.update(waited_for)
+    finalizers = [finalizer for item in items for finalizer in item["metadata"].get("finalizers") or ()]
+    remaining.finalizers.update(finalizers)
     if grace:
         return grace
-    if not waited_for:
+    if not finalizers:
         resource = f"{kind.group}/{kind.version}, Resource={kind.plural}"
         remaining.failures.append(f"unexpected items still remain in namespace: {name} for gvr: {resource}")
-    return FINALIZERS_TAKE if waited_for else 0
+    return FINALIZERS_TAKE if finalizers else 0
 
 
 def _is_unsupported(error: ApiError) -> bool:
-    """Whether an object is gone, or a collection has no such verb although discovery says so."""
+    """Return whether an object is gone, or a collection lacks a verb although discovery lists it."""
     return error.code in (404, 405)
 
 
-def _tell(namespace: Obj, remaining: Remaining, now: float) -> Generator[Action, Any, Obj | None]:
-    """Write the conditions, if they changed; gives the namespace as it is then, None where it is gone."""
+def _write_conditions(namespace: Obj, remaining: Remaining, now: float) -> Generator[Action, Any, Obj | None]:
+    """Write the conditions if they changed; return the namespace as stored, or None if it is gone."""
     meta, status = namespace["metadata"], namespace.get("status") or {}
     before = status.get("conditions") or []
     conditions = updated(before, remaining, stamp(now))
@@ -246,15 +246,15 @@ def _tell(namespace: Obj, remaining: Remaining, now: float) -> Generator[Action,
 
 
 def _finalize(namespace: Obj) -> Plan:
-    """Let the namespace go; that it is gone is well.
+    """Remove the namespace's finalizer; a namespace that is gone counts as success.
 
     Raises:
-        ApiError: it was refused, or others were faster every time.
+        ApiError: it was refused, or every attempt met a conflict.
     """
 
-    def request(found: Obj) -> Update:
-        kept = [finalizer for finalizer in _finalizers(found) if finalizer != FINALIZER]
-        return Update(NAMESPACE, found | {"spec": found["spec"] | {"finalizers": kept}}, "finalize")
+    def request(current: Obj) -> Update:
+        kept = [finalizer for finalizer in _finalizers(current) if finalizer != FINALIZER]
+        return Update(NAMESPACE, current | {"spec": current["spec"] | {"finalizers": kept}}, "finalize")
 
     yield from insist(Item(NAMESPACE, namespace), request)
 

@@ -1,4 +1,4 @@
-"""Pods that nobody else clears away: too many ended ones, and those whose node is gone or was never found."""
+"""Deletes pods that nothing else removes: excess terminated ones, and those whose node is gone or was never set."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from controller_manager.reconcile.pods import DISRUPTION_TARGET, is_ready, is_te
 from controller_manager.reconcile.times import stamp
 
 SWEEP: Key = ""
-"""The key of the look at all pods; every other key is a node's name."""
+"""The key of the sweep over all pods; every other key is a node's name."""
 PERIOD = 20.0
 """Seconds between two sweeps (gcCheckPeriod)."""
 LABELS = ("namespace", "reason")
@@ -41,22 +41,22 @@ IN_VAIN = Meter(
     LABELS,
 )
 ENDED, STRANDED, UNPLACED, ORPHANED = "terminated", "out-of-service", "unscheduled", "orphaned"
-"""Why pods go (podgc/metrics)."""
+"""The reasons for deleting pods (podgc/metrics)."""
 QUARANTINE = 40.0
-"""Seconds after which a missing node is asked for (quarantineTime)."""
+"""Seconds after which the server is asked for a missing node (quarantineTime)."""
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 
 _LIVING = frozenset(("Pending", "Running", "Unknown"))
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Pods that should go.
+class Garbage:
+    """Pods to delete.
 
     Attributes:
-        pods: each once.
-        reasons: why, for each of them.
-        node: the node that is missing, "" where that is not the reason.
+        pods: the pods, each once.
+        reasons: the reason for each of them.
+        node: the missing node's name, or "" if that is not the reason.
     """
 
     pods: Sequence[Obj]
@@ -64,22 +64,22 @@ class Found:
     node: str = ""
 
 
-def observe(listers: Listers, key: Key) -> Found | None:
-    """The pods that a sweep finds, or those of a node that is in no cache."""
+def observe(listers: Listers, key: Key) -> Garbage | None:
+    """Return the pods that a sweep deletes, or those of a node that no cache has."""
     if key == SWEEP:
         ended = _ended(listers)
         known = {key_of(pod) for pod in ended}
         stranded = [pod for pod in _stranded(listers) if key_of(pod) not in known]
         reasons = [STRANDED if pod["spec"].get("nodeName") else UNPLACED for pod in stranded]
-        return Found([*ended, *stranded], [ENDED] * len(ended) + reasons) if ended or stranded else None
+        return Garbage([*ended, *stranded], [ENDED] * len(ended) + reasons) if ended or stranded else None
     if listers[NODE].get(key) is not None:
         return None
     lost = listers[POD].by(PODS_BY_NODE.name, key)
-    return Found(list(lost), [ORPHANED] * len(lost), key) if lost else None
+    return Garbage(list(lost), [ORPHANED] * len(lost), key) if lost else None
 
 
 def _ended(listers: Listers) -> Sequence[Obj]:
-    """The ended pods beyond the threshold: evicted ones first, then the oldest (gcTerminated)."""
+    """Return the terminated pods beyond the threshold: evicted ones first, then the oldest (gcTerminated)."""
     threshold = listers.settings.terminated_pod_gc_threshold
     if threshold <= 0:
         return ()
@@ -94,7 +94,7 @@ def _age(pod: Obj) -> tuple[bool, tuple[str, str]]:
 
 
 def _stranded(listers: Listers) -> Iterable[Obj]:
-    """Pods that are to go and nobody lets go: on no node, or on one that is out of service (gcTerminating)."""
+    """Yield pods being deleted that no kubelet stops: on no node, or on one out of service (gcTerminating)."""
     for pod in listers[POD]:
         if is_deleting(pod):
             node = pod["spec"].get("nodeName")
@@ -103,14 +103,14 @@ def _stranded(listers: Listers) -> Iterable[Obj]:
 
 
 def _is_out_of_service(node: Obj | None) -> bool:
-    """Whether the node is not ready and somebody says that it will not come back."""
+    """Return whether the node is not ready and has the out-of-service taint."""
     if node is None or is_ready(node):
         return False
     return any(taint["key"] == OUT_OF_SERVICE for taint in node["spec"].get("taints") or ())
 
 
 def pod_changed(listers: Listers, change: Change) -> Iterable[Delayed]:
-    """The node of a pod, to be looked at after the quarantine, if it is missing."""
+    """Yield the node of a pod, to be checked after the quarantine, if it is missing."""
     if change.new is not None:
         node = change.new["spec"].get("nodeName")
         if node and listers[NODE].get(node) is None:
@@ -118,21 +118,21 @@ def pod_changed(listers: Listers, change: Change) -> Iterable[Delayed]:
 
 
 def node_changed(_: Listers, change: Change) -> Iterable[Delayed]:
-    """A node that went, to be looked at after the quarantine."""
+    """Yield a node that was deleted, to be checked after the quarantine."""
     if change.new is None:
         yield Delayed(name_of(change.obj), QUARANTINE)
 
 
-def plan(seen: Found, now: float) -> Plan:
-    """Have the pods fail, then delete them at once (gc_controller.go).
+def plan(garbage: Garbage, now: float) -> Plan:
+    """Mark the pods as failed, then delete them with no grace period (gc_controller.go).
 
     Raises:
-        ApiError: the first that stood in the way of one of them.
+        ApiError: the first refused write.
     """
     condition = None
-    if seen.node:
+    if garbage.node:
         try:
-            yield Get(NODE, seen.node)
+            yield Get(NODE, garbage.node)
         except ApiError as error:
             if error.code != 404:
                 raise
@@ -140,35 +140,35 @@ def plan(seen: Found, now: float) -> Plan:
             yield RequeueAfter(QUARANTINE)
             return
         condition = {"reason": "DeletionByPodGC", "message": "PodGC: node no longer exists"}
-    living = [pod for pod in seen.pods if not is_terminal(pod)]
-    answers = yield Batch([_failing(pod, condition, now) for pod in living])
+    living = [pod for pod in garbage.pods if not is_terminal(pod)]
+    answers = yield Batch([_failure_patch(pod, condition, now) for pod in living])
     refused = {key_of(pod): answer for pod, answer in zip(living, answers, strict=True) if isinstance(answer, ApiError)}
-    rest = [pod for pod in seen.pods if key_of(pod) not in refused]
+    rest = [pod for pod in garbage.pods if key_of(pod) not in refused]
     answers = yield Batch([Delete(POD, key_of(pod), uid=pod["metadata"]["uid"], grace=0) for pod in rest])
     refused |= {key_of(pod): answer for pod, answer in zip(rest, answers, strict=True) if isinstance(answer, ApiError)}
-    yield from _counted(seen, refused)
+    yield from _count_deletions(garbage, refused)
     for answer in refused.values():
-        if answer.code not in (404, 409):  # gone, or another of the same name
+        if answer.code not in (404, 409):  # gone, or replaced by another of the same name
             raise answer
 
 
-def _counted(seen: Found, refused: Collection[Key]) -> Iterator[Measure]:
-    """Count the pods that were to go, and those of them that did not (gc_controller.go counts both)."""
-    for pod, reason in zip(seen.pods, seen.reasons, strict=True):
+def _count_deletions(garbage: Garbage, refused: Collection[Key]) -> Iterator[Measure]:
+    """Count the pods to delete, and those that could not be deleted (gc_controller.go counts both)."""
+    for pod, reason in zip(garbage.pods, garbage.reasons, strict=True):
         labels = (namespace_of(pod), reason)
         yield Measure(FORCED, labels=labels)
         if key_of(pod) in refused:
             yield Measure(IN_VAIN, labels=labels)
 
 
-def _failing(pod: Obj, condition: Obj | None, now: float) -> Patch:
-    """The patch by which a pod fails, so that whoever counts it sees how it ended."""
+def _failure_patch(pod: Obj, condition: Obj | None, now: float) -> Patch:
+    """Return the patch that sets a pod's phase to Failed, so that controllers that count it see how it ended."""
     status: Obj = {"phase": "Failed"}
     if condition:
         before = condition_of(pod, DISRUPTION_TARGET) or {}
         since = before.get("lastTransitionTime") if before.get("status") == "True" else None
-        told = {"type": DISRUPTION_TARGET, "status": "True", "lastProbeTime": None}
-        status["conditions"] = [told | condition | {"lastTransitionTime": since or stamp(now)}]
+        target = {"type": DISRUPTION_TARGET, "status": "True", "lastProbeTime": None}
+        status["conditions"] = [target | condition | {"lastTransitionTime": since or stamp(now)}]
     body = {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status}
     return Patch(POD, key_of(pod), body, "status", STRATEGIC_PATCH)
 

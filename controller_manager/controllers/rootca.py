@@ -1,6 +1,6 @@
-"""Publishes the certificate by which pods know the server, in every namespace (pkg/controller/certificates).
+"""Publishes the server's CA certificate for pods in every namespace (pkg/controller/certificates).
 
-Without a certificate nothing is published, and what others published is left alone.
+Without a certificate nothing is published, and ConfigMaps that others published stay as they are.
 """
 
 from collections.abc import Iterable
@@ -33,20 +33,20 @@ DESCRIPTION = (
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A namespace in which the certificate is not published as it should be.
+    """A namespace in which the certificate is missing or wrong.
 
     Attributes:
-        found: the ConfigMap as it is, None where there is none.
-        certificate: what it is to hold.
+        existing: the ConfigMap as it is, or None if there is none.
+        certificate: the certificate that it should hold.
     """
 
     namespace: Key
-    found: Obj | None
+    existing: Obj | None
     certificate: str
 
 
 def _namespace(_: Listers, change: Change) -> Iterable[Key]:
-    """An active namespace; upstream tries those, too, that come into sight as they go."""
+    """Yield the key of an active namespace; upstream also tries namespaces that are first seen while terminating."""
     if change.new is not None and phase_of(change.new) == "Active":
         yield change.new["metadata"]["name"]
 
@@ -57,28 +57,28 @@ def _config_map(_: Listers, change: Change) -> Iterable[Key]:
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
-    """What is wrong in a namespace, None where nothing is."""
+    """Return the problem in a namespace, or None if all is well."""
     certificate = listers.settings.root_ca
     if not certificate or listers[NAMESPACE].get(key) is None:
         return None
-    found = listers[CONFIG_MAP].get(f"{key}/{NAME}")
-    return None if found is not None and _is_right(found, certificate) else Observed(key, found, certificate)
+    existing = listers[CONFIG_MAP].get(f"{key}/{NAME}")
+    return None if existing is not None and _is_right(existing, certificate) else Observed(key, existing, certificate)
 
 
-def _is_right(found: Obj, certificate: str) -> bool:
-    """Whether nothing but the certificate is in it, and something describes it."""
-    return found.get("data") == {ENTRY: certificate} and bool(annotations_of(found).get(ANNOTATION))
+def _is_right(existing: Obj, certificate: str) -> bool:
+    """Return whether the ConfigMap holds the certificate and nothing else, and has a description."""
+    return existing.get("data") == {ENTRY: certificate} and bool(annotations_of(existing).get(ANNOTATION))
 
 
-def plan(seen: Observed, _: float) -> Plan:
-    """Make the ConfigMap, or set it right."""
-    data = {ENTRY: seen.certificate}
-    if seen.found is not None:
-        meta = seen.found["metadata"]
-        annotations = annotations_of(seen.found) | {ANNOTATION: DESCRIPTION}
-        yield Update(CONFIG_MAP, seen.found | {"metadata": meta | {"annotations": annotations}, "data": data})
+def plan(observed: Observed, _: float) -> Plan:
+    """Create or correct the ConfigMap."""
+    data = {ENTRY: observed.certificate}
+    if observed.existing is not None:
+        meta = observed.existing["metadata"]
+        annotations = annotations_of(observed.existing) | {ANNOTATION: DESCRIPTION}
+        yield Update(CONFIG_MAP, observed.existing | {"metadata": meta | {"annotations": annotations}, "data": data})
         return
-    meta = {"name": NAME, "namespace": seen.namespace, "annotations": {ANNOTATION: DESCRIPTION}}
+    meta = {"name": NAME, "namespace": observed.namespace, "annotations": {ANNOTATION: DESCRIPTION}}
     try:
         yield Create(CONFIG_MAP, {"metadata": meta, "data": data})
     except ApiError as error:

@@ -33,22 +33,22 @@ def _namespace(_: Listers, change: Change) -> Iterable[Key]:
 
 
 def _account(_: Listers, change: Change) -> Iterable[Key]:
-    """The namespace of an account that went."""
+    """Return the namespace of a deleted account."""
     return () if change.new is not None else (namespace_of(change.obj),)
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
-    """What is missing in a namespace, None where nothing is."""
+    """Return a namespace that lacks the account, or None if there is nothing to do."""
     namespace = listers[NAMESPACE].get(key)
     if namespace is None or phase_of(namespace) != "Active":
         return None
     return None if listers[SERVICE_ACCOUNT].get(f"{key}/{ACCOUNT}") else Observed(key)
 
 
-def plan(seen: Observed, _: float) -> Plan:
-    """Make the account."""
+def plan(observed: Observed, _: float) -> Plan:
+    """Create the account."""
     try:
-        yield Create(SERVICE_ACCOUNT, {"metadata": {"name": ACCOUNT, "namespace": seen.namespace}})
+        yield Create(SERVICE_ACCOUNT, {"metadata": {"name": ACCOUNT, "namespace": observed.namespace}})
     except ApiError as error:
         if error.reason != "AlreadyExists" and not is_namespace_terminating(error):
             raise

@@ -1,4 +1,4 @@
-"""Pods that do not tolerate a NoExecute taint of their node are deleted, in time (pkg/controller/tainteviction)."""
+"""Deletes pods once they no longer tolerate a NoExecute taint of their node (pkg/controller/tainteviction)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from controller_manager.reconcile.taints import Since, no_execute, taints_of, to
 from controller_manager.reconcile.times import stamp
 
 SINCE = "taints-since"
-"""The view that remembers since when nodes have taints that do not say so themselves."""
+"""The name of the view that remembers when nodes got taints without timeAdded."""
 
 DELETIONS = Meter("taint_eviction_controller_pod_deletions_total", "Pods that were deleted for a taint of their node.")
 LATENCY = Meter(
@@ -39,7 +39,7 @@ LATENCY = Meter(
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A pod, and the taints that throw it out."""
+    """A pod, and the taints that evict it."""
 
     pod: Obj
     node: Obj
@@ -48,7 +48,7 @@ class Observed:
 
 
 def _of_pod(listers: Listers, change: Change) -> Iterable[Key]:
-    """A pod that came to a tainted node, or whose tolerations changed."""
+    """Return the key of a pod that was bound to a tainted node, or whose tolerations changed."""
     pod = change.new
     if pod is None or not (name := pod["spec"].get("nodeName")):
         return ()
@@ -62,7 +62,7 @@ def _of_pod(listers: Listers, change: Change) -> Iterable[Key]:
 
 
 def _of_node(listers: Listers, change: Change) -> Iterable[Key]:
-    """All pods of a node that gets a taint; of one that loses it, so that nothing is waited for."""
+    """Return the keys of all pods of a node that gains a taint, or loses one, which ends the wait."""
     new, old = change.new, change.old
     if new is None or no_execute(new) == (no_execute(old) if old is not None else []):
         return ()
@@ -74,7 +74,7 @@ def _tolerations(pod: Obj) -> Sequence[Obj]:
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
-    """The pod and its node's taints, None where nothing throws it out."""
+    """Return the pod and its node's taints, or None if no taint evicts it."""
     pod = listers[POD].get(key)
     if pod is None or pod["metadata"].get("deletionTimestamp"):
         return None
@@ -85,13 +85,15 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     return Observed(pod, node, taints, listers.view(SINCE))
 
 
-def plan(seen: Observed, now: float) -> Plan:
+def plan(observed: Observed, now: float) -> Plan:
     """Delete the pod when it has tolerated its node's taints for long enough."""
-    pod = seen.pod
-    patience = tolerated_for(_tolerations(pod), seen.taints)
-    if patience is None:
+    pod = observed.pod
+    toleration_seconds = tolerated_for(_tolerations(pod), observed.taints)
+    if toleration_seconds is None:
         return
-    due = seen.since.of(seen.node, seen.taints, pod, now) + patience if patience else now
+    due = (
+        observed.since.of(observed.node, observed.taints, pod, now) + toleration_seconds if toleration_seconds else now
+    )
     if now < due:
         yield RequeueAfter(due - now)
         return
@@ -104,7 +106,7 @@ def plan(seen: Observed, now: float) -> Plan:
 
 
 def _evict(pod: Obj, now: float, *, late: float) -> Plan:
-    """Note in the pod why, and delete it, so many seconds after it had to go (addConditionAndDeletePod)."""
+    """Set the pod's condition DisruptionTarget, then delete it, this late (addConditionAndDeletePod)."""
     meta = pod["metadata"]
     condition = {
         "type": DISRUPTION_TARGET,
@@ -118,7 +120,7 @@ def _evict(pod: Obj, now: float, *, late: float) -> Plan:
         yield Patch(POD, key_of(pod), body, subresource="status", content_type=STRATEGIC_PATCH)
         yield Delete(POD, key_of(pod), uid=meta["uid"])
     except ApiError as error:
-        if error.code not in (404, 409):  # gone, or another of its name
+        if error.code not in (404, 409):  # gone, or replaced by another of its name
             raise
     else:
         yield Measure(DELETIONS)

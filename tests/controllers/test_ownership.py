@@ -40,16 +40,16 @@ def seen(graph):
     """A graph that has seen a ReplicaSet and its pod."""
     graph.change(REPLICA_SET, None, replica_set())
     graph.change(POD, None, pod("pod", refer()))
-    graph.saw(REPLICA_SET, replica_set())
-    graph.take()
+    graph.record_owner(REPLICA_SET, replica_set())
+    graph.take_marked()
     return graph
 
 
 def due(graph, *changes):
-    graph.take()
+    graph.take_marked()
     for kind, old, new in changes:
         graph.change(kind, old, new)
-    return list(graph.take())
+    return list(graph.take_marked())
 
 
 def test_who_owns_nobody_and_is_owned_by_nobody_leaves_no_trace(graph):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from apiserver.api.meta import Obj, labels_of, namespace_of
 from apiserver.api.selectors import label_selector_of
 from controller_manager.controllers.deployment.history import rollback_revision
-from controller_manager.controllers.deployment.invalid_spec import Fault, fault_of, is_told, with_fault
+from controller_manager.controllers.deployment.invalid_spec import Fault, fault_of, is_reported, with_fault
 from controller_manager.controllers.deployment.replica_sets import partition_sets
 from controller_manager.controllers.deployment.rolling import RECREATE, strategy_of
 from controller_manager.controllers.deployment.status import status_of
@@ -45,11 +45,11 @@ from controller_manager.reconcile.selectors import lenient_selector
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A Deployment and what may be its.
+    """A Deployment and the ReplicaSets that may belong to it.
 
     Attributes:
-        candidates: the ReplicaSets that it owns, and those of its namespace that nobody owns.
-        busy: the uids of candidates that have a pod which has not ended; only told where the strategy is Recreate.
+        candidates: the ReplicaSets that it owns, and those of its namespace that have no controller.
+        busy: the uids of candidates with a pod that has not ended; only set if the strategy is Recreate.
     """
 
     deployment: Obj
@@ -62,7 +62,7 @@ class Observed:
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
-    """The Deployment of that key and what may be its, None where it is gone."""
+    """Return the Deployment of that key and its candidate ReplicaSets, or None if the Deployment is gone."""
     deployment = listers[DEPLOYMENT].get(key)
     if deployment is None:
         return None
@@ -73,13 +73,13 @@ def observe(listers: Listers, key: Key) -> Observed | None:
 
 
 def _busy(listers: Listers, sets: Iterable[Obj]) -> frozenset[str]:
-    """The uids of sets with a pod that has not ended: one that terminates counts, and one of phase Unknown."""
-    uids = (found["metadata"]["uid"] for found in sets)
+    """Return the uids of ReplicaSets with a pod that has not ended: terminating pods and those of phase Unknown count."""
+    uids = (replica_set["metadata"]["uid"] for replica_set in sets)
     return frozenset(uid for uid in uids if any(not is_terminal(pod) for pod in listers[POD].by(OWNER, uid)))
 
 
 def replica_set_changed(listers: Listers, change: Change) -> Iterable[Key]:
-    """The Deployments that a ReplicaSet concerns: its own, its former one, and for an orphan those that select it."""
+    """Return the Deployments of a ReplicaSet: its controller, its former one, or for an orphan those that select it."""
     old, new = change.old, change.new
     if new is None or (old is None and is_deleting(new)):
         return _owners(listers, change.obj)
@@ -128,45 +128,45 @@ def _owners(listers: Listers, replica_set: Obj) -> Iterable[Key]:
 # -- what is done ------------------------------------------------------------------------------------------------------
 
 
-def plan(seen: Observed, now: float) -> Plan:
-    """One step towards what the Deployment asks for (deployment_controller.go syncDeployment)."""
-    deployment = seen.deployment
+def plan(observed: Observed, now: float) -> Plan:
+    """Take one step towards what the Deployment asks for (deployment_controller.go syncDeployment)."""
+    deployment = observed.deployment
     if fault := fault_of(deployment):
-        yield from _complain(deployment, fault, now)
+        yield from _report_invalid(deployment, fault, now)
         return
     selector = label_selector_of(deployment["spec"].get("selector"))
     if selector.empty:
-        yield from _refuse_all_pods(deployment)
+        yield from _refuse_empty_selector(deployment)
         return
-    mine = yield from claim(Parent(DEPLOYMENT, deployment, selector), REPLICA_SET, seen.candidates)
-    run = SyncContext(deployment, partition_sets(deployment, mine), now, seen.profile)
+    replica_sets = yield from claim(Parent(DEPLOYMENT, deployment, selector), REPLICA_SET, observed.candidates)
+    context = SyncContext(deployment, partition_sets(deployment, replica_sets), now, observed.profile)
     if is_deleting(deployment):
-        yield from put_counts(run)
+        yield from put_counts(context)
         return
-    yield from note_pause(run)
+    yield from note_pause(context)
     if deployment["spec"].get("paused"):
-        yield from keep_revision(run)
-        yield from resize(run)
+        yield from keep_revision(context)
+        yield from resize(context)
     elif rollback_revision(deployment) is not None:
-        yield from roll_back(run)
+        yield from roll_back(context)
     else:
-        yield from roll_out(run, seen.busy)
+        yield from roll_out(context, observed.busy)
 
 
-def _complain(deployment: Obj, fault: Fault, now: float) -> Plan:
-    """Say what is wrong, once: nothing is touched until it is put right."""
-    if not is_told(deployment, fault):
+def _report_invalid(deployment: Obj, fault: Fault, now: float) -> Plan:
+    """Report an invalid spec once; nothing is changed until it is corrected."""
+    if not is_reported(deployment, fault):
         yield RecordEvent(deployment, reason=fault.reason, message=fault.message, type=WARNING)
         yield Update(DEPLOYMENT, with_fault(deployment, fault, now), subresource="status")
 
 
-def _refuse_all_pods(deployment: Obj) -> Plan:
-    told = "This deployment is selecting all pods. A non-empty selector is required."
-    yield RecordEvent(deployment, reason="SelectingAll", message=told, type=WARNING)
+def _refuse_empty_selector(deployment: Obj) -> Plan:
+    message = "This deployment is selecting all pods. A non-empty selector is required."
+    yield RecordEvent(deployment, reason="SelectingAll", message=message, type=WARNING)
     status, generation = status_of(deployment), deployment["metadata"].get("generation", 0)
     if status.get("observedGeneration", 0) < generation:
-        seen = deployment | {"status": status | {"observedGeneration": generation}}
-        yield Update(DEPLOYMENT, seen, subresource="status")
+        changed = deployment | {"status": status | {"observedGeneration": generation}}
+        yield Update(DEPLOYMENT, changed, subresource="status")
 
 
 SPEC = Spec(

@@ -1,4 +1,4 @@
-"""What a Deployment remembers in annotations: revisions, the sizes it has asked for, and what it may forget."""
+"""The annotations of a Deployment: revisions and desired sizes; and which old ReplicaSets to delete."""
 
 from collections.abc import Iterable, Mapping
 
@@ -17,7 +17,7 @@ ROLLBACK_TO = "deprecated.deployment.rollback.to"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 _OWN = frozenset((LAST_APPLIED, REVISION, HISTORY, DESIRED, MOST, ROLLBACK_TO))
-"""What a Deployment and its ReplicaSets do not have from each other (annotationsToSkip)."""
+"""Annotations that are not copied between a Deployment and its ReplicaSets (annotationsToSkip)."""
 _HISTORY_LENGTH = 2000
 _NO_LIMIT = 2**31 - 1
 
@@ -28,7 +28,7 @@ def with_annotations(obj: Obj, annotations: Mapping[str, str]) -> Obj:
 
 
 def number_in(obj: Obj, annotation: str) -> int | None:
-    """The number of 64 bits that an annotation holds, None where there is none."""
+    """Return the 64-bit integer that an annotation holds, or None if it holds none."""
     try:
         return parse_int(annotations_of(obj).get(annotation, ""))
     except ValueError:
@@ -36,37 +36,37 @@ def number_in(obj: Obj, annotation: str) -> int | None:
 
 
 def next_revision(old: Iterable[Obj]) -> int:
-    """The revision after those of the old ReplicaSets (MaxRevision)."""
-    return 1 + max((number_in(found, REVISION) or 0 for found in old), default=0)
+    """Return the revision that follows those of the old ReplicaSets (MaxRevision)."""
+    return 1 + max((number_in(replica_set, REVISION) or 0 for replica_set in old), default=0)
 
 
 def last_revision(sets: Iterable[Obj]) -> int:
-    """The revision before the newest, 0 where there is none (LastRevision)."""
-    known = sorted(found for one in sets if (found := number_in(one, REVISION)) is not None)
-    return max(known[-2], 0) if len(known) > 1 else 0
+    """Return the second newest revision, or 0 if there are fewer than two (LastRevision)."""
+    revisions = sorted(revision for replica_set in sets if (revision := number_in(replica_set, REVISION)) is not None)
+    return max(revisions[-2], 0) if len(revisions) > 1 else 0
 
 
 def with_revision_of(deployment: Obj, new: Obj) -> Obj:
-    """The Deployment with the revision of its new ReplicaSet; itself where it has it (SetDeploymentRevision)."""
+    """Return the Deployment with its new ReplicaSet's revision; unchanged if it has it (SetDeploymentRevision)."""
     revision = annotations_of(new).get(REVISION, "")
     own = annotations_of(deployment)
     return deployment if own.get(REVISION) == revision else with_annotations(deployment, own | {REVISION: revision})
 
 
 def size_annotations(deployment: Obj) -> dict[str, str]:
-    """What a ReplicaSet is told of the sizes at which it was made or resized (SetReplicasAnnotations)."""
+    """Return the annotations that record the desired and maximum size on a ReplicaSet (SetReplicasAnnotations)."""
     return {DESIRED: str(replicas_of(deployment)), MOST: str(max_pods(deployment))}
 
 
 def annotations_for_new(deployment: Obj, new: Obj, revision: int, *, bounded: bool) -> dict[str, str]:
-    """The annotations that the new ReplicaSet should have (SetNewReplicaSetAnnotations).
+    """Return the annotations that the new ReplicaSet should have (SetNewReplicaSetAnnotations).
 
     Its revision never falls, and one that it had before is kept as history: the template came back.
 
     Args:
-        deployment: whose annotations are copied.
-        new: the ReplicaSet as it is.
-        revision: that it gets if its own is lower.
+        deployment: the Deployment whose annotations are copied.
+        new: the ReplicaSet as it is now.
+        revision: the revision that it gets if its own is lower.
         bounded: whether the history drops its oldest entries when it gets long (Profile.bounded_history).
     """
     own = annotations_of(new)
@@ -83,7 +83,7 @@ def annotations_for_new(deployment: Obj, new: Obj, revision: int, *, bounded: bo
 
 
 def _with_entry(history: str, entry: str, *, bounded: bool) -> str:
-    """The history with one more entry, unless even that one alone is too long."""
+    """Return the history with one more entry, or unchanged if that entry alone is too long."""
     entries = [*history.split(","), entry] if history else [entry]
     if not bounded or not history:
         return ",".join(entries)
@@ -97,18 +97,18 @@ def _with_entry(history: str, entry: str, *, bounded: bool) -> str:
 
 
 def rollback_revision(deployment: Obj) -> int | None:
-    """The revision that an annotation asks to go back to, 0 for the one before; None where it asks for nothing."""
+    """Return the revision that an annotation asks to roll back to, 0 for the previous one; None if there is no request."""
     return number_in(deployment, ROLLBACK_TO)
 
 
 def without_rollback(deployment: Obj) -> Obj:
-    """The Deployment with nothing to go back to (updateDeploymentAndClearRollbackTo)."""
+    """Return the Deployment without its rollback request (updateDeploymentAndClearRollbackTo)."""
     rest = {key: value for key, value in annotations_of(deployment).items() if key != ROLLBACK_TO}
     return with_annotations(deployment, rest)
 
 
 def rolled_back(deployment: Obj, to: Obj) -> Obj:
-    """The Deployment with the template and the annotations of a ReplicaSet (rollbackToTemplate)."""
+    """Return the Deployment with the template and the annotations of a ReplicaSet (rollbackToTemplate)."""
     kept = {key: value for key, value in annotations_of(deployment).items() if key in _OWN and key != ROLLBACK_TO}
     back = {key: value for key, value in annotations_of(to).items() if key not in _OWN}
     changed = with_annotations(deployment, kept | back)
@@ -119,36 +119,39 @@ def rolled_back(deployment: Obj, to: Obj) -> Obj:
 
 
 def to_forget(deployment: Obj, sets: ReplicaSets, *, by_revision: bool) -> list[Obj]:
-    """The old ReplicaSets that may be deleted, since more are kept than revisionHistoryLimit (cleanupDeployment).
+    """Return the old ReplicaSets to delete because there are more than revisionHistoryLimit (cleanupDeployment).
+
+    The oldest are chosen first. One of these that still has pods, or whose controller is behind, is kept, and no other
+    is deleted instead.
 
     One of the oldest that still has pods, or whose controller is behind, stays, and nobody goes in its place.
 
     Args:
-        deployment: whose limit counts.
+        deployment: the Deployment whose limit applies.
         sets: its ReplicaSets.
-        by_revision: whether the lowest revision is the oldest, or the first that was made
+        by_revision: True if the lowest revision counts as the oldest, False if the first created does
             (Profile.cleanup_by_revision).
     """
     limit = deployment["spec"].get("revisionHistoryLimit")
     if limit is None or limit == _NO_LIMIT:
         return []
-    kept = [found for found in sets.old if not found["metadata"].get("deletionTimestamp")]
+    kept = [replica_set for replica_set in sets.old if not replica_set["metadata"].get("deletionTimestamp")]
     if by_revision:
-        kept.sort(key=lambda found: (number_in(found, REVISION) or 0, age(found)))
-    return [found for found in kept[: max(0, len(kept) - limit)] if _is_idle(found)]
+        kept.sort(key=lambda replica_set: (number_in(replica_set, REVISION) or 0, age(replica_set)))
+    return [replica_set for replica_set in kept[: max(0, len(kept) - limit)] if _is_idle(replica_set)]
 
 
 def _is_idle(replica_set: Obj) -> bool:
-    seen = count(replica_set, "observedGeneration") >= replica_set["metadata"].get("generation", 0)
-    return seen and not count(replica_set, "replicas") and not replicas_of(replica_set)
+    is_synced = count(replica_set, "observedGeneration") >= replica_set["metadata"].get("generation", 0)
+    return is_synced and not count(replica_set, "replicas") and not replicas_of(replica_set)
 
 
 def with_revision(sets: Iterable[Obj], revision: int) -> Obj | None:
-    """The ReplicaSet of a revision, None where there is none."""
-    return next((found for found in sets if number_in(found, REVISION) == revision), None)
+    """Return the ReplicaSet of a revision, or None if there is none."""
+    return next((replica_set for replica_set in sets if number_in(replica_set, REVISION) == revision), None)
 
 
 def is_resized(deployment: Obj, sets: ReplicaSets) -> bool:
-    """Whether a ReplicaSet that has pods was made or resized for another spec.replicas (isScalingEvent)."""
-    told = (number_in(found, DESIRED) for found in sets.active)
-    return any(desired is not None and desired != replicas_of(deployment) for desired in told)
+    """Return whether a ReplicaSet that has pods was sized for another spec.replicas (isScalingEvent)."""
+    sizes = (number_in(replica_set, DESIRED) for replica_set in sets.active)
+    return any(desired is not None and desired != replicas_of(deployment) for desired in sizes)

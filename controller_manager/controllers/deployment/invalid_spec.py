@@ -1,4 +1,4 @@
-"""What keeps a controller from acting on a Deployment at all, though the server took it."""
+"""Errors in a Deployment's spec that the API server accepts, but on which the controller cannot act."""
 
 from dataclasses import dataclass
 
@@ -14,14 +14,16 @@ SELECTOR, STRATEGY = "InvalidSelector", "InvalidStrategy"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why nothing can be done: the reason and the message of an Event and a condition."""
+    """Why the controller cannot act: the reason and the message of an Event and a condition."""
 
     reason: str
     message: str
 
 
 def fault_of(deployment: Obj) -> Fault | None:
-    """What is wrong with a Deployment, None where it can be acted upon.
+    """Return what is wrong with a Deployment's spec, or None if the controller can act on it.
+
+    Upstream logs a selector that it cannot parse, and retries an unknown strategy until it gives up.
 
     Upstream logs a selector that cannot be understood, and tries an unknown strategy again until it gives up.
     """
@@ -38,21 +40,21 @@ def fault_of(deployment: Obj) -> Fault | None:
     return None
 
 
-def is_told(deployment: Obj, fault: Fault) -> bool:
-    """Whether the Deployment's status says so already."""
-    found = conditions.condition_of(deployment, FAILURE) or {}
-    return (found.get("reason"), found.get("message")) == (fault.reason, fault.message)
+def is_reported(deployment: Obj, fault: Fault) -> bool:
+    """Return whether the Deployment's status has the condition for this fault already."""
+    condition = conditions.condition_of(deployment, FAILURE) or {}
+    return (condition.get("reason"), condition.get("message")) == (fault.reason, fault.message)
 
 
 def with_fault(deployment: Obj, fault: Fault, now: float) -> Obj:
-    """The Deployment that says what is wrong with it, and that its newest generation was looked at."""
+    """Return the Deployment with a condition for the fault, and with its newest generation observed."""
     status = deployment.get("status") or {}
     others = conditions.without(status.get("conditions") or (), FAILURE)
-    told = deployment_condition(FAILURE, TRUE, now, reason=fault.reason, message=fault.message)
-    seen = {"observedGeneration": deployment["metadata"].get("generation", 0), "conditions": [*others, told]}
-    return deployment | {"status": status | seen}
+    condition = deployment_condition(FAILURE, TRUE, now, reason=fault.reason, message=fault.message)
+    changes = {"observedGeneration": deployment["metadata"].get("generation", 0), "conditions": [*others, condition]}
+    return deployment | {"status": status | changes}
 
 
-def without_fault(known: list[Obj]) -> list[Obj]:
-    """Conditions less what was wrong before, and is no longer."""
-    return [found for found in known if found.get("reason") not in (SELECTOR, STRATEGY)]
+def without_fault(old: list[Obj]) -> list[Obj]:
+    """Return the conditions without one for a fault that has been corrected."""
+    return [condition for condition in old if condition.get("reason") not in (SELECTOR, STRATEGY)]

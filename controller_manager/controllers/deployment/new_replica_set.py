@@ -1,4 +1,4 @@
-"""The ReplicaSet that a Deployment makes for its template, and how its sizes are told."""
+"""The ReplicaSet that a Deployment creates for its template, and the messages about its size."""
 
 from apiserver.api.meta import Obj, name_of, namespace_of
 from controller_manager.controllers.deployment.history import annotations_for_new, next_revision, size_annotations
@@ -11,18 +11,18 @@ _LONGEST_NAME = 253
 
 
 def new_replica_set(deployment: Obj, sets: ReplicaSets, reference: Obj, *, empty: bool = False) -> Obj:
-    """The ReplicaSet to be made for a Deployment's template (sync.go getNewReplicaSet).
+    """Return the ReplicaSet to create for a Deployment's template (sync.go getNewReplicaSet).
 
     Args:
-        deployment: whose template it is.
-        sets: those that it has, without a new one.
-        reference: by which the Deployment controls it.
-        empty: whether it starts without pods, or with as many as may be.
+        deployment: the Deployment that provides the template.
+        sets: the ReplicaSets that it has; there is no new one among them.
+        reference: the owner reference to the Deployment.
+        empty: True to start without pods, False with as many as the strategy allows.
     """
     spec = deployment["spec"]
     hash_ = template_hash(spec["template"], (deployment.get("status") or {}).get("collisionCount"))
     template = with_hash(spec["template"], hash_)
-    made: Obj = {
+    replica_set: Obj = {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
         "metadata": {
@@ -38,25 +38,25 @@ def new_replica_set(deployment: Obj, sets: ReplicaSets, reference: Obj, *, empty
         },
     }
     if ready := spec.get("minReadySeconds"):
-        made["spec"]["minReadySeconds"] = ready
-    annotations = annotations_for_new(deployment, made, next_revision(sets.old), bounded=True)
-    made["metadata"]["annotations"] = annotations | size_annotations(deployment)
-    return made
+        replica_set["spec"]["minReadySeconds"] = ready
+    annotations = annotations_for_new(deployment, replica_set, next_revision(sets.old), bounded=True)
+    replica_set["metadata"]["annotations"] = annotations | size_annotations(deployment)
+    return replica_set
 
 
 def replica_set_name(deployment: str, hash_: str) -> str:
-    """The Deployment's name, cut if need be, and the hash (generateReplicaSetName)."""
+    """Return the Deployment's name, shortened if need be, and the hash (generateReplicaSetName)."""
     return f"{deployment[: _LONGEST_NAME - 1 - len(hash_)]}-{hash_}"
 
 
 def scaling_message(name: str, before: int | None, size: int, *, profile: Profile) -> str:
-    """What the event ScalingReplicaSet says.
+    """Return the message of the event ScalingReplicaSet.
 
     Args:
-        name: of the ReplicaSet.
-        before: its size, None where it was made just now.
+        name: the ReplicaSet's name.
+        before: its former size, or None if it was created just now.
         size: the size that it has now.
-        profile: which words the release has.
+        profile: selects the wording of the Kubernetes release.
     """
     verb = "down" if before is not None and size < before else "up"
     if profile.scale_from_to:

@@ -1,4 +1,4 @@
-"""The ReplicaSets of a Deployment: the one of its template, all others, and what they count."""
+"""The ReplicaSets of a Deployment, divided into the one of its current template and the older ones, and their counts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -10,36 +10,38 @@ from controller_manager.reconcile.replicas import replicas_of
 
 
 def count(obj: Obj, field: str) -> int:
-    """A number of its status, 0 where it is not told."""
-    found: int | None = (obj.get("status") or {}).get(field)
-    return found or 0
+    """Return a number of an object's status, or 0 if it is not set."""
+    value: int | None = (obj.get("status") or {}).get(field)
+    return value or 0
 
 
 def age(obj: Obj) -> tuple[str, str]:
-    """What sorts objects oldest first (controller_utils.go ReplicaSetsByCreationTimestamp)."""
+    """Return the key that sorts objects oldest first (controller_utils.go ReplicaSetsByCreationTimestamp)."""
     return obj["metadata"].get("creationTimestamp") or "", name_of(obj)
 
 
 def wanted(sets: Iterable[Obj]) -> int:
-    """How many pods the sets want together (GetReplicaCountForReplicaSets)."""
+    """Return the sum of the sets' spec.replicas (GetReplicaCountForReplicaSets)."""
     return sum(map(replicas_of, sets))
 
 
 def sum_status(sets: Iterable[Obj], field: str) -> int:
-    """What the sets' statuses count together."""
+    """Return the sum of a count over the sets' statuses."""
     return sum(count(replica_set, field) for replica_set in sets)
 
 
 def terminating(sets: Iterable[Obj]) -> int | None:
-    """How many pods of the sets are terminating; None where one does not tell (GetTerminatingReplicaCount…).
+    """Return how many pods are terminating, or None if a set does not report it (GetTerminatingReplicaCount…).
+
+    A set that its controller has not observed yet has none.
 
     A set that nobody has looked at yet has none.
     """
     total = 0
     for replica_set in sets:
-        found = (replica_set.get("status") or {}).get("terminatingReplicas")
-        if found is not None:
-            total += found
+        value = (replica_set.get("status") or {}).get("terminatingReplicas")
+        if value is not None:
+            total += value
         elif count(replica_set, "observedGeneration"):
             return None
     return total
@@ -47,7 +49,7 @@ def terminating(sets: Iterable[Obj]) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """A size that a ReplicaSet is to have; it may have it already."""
+    """A size that a ReplicaSet should have; it may have it already."""
 
     replica_set: Obj
     size: int
@@ -58,8 +60,8 @@ class ReplicaSets:
     """The ReplicaSets that a Deployment controls.
 
     Attributes:
-        new: the one of the Deployment's template; of several the oldest (FindNewReplicaSet). None before it is made.
-        old: the others, oldest first.
+        new: the one with the Deployment's template, the oldest if several have it (FindNewReplicaSet); None before it is created.
+        old: the other ReplicaSets, oldest first.
     """
 
     new: Obj | None
@@ -67,29 +69,31 @@ class ReplicaSets:
 
     @property
     def all(self) -> tuple[Obj, ...]:
-        """The old ones, then the new one."""
+        """The old ReplicaSets, then the new one."""
         return self.old if self.new is None else (*self.old, self.new)
 
     @property
     def active(self) -> tuple[Obj, ...]:
-        """Those that want pods (FilterActiveReplicaSets)."""
-        return tuple(found for found in self.all if replicas_of(found) > 0)
+        """The ReplicaSets with spec.replicas above zero (FilterActiveReplicaSets)."""
+        return tuple(replica_set for replica_set in self.all if replicas_of(replica_set) > 0)
 
     @property
     def old_active(self) -> tuple[Obj, ...]:
-        """The old ones that want pods."""
-        return tuple(found for found in self.old if replicas_of(found) > 0)
+        """The old ReplicaSets with spec.replicas above zero."""
+        return tuple(replica_set for replica_set in self.old if replicas_of(replica_set) > 0)
 
     def having(self, changed: Obj) -> Self:
-        """The same with one of them as it is now, known by its name."""
+        """Return a copy in which the ReplicaSet of the same name is replaced by the changed one."""
         name = name_of(changed)
         if self.new is not None and name_of(self.new) == name:
             return replace(self, new=changed)
-        return replace(self, old=tuple(changed if name_of(found) == name else found for found in self.old))
+        return replace(
+            self, old=tuple(changed if name_of(replica_set) == name else replica_set for replica_set in self.old)
+        )
 
 
 def partition_sets(deployment: Obj, sets: Iterable[Obj]) -> ReplicaSets:
-    """The new and the old among the ReplicaSets of a Deployment (FindNewReplicaSet, FindOldReplicaSets)."""
+    """Return a Deployment's ReplicaSets, divided into the new and the old (FindNewReplicaSet, FindOldReplicaSets)."""
     template, new, old = deployment["spec"]["template"], None, []
     for replica_set in sorted(sets, key=age):
         if new is None and is_same_template(replica_set["spec"].get("template") or {}, template):

@@ -1,4 +1,4 @@
-"""Rolling out: how many pods each ReplicaSet of a Deployment may have now (rolling.go, util/deployment_util.go)."""
+"""Calculate how many pods each ReplicaSet may have during a rollout (rolling.go, util/deployment_util.go)."""
 
 from dataclasses import dataclass
 
@@ -12,11 +12,11 @@ RECREATE, ROLLING = "Recreate", "RollingUpdate"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far a rollout may go from the number of pods that is asked for.
+    """Limits for the deviation of a rollout from the desired number of pods.
 
     Attributes:
-        surge: so many more may there be.
-        unavailable: so many fewer may be available.
+        surge: how many pods more than desired may exist.
+        unavailable: how many pods fewer than desired may be available.
     """
 
     surge: int
@@ -24,22 +24,22 @@ class Limits:
 
 
 def fenceposts(surge: int | str | None, unavailable: int | str | None, desired: int) -> Limits:
-    """What maxSurge and maxUnavailable mean for a number of pods; both zero would be a standstill (ResolveFenceposts).
+    """Resolve maxSurge and maxUnavailable to numbers of pods, which are never both zero (ResolveFenceposts).
 
     Raises:
-        ValueError: one of them is text that is no share in percent.
+        ValueError: one of them is a string that is not a percentage.
     """
     more, fewer = scaled(surge, desired, round_up=True), scaled(unavailable, desired, round_up=False)
     return Limits(more, fewer or (0 if more else 1))
 
 
 def strategy_of(deployment: Obj) -> str:
-    """spec.strategy.type, "" where it is not told."""
+    """Return spec.strategy.type, or "" if it is not set."""
     return (deployment["spec"].get("strategy") or {}).get("type") or ""
 
 
 def limits_of(deployment: Obj) -> Limits:
-    """How far a rollout of this Deployment may go; not at all where it does not roll (MaxSurge, MaxUnavailable)."""
+    """Return how far a rollout may deviate; not at all unless the strategy is RollingUpdate (MaxSurge, MaxUnavailable)."""
     if strategy_of(deployment) != ROLLING:
         return Limits(0, 0)
     rolling = deployment["spec"]["strategy"].get("rollingUpdate") or {}
@@ -49,17 +49,17 @@ def limits_of(deployment: Obj) -> Limits:
 
 
 def max_pods(deployment: Obj) -> int:
-    """How many pods there may be."""
+    """Return the highest number of pods allowed."""
     return replicas_of(deployment) + limits_of(deployment).surge
 
 
 def fewest_available(deployment: Obj) -> int:
-    """How many pods are to be available at any time."""
+    """Return the lowest number of available pods allowed."""
     return replicas_of(deployment) - limits_of(deployment).unavailable
 
 
 def first_size(deployment: Obj, sets: ReplicaSets) -> int:
-    """The size with which the new ReplicaSet is made, and to which it may grow (NewRSNewReplicas)."""
+    """Return the size with which the new ReplicaSet is created, and to which it may grow (NewRSNewReplicas)."""
     desired, size = replicas_of(deployment), replicas_of(sets.new) if sets.new else 0
     if strategy_of(deployment) == RECREATE:
         return desired
@@ -68,18 +68,21 @@ def first_size(deployment: Obj, sets: ReplicaSets) -> int:
 
 
 def next_size(deployment: Obj, sets: ReplicaSets) -> int:
-    """The size that the new ReplicaSet should have next (reconcileNewReplicaSet)."""
+    """Return the size that the new ReplicaSet should have next (reconcileNewReplicaSet)."""
     return min(replicas_of(deployment), first_size(deployment, sets))
 
 
 def without_unhealthy(deployment: Obj, sets: ReplicaSets) -> list[Resize] | None:
-    """What old ReplicaSets lose first: pods that are not available, which nobody misses (cleanupUnhealthyReplicas).
+    """Take unavailable pods from old ReplicaSets, before healthy ones (cleanupUnhealthyReplicas).
+
+    How many may go is calculated from spec.replicas of the sets, not from their ready pods, so that a rollout (or a
+    rollback) continues even if its newest pods never become ready.
 
     How many may go is reckoned by what the sets want and not by what is ready, so that a rollout goes on, or back,
     though its newest pods never get ready.
 
     Returns:
-        The sets that shrink, oldest first; None where nothing may go now, not even healthy pods.
+        The sets that shrink, oldest first; None if no pods may be removed now, not even healthy ones.
     """
     budget = _budget(deployment, sets)
     if budget <= 0 or not sets.old_active:
@@ -89,7 +92,7 @@ def without_unhealthy(deployment: Obj, sets: ReplicaSets) -> list[Resize] | None
         if budget <= 0:
             break
         unhealthy = replicas_of(old) - count(old, "availableReplicas")
-        if unhealthy < 0:  # it was shrunk, and its pods have yet to go: they must not be counted on
+        if unhealthy < 0:  # it was scaled down and its pods are still going: do not count on them
             return None
         if cut := min(budget, unhealthy):
             cuts.append(Resize(old, replicas_of(old) - cut))
@@ -104,7 +107,9 @@ def _budget(deployment: Obj, sets: ReplicaSets) -> int:
 
 
 def without_surplus(deployment: Obj, sets: ReplicaSets) -> list[Resize]:
-    """What old ReplicaSets lose of available pods, oldest first (scaleDownOldReplicaSetsForRollingUpdate).
+    """Take available pods from old ReplicaSets, oldest set first (scaleDownOldReplicaSetsForRollingUpdate).
+
+    Upstream counts every pod in the statuses, and removes too many if these are late; here only _reliable ones count.
 
     Upstream counts every pod that is told of, and takes too many where statuses are late; here only _reliable ones.
     """
@@ -120,11 +125,12 @@ def without_surplus(deployment: Obj, sets: ReplicaSets) -> list[Resize]:
 
 
 def _reliable(replica_set: Obj) -> int:
-    """How many of a set's available pods are there for certain, and stay.
+    """Return how many of a set's available pods certainly exist and will stay.
 
-    A status counts the pods from before what its run deleted, and those go that are not available first: of what it
-    tells, as many stay as the size that it has observed. Of a set that got another size since none is certain: it may
-    have been shrunk and grown again, and the pods in the status be those that it lost.
+    A status may still count pods that its sync deleted. Pods that are not available are deleted first, so of the
+    available pods that the status counts at least as many stay as the size that it has observed. If the size changed
+    since then none is certain: the set may have been scaled down and up again, and the status may count pods that it
+    lost.
     """
     if count(replica_set, "observedGeneration") < replica_set["metadata"].get("generation", 0):
         return 0

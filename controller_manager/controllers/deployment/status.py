@@ -1,4 +1,4 @@
-"""The status of a Deployment: what its ReplicaSets count, and whether it makes progress (sync.go, progress.go)."""
+"""The status of a Deployment: counts of its ReplicaSets' pods, and rollout progress (sync.go, progress.go)."""
 
 from apiserver.api.meta import Obj, name_of
 from controller_manager.controllers.deployment.invalid_spec import without_fault
@@ -20,61 +20,65 @@ _NO_DEADLINE = 2**31 - 1
 
 
 def has_deadline(deployment: Obj) -> bool:
-    """Whether progress is watched at all (HasProgressDeadline)."""
+    """Return whether the controller watches progress at all (HasProgressDeadline)."""
     deadline = deployment["spec"].get("progressDeadlineSeconds")
     return deadline is not None and deadline != _NO_DEADLINE
 
 
 def condition_in(status: Obj, type_: str) -> Obj | None:
-    """The condition of a type in a status, None where there is none."""
+    """Return the condition of a type in a status, or None if there is none."""
     return conditions.find(status.get("conditions") or (), type_)
 
 
 def status_of(deployment: Obj) -> Obj:
-    """Its status, empty where there is none yet."""
+    """Return the Deployment's status, empty if it is not set yet."""
     return deployment.get("status") or {}
 
 
 def progress_of(deployment: Obj) -> Obj | None:
-    """Its condition Progressing, None where there is none."""
+    """Return the Deployment's condition Progressing, or None if there is none."""
     return condition_in(status_of(deployment), PROGRESSING)
 
 
 def with_collision(deployment: Obj) -> Obj:
-    """The Deployment with one more collision, so that its next ReplicaSet gets another name."""
+    """Return the Deployment with its collisionCount increased by one, so that its next ReplicaSet gets another name."""
     status = status_of(deployment)
     return deployment | {"status": status | {"collisionCount": (status.get("collisionCount") or 0) + 1}}
 
 
 def with_progress(deployment: Obj, status: str, now: float, *, reason: str, message: str) -> Obj:
-    """The Deployment with a condition Progressing."""
+    """Return the Deployment with the given condition Progressing."""
     condition = deployment_condition(PROGRESSING, status, now, reason=reason, message=message)
     old = status_of(deployment)
     return deployment | {"status": old | {"conditions": conditions.put(old.get("conditions") or (), condition)}}
 
 
 def with_pause_noted(deployment: Obj, now: float) -> Obj:
-    """The Deployment saying that it is paused, or no more, so that a pause is no lack of progress.
+    """Return the Deployment with a condition for being paused or resumed, so that a pause does not count as a timeout.
+
+    If it has no progress deadline, or timed out before, it stays as it is (checkPausedConditions).
 
     One whose progress is not watched, or which timed out before, stays as it is (checkPausedConditions).
     """
     current = progress_of(deployment) or {}
-    paused, noted = bool(deployment["spec"].get("paused")), current.get("reason") == PAUSED
-    if not has_deadline(deployment) or current.get("reason") == TIMED_OUT or paused == noted:
+    paused, was_paused = bool(deployment["spec"].get("paused")), current.get("reason") == PAUSED
+    if not has_deadline(deployment) or current.get("reason") == TIMED_OUT or paused == was_paused:
         return deployment
     reason, message = (PAUSED, "Deployment is paused") if paused else (RESUMED, "Deployment is resumed")
     return with_progress(deployment, UNKNOWN, now, reason=reason, message=message)
 
 
 def is_complete(deployment: Obj, status: Obj) -> bool:
-    """Whether a status tells that all pods are new, that there are as many as asked for, and all available."""
+    """Return whether a status shows that all pods are new, as many as desired, and available."""
     desired, counts = replicas_of(deployment), ("updatedReplicas", "replicas", "availableReplicas")
-    seen = status.get("observedGeneration", 0) >= deployment["metadata"].get("generation", 0)
-    return seen and all(status.get(name, 0) == desired for name in counts)
+    is_observed = status.get("observedGeneration", 0) >= deployment["metadata"].get("generation", 0)
+    return is_observed and all(status.get(name, 0) == desired for name in counts)
 
 
 def status_now(deployment: Obj, sets: ReplicaSets, now: float, *, profile: Profile) -> Obj:
-    """The status by what the ReplicaSets count, its conditions kept but for Available (calculateStatus).
+    """Return the status calculated from the ReplicaSets, with the old conditions except Available (calculateStatus).
+
+    As on the wire, zero values are left out.
 
     As on the wire, what is zero is left out.
     """
@@ -89,55 +93,55 @@ def status_now(deployment: Obj, sets: ReplicaSets, now: float, *, profile: Profi
         "unavailableReplicas": max(0, wanted(sets.all) - available),
     }
     status: Obj = {name: number for name, number in counts.items() if number}
-    if profile.terminating_replicas and (going := terminating(sets.all)) is not None:
-        status["terminatingReplicas"] = going
+    if profile.terminating_replicas and (count_terminating := terminating(sets.all)) is not None:
+        status["terminatingReplicas"] = count_terminating
     if old.get("collisionCount") is not None:
         status["collisionCount"] = old["collisionCount"]
-    enough = available >= fewest_available(deployment)
-    known = without_fault(old.get("conditions") or [])
-    return status | {"conditions": conditions.put(known, _availability(now, enough=enough))}
+    is_available = available >= fewest_available(deployment)
+    old_conditions = without_fault(old.get("conditions") or [])
+    return status | {"conditions": conditions.put(old_conditions, _availability(now, enough=is_available))}
 
 
 def _availability(now: float, *, enough: bool) -> Obj:
     if enough:
-        told = "Deployment has minimum availability."
-        return deployment_condition(AVAILABLE, TRUE, now, reason="MinimumReplicasAvailable", message=told)
-    told = "Deployment does not have minimum availability."
-    return deployment_condition(AVAILABLE, FALSE, now, reason="MinimumReplicasUnavailable", message=told)
+        message = "Deployment has minimum availability."
+        return deployment_condition(AVAILABLE, TRUE, now, reason="MinimumReplicasAvailable", message=message)
+    message = "Deployment does not have minimum availability."
+    return deployment_condition(AVAILABLE, FALSE, now, reason="MinimumReplicasUnavailable", message=message)
 
 
 def rollout_status(deployment: Obj, sets: ReplicaSets, now: float, *, profile: Profile) -> Obj:
-    """The status with the progress of the rollout and the failures of its ReplicaSets (syncRolloutStatus)."""
+    """Return the status with the rollout's progress and its ReplicaSets' failures (syncRolloutStatus)."""
     status = status_now(deployment, sets, now, profile=profile)
-    found = _progressed(deployment, sets, status, now)
+    updated = _progressed(deployment, sets, status, now)
     failure = _failure(sets)
-    found = conditions.put(found, failure) if failure else conditions.without(found, FAILURE)
-    return status | {"conditions": found}
+    updated = conditions.put(updated, failure) if failure else conditions.without(updated, FAILURE)
+    return status | {"conditions": updated}
 
 
 def _progressed(deployment: Obj, sets: ReplicaSets, status: Obj, now: float) -> list[Obj]:
-    """The conditions with Progressing as it is now; once complete, it stays whatever pods do later."""
-    known: list[Obj] = status["conditions"]
+    """Return the conditions with an up-to-date Progressing; once complete, it stays so whatever happens to pods later."""
+    old: list[Obj] = status["conditions"]
     if not has_deadline(deployment):
-        return conditions.without(known, PROGRESSING)
+        return conditions.without(old, PROGRESSING)
     current = progress_of(deployment)
     if status.get("replicas", 0) == status.get("updatedReplicas", 0) and current and current.get("reason") == COMPLETE:
-        return known
-    what = f'ReplicaSet "{name_of(sets.new)}"' if sets.new else f'Deployment "{name_of(deployment)}"'
+        return old
+    subject = f'ReplicaSet "{name_of(sets.new)}"' if sets.new else f'Deployment "{name_of(deployment)}"'
     if is_complete(deployment, status):
-        told = f"{what} has successfully progressed."
-        return conditions.put(known, deployment_condition(PROGRESSING, TRUE, now, reason=COMPLETE, message=told))
+        message = f"{subject} has successfully progressed."
+        return conditions.put(old, deployment_condition(PROGRESSING, TRUE, now, reason=COMPLETE, message=message))
     if _makes_progress(status_of(deployment), status):
-        told = f"{what} is progressing."
-        return _refreshed(known, deployment_condition(PROGRESSING, TRUE, now, reason=UPDATED, message=told))
+        message = f"{subject} is progressing."
+        return _refreshed(old, deployment_condition(PROGRESSING, TRUE, now, reason=UPDATED, message=message))
     if _is_timed_out(deployment, current, now):
-        told = f"{what} has timed out progressing."
-        return conditions.put(known, deployment_condition(PROGRESSING, FALSE, now, reason=TIMED_OUT, message=told))
-    return known
+        message = f"{subject} has timed out progressing."
+        return conditions.put(old, deployment_condition(PROGRESSING, FALSE, now, reason=TIMED_OUT, message=message))
+    return old
 
 
 def _refreshed(known: list[Obj], condition: Obj) -> list[Obj]:
-    """The conditions with one that is new in any case, since its lastUpdateTime is the news."""
+    """Return the conditions with this one replaced in any case, since its lastUpdateTime has changed."""
     current = conditions.find(known, condition["type"])
     if current is not None and current["status"] == condition["status"]:
         condition = condition | {"lastTransitionTime": current.get("lastTransitionTime")}
@@ -145,7 +149,7 @@ def _refreshed(known: list[Obj], condition: Obj) -> list[Obj]:
 
 
 def _makes_progress(old: Obj, new: Obj) -> bool:
-    """Whether there are more new pods, fewer old ones, or more that are ready or available (DeploymentProgressing)."""
+    """Return whether there are more new pods, fewer old ones, or more ready or available ones (DeploymentProgressing)."""
     grown = any(
         new.get(name, 0) > old.get(name, 0) for name in ("updatedReplicas", "readyReplicas", "availableReplicas")
     )
@@ -153,12 +157,12 @@ def _makes_progress(old: Obj, new: Obj) -> bool:
 
 
 def _old_pods(status: Obj) -> int:
-    found: int = status.get("replicas", 0) - status.get("updatedReplicas", 0)
-    return found
+    number: int = status.get("replicas", 0) - status.get("updatedReplicas", 0)
+    return number
 
 
 def _is_timed_out(deployment: Obj, current: Obj | None, now: float) -> bool:
-    """Whether nothing has moved for too long (DeploymentTimedOut)."""
+    """Return whether nothing has changed for longer than the deadline (DeploymentTimedOut)."""
     if current is None or current.get("reason") == COMPLETE:
         return False
     return current.get("reason") == TIMED_OUT or _deadline(deployment, current) < now
@@ -170,9 +174,9 @@ def _deadline(deployment: Obj, condition: Obj) -> float:
 
 
 def look_again_in(deployment: Obj, status: Obj, now: float) -> float | None:
-    """Seconds until a rollout that does not move is looked at again: a second after its deadline.
+    """Return the seconds until a rollout without progress is checked again: one second after its deadline.
 
-    (requeueStuckDeployment, which asks for a deployment that was complete once more and more often, to no end)
+    (requeueStuckDeployment, which requeues a Deployment that was complete once again and again, without end)
 
     Args:
         deployment: the Deployment.
@@ -180,7 +184,7 @@ def look_again_in(deployment: Obj, status: Obj, now: float) -> float | None:
         now: the time.
 
     Returns:
-        None where time alone changes nothing.
+        None if the passing of time alone changes nothing.
     """
     current = progress_of(deployment)
     if not has_deadline(deployment) or current is None or is_complete(deployment, status):
@@ -191,20 +195,20 @@ def look_again_in(deployment: Obj, status: Obj, now: float) -> float | None:
 
 
 def _failure(sets: ReplicaSets) -> Obj | None:
-    """What keeps pods from being made, by the new ReplicaSet or else by any (getReplicaFailures)."""
+    """Return the condition for pods that could not be created: the new ReplicaSet's, or else any (getReplicaFailures)."""
     for replica_set in (*((sets.new,) if sets.new else ()), *sets.old):
-        if (found := condition_in(status_of(replica_set), FAILURE)) is not None:
-            return _as_of_deployment(found)
+        if (condition := condition_in(status_of(replica_set), FAILURE)) is not None:
+            return _as_of_deployment(condition)
     return None
 
 
 def _as_of_deployment(condition: Obj) -> Obj:
-    """A condition of a ReplicaSet as one of its Deployment (ReplicaSetToDeploymentCondition)."""
+    """Return a ReplicaSet's condition as one of its Deployment (ReplicaSetToDeploymentCondition)."""
     time = condition.get("lastTransitionTime")
-    told = {name: condition[name] for name in ("reason", "message") if name in condition}
+    optional = {name: condition[name] for name in ("reason", "message") if name in condition}
     return {
         "type": condition["type"],
         "status": condition["status"],
         "lastUpdateTime": time,
         "lastTransitionTime": time,
-    } | told
+    } | optional

@@ -1,4 +1,4 @@
-"""What a Deployment's controller does in one run: make, resize and delete ReplicaSets, and tell how far it is."""
+"""One sync of a Deployment: create, resize and delete ReplicaSets, and update the status."""
 
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ from controller_manager.reconcile.replicas import replicas_of
 
 @dataclass(slots=True)
 class SyncContext:
-    """One run over a Deployment: it and its ReplicaSets as the server has told them last."""
+    """One sync of a Deployment: it and its ReplicaSets as the server returned them last."""
 
     deployment: Obj
     sets: ReplicaSets
@@ -51,169 +51,173 @@ class SyncContext:
     profile: Profile
 
 
-def roll_out(run: SyncContext, busy: frozenset[str]) -> Plan:
-    """Take the rollout one step further, or first give all ReplicaSets their part of a new size.
+def roll_out(context: SyncContext, busy: frozenset[str]) -> Plan:
+    """Take the rollout one step further, or first give every ReplicaSet its share of a new size.
 
     Args:
-        run: the pass.
-        busy: the uids of ReplicaSets that have pods which have not ended; only needed where the strategy is Recreate.
+        context: the sync.
+        busy: the uids of ReplicaSets with pods that have not ended; only needed if the strategy is Recreate.
 
     Raises:
         ApiError: a write was refused.
     """
-    yield from keep_revision(run)
-    if history.is_resized(run.deployment, run.sets):
-        yield from resize(run)
+    yield from keep_revision(context)
+    if history.is_resized(context.deployment, context.sets):
+        yield from resize(context)
         return
-    if strategy_of(run.deployment) == RECREATE:
-        yield from _recreate(run, busy)
+    if strategy_of(context.deployment) == RECREATE:
+        yield from _recreate(context, busy)
     else:
-        yield from _roll(run)
+        yield from _roll(context)
 
 
 # -- the new ReplicaSet ------------------------------------------------------------------------------------------------
 
 
-def note_pause(run: SyncContext) -> Plan:
-    """Write that the Deployment is paused, or no more."""
-    yield from _put(run, statuses.with_pause_noted(run.deployment, run.now))
+def note_pause(context: SyncContext) -> Plan:
+    """Record in the status that the Deployment was paused or resumed."""
+    yield from _update_status(context, statuses.with_pause_noted(context.deployment, context.now))
 
 
-def keep_revision(run: SyncContext) -> Plan:
+def keep_revision(context: SyncContext) -> Plan:
     """Bring the annotations of the new ReplicaSet up to date, and the Deployment's revision (getNewReplicaSet)."""
-    if (new := run.sets.new) is None:
+    if (new := context.sets.new) is None:
         return
-    revision = history.next_revision(run.sets.old)
-    bounded = run.profile.bounded_history
-    annotations = history.annotations_for_new(run.deployment, new, revision, bounded=bounded)
-    ready = run.deployment["spec"].get("minReadySeconds", 0)
+    revision = history.next_revision(context.sets.old)
+    bounded = context.profile.bounded_history
+    annotations = history.annotations_for_new(context.deployment, new, revision, bounded=bounded)
+    ready = context.deployment["spec"].get("minReadySeconds", 0)
     spec = new["spec"]
     if ready != spec.get("minReadySeconds", 0):
         spec = spec | {"minReadySeconds": ready}
     if annotations != annotations_of(new) or spec is not new["spec"]:
         new = yield Update(REPLICA_SET, with_annotations(new, annotations) | {"spec": spec})
-        run.sets = run.sets.having(new)
-    deployment = history.with_revision_of(run.deployment, new)
+        context.sets = context.sets.having(new)
+    deployment = history.with_revision_of(context.deployment, new)
     if statuses.has_deadline(deployment) and statuses.progress_of(deployment) is None:
-        told = f'Found new replica set "{name_of(new)}"'
-        deployment = statuses.with_progress(deployment, TRUE, run.now, reason=statuses.FOUND, message=told)
-    yield from _put(run, deployment)
+        message = f'Found new replica set "{name_of(new)}"'
+        deployment = statuses.with_progress(deployment, TRUE, context.now, reason=statuses.FOUND, message=message)
+    yield from _update_status(context, deployment)
 
 
-def _make_new(run: SyncContext, *, empty: bool = False) -> Plan:
-    """Make the ReplicaSet of the Deployment's template, unless it is there already and the cache was behind."""
-    deployment = run.deployment
-    wanted = new_replica_set(deployment, run.sets, owner_reference(DEPLOYMENT, deployment), empty=empty)
+def _make_new(context: SyncContext, *, empty: bool = False) -> Plan:
+    """Create the ReplicaSet of the Deployment's template, unless it exists already and the cache was behind."""
+    deployment = context.deployment
+    replica_set = new_replica_set(deployment, context.sets, owner_reference(DEPLOYMENT, deployment), empty=empty)
     try:
-        new = yield Create(REPLICA_SET, wanted)
+        new = yield Create(REPLICA_SET, replica_set)
     except ApiError as error:
-        new = yield from _instead(run, wanted, error)
+        new = yield from _resolve_conflict(context, replica_set, error)
         deployment = history.with_revision_of(deployment, new)
     else:
         if size := replicas_of(new):
-            yield _scaled(run, new, before=None, size=size)
+            yield _scaled(context, new, before=None, size=size)
         deployment = history.with_revision_of(deployment, new)
         if statuses.has_deadline(deployment):
-            told = f'Created new replica set "{name_of(new)}"'
-            deployment = statuses.with_progress(deployment, TRUE, run.now, reason=statuses.CREATED, message=told)
-    run.sets = ReplicaSets(new, run.sets.old)
-    yield from _put(run, deployment)
+            message = f'Created new replica set "{name_of(new)}"'
+            deployment = statuses.with_progress(deployment, TRUE, context.now, reason=statuses.CREATED, message=message)
+    context.sets = ReplicaSets(new, context.sets.old)
+    yield from _update_status(context, deployment)
 
 
-def _instead(run: SyncContext, wanted: Obj, error: ApiError) -> Generator[Action, Any, Obj]:
-    """The ReplicaSet that was in the way, if it is the wanted one; everything else is an error, to be tried again."""
+def _resolve_conflict(context: SyncContext, desired: Obj, error: ApiError) -> Generator[Action, Any, Obj]:
+    """Return the existing ReplicaSet of the name if it is the desired one; every other error is raised, to be retried."""
     if error.reason == "AlreadyExists":
-        found: Obj = yield Get(REPLICA_SET, key_of(wanted))
-        owner, template = controller_of(found), run.deployment["spec"]["template"]
-        mine = owner is not None and owner["uid"] == run.deployment["metadata"]["uid"]
-        if mine and is_same_template(found["spec"]["template"], template):
-            return found
-        yield from _put(run, statuses.with_collision(run.deployment))
+        existing: Obj = yield Get(REPLICA_SET, key_of(desired))
+        owner, template = controller_of(existing), context.deployment["spec"]["template"]
+        is_ours = owner is not None and owner["uid"] == context.deployment["metadata"]["uid"]
+        if is_ours and is_same_template(existing["spec"]["template"], template):
+            return existing
+        yield from _update_status(context, statuses.with_collision(context.deployment))
     elif not is_namespace_terminating(error):
-        told = f'Failed to create new replica set "{name_of(wanted)}": {error.message}'
-        yield RecordEvent(run.deployment, reason=statuses.FAILED_CREATE, message=told, type=WARNING)
-        if statuses.has_deadline(run.deployment):
+        message = f'Failed to create new replica set "{name_of(desired)}": {error.message}'
+        yield RecordEvent(context.deployment, reason=statuses.FAILED_CREATE, message=message, type=WARNING)
+        if statuses.has_deadline(context.deployment):
             reason = statuses.FAILED_CREATE
-            yield from _put(run, statuses.with_progress(run.deployment, FALSE, run.now, reason=reason, message=told))
+            yield from _update_status(
+                context, statuses.with_progress(context.deployment, FALSE, context.now, reason=reason, message=message)
+            )
     raise error
 
 
 # -- strategies --------------------------------------------------------------------------------------------------------
 
 
-def _roll(run: SyncContext) -> Plan:
-    """Grow the new ReplicaSet or shrink old ones, as far as it may go now (rolling.go rolloutRolling)."""
-    if run.sets.new is None:
-        yield from _make_new(run)
-    assert run.sets.new is not None
-    before = run.sets
+def _roll(context: SyncContext) -> Plan:
+    """Scale up the new ReplicaSet or scale down old ones, as far as possible now (rolling.go rolloutRolling)."""
+    if context.sets.new is None:
+        yield from _make_new(context)
+    assert context.sets.new is not None
+    before = context.sets
     failure: ApiError | None = None
-    if replicas_of(run.sets.new) != replicas_of(run.deployment):
-        yield from _scale(run, Resize(run.sets.new, next_size(run.deployment, run.sets)))
-    if run.sets is before:
+    if replicas_of(context.sets.new) != replicas_of(context.deployment):
+        yield from _scale(context, Resize(context.sets.new, next_size(context.deployment, context.sets)))
+    if context.sets is before:
         try:
-            yield from _shrink_old(run)
-        except ApiError as error:  # what was done is told first
+            yield from _shrink_old(context)
+        except ApiError as error:  # first record in the status what was done
             failure = error
-    if run.sets is before and failure is None:
-        yield from _forget_if_complete(run)
-    yield from _put_progress(run)
+    if context.sets is before and failure is None:
+        yield from _clean_up_if_complete(context)
+    yield from _update_progress(context)
     if failure is not None:
         raise failure
 
 
-def _shrink_old(run: SyncContext) -> Plan:
-    unhealthy = without_unhealthy(run.deployment, run.sets)
+def _shrink_old(context: SyncContext) -> Plan:
+    unhealthy = without_unhealthy(context.deployment, context.sets)
     if unhealthy is None:
         return
     for resize in unhealthy:
-        yield from _scale(run, resize)
-    for resize in without_surplus(run.deployment, run.sets):
-        yield from _scale(run, resize)
+        yield from _scale(context, resize)
+    for resize in without_surplus(context.deployment, context.sets):
+        yield from _scale(context, resize)
 
 
-def _recreate(run: SyncContext, busy: frozenset[str]) -> Plan:
-    """Take all old pods away, wait until they are gone, then ask for new ones (recreate.go rolloutRecreate)."""
-    if active := run.sets.old_active:
+def _recreate(context: SyncContext, busy: frozenset[str]) -> Plan:
+    """Scale old ReplicaSets to zero, wait until their pods are gone, then create new ones (rolloutRecreate)."""
+    if active := context.sets.old_active:
         for old in active:
-            yield from _scale(run, Resize(old, 0))
-    elif not sum_status(run.sets.old, "replicas") and busy.isdisjoint(old["metadata"]["uid"] for old in run.sets.old):
-        if run.sets.new is None:
-            yield from _make_new(run)
-        assert run.sets.new is not None
-        yield from _scale(run, Resize(run.sets.new, replicas_of(run.deployment)))
-        yield from _forget_if_complete(run)
-    yield from _put_progress(run)
+            yield from _scale(context, Resize(old, 0))
+    elif not sum_status(context.sets.old, "replicas") and busy.isdisjoint(
+        old["metadata"]["uid"] for old in context.sets.old
+    ):
+        if context.sets.new is None:
+            yield from _make_new(context)
+        assert context.sets.new is not None
+        yield from _scale(context, Resize(context.sets.new, replicas_of(context.deployment)))
+        yield from _clean_up_if_complete(context)
+    yield from _update_progress(context)
 
 
-def resize(run: SyncContext) -> Plan:
-    """Bring ReplicaSets to the size that is asked for, or keep a paused Deployment at it; nothing is rolled (sync)."""
-    for resize in resized(run.deployment, run.sets):
-        yield from _scale(run, resize, told=True)
-    if run.deployment["spec"].get("paused") and history.rollback_revision(run.deployment) is None:
-        yield from _forget(run)
-    yield from put_counts(run)
+def resize(context: SyncContext) -> Plan:
+    """Scale ReplicaSets to the desired size, or keep a paused Deployment at it, without a rollout (sync)."""
+    for resize in resized(context.deployment, context.sets):
+        yield from _scale(context, resize, annotate=True)
+    if context.deployment["spec"].get("paused") and history.rollback_revision(context.deployment) is None:
+        yield from _clean_up(context)
+    yield from put_counts(context)
 
 
-def roll_back(run: SyncContext) -> Plan:
-    """Put the template of an earlier revision in place of the Deployment's, and take the request away (rollback.go)."""
-    yield from keep_revision(run)
-    if run.sets.new is None:
-        yield from _make_new(run, empty=True)  # it has a revision, and will hardly need pods (upstream starts some)
-    deployment = run.deployment
-    revision = history.rollback_revision(deployment) or history.last_revision(run.sets.all)
-    to = history.with_revision(run.sets.all, revision) if revision else None
+def roll_back(context: SyncContext) -> Plan:
+    """Replace the Deployment's template by that of an earlier revision, and clear the request (rollback.go)."""
+    yield from keep_revision(context)
+    if context.sets.new is None:
+        yield from _make_new(context, empty=True)  # it is kept for its revision; upstream starts pods
+    deployment = context.deployment
+    revision = history.rollback_revision(deployment) or history.last_revision(context.sets.all)
+    to = history.with_revision(context.sets.all, revision) if revision else None
     changed = history.without_rollback(deployment)
     if to is None:
-        told = "Unable to find the revision to rollback to." if revision else "Unable to find last revision."
-        yield RecordEvent(deployment, reason="DeploymentRollbackRevisionNotFound", message=told, type=WARNING)
+        message = "Unable to find the revision to rollback to." if revision else "Unable to find last revision."
+        yield RecordEvent(deployment, reason="DeploymentRollbackRevisionNotFound", message=message, type=WARNING)
     elif is_same_template(to["spec"]["template"], deployment["spec"]["template"]):
-        told = f'The rollback revision contains the same template as current deployment "{name_of(deployment)}"'
-        yield RecordEvent(deployment, reason="DeploymentRollbackTemplateUnchanged", message=told, type=WARNING)
+        message = f'The rollback revision contains the same template as current deployment "{name_of(deployment)}"'
+        yield RecordEvent(deployment, reason="DeploymentRollbackTemplateUnchanged", message=message, type=WARNING)
     else:
         yield Update(DEPLOYMENT, history.rolled_back(deployment, to))
-        told = f'Rolled back deployment "{name_of(deployment)}" to revision {revision}'
-        yield RecordEvent(deployment, reason="DeploymentRollback", message=told)
+        message = f'Rolled back deployment "{name_of(deployment)}" to revision {revision}'
+        yield RecordEvent(deployment, reason="DeploymentRollback", message=message)
         return
     yield Update(DEPLOYMENT, changed)
 
@@ -221,57 +225,57 @@ def roll_back(run: SyncContext) -> Plan:
 # -- single writes -----------------------------------------------------------------------------------------------------
 
 
-def _scale(run: SyncContext, resize: Resize, *, told: bool = False) -> Plan:
-    """Give a ReplicaSet its size (scaleReplicaSet).
+def _scale(context: SyncContext, resize: Resize, *, annotate: bool = False) -> Plan:
+    """Set the size of a ReplicaSet (scaleReplicaSet).
 
     Args:
-        run: the pass.
-        resize: the set and its size.
-        told: whether a set that has the size already is to be told of the sizes as of now.
+        context: the sync.
+        resize: the ReplicaSet and its size.
+        annotate: True to update the size annotations even if the set has the size already.
     """
     old, before = resize.replica_set, replicas_of(resize.replica_set)
-    annotations = annotations_of(old) | history.size_annotations(run.deployment)
-    if before == resize.size and (not told or annotations == annotations_of(old)):
+    annotations = annotations_of(old) | history.size_annotations(context.deployment)
+    if before == resize.size and (not annotate or annotations == annotations_of(old)):
         return
     changed = with_annotations(old, annotations) | {"spec": old["spec"] | {"replicas": resize.size}}
-    run.sets = run.sets.having((yield Update(REPLICA_SET, changed)))
+    context.sets = context.sets.having((yield Update(REPLICA_SET, changed)))
     if before != resize.size:
-        yield _scaled(run, old, before=before, size=resize.size)
+        yield _scaled(context, old, before=before, size=resize.size)
 
 
-def _scaled(run: SyncContext, replica_set: Obj, *, before: int | None, size: int) -> RecordEvent:
-    message = scaling_message(name_of(replica_set), before, size, profile=run.profile)
-    return RecordEvent(run.deployment, reason="ScalingReplicaSet", message=message)
+def _scaled(context: SyncContext, replica_set: Obj, *, before: int | None, size: int) -> RecordEvent:
+    message = scaling_message(name_of(replica_set), before, size, profile=context.profile)
+    return RecordEvent(context.deployment, reason="ScalingReplicaSet", message=message)
 
 
-def _forget_if_complete(run: SyncContext) -> Plan:
-    if statuses.is_complete(run.deployment, statuses.status_of(run.deployment)):
-        yield from _forget(run)
+def _clean_up_if_complete(context: SyncContext) -> Plan:
+    if statuses.is_complete(context.deployment, statuses.status_of(context.deployment)):
+        yield from _clean_up(context)
 
 
-def _forget(run: SyncContext) -> Plan:
+def _clean_up(context: SyncContext) -> Plan:
     """Delete old ReplicaSets over revisionHistoryLimit (cleanupDeployment)."""
-    for old in history.to_forget(run.deployment, run.sets, by_revision=run.profile.cleanup_by_revision):
+    for old in history.to_forget(context.deployment, context.sets, by_revision=context.profile.cleanup_by_revision):
         yield from remove(Delete(REPLICA_SET, key_of(old)))
 
 
-def _put(run: SyncContext, deployment: Obj) -> Plan:
-    """Write the status, and with it the annotations, if they are not what they were."""
-    if deployment != run.deployment:
-        run.deployment = yield Update(DEPLOYMENT, deployment, subresource="status")
+def _update_status(context: SyncContext, deployment: Obj) -> Plan:
+    """Write the status, and with it the annotations, if the Deployment has changed."""
+    if deployment != context.deployment:
+        context.deployment = yield Update(DEPLOYMENT, deployment, subresource="status")
 
 
-def put_counts(run: SyncContext) -> Plan:
-    """Write what the ReplicaSets count (syncDeploymentStatus)."""
-    status = statuses.status_now(run.deployment, run.sets, run.now, profile=run.profile)
-    if status != statuses.status_of(run.deployment):
-        yield from _put(run, run.deployment | {"status": status})
+def put_counts(context: SyncContext) -> Plan:
+    """Write the status calculated from the ReplicaSets (syncDeploymentStatus)."""
+    status = statuses.status_now(context.deployment, context.sets, context.now, profile=context.profile)
+    if status != statuses.status_of(context.deployment):
+        yield from _update_status(context, context.deployment | {"status": status})
 
 
-def _put_progress(run: SyncContext) -> Plan:
-    """Write what the ReplicaSets count and how far the rollout is, or see to it that a standstill is noticed."""
-    status = statuses.rollout_status(run.deployment, run.sets, run.now, profile=run.profile)
-    if status != statuses.status_of(run.deployment):
-        yield from _put(run, run.deployment | {"status": status})
-    if (wait := statuses.look_again_in(run.deployment, status, run.now)) is not None:
+def _update_progress(context: SyncContext) -> Plan:
+    """Write the status and the progress of the rollout, or requeue so that a timeout is noticed."""
+    status = statuses.rollout_status(context.deployment, context.sets, context.now, profile=context.profile)
+    if status != statuses.status_of(context.deployment):
+        yield from _update_status(context, context.deployment | {"status": status})
+    if (wait := statuses.look_again_in(context.deployment, status, context.now)) is not None:
         yield RequeueAfter(wait)

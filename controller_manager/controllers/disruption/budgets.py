@@ -1,4 +1,4 @@
-"""Disruption budgets: how many pods must stay healthy, how many are, and the status that says so."""
+"""Disruption budgets: how many pods must stay healthy, how many are, and the resulting status."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from controller_manager.reconcile.pods import DISRUPTION_TARGET, is_ready, is_te
 from controller_manager.reconcile.times import seconds, stamp
 
 DELETION_TIMEOUT = 120.0
-"""Seconds after which an eviction that was allowed is taken not to happen any more (DeletionTimeout)."""
+"""Seconds after which an evicted pod that was not deleted counts as not evicted (DeletionTimeout)."""
 STALE_TIMEOUT = 120.0
-"""Seconds after which a pod that is not being deleted is no target of a disruption (stalePodDisruptionTimeout)."""
+"""Seconds after which a pod that is not deleted loses its condition DisruptionTarget (stalePodDisruptionTimeout)."""
 ALLOWED = "DisruptionAllowed"
 
 _TERM = "LabelSelectorRequirement"
@@ -21,7 +21,7 @@ _ZEROES = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "e
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a budget asks for.
+    """The pods that a budget asks for.
 
     Attributes:
         pods: how many pods there should be.
@@ -33,20 +33,20 @@ class Expected:
 
 
 def asks_for_scale(spec: Obj) -> bool:
-    """Whether the budget is a matter of how many pods their controllers want, not of how many there are."""
+    """Return whether the budget depends on the scale of the pods' controllers, not on the number of existing pods."""
     return spec.get("maxUnavailable") is not None or isinstance(spec.get("minAvailable"), str)
 
 
 def expected(spec: Obj, pods: int, scale: int) -> Expected:
-    """What a budget asks for (disruption.go getExpectedPodCount).
+    """Return the pods that a budget asks for (disruption.go getExpectedPodCount).
 
     Args:
-        spec: of the budget.
-        pods: how many there are.
-        scale: how many their controllers want.
+        spec: the budget's spec.
+        pods: how many pods exist.
+        scale: how many pods their controllers ask for.
 
     Raises:
-        ValueError: a share is not given in percent.
+        ValueError: a string is not a percentage.
     """
     at_least, at_most = spec.get("minAvailable"), spec.get("maxUnavailable")
     if at_most is not None:
@@ -61,9 +61,9 @@ class Disrupted:
     """Pods whose eviction was allowed.
 
     Attributes:
-        awaited: pod → when it was allowed: their deletion is still to be seen.
-        missed: pods that should have been deleted and were not.
-        wait: seconds until the next one is missed, None where none is awaited.
+        awaited: pod name → time at which eviction was allowed; its deletion is still to come.
+        missed: pods that should have been deleted by now and were not.
+        wait: seconds until the next pod times out, or None if no deletion is awaited.
     """
 
     awaited: Mapping[str, str]
@@ -72,31 +72,31 @@ class Disrupted:
 
 
 def disrupted(allowed: Mapping[str, str], pods: Iterable[Obj], now: float) -> Disrupted:
-    """What became of the evictions that status.disruptedPods tells of (buildDisruptedPodMap)."""
-    there = {name_of(pod): pod for pod in pods if not pod["metadata"].get("deletionTimestamp")} if allowed else {}
-    ends = {name: seconds(since) + DELETION_TIMEOUT for name, since in allowed.items() if name in there}
+    """Divide the evictions in status.disruptedPods into awaited and missed ones (buildDisruptedPodMap)."""
+    existing = {name_of(pod): pod for pod in pods if not pod["metadata"].get("deletionTimestamp")} if allowed else {}
+    ends = {name: seconds(since) + DELETION_TIMEOUT for name, since in allowed.items() if name in existing}
     return Disrupted(
         awaited={name: allowed[name] for name, end in ends.items() if end > now},
-        missed=[there[name] for name, end in ends.items() if end <= now],
+        missed=[existing[name] for name, end in ends.items() if end <= now],
         wait=min((end - now for end in ends.values() if end > now), default=None),
     )
 
 
 def healthy(pods: Iterable[Obj], awaited: Mapping[str, str]) -> int:
-    """How many pods are ready, and neither are nor will be deleted (countHealthyPods)."""
+    """Return how many pods are ready, not being deleted, and not about to be (countHealthyPods)."""
     return sum(
         is_ready(pod) and not pod["metadata"].get("deletionTimestamp") and name_of(pod) not in awaited for pod in pods
     )
 
 
-def status_of(budget: Obj, wanted: Expected, current: int, *, awaited: Mapping[str, str], now: float) -> Obj:
-    """The budget's status as it should be (updatePdbStatus); without any pod expected nothing may be disrupted."""
-    allowed = max(0, current - wanted.healthy) if wanted.pods > 0 else 0
+def status_of(budget: Obj, expectation: Expected, current: int, *, awaited: Mapping[str, str], now: float) -> Obj:
+    """Return the status that the budget should have (updatePdbStatus); if no pods are expected none may be disrupted."""
+    allowed = max(0, current - expectation.healthy) if expectation.pods > 0 else 0
     status: Obj = {
         "disruptionsAllowed": allowed,
         "currentHealthy": current,
-        "desiredHealthy": wanted.healthy,
-        "expectedPods": wanted.pods,
+        "desiredHealthy": expectation.healthy,
+        "expectedPods": expectation.pods,
     }
     if awaited:
         status["disruptedPods"] = dict(awaited)
@@ -108,7 +108,7 @@ def status_of(budget: Obj, wanted: Expected, current: int, *, awaited: Mapping[s
 
 
 def failed_status(budget: Obj, why: str, now: float) -> Obj:
-    """The status that lets nobody evict while nothing is known (failSafe)."""
+    """Return the status that allows no evictions while the pods cannot be counted (failSafe)."""
     status = _ZEROES | (budget.get("status") or {}) | {"disruptionsAllowed": 0}
     condition = {"status": FALSE, "reason": "SyncFailed", "message": why}
     return status | {"conditions": _with(budget, condition | _observed(status), now)}
@@ -119,39 +119,43 @@ def _observed(status: Obj) -> Obj:
 
 
 def _with(budget: Obj, condition: Obj, now: float) -> list[Obj]:
-    """The conditions with this DisruptionAllowed, whose last transition stays where its status does."""
+    """Return the conditions with the given DisruptionAllowed; lastTransitionTime is kept if the status did not change."""
     old = (budget.get("status") or {}).get("conditions") or ()
     before = find(old, ALLOWED)
     since = before["lastTransitionTime"] if before and before["status"] == condition["status"] else stamp(now)
     new = {"type": ALLOWED, "lastTransitionTime": since} | condition
-    return [new if found is before else found for found in old] if before else [*old, new]
+    return [new if existing is before else existing for existing in old] if before else [*old, new]
 
 
 def stale_in(pod: Obj, now: float) -> float | None:
-    """Seconds until a pod that nobody deletes is no target of a disruption any more, None where it is none.
+    """Return the seconds until an undeleted pod stops being a disruption target, or None if it is not one.
+
+    A condition that the kubelet set is never stale (nonTerminatingPodHasStaleDisruptionCondition).
 
     What the kubelet says is never stale (nonTerminatingPodHasStaleDisruptionCondition).
     """
-    found = condition_of(pod, DISRUPTION_TARGET)
-    if found is None or pod["metadata"].get("deletionTimestamp") or is_terminal(pod):
+    condition = condition_of(pod, DISRUPTION_TARGET)
+    if condition is None or pod["metadata"].get("deletionTimestamp") or is_terminal(pod):
         return None
-    if found["status"] != TRUE or found.get("reason") == "TerminationByKubelet":
+    if condition["status"] != TRUE or condition.get("reason") == "TerminationByKubelet":
         return None
-    since = found.get("lastTransitionTime")
+    since = condition.get("lastTransitionTime")
     return max(0.0, seconds(since) + STALE_TIMEOUT - now) if since else 0.0
 
 
 def no_target(pod: Obj, now: float) -> Obj:
-    """The status of a pod that is no target of a disruption any more."""
+    """Return the status of a pod that is no longer a disruption target."""
     status: Obj = pod["status"]
-    calm = {"type": DISRUPTION_TARGET, "status": FALSE, "lastProbeTime": None, "lastTransitionTime": stamp(now)}
+    cleared = {"type": DISRUPTION_TARGET, "status": FALSE, "lastProbeTime": None, "lastTransitionTime": stamp(now)}
     return status | {
-        "conditions": [calm if found["type"] == DISRUPTION_TARGET else found for found in status["conditions"]]
+        "conditions": [
+            cleared if condition["type"] == DISRUPTION_TARGET else condition for condition in status["conditions"]
+        ]
     }
 
 
 def printed(selector: Obj | None) -> str:
-    """A label selector as Go prints the struct, which is how an event names it."""
+    """Return a label selector as Go prints the struct; events contain it."""
     if selector is None:
         return "nil"
     labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))

@@ -1,4 +1,4 @@
-"""Disruption budgets: their status, by which evictions are allowed, and pods that were to be disrupted and were not."""
+"""The status of PodDisruptionBudgets, which allows evictions, and pods that should have been disrupted but were not."""
 
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
@@ -41,9 +41,9 @@ from controller_manager.reconcile.replicas import replicas_of
 from controller_manager.reconcile.selectors import lenient_selector
 
 POD_PREFIX = "pods/"
-"""What tells the key of a pod from that of a budget."""
+"""The prefix that distinguishes the key of a pod from that of a budget."""
 PACE = 0.1
-"""Seconds between two looks at one budget, each of which is a look at all pods of its namespace."""
+"""Minimum seconds between two syncs of one budget, since each reads all pods of its namespace."""
 
 _CACHED = {
     ("", "ReplicationController"): REPLICATION_CONTROLLER,
@@ -55,14 +55,14 @@ _CACHED = {
 
 @dataclass(frozen=True, slots=True)
 class Controls:
-    """Who controls pods.
+    """A controller of pods that a budget selects.
 
     Attributes:
-        pod: one of them.
-        reference: by which it names its controller.
-        kind: of the controller, None where it is not served.
-        uid, scale: of it, or of the Deployment that controls it; where the scale is None nobody is there.
-        asked: whether its scale must be asked for.
+        pod: the name of one of these pods.
+        reference: the pod's reference to its controller.
+        kind: the controller's kind, or None if it is not served.
+        uid, scale: those of the controller, or of the Deployment that controls it; scale is None if neither exists.
+        asked: True if the scale must be read from the server.
     """
 
     pod: str
@@ -78,9 +78,9 @@ class Budget:
     """A budget and its pods.
 
     Attributes:
-        error: why the selector cannot be understood.
-        controls: each controller of the pods once, where their number matters.
-        unmanaged: whether there are pods that nobody controls, where that matters.
+        error: why the selector cannot be parsed.
+        controls: each controller of the pods once, if the budget depends on their scale.
+        unmanaged: True if some pods have no controller, and the budget depends on their scale.
     """
 
     obj: Obj
@@ -92,7 +92,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Disturbed:
-    """A pod that is the target of a disruption, or under several budgets: their names."""
+    """A pod that is a disruption target, or that several budgets (given by name) select."""
 
     pod: Obj
     budgets: Sequence[str]
@@ -102,7 +102,7 @@ class Disturbed:
 
 
 def observe(listers: Listers, key: Key) -> Budget | Disturbed | None:
-    """The budget of that key and its pods, or the pod of that key; None where it is gone."""
+    """Return the budget of that key and its pods, or the pod of that key; None if it is gone."""
     if key.startswith(POD_PREFIX) and key.count("/") > 1:
         pod = listers[POD].get(key.removeprefix(POD_PREFIX))
         return Disturbed(pod, _names(listers, pod)) if pod is not None else None
@@ -124,19 +124,19 @@ def _selected(listers: Listers, selector: LabelSelector, namespace: str) -> Sequ
 
 
 def _with_controllers(listers: Listers, budget: Obj, pods: Sequence[Obj]) -> Budget:
-    found: dict[str, Controls] = {}
+    controls: dict[str, Controls] = {}
     unmanaged = False
     for pod in pods:
         reference = controller_of(pod)
         if reference is None:
             unmanaged = True
-        elif reference["uid"] not in found:
-            found[reference["uid"]] = _controls(listers, pod, reference)
-    return Budget(budget, pods, controls=list(found.values()), unmanaged=unmanaged)
+        elif reference["uid"] not in controls:
+            controls[reference["uid"]] = _controls(listers, pod, reference)
+    return Budget(budget, pods, controls=list(controls.values()), unmanaged=unmanaged)
 
 
 def _controls(listers: Listers, pod: Obj, reference: Obj) -> Controls:
-    """Who controls a pod, as far as caches tell (disruption.go finders)."""
+    """Return the controller of a pod, as far as the caches know it (disruption.go finders)."""
     group, _ = group_version(reference["apiVersion"])
     kind = _CACHED.get((group, reference["kind"]))
     if kind is None:
@@ -151,17 +151,17 @@ def _controls(listers: Listers, pod: Obj, reference: Obj) -> Controls:
 
 
 def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
-    """The budgets that select the pod or did, and the pod itself where it is disturbed."""
+    """Yield the keys of the budgets that select the pod or did, and of the pod itself if it is disturbed."""
     old, new = change.old, change.new
     if old is not None and new is not None and (old is new or not _matters(old, new)):
         return
     pod = change.obj
-    found = {key_of(budget): None for budget in _budgets(listers, pod)}
-    if new is not None and (len(found) > 1 or condition_of(new, DISRUPTION_TARGET)):
+    keys = {key_of(budget): None for budget in _budgets(listers, pod)}
+    if new is not None and (len(keys) > 1 or condition_of(new, DISRUPTION_TARGET)):
         yield f"{POD_PREFIX}{key_of(new)}"
     if old is not None and new is not None and labels_of(old) != labels_of(new):
-        found |= {key_of(budget): None for budget in _budgets(listers, old)}
-    yield from found
+        keys |= {key_of(budget): None for budget in _budgets(listers, old)}
+    yield from keys
 
 
 def _matters(old: Obj, new: Obj) -> bool:
@@ -169,7 +169,7 @@ def _matters(old: Obj, new: Obj) -> bool:
 
 
 def _budgets(listers: Listers, pod: Obj) -> Iterable[Obj]:
-    """The budgets that may select a pod, by equal labels alone: expressions are parsed when they run."""
+    """Yield the budgets that may select a pod, judged by matchLabels alone: expressions are parsed in the sync."""
     labels = labels_of(pod).items()
     for budget in listers[DISRUPTION_BUDGET].by(NAMESPACE_INDEX, namespace_of(pod)):
         selector = budget["spec"].get("selector")
@@ -178,64 +178,66 @@ def _budgets(listers: Listers, pod: Obj) -> Iterable[Obj]:
 
 
 def _names(listers: Listers, pod: Obj) -> Sequence[str]:
-    able = ((name_of(budget), lenient_selector(budget["spec"].get("selector"))) for budget in _budgets(listers, pod))
-    return sorted(name for name, selector in able if selector.matches(labels_of(pod)))
+    selectors = (
+        (name_of(budget), lenient_selector(budget["spec"].get("selector"))) for budget in _budgets(listers, pod)
+    )
+    return sorted(name for name, selector in selectors if selector.matches(labels_of(pod)))
 
 
 # -- what is done ------------------------------------------------------------------------------------------------------
 
 
-def plan(seen: Budget | Disturbed, now: float) -> Plan:
-    """Tell how many pods may be disrupted; nobody may disrupt any where that is not known (disruption.go sync).
+def plan(observed: Budget | Disturbed, now: float) -> Plan:
+    """Update how many pods may be disrupted; none may while that is unknown (disruption.go sync).
 
     Raises:
-        ApiError: the status could not be written, or a scale could not be asked for.
+        ApiError: the status could not be written, or a scale could not be read.
     """
-    if isinstance(seen, Disturbed):
-        yield from _calm(seen, now)
+    if isinstance(observed, Disturbed):
+        yield from _sync_disturbed(observed, now)
         return
     failure = None
     try:
-        status = yield from _status(seen, now)
+        status = yield from _status(observed, now)
     except (ApiError, ValueError) as error:
         failure = error
-        status = budgets.failed_status(seen.obj, str(error), now)
-    if status != seen.obj.get("status"):
-        yield Update(DISRUPTION_BUDGET, seen.obj | {"status": status}, "status")
+        status = budgets.failed_status(observed.obj, str(error), now)
+    if status != observed.obj.get("status"):
+        yield Update(DISRUPTION_BUDGET, observed.obj | {"status": status}, "status")
     if isinstance(failure, ApiError):
         raise failure
 
 
-def _status(seen: Budget, now: float) -> Generator[Action, Any, Obj]:
-    """The status as it should be.
+def _status(observed: Budget, now: float) -> Generator[Action, Any, Obj]:
+    """Return the status that the budget should have.
 
     Raises:
-        ApiError, ValueError: it cannot be known; an event has said so.
+        ApiError, ValueError: it cannot be calculated; an event was recorded.
     """
-    budget = seen.obj
-    if seen.error:
-        yield RecordEvent(budget, "NoPods", f"Failed to get pods: {seen.error}", WARNING)
-        raise ValueError(seen.error)
-    if not seen.pods:
+    budget = observed.obj
+    if observed.error:
+        yield RecordEvent(budget, "NoPods", f"Failed to get pods: {observed.error}", WARNING)
+        raise ValueError(observed.error)
+    if not observed.pods:
         yield RecordEvent(budget, "NoPods", "No matching pods found")
     try:
-        scale = yield from _scale(seen)
-        wanted = budgets.expected(budget["spec"], len(seen.pods), scale)
+        scale = yield from _scale(observed)
+        expectation = budgets.expected(budget["spec"], len(observed.pods), scale)
     except (ApiError, ValueError) as error:
         message = f"Failed to calculate the number of expected pods: {error}"
         yield RecordEvent(budget, "CalculateExpectedPodCountFailed", message, WARNING)
         raise
-    if seen.unmanaged:
+    if observed.unmanaged:
         yield RecordEvent(budget, "UnmanagedPods", _unmanaged(budget), WARNING)
-    found = budgets.disrupted((budget.get("status") or {}).get("disruptedPods") or {}, seen.pods, now)
-    for pod in found.missed:
+    disrupted = budgets.disrupted((budget.get("status") or {}).get("disruptedPods") or {}, observed.pods, now)
+    for pod in disrupted.missed:
         namespace = namespace_of(budget)  # twice, as upstream prints it
         message = f"Pod was expected by PDB {namespace}/{namespace} to be deleted but it wasn't"
         yield RecordEvent(pod, "NotDeleted", message, WARNING)
-    if found.wait is not None:
-        yield RequeueAfter(found.wait)
-    current = budgets.healthy(seen.pods, found.awaited)
-    return budgets.status_of(budget, wanted, current, awaited=found.awaited, now=now)
+    if disrupted.wait is not None:
+        yield RequeueAfter(disrupted.wait)
+    current = budgets.healthy(observed.pods, disrupted.awaited)
+    return budgets.status_of(budget, expectation, current, awaited=disrupted.awaited, now=now)
 
 
 def _unmanaged(budget: Obj) -> str:
@@ -247,21 +249,21 @@ def _unmanaged(budget: Obj) -> str:
     )
 
 
-def _scale(seen: Budget) -> Generator[Action, Any, int]:
-    """How many pods all their controllers want, each counted once (getExpectedScale)."""
+def _scale(observed: Budget) -> Generator[Action, Any, int]:
+    """Return how many pods all the controllers ask for, each controller counted once (getExpectedScale)."""
     scales: dict[str, int] = {}
-    for controls in seen.controls:
+    for controls in observed.controls:
         scale = controls.scale
         if controls.asked:
-            scale = yield from _ask(controls, namespace_of(seen.obj))
+            scale = yield from _read_scale(controls, namespace_of(observed.obj))
         if scale is None:
             raise ValueError(f'found no controllers for pod "{controls.pod}"')
         scales[controls.uid] = scale
     return sum(scales.values())
 
 
-def _ask(controls: Controls, namespace: str) -> Generator[Action, Any, int | None]:
-    """The scale of a controller that no cache holds, None where it is gone (getScaleController)."""
+def _read_scale(controls: Controls, namespace: str) -> Generator[Action, Any, int | None]:
+    """Read from the server the scale of a controller that is not cached; None if it is gone (getScaleController)."""
     reference, kind = controls.reference, controls.kind
     if kind is None:
         raise ValueError(f'no matches for kind "{reference["kind"]}" in version "{reference["apiVersion"]}"')
@@ -276,13 +278,13 @@ def _ask(controls: Controls, namespace: str) -> Generator[Action, Any, int | Non
     return scale["spec"].get("replicas") or 0 if scale["metadata"].get("uid") == controls.uid else None
 
 
-def _calm(seen: Disturbed, now: float) -> Plan:
-    """Say that a pod is under several budgets, and in the end that it is no target (syncStalePodDisruption)."""
-    pod, wait = seen.pod, budgets.stale_in(seen.pod, now)
-    if len(seen.budgets) > 1:
-        which = f'Pod "{namespace_of(pod)}"/"{name_of(pod)}" matches multiple PodDisruptionBudgets.'
-        chosen = f'Chose "{seen.budgets[0]}" arbitrarily.'
-        yield RecordEvent(pod, "MultiplePodDisruptionBudgets", f"{which}  {chosen}", WARNING)
+def _sync_disturbed(disturbed: Disturbed, now: float) -> Plan:
+    """Report that several budgets select a pod, and clear a stale disruption target (syncStalePodDisruption)."""
+    pod, wait = disturbed.pod, budgets.stale_in(disturbed.pod, now)
+    if len(disturbed.budgets) > 1:
+        summary = f'Pod "{namespace_of(pod)}"/"{name_of(pod)}" matches multiple PodDisruptionBudgets.'
+        chosen = f'Chose "{disturbed.budgets[0]}" arbitrarily.'
+        yield RecordEvent(pod, "MultiplePodDisruptionBudgets", f"{summary}  {chosen}", WARNING)
     if wait:
         yield RequeueAfter(wait)
     elif wait is not None:

@@ -1,1 +1,1 @@
-"""The endpoints controller (pkg/controller/endpoint), and the Services and pods that endpoints are made of."""
+"""The endpoints controller (pkg/controller/endpoint), and the Services and pods from which endpoints are calculated."""

@@ -1,4 +1,4 @@
-"""Endpoints of Services that select pods: what EndpointSlices tell, for older readers (pkg/controller/endpoint)."""
+"""Endpoints of Services that select pods, for clients that do not read EndpointSlices (pkg/controller/endpoint)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,16 +29,16 @@ from controller_manager.reconcile.deletion import remove
 from controller_manager.reconcile.kinds import ENDPOINTS, POD, SERVICE
 
 TIMES = "endpoints-trigger-times"
-"""The view that is a TriggerTimes."""
+"""The name of the view TriggerTimes."""
 START = ""
-"""The key under which a manager that starts looks for Endpoints of Services that are gone."""
+"""The key under which a manager that starts looks for Endpoints whose Service is gone."""
 
 _LEADER = "control-plane.alpha.kubernetes.io/leader"
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A Service, its pods, and the Endpoints that there are."""
+    """A Service, its pods, and the existing Endpoints."""
 
     service: Obj
     pods: Sequence[Obj]
@@ -48,22 +48,28 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Endpoints of a Service that is gone."""
+    """Endpoints whose Service is gone."""
 
     endpoints: Obj
 
 
 @dataclass(frozen=True, slots=True)
 class Leftovers:
-    """The keys of all of these."""
+    """The keys of all Endpoints whose Service is gone."""
 
     keys: Sequence[Key]
 
 
 def observe(listers: Listers, key: Key) -> Observed | Leftover | Leftovers | None:
-    """The Service of that key and its pods, or its Endpoints if it is gone; None where nothing is to be done."""
+    """Return the Service of that key and its pods, or its Endpoints if it is gone; None if there is nothing to do."""
     if key == START:
-        return Leftovers([key_of(each) for each in listers[ENDPOINTS] if _is_left_over(listers, each)])
+        return Leftovers(
+            [
+                key_of(endpoint_object)
+                for endpoint_object in listers[ENDPOINTS]
+                if _is_left_over(listers, endpoint_object)
+            ]
+        )
     service, endpoints = listers[SERVICE].get(key), listers[ENDPOINTS].get(key)
     if service is None:
         return Leftover(endpoints) if endpoints is not None else None
@@ -73,46 +79,46 @@ def observe(listers: Listers, key: Key) -> Observed | Leftover | Leftovers | Non
 
 
 def _is_left_over(listers: Listers, endpoints: Obj) -> bool:
-    """Whether the Service is gone; Endpoints by which somebody elects a leader never had one."""
+    """Return whether the Service is gone; Endpoints used for leader election never had one."""
     elects = _LEADER in annotations_of(endpoints)
     return not elects and listers[SERVICE].get(key_of(endpoints)) is None
 
 
 def endpoints_changed(_: Listers, change: Change) -> Iterable[Key]:
-    """The Service of Endpoints that went; what somebody makes of them otherwise stays until the next change."""
+    """Return the Service of deleted Endpoints; other changes to Endpoints stay until the Service's next sync."""
     return (key_of(change.obj),) if change.new is None else ()
 
 
-def plan(seen: Observed | Leftover | Leftovers, now: float) -> Plan:
-    """Write the Endpoints of a Service if they change, delete those of one that is gone (syncService).
+def plan(observed: Observed | Leftover | Leftovers, now: float) -> Plan:
+    """Write the Endpoints of a Service if they change, and delete those whose Service is gone (syncService).
 
     Raises:
-        ApiError: they could not be written; an event has said so.
+        ApiError: they could not be written; an event was recorded.
     """
     del now
-    match seen:
+    match observed:
         case Leftovers(keys=keys):
             yield Enqueue(keys)
         case Leftover(endpoints=endpoints):
             yield from remove(Delete(ENDPOINTS, key_of(endpoints), uid=endpoints["metadata"]["uid"]))
         case Observed():
-            yield from _write(seen)
+            yield from _write(observed)
 
 
-def _write(seen: Observed) -> Plan:
-    service, changed_at = seen.service, seen.times.look(seen.service, seen.pods)
-    wanted = endpoints_of(service, subsets_of(service, seen.pods), seen.endpoints, changed_at=changed_at)
-    if wanted is None:
+def _write(observed: Observed) -> Plan:
+    service, changed_at = observed.service, observed.times.look(observed.service, observed.pods)
+    desired = endpoints_of(service, subsets_of(service, observed.pods), observed.endpoints, changed_at=changed_at)
+    if desired is None:
         return
-    is_new = seen.endpoints is None
+    is_new = observed.endpoints is None
     try:
-        yield Create(ENDPOINTS, wanted) if is_new else Update(ENDPOINTS, wanted)
+        yield Create(ENDPOINTS, desired) if is_new else Update(ENDPOINTS, desired)
     except ApiError as error:
         if is_new and is_namespace_terminating(error):
             return
-        done = "create endpoint for service" if is_new else "update endpoint"
+        attempt = "create endpoint for service" if is_new else "update endpoint"
         reason = "FailedToCreateEndpoint" if is_new else "FailedToUpdateEndpoint"
-        yield RecordEvent(wanted, reason, f"Failed to {done} {key_of(service)}: {error.message}", WARNING)
+        yield RecordEvent(desired, reason, f"Failed to {attempt} {key_of(service)}: {error.message}", WARNING)
         raise
 
 

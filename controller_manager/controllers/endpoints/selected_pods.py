@@ -1,4 +1,4 @@
-"""Services and the pods that they select, as caches have them: for the controllers of Endpoints and EndpointSlices."""
+"""The pods that a Service selects, read from caches, for the controllers of Endpoints and EndpointSlices."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,18 +8,20 @@ from controller_manager.reconcile.contract import NAMESPACE_INDEX, Change, Key, 
 from controller_manager.reconcile.kinds import POD
 
 SELECTORS = "service-selectors"
-"""The view that is a Selectors, fed by Services."""
+"""The name of the view Selectors, fed by Services."""
 PACE = 0.5
-"""Seconds between two looks at one Service, so that a burst of changes of its pods is one."""
+"""Minimum seconds between two syncs of one Service, so that a burst of pod changes causes one sync."""
 
 
 def selected_pods(listers: Listers, service: Obj) -> Sequence[Obj]:
-    """The pods that a Service selects."""
-    wanted = selector_of(service).items()
-    return [pod for pod in listers[POD].by(NAMESPACE_INDEX, namespace_of(service)) if wanted <= labels_of(pod).items()]
+    """Return the pods that a Service selects."""
+    selector = selector_of(service).items()
+    return [
+        pod for pod in listers[POD].by(NAMESPACE_INDEX, namespace_of(service)) if selector <= labels_of(pod).items()
+    ]
 
 
 def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
-    """The Services whose endpoints a pod changes."""
+    """Return the keys of the Services whose endpoints a pod's change affects."""
     selectors: Selectors = listers.view(SELECTORS)
     return selectors.touched(change.old, change.new)

@@ -1,4 +1,4 @@
-"""Services and the pods behind them: whom a change of a pod concerns, its addresses and ports, and when it changed."""
+"""Services and their pods: the Services that a pod's change affects, the pod's addresses and ports, trigger times."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -9,19 +9,19 @@ from controller_manager.reconcile.conditions import condition_of
 from controller_manager.reconcile.pods import is_ready, is_terminal
 
 CHANGED_AT = "endpoints.kubernetes.io/last-change-trigger-time"
-"""The annotation that tells when what changed the endpoints happened."""
+"""The annotation with the time of the last change that affected the endpoints."""
 HEADLESS = "service.kubernetes.io/headless"
-"""The label of what belongs to a Service that has no address."""
+"""The label of the endpoints of a Service that has no cluster IP."""
 IPV4, IPV6 = "IPv4", "IPv6"
 
 Pair = tuple[str, str]
 
 
 class Port(NamedTuple):
-    """A port of a Service, as it is on a pod.
+    """A port of a Service, resolved on a pod.
 
     Attributes:
-        app_protocol: "" where the Service tells none.
+        app_protocol: "" if the Service sets none.
     """
 
     name: str
@@ -31,7 +31,9 @@ class Port(NamedTuple):
 
 
 def selector_of(service: Obj) -> Mapping[str, str]:
-    """The labels of the pods that controllers put behind a Service, empty where that is not for them.
+    """Return the labels of the pods behind a Service, empty if the controllers do not manage its endpoints.
+
+    Services of type ExternalName have no pods; if a Service has no selector, its endpoints are written by others.
 
     Services of type ExternalName have no pods, and those without a selector get their endpoints from somebody else.
     """
@@ -40,21 +42,22 @@ def selector_of(service: Obj) -> Mapping[str, str]:
 
 
 def is_headless(service: Obj) -> bool:
-    """Whether the Service has no address of its own (apis/core/v1/helper IsServiceIPSet)."""
+    """Return whether the Service has no cluster IP (apis/core/v1/helper IsServiceIPSet)."""
     return service["spec"].get("clusterIP") in (None, "", "None")
 
 
-# -- whom a change of a pod concerns -----------------------------------------------------------------------------------
+# -- which Services a pod's change affects
+# -----------------------------------------------------------------------------
 
 
 class Selectors:
-    """The selectors of all Services, filed so that those of a pod are found without asking each: a view of Services."""
+    """The selectors of all Services, indexed so that a pod's Services are found without checking each one (a view)."""
 
     def __init__(self) -> None:
-        self._filed: dict[str, dict[Pair, dict[str, AbstractSet[Pair]]]] = {}
+        self._by_namespace: dict[str, dict[Pair, dict[str, AbstractSet[Pair]]]] = {}
 
     def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
-        """A Service came (old is None), changed, or went (new is None)."""
+        """Handle a Service that was added (old is None), changed, or deleted (new is None)."""
         del kind
         before = selector_of(old) if old is not None else {}
         after = selector_of(new) if new is not None else {}
@@ -64,29 +67,31 @@ class Selectors:
             self._withdraw(old, before)
         if new is not None and after:
             pairs = frozenset(after.items())
-            filed = self._filed.setdefault(namespace_of(new), {}).setdefault(min(pairs), {})
-            filed[name_of(new)] = pairs
+            selectors = self._by_namespace.setdefault(namespace_of(new), {}).setdefault(min(pairs), {})
+            selectors[name_of(new)] = pairs
 
     def _withdraw(self, service: Obj, selector: Mapping[str, str]) -> None:
-        """Take out a selector, which is filed under the first of its labels."""
+        """Remove a selector, which is indexed under the first of its labels."""
         namespace, pair = namespace_of(service), min(selector.items())
-        of_namespace = self._filed[namespace]
+        of_namespace = self._by_namespace[namespace]
         of_namespace[pair].pop(name_of(service))
         if not of_namespace[pair]:
             del of_namespace[pair]
         if not of_namespace:
-            del self._filed[namespace]
+            del self._by_namespace[namespace]
 
     def touched(self, old: Obj | None, new: Obj | None) -> Iterable[str]:
-        """The keys of the Services whose endpoints a change of a pod may change (GetServicesToUpdate).
+        """Return the keys of the Services whose endpoints a pod's change may affect (GetServicesToUpdate).
+
+        If no Service in the namespace has a selector this costs next to nothing: it runs for every change of every pod.
 
         Where nobody selects pods in the namespace this costs next to nothing: every change of every pod comes here.
         """
         pod = new if new is not None else old
         assert pod is not None
         namespace = pod["metadata"]["namespace"]
-        filed = self._filed.get(namespace)
-        if filed is None or old is new:
+        selectors = self._by_namespace.get(namespace)
+        if selectors is None or old is new:
             return ()
         was = _appearance(old) if old is not None else None
         is_now = _appearance(new) if new is not None else None
@@ -95,47 +100,48 @@ class Selectors:
         before = labels_of(old) if was is not None and old is not None else {}
         after = labels_of(new) if is_now is not None and new is not None else {}
         if before == after:
-            return [f"{namespace}/{name}" for name in _selecting(filed, after)] if was != is_now else ()
-        left, joined = set(_selecting(filed, before)), set(_selecting(filed, after))
+            return [f"{namespace}/{name}" for name in _selecting(selectors, after)] if was != is_now else ()
+        left, joined = set(_selecting(selectors, before)), set(_selecting(selectors, after))
         names = left | joined if was != is_now else left ^ joined
         return [f"{namespace}/{name}" for name in names]
 
 
-def _selecting(filed: Mapping[Pair, Mapping[str, AbstractSet[Pair]]], labels: Mapping[str, str]) -> Iterator[str]:
-    """The names of the Services that select labels."""
-    found = labels.items()
-    for pair in found:
-        for name, selector in filed.get(pair, {}).items():
-            if selector <= found:
+def _selecting(selectors: Mapping[Pair, Mapping[str, AbstractSet[Pair]]], labels: Mapping[str, str]) -> Iterator[str]:
+    """Yield the names of the Services that select labels."""
+    pairs = labels.items()
+    for pair in pairs:
+        for name, selector in selectors.get(pair, {}).items():
+            if selector <= pairs:
                 yield name
 
 
 def _appearance(pod: Obj) -> object:
-    """What endpoints tell of a pod that may change, None where it is in none (podEndpointsChanged)."""
+    """Return the properties of a pod that its endpoints depend on, or None if it is in none (podEndpointsChanged)."""
     if not has_address(pod):
         return None
     status = pod["status"]
     return status.get("podIPs") or status["podIP"], is_ready(pod), bool(pod["metadata"].get("deletionTimestamp"))
 
 
-# -- what is told of a pod ---------------------------------------------------------------------------------------------
+# -- a pod's part of an endpoint
+# ---------------------------------------------------------------------------------------
 
 
 def has_address(pod: Obj) -> bool:
-    """Whether the pod has an address and may still use it (endpointslice/util ShouldPodBeInEndpoints)."""
+    """Return whether the pod has an address and may still use it (endpointslice/util ShouldPodBeInEndpoints)."""
     status = pod.get("status") or {}
     return bool(status.get("podIPs") or status.get("podIP")) and not is_terminal(pod)
 
 
 def addresses_of(pod: Obj, family: str) -> list[str]:
-    """The pod's addresses of a family, IPV4 or IPV6."""
+    """Return the pod's addresses of a family, IPV4 or IPV6."""
     status = pod["status"]
-    found = [each["ip"] for each in status.get("podIPs") or ()] or [status["podIP"]]
-    return [ip for ip in found if (":" in ip) == (family == IPV6)]
+    addresses = [entry["ip"] for entry in status.get("podIPs") or ()] or [status["podIP"]]
+    return [ip for ip in addresses if (":" in ip) == (family == IPV6)]
 
 
 def families_of(service: Obj) -> Sequence[str]:
-    """The families of addresses that the Service's endpoints have (getAddressTypesForService)."""
+    """Return the address families that the Service's endpoints have (getAddressTypesForService)."""
     spec = service["spec"]
     if families := spec.get("ipFamilies"):
         return list(dict.fromkeys(families))
@@ -145,30 +151,30 @@ def families_of(service: Obj) -> Sequence[str]:
 
 
 def hostname_of(pod: Obj, service: Obj) -> str:
-    """The name of the pod's own within the Service's domain, "" where it has none (ShouldSetHostname)."""
+    """Return the pod's hostname within the Service's domain, or "" if it has none (ShouldSetHostname)."""
     spec = pod["spec"]
     return (spec.get("hostname") or "") if spec.get("subdomain") == name_of(service) else ""
 
 
 def reference_to(pod: Obj) -> Obj:
-    """The targetRef of an endpoint."""
+    """Return the targetRef of an endpoint."""
     meta = pod["metadata"]
     return {"kind": "Pod", "namespace": meta["namespace"], "name": meta["name"], "uid": meta["uid"]}
 
 
 def ports_of(pod: Obj, service: Obj) -> tuple[Port, ...]:
-    """The ports of a Service that the pod has: those that it names with a name, all that are numbers (FindPort)."""
-    found = []
+    """Return the Service's ports on a pod: all numbers, and names that one of its containers declares (FindPort)."""
+    ports = []
     for port in service["spec"].get("ports") or ():
         target, protocol = port.get("targetPort") or port["port"], port.get("protocol") or "TCP"
         number = _named(pod, target, protocol) if isinstance(target, str) else int(target)
         if number is not None:
-            found.append(Port(port.get("name") or "", number, protocol, port.get("appProtocol") or ""))
-    return tuple(found)
+            ports.append(Port(port.get("name") or "", number, protocol, port.get("appProtocol") or ""))
+    return tuple(ports)
 
 
 def _named(pod: Obj, name: str, protocol: str) -> int | None:
-    """The number of a port that a container or a sidecar names."""
+    """Return the number of a port that a container or a sidecar declares by name."""
     spec = pod["spec"]
     sidecars = (c for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always")
     for container in (*spec["containers"], *sidecars):
@@ -178,30 +184,34 @@ def _named(pod: Obj, name: str, protocol: str) -> int | None:
     return None
 
 
-# -- when it changed ---------------------------------------------------------------------------------------------------
+# -- trigger times
+# -----------------------------------------------------------------------------------------------------
 
 
 class TriggerTimes:
-    """When the pods behind each Service became ready or ceased to be, as last looked at: a view of Services.
+    """The last Ready transitions of the pods behind each Service, as of its last sync: a view of Services.
+
+    CHANGED_AT is the earliest of the transitions since then; for a Service not synced before it is the Service's
+    creation time (endpointslice/util TriggerTimeTracker). Times are strings of one format, which sort as times do.
 
     What CHANGED_AT tells is the earliest of the times that are new since then, for a Service that was never looked at
     when it was made (endpointslice/util TriggerTimeTracker). Times are texts of one form, which compare as times do.
     """
 
     def __init__(self) -> None:
-        self._seen: dict[str, dict[str, str]] = {}
+        self._transitions: dict[str, dict[str, str]] = {}
 
     def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
-        """A Service that goes is forgotten."""
+        """Forget a Service that was deleted."""
         del kind
         if new is None and old is not None:
-            self._seen.pop(old["metadata"]["uid"], None)
+            self._transitions.pop(old["metadata"]["uid"], None)
 
     def look(self, service: Obj, pods: Iterable[Obj]) -> str:
-        """Look at the pods of a Service, and give the time for CHANGED_AT, "" where nothing is new."""
+        """Record the pods' transitions and return the time for CHANGED_AT, or "" if there is no new transition."""
         meta = service["metadata"]
-        before = self._seen.get(meta["uid"])
-        now = self._seen[meta["uid"]] = {name_of(pod): time for pod in pods if (time := _changed_at(pod))}
+        before = self._transitions.get(meta["uid"])
+        now = self._transitions[meta["uid"]] = {name_of(pod): time for pod in pods if (time := _changed_at(pod))}
         if before is None:
             return str(meta.get("creationTimestamp") or "")
         return min((time for name, time in now.items() if time > before.get(name, "")), default="")

@@ -1,4 +1,4 @@
-"""The subsets of Endpoints: which ports the pods of a Service have in common, cut to what one object may hold."""
+"""The subsets of Endpoints: pods grouped by the ports they share, limited to what one object may hold."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,18 +22,18 @@ from controller_manager.controllers.endpoints.services import (
 from controller_manager.reconcile.pods import is_ready
 
 CAPACITY = 1000
-"""How many addresses Endpoints hold at most (maxCapacity)."""
+"""How many addresses one Endpoints object holds at most (maxCapacity)."""
 OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
 MANAGED_BY, CONTROLLER = "endpoints.kubernetes.io/managed-by", "endpoint-controller"
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """An address with some of the ports that are behind it.
+    """An address and some of the ports behind it.
 
     Attributes:
-        address: as a subset tells it.
-        ports: None among them stands for an address without any.
+        address: the EndpointAddress.
+        ports: a None stands for an address without ports.
     """
 
     address: Obj
@@ -41,22 +41,24 @@ class Host:
     ports: Sequence[Port | None]
 
     @property
-    def place(self) -> tuple[str, str]:
-        """Where it stands among the addresses (LessEndpointAddress)."""
+    def sort_key(self) -> tuple[str, str]:
+        """The key that sorts addresses (LessEndpointAddress)."""
         return self.address["ip"], (self.address.get("targetRef") or {}).get("uid") or ""
 
 
 def subsets_of(service: Obj, pods: Iterable[Obj]) -> list[Obj]:
-    """All subsets of a Service (syncService)."""
+    """Return all subsets of a Service (syncService)."""
     return packed(host for pod in pods if (host := _host(service, pod)) is not None)
 
 
 def packed(hosts: Iterable[Host]) -> list[Obj]:
-    """Subsets in which ports with the same addresses stand together (endpoints.RepackSubsets).
+    """Return subsets that group the ports with the same addresses (endpoints.RepackSubsets).
+
+    Upstream sorts ports and subsets by hashes of how Go prints them; here they are sorted by name and number.
 
     Upstream sorts ports and subsets by hashes of how Go prints them; here they stand as names and numbers do.
     """
-    ordered = sorted(hosts, key=lambda host: host.place)
+    ordered = sorted(hosts, key=lambda host: host.sort_key)
     behind: defaultdict[Port | None, list[int]] = defaultdict(list)
     for i, host in enumerate(ordered):
         for port in host.ports:
@@ -69,7 +71,7 @@ def packed(hosts: Iterable[Host]) -> list[Obj]:
 
 
 def _host(service: Obj, pod: Obj) -> Host | None:
-    """What is told of a pod, None where it has no address of the Service's first family, or is on its way out."""
+    """Return a pod's address and ports; None if it has no address of the Service's first family, or is terminating."""
     spec, meta = service["spec"], pod["metadata"]
     tolerant = bool(spec.get("publishNotReadyAddresses"))
     if not has_address(pod) or (meta.get("deletionTimestamp") and not tolerant):
@@ -87,7 +89,7 @@ def _host(service: Obj, pod: Obj) -> Host | None:
 
 
 def _family(service: Obj, pod: Obj) -> str:
-    """The one family of addresses that Endpoints have (podToEndpointAddressForService)."""
+    """Return the one address family that Endpoints use (podToEndpointAddressForService)."""
     spec = service["spec"]
     if families := spec.get("ipFamilies"):
         return str(families[0])
@@ -101,19 +103,20 @@ def _subset(hosts: Sequence[Host], ports: Sequence[Port]) -> Obj:
         "notReadyAddresses": [host.address for host in hosts if not host.is_ready],
         "ports": [_port(port) for port in ports],
     }
-    return {name: found for name, found in subset.items() if found}
+    return {name: value for name, value in subset.items() if value}
 
 
 def _port(port: Port) -> Obj:
-    told: Obj = {"port": port.number, "protocol": port.protocol}
+    result: Obj = {"port": port.number, "protocol": port.protocol}
     if port.name:
-        told["name"] = port.name
+        result["name"] = port.name
     if port.app_protocol:
-        told["appProtocol"] = port.app_protocol
-    return told
+        result["appProtocol"] = port.app_protocol
+    return result
 
 
-# -- what one object may hold ------------------------------------------------------------------------------------------
+# -- the capacity of one object
+# ----------------------------------------------------------------------------------------
 
 
 def _count(subsets: Iterable[Obj], field: str) -> int:
@@ -121,25 +124,25 @@ def _count(subsets: Iterable[Obj], field: str) -> int:
 
 
 def is_over_capacity(subsets: Sequence[Obj]) -> bool:
-    """Whether these are more addresses than Endpoints hold."""
+    """Return whether there are more addresses than Endpoints may hold."""
     return _count(subsets, "addresses") + _count(subsets, "notReadyAddresses") > CAPACITY
 
 
 def truncated(subsets: Sequence[Obj]) -> list[Obj]:
-    """As many addresses as Endpoints hold: ready ones first, of each subset its share (truncateEndpoints)."""
+    """Return the subsets with at most CAPACITY addresses: ready ones first, each subset its share (truncateEndpoints)."""
     ready, unready = _count(subsets, "addresses"), _count(subsets, "notReadyAddresses")
     if ready > CAPACITY:
-        bare = [{name: found for name, found in s.items() if name != "notReadyAddresses"} for s in subsets]
+        bare = [{name: value for name, value in s.items() if name != "notReadyAddresses"} for s in subsets]
         return _cut(bare, "addresses", total=ready, room=CAPACITY)
     return _cut(subsets, "notReadyAddresses", total=unready, room=CAPACITY - ready)
 
 
 def _cut(subsets: Iterable[Obj], field: str, *, total: int, room: int) -> list[Obj]:
-    """Keep so many of the addresses in a field, of each subset its share, rounded up while there is room."""
+    """Keep so many of the addresses in a field, a share of each subset's, rounded up while there is room."""
     left, cut = room, []
     for subset in subsets:
-        found = subset.get(field) or ()
-        kept = found[: min(ceil(len(found) / total * room), left)]
+        addresses = subset.get(field) or ()
+        kept = addresses[: min(ceil(len(addresses) / total * room), left)]
         left -= len(kept)
         rest = {name: value for name, value in subset.items() if name != field}
         cut.append(({field: list(kept)} if kept else {}) | rest)
@@ -150,13 +153,13 @@ def _cut(subsets: Iterable[Obj], field: str, *, total: int, room: int) -> list[O
 
 
 def endpoints_of(service: Obj, subsets: Sequence[Obj], old: Obj | None, *, changed_at: str) -> Obj | None:
-    """The Endpoints of a Service, None where the old ones say all that.
+    """Return the Endpoints of a Service, or None if the old ones need no change.
 
     Args:
         service: the Service.
-        subsets: all of them.
-        old: the Endpoints that there are.
-        changed_at: when what changed them happened, "" where nothing did.
+        subsets: all subsets.
+        old: the existing Endpoints.
+        changed_at: when the change that affected them happened, "" if there was none.
     """
     over = is_over_capacity(subsets)
     subsets = truncated(subsets) if over else subsets
@@ -165,11 +168,11 @@ def endpoints_of(service: Obj, subsets: Sequence[Obj], old: Obj | None, *, chang
     is_same = old is not None and (old.get("subsets") or []) == subsets and _fits(service, labels_of(old))
     if is_same and (OVER_CAPACITY in annotations) == over:
         return None
-    told = {CHANGED_AT: changed_at} if changed_at else {}
-    told |= {OVER_CAPACITY: "truncated"} if over else {}
+    added = {CHANGED_AT: changed_at} if changed_at else {}
+    added |= {OVER_CAPACITY: "truncated"} if over else {}
     kept = {name: text for name, text in annotations.items() if name not in (CHANGED_AT, OVER_CAPACITY)}
     meta = {"name": service["metadata"]["name"], "namespace": service["metadata"]["namespace"]} | before
-    meta |= {"labels": _labels(service), "annotations": kept | told}
+    meta |= {"labels": _labels(service), "annotations": kept | added}
     return (old or {"apiVersion": "v1", "kind": "Endpoints"}) | {"metadata": meta, "subsets": list(subsets)}
 
 
@@ -179,7 +182,7 @@ def _labels(service: Obj) -> Mapping[str, str]:
 
 
 def _fits(service: Obj, labels: Mapping[str, str]) -> bool:
-    """Whether labels are those of the Service, but for what is added to them (labelsCorrectForEndpoints)."""
+    """Return whether the labels are the Service's plus those that the controller adds (labelsCorrectForEndpoints)."""
     added = (HEADLESS, MANAGED_BY)
     ours = {name: value for name, value in labels.items() if name not in added}
     theirs = {name: value for name, value in labels_of(service).items() if name not in added}

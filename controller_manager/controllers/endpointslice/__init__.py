@@ -1,1 +1,1 @@
-"""The endpointslice controller (pkg/controller/endpointslice), and how slices are filled and written."""
+"""The endpointslice controller (pkg/controller/endpointslice), and functions that fill and write slices."""

@@ -1,4 +1,4 @@
-"""EndpointSlices of Services that select pods; they are the Service's own and go with it (controller/endpointslice)."""
+"""EndpointSlices of Services that select pods; the Service owns them (pkg/controller/endpointslice)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ from controller_manager.reconcile.kinds import ENDPOINT_SLICE, NODE, POD, SERVIC
 from controller_manager.reconcile.metric_defs import Meter, Reading
 
 TIMES = "endpointslice-trigger-times"
-"""The view that is a TriggerTimes."""
+"""The name of the view TriggerTimes."""
 SLICES = slices_of(CONTROLLER)
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A Service, its pods, and the slices that there are."""
+    """A Service, its pods, and the existing slices."""
 
     backing: Backing
     slices: Sequence[Obj]
@@ -45,18 +45,22 @@ class Observed:
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
-    """The Service of that key and what is behind it, None where it is gone or somebody else tells its endpoints."""
+    """Return the Service of that key and the pods behind it; None if it is gone or others write its endpoints."""
     service = listers[SERVICE].get(key)
     if service is None or not selector_of(service):
         return None
     pods = selected_pods(listers, service)
     backing = Backing(service, owner_reference(SERVICE, service), pods, _zones(listers, pods))
-    slices = [each for each in listers[ENDPOINT_SLICE].by(SLICES.name, key) if not is_deleting(each)]
+    slices = [
+        endpoint_slice
+        for endpoint_slice in listers[ENDPOINT_SLICE].by(SLICES.name, key)
+        if not is_deleting(endpoint_slice)
+    ]
     return Observed(backing, slices, listers.view(TIMES))
 
 
 def _zones(listers: Listers, pods: Iterable[Obj]) -> Mapping[str, str]:
-    """The zones of the nodes of pods, as far as the nodes are there."""
+    """Return the zones of the pods' nodes, for those nodes that exist."""
     names = {pod["spec"].get("nodeName") for pod in pods}
     nodes = [node for name in names if name and (node := listers[NODE].get(name)) is not None]
     return {name_of(node): labels_of(node).get(ZONE) or "" for node in nodes}
@@ -65,46 +69,52 @@ def _zones(listers: Listers, pods: Iterable[Obj]) -> Mapping[str, str]:
 # -- what is done ------------------------------------------------------------------------------------------------------
 
 
-def plan(seen: Observed, now: float) -> Plan:
-    """Make the slices tell what is behind the Service (syncService).
+def plan(observed: Observed, now: float) -> Plan:
+    """Update the slices to match the pods behind the Service (syncService).
 
     Raises:
-        ApiError: the first that stood in the way, or pods are on nodes that are not there; an event has said so.
+        ApiError: the first refused write, or pods on nodes that do not exist; an event was recorded.
     """
     del now
-    service = seen.backing.service
+    service = observed.backing.service
     try:
-        yield from _write(seen, seen.times.look(service, seen.backing.pods))
-        _check_homes(seen.backing)
+        yield from _write(observed, observed.times.look(service, observed.backing.pods))
+        _check_nodes(observed.backing)
     except ApiError as error:
         if is_namespace_terminating(error):
             return
-        why = f"Error updating Endpoint Slices for Service {key_of(service)}: {error.message}"
-        yield RecordEvent(service, "FailedToUpdateEndpointSlices", why, WARNING)
+        message = f"Error updating Endpoint Slices for Service {key_of(service)}: {error.message}"
+        yield RecordEvent(service, "FailedToUpdateEndpointSlices", message, WARNING)
         raise
 
 
-def _check_homes(backing: Backing) -> None:
-    """Complain of pods on nodes that are not there, so that somebody looks again."""
-    why = [
+def _check_nodes(backing: Backing) -> None:
+    """Raise an error if pods are on nodes that do not exist, so that the Service is retried."""
+    problems = [
         f"skipping Pod {name_of(pod)} for Service {key_of(backing.service)}: "
         f"Node {pod['spec'].get('nodeName') or ''} Not Found"
-        for pod in backing.homeless
+        for pod in backing.pods_on_missing_nodes
     ]
-    if why:
-        raise ApiError(404, "NotFound", why[0] if len(why) == 1 else f"[{', '.join(why)}]")
+    if problems:
+        raise ApiError(404, "NotFound", problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
 
 
-def _write(seen: Observed, changed_at: str) -> Plan:
-    """Write what changes; no new slices for a Service that is being deleted (finalize)."""
-    service, changes = seen.backing.service, changes_of(seen.backing, seen.slices)
-    creates = [] if is_deleting(service) else [stamped(each, changed_at) for each in changes.creates]
-    updates = [stamped(each, changed_at) for each in changes.updates]
+def _write(observed: Observed, changed_at: str) -> Plan:
+    """Write the changed slices; create none for a Service that is being deleted (finalize)."""
+    service, changes = observed.backing.service, changes_of(observed.backing, observed.slices)
+    creates = (
+        [] if is_deleting(service) else [stamped(endpoint_slice, changed_at) for endpoint_slice in changes.creates]
+    )
+    updates = [stamped(endpoint_slice, changed_at) for endpoint_slice in changes.updates]
     yield from write_slices(Changes(creates, updates, changes.deletes), f"Service {key_of(service)}")
 
 
 def _slices(listers: Listers) -> Iterable[Reading]:
-    return (Reading(sum(labels_of(each).get(MANAGED_BY) == CONTROLLER for each in listers[ENDPOINT_SLICE])),)
+    return (
+        Reading(
+            sum(labels_of(endpoint_slice).get(MANAGED_BY) == CONTROLLER for endpoint_slice in listers[ENDPOINT_SLICE])
+        ),
+    )
 
 
 NUMBER = Gauge(Meter("endpoint_slice_controller_num_endpoint_slices", "Slices that this controller manages."), _slices)

@@ -1,4 +1,4 @@
-"""Slices of a hundred endpoints, filled so that few of them change (reconcileByPortMapping of k8s.io/endpointslice)."""
+"""Distribute endpoints over slices so that few slices change (reconcileByPortMapping of k8s.io/endpointslice)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,11 +11,11 @@ LARGEST = 100
 """How many endpoints a slice has at most (--max-endpoints-per-slice)."""
 SERVICE_NAME, MANAGED_BY = "kubernetes.io/service-name", "endpointslice.kubernetes.io/managed-by"
 RESERVED = frozenset((SERVICE_NAME, MANAGED_BY, HEADLESS))
-"""The labels of slices that a Service does not decide."""
+"""The labels of slices that are not copied from a Service."""
 
 
 class EndpointKey(NamedTuple):
-    """By what an endpoint is the same one, however its conditions change (hashEndpoint)."""
+    """The identity of an endpoint, which stays the same however its conditions change (hashEndpoint)."""
 
     addresses: tuple[str, ...]
     hostname: str
@@ -25,21 +25,21 @@ class EndpointKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What has to be done with slices."""
+    """The slices to create, update and delete."""
 
     creates: list[Obj] = field(default_factory=list)
     updates: list[Obj] = field(default_factory=list)
     deletes: list[Obj] = field(default_factory=list)
 
-    def add(self, more: "Changes") -> None:
-        """Do that as well."""
+    def extend(self, more: "Changes") -> None:
+        """Append more changes."""
         self.creates.extend(more.creates)
         self.updates.extend(more.updates)
         self.deletes.extend(more.deletes)
 
 
 def key_of_endpoint(endpoint: Obj) -> EndpointKey:
-    """By what an endpoint is told from others."""
+    """Return the identity of an endpoint."""
     target = endpoint.get("targetRef") or {}
     return EndpointKey(
         tuple(sorted(endpoint["addresses"])),
@@ -49,96 +49,104 @@ def key_of_endpoint(endpoint: Obj) -> EndpointKey:
     )
 
 
-def filled(blank: Obj, slices: Iterable[Obj], wanted: Mapping[EndpointKey, Obj]) -> Changes:
-    """What has to be done so that slices of the same ports hold exactly these endpoints.
+def filled(blank: Obj, slices: Iterable[Obj], desired: Mapping[EndpointKey, Obj]) -> Changes:
+    """Return the changes after which the slices of one set of ports hold exactly these endpoints.
+
+    Endpoints stay where they are. New ones go first into slices that change anyway, then together into the slice that
+    they fill best, and the rest into new slices.
 
     Endpoints stay where they are; new ones go where something changes anyhow, then together into the slice that they
     fill best, and else into new slices.
 
     Args:
-        blank: a new slice, without endpoints.
-        slices: those that there are.
-        wanted: the endpoints.
+        blank: a new slice without endpoints.
+        slices: the existing slices of these ports.
+        desired: the endpoints.
     """
-    changes, unchanged, rest = Changes(), [], dict(wanted)
-    for each in slices:
-        before = each.get("endpoints") or []
-        after = [found for endpoint in before if (found := rest.pop(key_of_endpoint(endpoint), None)) is not None]
+    changes, unchanged, rest = Changes(), [], dict(desired)
+    for endpoint_slice in slices:
+        before = endpoint_slice.get("endpoints") or []
+        after = [kept for endpoint in before if (kept := rest.pop(key_of_endpoint(endpoint), None)) is not None]
         if before and not after:
-            changes.deletes.append(each)
-        elif before != after or _own(labels_of(each)) != _own(labels_of(blank)):
-            changes.updates.append(_with(each, after, blank))
+            changes.deletes.append(endpoint_slice)
+        elif before != after or _own(labels_of(endpoint_slice)) != _own(labels_of(blank)):
+            changes.updates.append(_with(endpoint_slice, after, blank))
         else:
-            unchanged.append(each)
+            unchanged.append(endpoint_slice)
     left = list(rest.values())
-    for each in sorted(changes.updates, key=lambda each: -len(each["endpoints"])):
-        _top_up(each["endpoints"], left)
+    for endpoint_slice in sorted(changes.updates, key=lambda endpoint_slice: -len(endpoint_slice["endpoints"])):
+        _top_up(endpoint_slice["endpoints"], left)
     while left:
-        fit = _fitting(unchanged, len(left))
-        taken = list(fit.get("endpoints") or ()) if fit is not None else []
+        best = _fitting(unchanged, len(left))
+        taken = list(best.get("endpoints") or ()) if best is not None else []
         _top_up(taken, left)
-        if fit is None:
+        if best is None:
             changes.creates.append(blank | {"endpoints": taken})
         else:
-            changes.updates.append(_with(fit, taken, blank))
+            changes.updates.append(_with(best, taken, blank))
     return changes
 
 
 def _top_up(endpoints: list[Obj], left: list[Obj]) -> None:
-    """Move endpoints to a slice until it is full."""
+    """Move endpoints from the list to a slice until it is full."""
     room = LARGEST - len(endpoints)
     endpoints.extend(left[:room])
     del left[:room]
 
 
 def _fitting(slices: Iterable[Obj], number: int) -> Obj | None:
-    """The slice that so many more endpoints fill best, None where they fit into none (getSliceToFill)."""
-    able = [each for each in slices if len(each.get("endpoints") or ()) + number <= LARGEST]
-    return max(able, key=lambda each: len(each.get("endpoints") or ()), default=None)
+    """Return the slice that so many more endpoints fill best, or None if none has room for them (getSliceToFill)."""
+    candidates = [
+        endpoint_slice for endpoint_slice in slices if len(endpoint_slice.get("endpoints") or ()) + number <= LARGEST
+    ]
+    return max(candidates, key=lambda endpoint_slice: len(endpoint_slice.get("endpoints") or ()), default=None)
 
 
-def _with(each: Obj, endpoints: list[Obj], blank: Obj) -> Obj:
-    return each | {"metadata": each["metadata"] | {"labels": blank["metadata"]["labels"]}, "endpoints": endpoints}
+def _with(endpoint_slice: Obj, endpoints: list[Obj], blank: Obj) -> Obj:
+    return endpoint_slice | {
+        "metadata": endpoint_slice["metadata"] | {"labels": blank["metadata"]["labels"]},
+        "endpoints": endpoints,
+    }
 
 
 def _own(labels: Mapping[str, str]) -> Mapping[str, str]:
-    """The labels that are the Service's."""
+    """Return the labels that come from the Service."""
     return {name: value for name, value in labels.items() if name not in RESERVED}
 
 
 def reused(changes: Changes, uid: str) -> Changes:
-    """Make new slices of those that would be deleted (finalize); not of those of a former Service of the name."""
+    """Reuse slices that would be deleted as new ones (finalize), unless a former Service of the name owns them."""
     creates, updates, deletes = list(changes.creates), list(changes.updates), []
-    for each in changes.deletes:
-        if creates and is_owned(each, uid):
+    for endpoint_slice in changes.deletes:
+        if creates and is_owned(endpoint_slice, uid):
             new = creates.pop()
             meta = {name: new["metadata"][name] for name in ("labels", "ownerReferences")}
-            updates.append(new | {"metadata": each["metadata"] | meta})
+            updates.append(new | {"metadata": endpoint_slice["metadata"] | meta})
         else:
-            deletes.append(each)
+            deletes.append(endpoint_slice)
     return Changes(creates, updates, deletes)
 
 
-def is_owned(each: Obj, uid: str) -> bool:
-    """Whether a slice belongs to the object with that uid (ownedBy)."""
-    return any(owner["uid"] == uid for owner in each["metadata"].get("ownerReferences") or ())
+def is_owned(endpoint_slice: Obj, uid: str) -> bool:
+    """Return whether the object with that uid owns a slice (ownedBy)."""
+    return any(owner["uid"] == uid for owner in endpoint_slice["metadata"].get("ownerReferences") or ())
 
 
 # -- slices and their ports --------------------------------------------------------------------------------------------
 
 
-def told_port(port: Port) -> Obj:
-    """A port as a slice tells it."""
-    told: Obj = {"name": port.name, "port": port.number, "protocol": port.protocol}
-    return told | ({"appProtocol": port.app_protocol} if port.app_protocol else {})
+def slice_port(port: Port) -> Obj:
+    """Return a port in the form that a slice has it."""
+    result: Obj = {"name": port.name, "port": port.number, "protocol": port.protocol}
+    return result | ({"appProtocol": port.app_protocol} if port.app_protocol else {})
 
 
-def port_in(told: Obj) -> Port:
-    """The port of which a slice or a subset tells."""
-    protocol, application = told.get("protocol") or "TCP", told.get("appProtocol") or ""
-    return Port(told.get("name") or "", told.get("port") or 0, protocol, application)
+def port_in(entry: Obj) -> Port:
+    """Return the Port for an entry of a slice's or a subset's ports."""
+    protocol, application = entry.get("protocol") or "TCP", entry.get("appProtocol") or ""
+    return Port(entry.get("name") or "", entry.get("port") or 0, protocol, application)
 
 
-def ports_in(each: Obj) -> frozenset[Port]:
-    """The ports of which a slice or a subset tells."""
-    return frozenset(map(port_in, each.get("ports") or ()))
+def ports_in(endpoint_slice: Obj) -> frozenset[Port]:
+    """Return the ports of a slice or a subset."""
+    return frozenset(map(port_in, endpoint_slice.get("ports") or ()))

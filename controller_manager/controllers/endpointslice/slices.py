@@ -1,4 +1,7 @@
-"""EndpointSlices: what is behind a Service, for each family of addresses and each set of ports in slices of its own.
+"""The EndpointSlices of a Service: separate slices for each address family and each set of ports.
+
+As in the reconciler of k8s.io/endpointslice. Hints come from a Service's trafficDistribution alone: hints of the
+annotation service.kubernetes.io/topology-mode would depend on the CPUs of all zones, and are not supported.
 
 From the reconciler of k8s.io/endpointslice. Hints come from a Service's trafficDistribution alone: what the annotation
 service.kubernetes.io/topology-mode asks for depends on the processors of all zones, and is left out.
@@ -43,12 +46,12 @@ _CLOSE, _ON_NODE = ("PreferClose", "PreferSameZone", "PreferSameNode"), "PreferS
 
 @dataclass(frozen=True, slots=True)
 class Backing:
-    """What is behind a Service.
+    """A Service and the pods behind it.
 
     Attributes:
-        reference: the owner reference of its slices.
-        pods: those that it selects.
-        zones: of the nodes of the pods, "" for a node that tells none; what is missing is not there.
+        reference: the owner reference for its slices.
+        pods: the pods that it selects.
+        zones: node name → zone of the pods' nodes, "" for a node without a zone; nodes that do not exist are missing.
     """
 
     service: Obj
@@ -57,49 +60,49 @@ class Backing:
     zones: Mapping[str, str]
 
     @property
-    def homeless(self) -> Sequence[Obj]:
-        """The pods on nodes that are not there: they are in no slice, unless all addresses are to be published."""
+    def pods_on_missing_nodes(self) -> Sequence[Obj]:
+        """The pods on nodes that do not exist: in no slice, unless not-ready addresses are to be published."""
         if self.service["spec"].get("publishNotReadyAddresses"):
             return ()
-        return [p for p in self.pods if has_address(p) and p["spec"].get("nodeName", "") not in self.zones]
+        return [pod for pod in self.pods if has_address(pod) and pod["spec"].get("nodeName", "") not in self.zones]
 
 
 def changes_of(backing: Backing, slices: Iterable[Obj]) -> Changes:
-    """What has to be done so that slices tell what is behind a Service (Reconcile).
+    """Return the changes after which the slices match the pods behind a Service (Reconcile).
 
     Args:
         backing: the Service and its pods.
-        slices: those that are managed here, but for those that are being deleted.
+        slices: the slices that this controller manages, except those being deleted.
     """
     families, changes = families_of(backing.service), Changes()
-    filed: dict[str, list[Obj]] = {family: [] for family in families}
-    for each in slices:
-        filed.get(each["addressType"], changes.deletes).append(each)
+    by_family: dict[str, list[Obj]] = {family: [] for family in families}
+    for endpoint_slice in slices:
+        by_family.get(endpoint_slice["addressType"], changes.deletes).append(endpoint_slice)
     for family in families:
-        changes.add(_of_family(backing, family, filed[family]))
+        changes.extend(_family_changes(backing, family, by_family[family]))
     return changes
 
 
-def _of_family(backing: Backing, family: str, slices: Sequence[Obj]) -> Changes:
-    """The same for one family of addresses (reconcileByAddressType)."""
+def _family_changes(backing: Backing, family: str, slices: Sequence[Obj]) -> Changes:
+    """Return the changes for one address family (reconcileByAddressType)."""
     uid, changes = backing.service["metadata"]["uid"], Changes()
-    filed: dict[frozenset[Port], list[Obj]] = {}
-    for each in slices:
-        if is_owned(each, uid):
-            filed.setdefault(ports_in(each), []).append(each)
+    by_ports: dict[frozenset[Port], list[Obj]] = {}
+    for endpoint_slice in slices:
+        if is_owned(endpoint_slice, uid):
+            by_ports.setdefault(ports_in(endpoint_slice), []).append(endpoint_slice)
         else:
-            changes.deletes.append(each)
+            changes.deletes.append(endpoint_slice)
     for ports, group in _groups(backing, family).items():
-        changes.add(filled(blank_slice(backing, family, group.ports), filed.pop(ports, ()), group.endpoints))
-    for unwanted in filed.values():
+        changes.extend(filled(blank_slice(backing, family, group.ports), by_ports.pop(ports, ()), group.endpoints))
+    for unwanted in by_ports.values():
         changes.deletes.extend(unwanted)
     if len(changes.deletes) == len(slices) and not changes.creates:
-        _hold_place(blank_slice(backing, family, ()), changes)
+        _keep_placeholder(blank_slice(backing, family, ()), changes)
     return reused(changes, uid)
 
 
-def _hold_place(blank: Obj, changes: Changes) -> None:
-    """Leave one slice, an empty one, where there would be none."""
+def _keep_placeholder(blank: Obj, changes: Changes) -> None:
+    """Keep or create one empty slice if there would be none."""
     if len(changes.deletes) == 1:
         (left,) = changes.deletes
         if not left.get("endpoints") and not left.get("ports") and labels_of(left) == labels_of(blank):
@@ -109,7 +112,7 @@ def _hold_place(blank: Obj, changes: Changes) -> None:
 
 
 def blank_slice(backing: Backing, family: str, ports: Sequence[Port]) -> Obj:
-    """A slice without endpoints, which the server names after the Service (newEndpointSlice)."""
+    """Return a new slice without endpoints, named by the server after the Service (newEndpointSlice)."""
     service = backing.service
     name = name_of(service)
     return {
@@ -128,19 +131,19 @@ def blank_slice(backing: Backing, family: str, ports: Sequence[Port]) -> Obj:
 
 
 def slice_labels(service: Obj) -> dict[str, str]:
-    """The labels of a Service's slices: its own, and what says whose they are (setEndpointSliceLabels)."""
+    """Return the labels of a Service's slices: its own, the Service's name and the manager (setEndpointSliceLabels)."""
     labels = {name: value for name, value in labels_of(service).items() if name not in RESERVED}
     labels |= {HEADLESS: ""} if is_headless(service) else {}
     return labels | {SERVICE_NAME: name_of(service), MANAGED_BY: CONTROLLER}
 
 
-def stamped(each: Obj, changed_at: str) -> Obj:
-    """A slice that tells when what changed it happened, "" for nothing (addTriggerTimeAnnotation)."""
-    meta = each["metadata"]
+def stamped(endpoint_slice: Obj, changed_at: str) -> Obj:
+    """Return a slice with this trigger time as annotation, or without it if it is "" (addTriggerTimeAnnotation)."""
+    meta = endpoint_slice["metadata"]
     annotations = {name: text for name, text in (meta.get("annotations") or {}).items() if name != CHANGED_AT}
     annotations |= {CHANGED_AT: changed_at} if changed_at else {}
     rest = {name: value for name, value in meta.items() if name != "annotations"}
-    return each | {"metadata": rest | ({"annotations": annotations} if annotations else {})}
+    return endpoint_slice | {"metadata": rest | ({"annotations": annotations} if annotations else {})}
 
 
 # -- ports and endpoints -----------------------------------------------------------------------------------------------
@@ -148,16 +151,16 @@ def stamped(each: Obj, changed_at: str) -> Obj:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Endpoints of the same ports."""
+    """Endpoints with the same ports."""
 
     ports: Sequence[Port]
     endpoints: dict[EndpointKey, Obj] = field(default_factory=dict)
 
 
 def _groups(backing: Backing, family: str) -> dict[frozenset[Port], _Group]:
-    """The endpoints of a family, by ports; a set of ports is there even if none of its pods has such an address."""
+    """Return the endpoints of a family by ports; a set of ports is included even if no pod has such an address."""
     service, groups = backing.service, dict[frozenset[Port], _Group]()
-    manner = _Manner.of(service)
+    options = _EndpointOptions.of(service)
     for pod in backing.pods:
         if not has_address(pod):
             continue
@@ -168,20 +171,20 @@ def _groups(backing: Backing, family: str) -> dict[frozenset[Port], _Group]:
             group = groups[key] = _Group(ports)
         zone = backing.zones.get(pod["spec"].get("nodeName", ""))
         addresses = addresses_of(pod, family)
-        if addresses and (zone is not None or manner.publishes):
+        if addresses and (zone is not None or options.publishes):
             hostname, meta = hostname_of(pod, service), pod["metadata"]
-            key_of_it = EndpointKey(tuple(sorted(addresses)), hostname, meta["namespace"], meta["name"])
-            group.endpoints[key_of_it] = manner.endpoint(pod, addresses, hostname=hostname, zone=zone or "")
+            endpoint_key = EndpointKey(tuple(sorted(addresses)), hostname, meta["namespace"], meta["name"])
+            group.endpoints[endpoint_key] = options.endpoint(pod, addresses, hostname=hostname, zone=zone or "")
     return groups
 
 
 @dataclass(frozen=True, slots=True)
-class _Manner:
-    """How a Service wants its endpoints told.
+class _EndpointOptions:
+    """The settings of a Service for its endpoints.
 
     Attributes:
-        publishes: endpoints are ready whatever their pods are.
-        hints_zone, hints_node: ready endpoints say that they are for their own zone, their own node.
+        publishes: endpoints are ready even if their pods are not (publishNotReadyAddresses).
+        hints_zone, hints_node: ready endpoints have hints for their own zone, their own node.
     """
 
     publishes: bool
@@ -190,33 +193,33 @@ class _Manner:
 
     @classmethod
     def of(cls, service: Obj) -> "_Manner":
-        """What the Service's spec asks for."""
+        """Return the settings in the Service's spec."""
         spec, annotations = service["spec"], annotations_of(service)
         mode = next((annotations[name] for name in _MODES if name in annotations), "")
-        wish = "" if mode in ("Auto", "auto") else spec.get("trafficDistribution") or ""
-        return cls(bool(spec.get("publishNotReadyAddresses")), wish in _CLOSE, wish == _ON_NODE)
+        distribution = "" if mode in ("Auto", "auto") else spec.get("trafficDistribution") or ""
+        return cls(bool(spec.get("publishNotReadyAddresses")), distribution in _CLOSE, distribution == _ON_NODE)
 
     def endpoint(self, pod: Obj, addresses: Sequence[str], *, hostname: str, zone: str) -> Obj:
-        """The endpoint that a pod is (podToEndpoint)."""
+        """Return the endpoint for a pod (podToEndpoint)."""
         serving, terminating = is_ready(pod), bool(pod["metadata"].get("deletionTimestamp"))
         ready = self.publishes or (serving and not terminating)
-        told: Obj = {
+        endpoint: Obj = {
             "addresses": list(addresses),
             "conditions": {"ready": ready, "serving": serving, "terminating": terminating},
             "targetRef": reference_to(pod),
         }
         node = pod["spec"].get("nodeName")
         if node:
-            told["nodeName"] = node
+            endpoint["nodeName"] = node
         if zone:
-            told["zone"] = zone
+            endpoint["zone"] = zone
         if hostname:
-            told["hostname"] = hostname
+            endpoint["hostname"] = hostname
         if ready and (hints := self._hints(node, zone)):
-            told["hints"] = hints
-        return told
+            endpoint["hints"] = hints
+        return endpoint
 
     def _hints(self, node: str | None, zone: str) -> Obj:
-        """For whom a ready endpoint is (k8s.io/endpointslice/trafficdist)."""
+        """Return the zone and the node that a ready endpoint should serve (k8s.io/endpointslice/trafficdist)."""
         hints: Obj = {"forZones": [{"name": zone}]} if self.hints_zone and zone else {}
         return hints | ({"forNodes": [{"name": node}]} if self.hints_node and node else {})

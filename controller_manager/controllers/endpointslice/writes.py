@@ -1,4 +1,4 @@
-"""EndpointSlices as caches have them and as they are written: for the controllers that manage some of them."""
+"""Read EndpointSlices from caches and write them, for the controllers that manage some of them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -22,27 +22,27 @@ from controller_manager.reconcile.contract import (
 from controller_manager.reconcile.kinds import ENDPOINT_SLICE
 
 AFTER_SLICE = 1.0
-"""Seconds after which a Service is looked at when a slice of it has changed (endpointSliceChangeMinSyncDelay)."""
+"""Seconds after which a Service is synced when one of its slices has changed (endpointSliceChangeMinSyncDelay)."""
 
 
 def slices_of(controller: str) -> Index:
-    """The slices that a controller manages, by the key of their Service."""
+    """Return an index of the slices that a controller manages, by the key of their Service."""
 
-    def values(each: Obj) -> Iterable[str]:
-        labels = labels_of(each)
+    def values(endpoint_slice: Obj) -> Iterable[str]:
+        labels = labels_of(endpoint_slice)
         name = labels.get(SERVICE_NAME)
-        return (f"{namespace_of(each)}/{name}",) if name and labels.get(MANAGED_BY) == controller else ()
+        return (f"{namespace_of(endpoint_slice)}/{name}",) if name and labels.get(MANAGED_BY) == controller else ()
 
     return Index(ENDPOINT_SLICE, controller, values)
 
 
 def slice_changed(index: Index) -> Trigger:
-    """Wakes the Service of a slice that an index has, and the one to which it belonged before."""
+    """Return a trigger for the Service of an indexed slice, and for the one to which the slice belonged before."""
 
     def trigger(_: Listers, change: Change) -> Iterable[Delayed]:
         if change.old is not change.new:
-            states = [each for each in (change.old, change.new) if each is not None]
-            for key in {key for each in states for key in index.values(each)}:
+            states = [state for state in (change.old, change.new) if state is not None]
+            for key in {key for state in states for key in index.values(state)}:
                 yield Delayed(key, AFTER_SLICE)
 
     return trigger
@@ -52,23 +52,31 @@ def write_slices(changes: Changes, about: str) -> Plan:
     """Create, update and delete slices, in this order.
 
     Args:
-        changes: what is to be done.
-        about: what they tell of, for messages: "Service shop/web".
+        changes: the slices to write.
+        about: the object that they belong to, for messages: "Service shop/web".
 
     Raises:
-        ApiError: the first refusal; what is gone already is as good as deleted.
+        ApiError: the first refusal; a slice that is gone already counts as deleted.
     """
-    yield from _all([Create(ENDPOINT_SLICE, each) for each in changes.creates], f"create EndpointSlice for {about}")
-    yield from _all([Update(ENDPOINT_SLICE, each) for each in changes.updates], f"update EndpointSlice for {about}")
-    yield from _all([_deletion(each) for each in changes.deletes], f"delete EndpointSlice for {about}")
+    yield from _all(
+        [Create(ENDPOINT_SLICE, endpoint_slice) for endpoint_slice in changes.creates],
+        f"create EndpointSlice for {about}",
+    )
+    yield from _all(
+        [Update(ENDPOINT_SLICE, endpoint_slice) for endpoint_slice in changes.updates],
+        f"update EndpointSlice for {about}",
+    )
+    yield from _all(
+        [_deletion(endpoint_slice) for endpoint_slice in changes.deletes], f"delete EndpointSlice for {about}"
+    )
 
 
-def _deletion(each: Obj) -> Delete:
-    return Delete(ENDPOINT_SLICE, key_of(each), uid=each["metadata"]["uid"])
+def _deletion(endpoint_slice: Obj) -> Delete:
+    return Delete(ENDPOINT_SLICE, key_of(endpoint_slice), uid=endpoint_slice["metadata"]["uid"])
 
 
-def _all(requests: Sequence[Request], what: str) -> Plan:
+def _all(requests: Sequence[Request], attempt: str) -> Plan:
     answers = (yield Batch(requests)) if requests else ()
     for request, answer in zip(requests, answers, strict=True):
         if isinstance(answer, ApiError) and not (isinstance(request, Delete) and answer.code == 404):
-            raise answer.worded(f"failed to {what}: {answer.message}")
+            raise answer.worded(f"failed to {attempt}: {answer.message}")

@@ -1,4 +1,6 @@
-"""EndpointSlices of Endpoints that somebody wrote for a Service without a selector (controller/endpointslicemirroring).
+"""Mirrors Endpoints that users wrote for Services without a selector (pkg/controller/endpointslicemirroring).
+
+Without this, clients that read only slices would not see such Endpoints.
 
 Only what reads slices would know nothing of such Endpoints otherwise.
 """
@@ -33,7 +35,7 @@ SLICES = slices_of(CONTROLLER)
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Endpoints that are to be mirrored, and the slices that there are."""
+    """Endpoints to mirror, and the existing slices."""
 
     endpoints: Obj
     slices: Sequence[Obj]
@@ -41,47 +43,47 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Slices of Endpoints that are gone, or not to be mirrored any more."""
+    """Slices whose Endpoints are gone, or no longer mirrored."""
 
     key: Key
     slices: Sequence[Obj]
 
 
 def observe(listers: Listers, key: Key) -> Observed | Leftover | None:
-    """The Endpoints of that key if they are to be mirrored, or what is left of them; None where there is nothing."""
+    """Return the Endpoints of that key if they are to be mirrored, or their leftover slices; None if there are none."""
     endpoints, service = listers[ENDPOINTS].get(key), listers[SERVICE].get(key)
     slices = list(listers[ENDPOINT_SLICE].by(SLICES.name, key))
     if endpoints is not None and service is not None and is_for_mirroring(endpoints, service):
-        return Observed(endpoints, [each for each in slices if not is_deleting(each)])
+        return Observed(endpoints, [endpoint_slice for endpoint_slice in slices if not is_deleting(endpoint_slice)])
     return Leftover(key, slices) if slices else None
 
 
 def service_changed(_: Listers, change: Change) -> Iterable[Key]:
-    """The Endpoints of a Service that has no selector, or got or lost one."""
-    selects = [bool(each["spec"].get("selector")) for each in (change.old, change.new) if each is not None]
+    """Yield the Endpoints of a Service that has no selector, or gained or lost one."""
+    selects = [bool(service["spec"].get("selector")) for service in (change.old, change.new) if service is not None]
     if change.old is not change.new and (selects == [False] or len(set(selects)) == 2):
         yield key_of(change.obj)
 
 
-def plan(seen: Observed | Leftover, now: float) -> Plan:
-    """Make the slices tell what the Endpoints tell (syncEndpoints).
+def plan(observed: Observed | Leftover, now: float) -> Plan:
+    """Update the slices to match the Endpoints (syncEndpoints).
 
     Raises:
-        ApiError: the first that stood in the way.
+        ApiError: the first refused write.
     """
     del now
-    if isinstance(seen, Leftover):
-        yield from write_slices(Changes(deletes=list(seen.slices)), f"Endpoints {seen.key}")
+    if isinstance(observed, Leftover):
+        yield from write_slices(Changes(deletes=list(observed.slices)), f"Endpoints {observed.key}")
         return
-    endpoints = seen.endpoints
-    found = mirrored(endpoints, owner_reference(ENDPOINTS, endpoints), seen.slices)
-    if found.skipped:
-        why = (
+    endpoints = observed.endpoints
+    result = mirrored(endpoints, owner_reference(ENDPOINTS, endpoints), observed.slices)
+    if result.skipped:
+        message = (
             f"A max of {LARGEST} addresses can be mirrored to EndpointSlices per Endpoints subset. "
-            f"{found.skipped} addresses were skipped"
+            f"{result.skipped} addresses were skipped"
         )
-        yield RecordEvent(endpoints, "TooManyAddressesToMirror", why, WARNING)
-    changes = found.changes
+        yield RecordEvent(endpoints, "TooManyAddressesToMirror", message, WARNING)
+    changes = result.changes
     creates = [] if is_deleting(endpoints) else changes.creates
     try:
         yield from write_slices(Changes(creates, changes.updates, changes.deletes), f"Endpoints {key_of(endpoints)}")

@@ -1,4 +1,4 @@
-"""Endpoints that somebody wrote by hand, as EndpointSlices (pkg/controller/endpointslicemirroring)."""
+"""Convert Endpoints that users wrote to EndpointSlices (pkg/controller/endpointslicemirroring)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ _NOT_MIRRORED = (CHANGED_AT, "kubectl.kubernetes.io/last-applied-configuration")
 
 
 def is_for_mirroring(endpoints: Obj, service: Obj) -> bool:
-    """Whether the Endpoints of a Service are somebody's own, and he does not want them left alone (shouldMirror)."""
+    """Return whether the Endpoints are a user's own and not excluded from mirroring (shouldMirror)."""
     annotations = annotations_of(endpoints)
     skips = labels_of(endpoints).get(_SKIP) == "true" or _LEADER in annotations
     return not skips and not service["spec"].get("selector")
@@ -37,7 +37,7 @@ def is_for_mirroring(endpoints: Obj, service: Obj) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Mirrored:
-    """What is to be done so that slices tell what Endpoints tell, and how many addresses are left out."""
+    """The changes after which slices mirror Endpoints, and the number of addresses left out."""
 
     changes: Changes
     skipped: int
@@ -45,7 +45,7 @@ class Mirrored:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Endpoints of one family and one set of ports."""
+    """Endpoints of one address family and one set of ports."""
 
     family: str
     ports: list[Port]
@@ -53,60 +53,60 @@ class _Group:
 
 
 def mirrored(endpoints: Obj, reference: Obj, slices: Iterable[Obj]) -> Mirrored:
-    """Mirror Endpoints, each subset in one slice of each family (reconcile).
+    """Mirror Endpoints, each subset to one slice per address family (reconcile).
 
     Args:
-        endpoints: what somebody wrote.
-        reference: the owner reference of its slices.
-        slices: those that there are.
+        endpoints: the Endpoints to mirror.
+        reference: the owner reference for the slices.
+        slices: the existing slices.
     """
     skipped, groups = 0, dict[tuple[str, frozenset[Port]], _Group]()
     for subset in _canonical(endpoints):
-        ports = [port_in(told) for told in subset.get("ports") or ()]
-        found = [*_endpoints(subset, "addresses"), *_endpoints(subset, "notReadyAddresses")]
-        skipped += max(0, len(found) - LARGEST)
-        for endpoint in found[:LARGEST]:
+        ports = [port_in(entry) for entry in subset.get("ports") or ()]
+        mirrored_endpoints = [*_endpoints(subset, "addresses"), *_endpoints(subset, "notReadyAddresses")]
+        skipped += max(0, len(mirrored_endpoints) - LARGEST)
+        for endpoint in mirrored_endpoints[:LARGEST]:
             family = IPV6 if ":" in endpoint["addresses"][0] else IPV4
             group = groups.setdefault((family, frozenset(ports)), _Group(family, ports))
             group.endpoints[key_of_endpoint(endpoint)] = endpoint
-    filed: dict[tuple[str, frozenset[Port]], list[Obj]] = {}
-    for each in slices:
-        filed.setdefault((each["addressType"], ports_in(each)), []).append(each)
-    changes = {family: Changes() for family in dict.fromkeys(family for family, _ in (*groups, *filed))}
-    for (family, ports_of_it), group in groups.items():
-        changes[family].add(_one_slice(endpoints, reference, group, filed.pop((family, ports_of_it), [])))
-    for (family, _), unwanted in filed.items():
+    existing: dict[tuple[str, frozenset[Port]], list[Obj]] = {}
+    for endpoint_slice in slices:
+        existing.setdefault((endpoint_slice["addressType"], ports_in(endpoint_slice)), []).append(endpoint_slice)
+    changes = {family: Changes() for family in dict.fromkeys(family for family, _ in (*groups, *existing))}
+    for (family, port_set), group in groups.items():
+        changes[family].extend(_one_slice(endpoints, reference, group, existing.pop((family, port_set), [])))
+    for (family, _), unwanted in existing.items():
         changes[family].deletes.extend(unwanted)
     all_changes = Changes()
-    for of_family in changes.values():
-        all_changes.add(reused(of_family, endpoints["metadata"]["uid"]))
+    for family_changes in changes.values():
+        all_changes.extend(reused(family_changes, endpoints["metadata"]["uid"]))
     return Mirrored(all_changes, skipped)
 
 
 def _one_slice(endpoints: Obj, reference: Obj, group: _Group, slices: list[Obj]) -> Changes:
-    """Have one slice tell of a group (reconcileByPortMapping)."""
-    wanted = _slice(endpoints, reference, group)
+    """Return the changes after which exactly one slice holds a group (reconcileByPortMapping)."""
+    desired = _slice(endpoints, reference, group)
     if not slices:
-        return Changes(creates=[wanted])
+        return Changes(creates=[desired])
     first, *others = slices
     meta = first["metadata"]
-    told = {key_of_endpoint(endpoint): endpoint for endpoint in first.get("endpoints") or ()}
-    wanted_meta = wanted["metadata"]
-    annotations = wanted_meta.get("annotations") or {}
+    existing = {key_of_endpoint(endpoint): endpoint for endpoint in first.get("endpoints") or ()}
+    desired_meta = desired["metadata"]
+    annotations = desired_meta.get("annotations") or {}
     if (
-        told == group.endpoints
-        and (meta.get("labels") or {}) == wanted_meta["labels"]
+        existing == group.endpoints
+        and (meta.get("labels") or {}) == desired_meta["labels"]
         and (meta.get("annotations") or {}) == annotations
     ):
         return Changes(deletes=others)
-    new = meta | {"labels": wanted_meta["labels"], "annotations": annotations}
-    return Changes(updates=[wanted | {"metadata": new}], deletes=others)
+    new = meta | {"labels": desired_meta["labels"], "annotations": annotations}
+    return Changes(updates=[desired | {"metadata": new}], deletes=others)
 
 
 def _slice(endpoints: Obj, reference: Obj, group: _Group) -> Obj:
-    """The slice that tells of a group, with the labels and annotations of the Endpoints (newEndpointSlice)."""
-    name, given = name_of(endpoints), annotations_of(endpoints)
-    annotations = {key: text for key, text in given.items() if key not in _NOT_MIRRORED}
+    """Return the slice for a group, with the labels and annotations of the Endpoints (newEndpointSlice)."""
+    name, all_annotations = name_of(endpoints), annotations_of(endpoints)
+    annotations = {key: text for key, text in all_annotations.items() if key not in _NOT_MIRRORED}
     meta: Obj = {
         "generateName": generate_name(name),
         "namespace": namespace_of(endpoints),
@@ -124,7 +124,7 @@ def _slice(endpoints: Obj, reference: Obj, group: _Group) -> Obj:
 
 
 def _endpoints(subset: Obj, field_: str) -> list[Obj]:
-    """The endpoints that addresses of a subset are (addressToEndpoint)."""
+    """Return the endpoints for a subset's addresses (addressToEndpoint)."""
     kept = ("hostname", "nodeName", "targetRef")
     return [
         {"addresses": [address["ip"]], "conditions": {"ready": field_ == "addresses"}}
@@ -134,26 +134,26 @@ def _endpoints(subset: Obj, field_: str) -> list[Obj]:
 
 
 def _canonical(endpoints: Obj) -> list[Obj]:
-    """The subsets, each port with an address once; not to be ready counts more than to be ready."""
+    """Return the subsets with each address and port once; not ready takes precedence over ready."""
     addresses: dict[tuple[str, str], Obj] = {}
     ready: dict[tuple[str, str], dict[Port | None, bool]] = {}
     for subset in endpoints.get("subsets") or ():
-        ports: list[Port | None] = [port_in(told) for told in subset.get("ports") or ()] or [None]
+        ports: list[Port | None] = [port_in(entry) for entry in subset.get("ports") or ()] or [None]
         for field_ in ("addresses", "notReadyAddresses"):
             for address in subset.get(field_) or ():
                 key = (address["ip"], (address.get("targetRef") or {}).get("uid") or "")
                 addresses.setdefault(key, address)
-                _note(ready.setdefault(key, {}), ports, is_ready=field_ == "addresses")
+                _merge_readiness(ready.setdefault(key, {}), ports, is_ready=field_ == "addresses")
     return packed(host for key, states in ready.items() for host in _hosts(addresses[key], states))
 
 
-def _note(states: dict[Port | None, bool], ports: Iterable[Port | None], *, is_ready: bool) -> None:
+def _merge_readiness(states: dict[Port | None, bool], ports: Iterable[Port | None], *, is_ready: bool) -> None:
     for port in ports:
         states[port] = states.get(port, True) and is_ready
 
 
 def _hosts(address: Obj, states: Mapping[Port | None, bool]) -> Iterable[Host]:
-    """An address with the ports on which it is ready, and with those on which it is not."""
+    """Yield an address with the ports on which it is ready, and again with those on which it is not."""
     for state in (True, False):
         if ports := [port for port, is_ready in states.items() if is_ready is state]:
             yield Host(address, state, ports)

@@ -1,4 +1,8 @@
-"""Deletes what owners left behind, and lets owners go that wait for their dependents (pkg/controller/garbagecollector).
+"""Deletes objects whose owners are gone, and releases owners that wait (pkg/controller/garbagecollector).
+
+A key is either an item, "pods/default/web-1", to be checked against its owners or waiting for its dependents, or
+"uid/<uid>", an owner that was not seen and that the server has to confirm. Upstream asks the server for every item and
+every owner; here only for owners that no cache has: writes based on a cached item are guarded by its revision.
 
 A key is an item, "pods/default/web-1", that is to be judged by its owners or that waits for its dependents; or it is
 "uid/<uid>", an owner that was not seen and whom the server has to confirm. Upstream asks the server for every item and
@@ -67,12 +71,12 @@ AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """An item with owners of which one is not solid.
+    """An item with at least one owner that is not solid.
 
     Attributes:
-        owners: one for each reference.
-        has_dependents: whether somebody refers to the item.
-        in_circle: whether one of those waits for its own dependents, which may be a circle.
+        owners: the owners, one for each reference.
+        has_dependents: True if the item has dependents.
+        in_circle: True if one of those waits for its own dependents, which may be a circle.
     """
 
     item: Item
@@ -83,7 +87,7 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class Orphaning:
-    """A deleted item that leaves its dependents alone."""
+    """A deleted item that orphans its dependents."""
 
     item: Item
     dependents: tuple[Item, ...]
@@ -98,11 +102,11 @@ class Finishing:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """An owner whom the server has to confirm.
+    """An owner that the server has to confirm.
 
     Attributes:
-        items: all that name it so.
-        is_elsewhere: whether it is known in another namespace than theirs.
+        items: the items that refer to it by this identity.
+        is_elsewhere: True if it is known in another namespace than theirs.
     """
 
     judged: Judged
@@ -112,12 +116,12 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Confirming:
-    """An owner that somebody refers to and that was not seen, or not as what they say.
+    """An owner with dependents that was not seen, or not with the identity that they give.
 
     Attributes:
-        doubts: one for each identity that references give it.
-        wake: dependents that have to be judged.
-        again: whether a reference names a kind that is not served as yet.
+        doubts: one for each identity in the references.
+        wake: dependents that have to be checked.
+        again: True if a reference names a kind that is not served yet.
     """
 
     doubts: tuple[Doubt, ...]
@@ -131,14 +135,14 @@ Observed = Judging | Orphaning | Finishing | Confirming
 # -- observing ---------------------------------------------------------------------------------------------------------
 
 
-def _due(listers: Listers, _: Change) -> Iterable[Key]:
-    """What the graph, which has heard of the change before, wants looked at."""
+def _marked_keys(listers: Listers, _: Change) -> Iterable[Key]:
+    """Return the keys that the graph, which has processed the change before, has marked."""
     graph: Graph = listers.view(GRAPH)
-    return graph.take()
+    return graph.take_marked()
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
-    """What is to be done about an item or an unseen owner, None for nothing."""
+    """Return the facts needed to act on an item or an unseen owner, or None if there is nothing to do."""
     if key.startswith(UID):
         return _observe_owner(listers, key.removeprefix(UID))
     item = item_at(listers, key)
@@ -150,18 +154,20 @@ def observe(listers: Listers, key: Key) -> Observed | None:
 
 
 def _observe_deleted(listers: Listers, item: Item) -> Observed | None:
-    work, uid = awaited_work(item.meta), item.meta["uid"]
-    if work == ORPHAN:
+    finalizer, uid = awaited_work(item.meta), item.meta["uid"]
+    if finalizer == ORPHAN:
         return Orphaning(item, tuple(dependents_of(listers, uid)))
-    if work == FOREGROUND and not any(_has_to_go(listers, dependent, uid) for dependent in dependents_of(listers, uid)):
+    if finalizer == FOREGROUND and not any(
+        _has_to_go(listers, dependent, uid) for dependent in dependents_of(listers, uid)
+    ):
         return Finishing(item)
     return None
 
 
 def _has_to_go(listers: Listers, dependent: Item, uid: str) -> bool:
-    """Whether an owner that waits has to wait for a dependent: not for one that itself waits for the owner.
+    """Return whether an owner has to wait for a dependent: not for one that itself waits for the owner.
 
-    Upstream lets those who were deleted one by one, each in the foreground, wait for each other for ever.
+    Upstream lets objects that were deleted one by one, each in the foreground, wait for each other for ever.
     """
     return is_blocked_by(dependent, uid) and not (
         awaited_work(dependent.meta) == FOREGROUND and waits_for(listers, dependent, uid)
@@ -182,61 +188,61 @@ def _observe_owned(listers: Listers, item: Item) -> Observed | None:
 def _observe_owner(listers: Listers, uid: str) -> Observed | None:
     doubts: list[Doubt] = []
     wake: list[Item] = []
-    again = False
+    requeue = False
     for named, items in by_name(listers, uid).items():
         judged = judge(listers, uid, named)
         if judged.found is not None:
-            graph_of(listers).saw(judged.kind, judged.found)
+            graph_of(listers).record_owner(judged.kind, judged.found)
         match judged.verdict:
             case Verdict.DANGLING | Verdict.WAITING:
                 wake += items
             case Verdict.UNSEEN:
                 doubts.append(Doubt(judged, tuple(items), is_elsewhere=is_elsewhere(listers, judged)))
             case Verdict.UNSERVED:
-                again = True
-    return Confirming(tuple(doubts), tuple(wake), again=again) if doubts or wake or again else None
+                requeue = True
+    return Confirming(tuple(doubts), tuple(wake), again=requeue) if doubts or wake or requeue else None
 
 
 # -- planning ----------------------------------------------------------------------------------------------------------
 
 
-def plan(seen: Observed, _: float) -> Plan:
-    """Delete, let go, or ask."""
-    match seen:
+def plan(observed: Observed, _: float) -> Plan:
+    """Delete, release, or ask the server."""
+    match observed:
         case Judging():
-            yield from _judge_item(seen)
+            yield from _judge_item(observed)
         case Orphaning(item, dependents):
             yield from _orphan(dependents, item.meta["uid"])
             yield from take_finalizer(item, ORPHAN)
         case Finishing(item):
             yield from take_finalizer(item, FOREGROUND)
         case Confirming():
-            yield from _confirm(seen)
+            yield from _confirm(observed)
 
 
-def _judge_item(seen: Judging) -> Plan:
-    """An item goes when no owner is left, and forgets owners that are not there (attemptToDeleteItem)."""
+def _judge_item(judging: Judging) -> Plan:
+    """Delete an item without owners, and remove its references to owners that are gone (attemptToDeleteItem)."""
     owners: defaultdict[Verdict, list[str]] = defaultdict(list)
-    for judged in seen.owners:
+    for judged in judging.owners:
         verdict = judged.verdict
         if verdict is Verdict.UNSEEN:
             verdict = yield from _ask(judged)
         owners[verdict].append(judged.uid)
-    item, waiting = seen.item, owners[Verdict.WAITING]
+    item, waiting = judging.item, owners[Verdict.WAITING]
     if owners[Verdict.UNSERVED]:
         yield Requeue()
     elif owners[Verdict.SOLID]:
         others = owners[Verdict.DANGLING] + waiting
         if others:
-            yield from patch(item, _let_go(item, others))
-    elif waiting and seen.has_dependents:
-        yield from _delete_in_foreground(item, in_circle=seen.in_circle)
+            yield from patch(item, _release_patches(item, others))
+    elif waiting and judging.has_dependents:
+        yield from _delete_in_foreground(item, in_circle=judging.in_circle)
     else:
         yield from delete(item, propagation_of(item.meta))
 
 
 def _delete_in_foreground(item: Item, *, in_circle: bool) -> Plan:
-    """A dependent that waits for its own dependents may wait for the item itself: then nobody may block anybody."""
+    """Delete in the foreground; if a dependent may be waiting for the item itself, first unblock both."""
     if in_circle:
         freed = yield from patch(item, Patches(owners_unblocked(item.meta), owners_all_unblocked(item.meta)))
         if freed is None:
@@ -246,66 +252,68 @@ def _delete_in_foreground(item: Item, *, in_circle: bool) -> Plan:
 
 
 def _orphan(dependents: Sequence[Item], uid: str) -> Plan:
-    """Take the references to an owner off all its dependents (orphanDependents).
+    """Remove the references to an owner from all its dependents (orphanDependents).
 
     Raises:
-        ApiError: the first refusal, once all were asked.
+        ApiError: the first refusal, after all dependents were patched.
     """
     failure: ApiError | None = None
     for start in range(0, len(dependents), AT_ONCE):
-        some = dependents[start : start + AT_ONCE]
-        patches = [Patch(item.kind, item.key, _let_go(item, [uid]).strategic, "", STRATEGIC_PATCH) for item in some]
+        chunk = dependents[start : start + AT_ONCE]
+        patches = [
+            Patch(item.kind, item.key, _release_patches(item, [uid]).strategic, "", STRATEGIC_PATCH) for item in chunk
+        ]
         answers = yield Batch(patches)
-        for item, answer in zip(some, answers, strict=True):
+        for item, answer in zip(chunk, answers, strict=True):
             if isinstance(answer, ApiError) and answer.code == 415:
-                yield from patch(item, _let_go(item, [uid]))
+                yield from patch(item, _release_patches(item, [uid]))
             elif isinstance(answer, ApiError) and answer.code != 404:
                 failure = failure or answer
     if failure is not None:
         raise failure
 
 
-def _confirm(seen: Confirming) -> Plan:
-    """Ask the server for owners that no cache has; who refers to one that is not there has to be judged."""
-    wake, again = list(seen.wake), seen.again
-    for doubt in seen.doubts:
+def _confirm(confirming: Confirming) -> Plan:
+    """Ask the server for owners that no cache has; dependents of those that do not exist have to be checked."""
+    wake, requeue = list(confirming.wake), confirming.again
+    for doubt in confirming.doubts:
         if (yield from _ask(doubt.judged)) is not Verdict.DANGLING:
-            again = True  # it is there, and has to be seen, or its end would never be
+            requeue = True  # it exists, and has to be seen, or its deletion would be missed
             continue
         if doubt.is_elsewhere:
             for item in doubt.items:
-                yield _stray(item, doubt.judged)
+                yield _wrong_namespace(item, doubt.judged)
         wake += doubt.items
     if wake:
         yield Enqueue([item_of(item.kind, item.meta) for item in wake])
-    if again:
+    if requeue:
         yield Requeue()
 
 
 def _ask(judged: Judged) -> Generator[Action, Any, Verdict]:
-    """What the server says of an owner that no cache has; that it has none is remembered (absentOwnerCache)."""
+    """Ask the server for an owner that no cache has; remember the identity if it is absent (absentOwnerCache)."""
     assert judged.kind is not None
-    found = yield from look_up(judged.kind, judged.identity.key, judged.uid)
-    if found is None:
+    owner = yield from look_up(judged.kind, judged.identity.key, judged.uid)
+    if owner is None:
         judged.owner.absent.add(judged.identity)
         return Verdict.DANGLING
-    return verdict_on(found)
+    return verdict_on(owner)
 
 
-def _stray(item: Item, judged: Judged) -> RecordEvent:
+def _wrong_namespace(item: Item, judged: Judged) -> RecordEvent:
     namespace = namespace_of(item.obj)
-    whom = judged.identity.text(judged.uid)
-    message = f'ownerRef {whom} does not exist in namespace "{namespace}"'
+    owner = judged.identity.text(judged.uid)
+    message = f'ownerRef {owner} does not exist in namespace "{namespace}"'
     return RecordEvent(item.obj, "OwnerRefInvalidNamespace", message, WARNING)
 
 
-def _let_go(item: Item, uids: Collection[str]) -> Patches:
+def _release_patches(item: Item, uids: Collection[str]) -> Patches:
     return Patches(owners_deleted(item.meta, uids), owners_kept(item.meta, uids))
 
 
 SPEC = Spec(
     name="garbagecollector",
-    watches=(Watch(EVERYTHING, _due),),
+    watches=(Watch(EVERYTHING, _marked_keys),),
     observe=observe,
     reconcile=plan,
     source="garbage-collector-controller",

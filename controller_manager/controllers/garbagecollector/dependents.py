@@ -1,4 +1,4 @@
-"""What caches and the graph know of owners and of those who refer to them; asking the server is the collector's."""
+"""Owners and their dependents, as far as caches and the graph know them; the collector asks the server for the rest."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -20,11 +20,11 @@ from controller_manager.reconcile.deletion import Item
 from controller_manager.reconcile.kinds import Kind
 
 GRAPH = "ownership"
-"""The view that is a Graph."""
+"""The name of the view Graph."""
 
 
 class Verdict(Enum):
-    """What is known of an owner that a reference names (classifyReferences)."""
+    """The state of an owner that a reference names (classifyReferences)."""
 
     SOLID = "it is there"
     WAITING = "it is there, and waits for its dependents' deletion"
@@ -36,13 +36,13 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A reference, and what is known of the owner that it names.
+    """A reference, and the state of the owner that it names.
 
     Attributes:
-        identity: whom it names; without a namespace where the kind has none.
-        owner: what the graph has of it.
-        kind: the owner's, None where it is not served.
-        found: the owner, if a cache has it.
+        identity: the owner that it names; without a namespace if the kind is cluster-scoped.
+        owner: the graph's entry for it.
+        kind: the owner's kind, or None if it is not served.
+        found: the owner object, if a cache has it.
     """
 
     uid: str
@@ -54,7 +54,7 @@ class Judged:
 
 
 def judge(listers: Listers, uid: str, named: Identity) -> Judged:
-    """What graph and caches know of an owner (isDangling, but for what the server says)."""
+    """Return the state of an owner according to graph and caches (isDangling, except for what the server answers)."""
     owner = graph_of(listers).owners.get(uid) or Owner()
     kind = listers.served.named(named.api_version, named.kind)
     identity = named if kind is None or kind.namespaced else replace(named, namespace="")
@@ -65,19 +65,19 @@ def judge(listers: Listers, uid: str, named: Identity) -> Judged:
     if kind.namespaced and not identity.namespace:
         return Judged(uid, identity, Verdict.INVALID, owner)
     cache = listers.find(str(kind))
-    found = cache.get(identity.key) if cache is not None else None
-    if found is None or found["metadata"]["uid"] != uid:
+    owner_object = cache.get(identity.key) if cache is not None else None
+    if owner_object is None or owner_object["metadata"]["uid"] != uid:
         return Judged(uid, identity, Verdict.UNSEEN, owner, kind)
-    return Judged(uid, identity, verdict_on(found), owner, kind, found)
+    return Judged(uid, identity, verdict_on(owner_object), owner, kind, owner_object)
 
 
 def verdict_on(owner: Obj) -> Verdict:
-    """What a reference to an owner is worth that is there."""
+    """Return the verdict on an owner that exists."""
     return Verdict.WAITING if awaited_work(owner["metadata"]) == FOREGROUND else Verdict.SOLID
 
 
 def is_elsewhere(listers: Listers, judged: Judged) -> bool:
-    """Whether the owner is known in another namespace than where the reference means it to be."""
+    """Return whether the owner is known in another namespace than the one that the reference implies."""
     if judged.kind is None or not judged.kind.namespaced:
         return False
     if judged.owner.seen is not None:
@@ -87,13 +87,13 @@ def is_elsewhere(listers: Listers, judged: Judged) -> bool:
 
 
 def graph_of(listers: Listers) -> Graph:
-    """The graph, which hears of all changes."""
+    """Return the graph, which is informed of all changes."""
     graph: Graph = listers.view(GRAPH)
     return graph
 
 
 def item_at(listers: Listers, key: Key) -> Item | None:
-    """The object of a key of the graph, None where no cache has it."""
+    """Return the object for a key of the graph, or None if no cache has it."""
     resource, _, name = key.partition("/")
     cache = listers.find(resource)
     obj = cache.get(name) if cache is not None else None
@@ -101,7 +101,7 @@ def item_at(listers: Listers, key: Key) -> Item | None:
 
 
 def dependents_of(listers: Listers, uid: str) -> Iterator[Item]:
-    """Who refers to an object."""
+    """Yield the items that refer to an owner."""
     owner = graph_of(listers).owners.get(uid)
     for key in owner.dependents if owner is not None else ():
         item = item_at(listers, key)
@@ -110,30 +110,30 @@ def dependents_of(listers: Listers, uid: str) -> Iterator[Item]:
 
 
 def by_name(listers: Listers, uid: str) -> Mapping[Identity, list[Item]]:
-    """The dependents of an owner, by whom they take it for."""
-    found: defaultdict[Identity, list[Item]] = defaultdict(list)
+    """Return dependents grouped by the identity that they give the owner."""
+    dependents: defaultdict[Identity, list[Item]] = defaultdict(list)
     for item in dependents_of(listers, uid):
         for reference in item.meta.get("ownerReferences") or ():
             if reference["uid"] == uid:
-                found[identity_of(reference, namespace_of(item.obj))].append(item)
-    return found
+                dependents[identity_of(reference, namespace_of(item.obj))].append(item)
+    return dependents
 
 
 def is_blocked_by(dependent: Item, uid: str) -> bool:
-    """Whether an owner that is deleted in the foreground has to wait for a dependent."""
+    """Return whether an owner that is deleted in the foreground has to wait for a dependent."""
     references = dependent.meta.get("ownerReferences") or ()
     return any(reference["uid"] == uid and blocks(reference) for reference in references)
 
 
 def waits_for(listers: Listers, item: Item, uid: str) -> bool:
-    """Whether an item that is deleted in the foreground waits for an object, be it by others that wait, too."""
-    seen, left = set(), [item.meta["uid"]]
-    while left:
-        waiting = left.pop()
+    """Return whether an item deleted in the foreground waits for an object, directly or through others that wait."""
+    visited, pending = set(), [item.meta["uid"]]
+    while pending:
+        waiting = pending.pop()
         if waiting == uid:
             return True
-        if waiting not in seen:
-            seen.add(waiting)
+        if waiting not in visited:
+            visited.add(waiting)
             blocking = (other.meta for other in dependents_of(listers, waiting) if is_blocked_by(other, waiting))
-            left += [meta["uid"] for meta in blocking if awaited_work(meta) == FOREGROUND]
+            pending += [meta["uid"] for meta in blocking if awaited_work(meta) == FOREGROUND]
     return False

@@ -1,8 +1,8 @@
-"""Who owns whom: the graph of owner references, and whom each change of it obliges the garbage collector to look at.
+"""The graph of owner references, and the keys that each change of it makes the garbage collector check.
 
-The graph knows owners, not objects: who nobody refers to costs nothing, and a dependent costs its name in a set. What
-objects look like is asked of the caches when a key runs (pkg/controller/garbagecollector/graph_builder.go keeps a node
-for every object instead).
+The graph stores owners, not objects: an object without dependents costs nothing, and a dependent costs one name in a
+set. The contents of objects are read from the caches when a key is processed
+(pkg/controller/garbagecollector/graph_builder.go keeps a node for every object instead).
 """
 
 from collections.abc import Collection
@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from apiserver.api.meta import Obj, group_version
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
-"""The finalizers by which a deleted object waits for the garbage collector (metav1.FinalizerOrphanDependents, …)."""
+"""The finalizers with which a deleted object waits for the garbage collector (metav1.FinalizerOrphanDependents, …)."""
 
 UID = "uid/"
-"""What the key of an owner who is not seen begins with: "uid/<uid>"; all other keys are items: "pods/ns/name"."""
+"""The prefix of the keys of owners not seen: "uid/<uid>"; all other keys are items: "pods/ns/name"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The coordinates by which an object is referred to; `namespace` is that of who refers."""
+    """The coordinates in an owner reference; `namespace` is that of the dependent."""
 
     api_version: str
     kind: str
@@ -28,29 +28,29 @@ class Identity:
 
     @property
     def key(self) -> str:
-        """Of the object, as caches and requests have it."""
+        """The key of the object, as caches and requests use it."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     def text(self, uid: str) -> str:
-        """As upstream's messages have it (objectReference.String)."""
+        """Return the identity as upstream's messages print it (objectReference.String)."""
         return f"[{self.api_version}/{self.kind}, namespace: {self.namespace}, name: {self.name}, uid: {uid}]"
 
 
 def identity_of(reference: Obj, namespace: str) -> Identity:
-    """Whom a reference of an object in a namespace names."""
+    """Return the identity that a reference of an object in a namespace names."""
     return Identity(reference["apiVersion"], reference["kind"], namespace, reference["name"])
 
 
 @dataclass(slots=True)
 class Owner:
-    """Somebody to whom references point.
+    """An object to which owner references point.
 
     Attributes:
-        dependents: the items that refer to it.
-        item: itself, while a cache has it; else "".
-        seen: as what it was seen.
-        waiting: it is being deleted in the foreground, and waits for its dependents.
-        absent: as what the server does not know it.
+        dependents: the keys of the items that refer to it.
+        item: its own key while a cache has it, else "".
+        seen: the identity with which it was seen.
+        waiting: True while it is being deleted in the foreground, and waits for its dependents.
+        absent: the identities with which the server does not know it.
     """
 
     dependents: set[str] = field(default_factory=set)
@@ -60,7 +60,7 @@ class Owner:
     absent: set[Identity] = field(default_factory=set)
 
     def fits(self, reference: Obj, namespace: str) -> bool:
-        """Whether the owner was seen, and as what the reference says."""
+        """Return whether the owner was seen with the identity that the reference gives."""
         seen = self.seen
         return (
             seen is not None
@@ -72,35 +72,35 @@ class Owner:
 
 
 class Graph:
-    """Owners and their dependents; a kind is anything whose str() is its resource's name.
+    """Owners and their dependents; a kind is any object whose str() is its resource's name.
 
     Attributes:
-        owners: by uid; those alone to whom references point.
+        owners: by uid; only objects to which references point.
     """
 
     def __init__(self) -> None:
         self.owners: dict[str, Owner] = {}
-        self._due: dict[str, None] = {}
+        self._marked: dict[str, None] = {}
 
-    def take(self) -> Collection[str]:
-        """The keys that became due since the last call, each once."""
-        due = self._due
-        if due:
-            self._due = {}
-        return due
+    def take_marked(self) -> Collection[str]:
+        """Return the keys marked since the last call, each once."""
+        marked = self._marked
+        if marked:
+            self._marked = {}
+        return marked
 
     def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
-        """An object came (old is None), changed, or went (new is None)."""
+        """Handle an object that was added (old is None), changed, or deleted (new is None)."""
         if new is None:
             if old is not None:
-                self._went(kind, old)
+                self._remove(kind, old)
         elif old is None:
-            self._came(kind, new)
+            self._add(kind, new)
         elif not _is_same(old["metadata"], new["metadata"]):
-            self._changed(kind, old["metadata"], new)
+            self._update(kind, old["metadata"], new)
 
-    def saw(self, kind: object, obj: Obj) -> Owner | None:
-        """Note what an owner looks like; gives it, None where nobody refers to it."""
+    def record_owner(self, kind: object, obj: Obj) -> Owner | None:
+        """Record an owner's identity and state; return its entry, or None if nothing refers to it."""
         meta = obj["metadata"]
         owner = self.owners.get(meta["uid"])
         if owner is not None:
@@ -110,99 +110,99 @@ class Graph:
             owner.waiting = awaited_work(meta) == FOREGROUND
         return owner
 
-    def _came(self, kind: object, obj: Obj) -> None:
+    def _add(self, kind: object, obj: Obj) -> None:
         meta = obj["metadata"]
         references = meta.get("ownerReferences")
         if references:
             item = item_of(kind, meta)
             for reference in references:
-                self._refer(item, meta.get("namespace") or "", reference)
-        self._look(kind, obj)
+                self._add_reference(item, meta.get("namespace") or "", reference)
+        self._mark_affected(kind, obj)
 
-    def _changed(self, kind: object, before: Obj, obj: Obj) -> None:
+    def _update(self, kind: object, before: Obj, obj: Obj) -> None:
         meta = obj["metadata"]
         item = item_of(kind, meta)
-        left = {reference["uid"]: reference for reference in before.get("ownerReferences") or ()}
+        removed = {reference["uid"]: reference for reference in before.get("ownerReferences") or ()}
         for reference in meta.get("ownerReferences") or ():
-            known = left.pop(reference["uid"], None)
+            known = removed.pop(reference["uid"], None)
             if known != reference:
-                owner = self._refer(item, meta.get("namespace") or "", reference)
+                owner = self._add_reference(item, meta.get("namespace") or "", reference)
                 if known is not None and blocks(known) and not blocks(reference):
-                    self._unblock(owner)
-        for reference in left.values():
-            self._part(item, reference)
-        self._look(kind, obj)
+                    self._mark_owner(owner)
+        for reference in removed.values():
+            self._remove_reference(item, reference)
+        self._mark_affected(kind, obj)
 
-    def _went(self, kind: object, obj: Obj) -> None:
+    def _remove(self, kind: object, obj: Obj) -> None:
         meta = obj["metadata"]
         references = meta.get("ownerReferences")
         if references:
             item = item_of(kind, meta)
             for reference in references:
-                self._part(item, reference)
+                self._remove_reference(item, reference)
         owner = self.owners.get(meta["uid"])
         if owner is not None:
             if owner.seen is not None:
-                owner.absent.add(owner.seen)  # its end was seen, so that nobody has to be asked
+                owner.absent.add(owner.seen)  # its deletion was seen, so that the server need not be asked
             owner.item, owner.seen, owner.waiting = "", None, False
-            self._due[UID + meta["uid"]] = None
+            self._marked[UID + meta["uid"]] = None
 
-    def _refer(self, item: str, namespace: str, reference: Obj) -> Owner:
+    def _add_reference(self, item: str, namespace: str, reference: Obj) -> Owner:
         uid = reference["uid"]
         owner = self.owners.get(uid)
         if owner is None:
             owner = self.owners[uid] = Owner()
         owner.dependents.add(item)
         if owner.waiting:
-            self._due[item] = None
+            self._marked[item] = None
         elif not owner.fits(reference, namespace):
-            self._due[UID + uid] = None
+            self._marked[UID + uid] = None
         return owner
 
-    def _part(self, item: str, reference: Obj) -> None:
+    def _remove_reference(self, item: str, reference: Obj) -> None:
         uid = reference["uid"]
         owner = self.owners.get(uid)
         if owner is not None:
-            self._unblock(owner)
+            self._mark_owner(owner)
             owner.dependents.discard(item)
             if not owner.dependents:
                 del self.owners[uid]
 
-    def _unblock(self, owner: Owner) -> None:
+    def _mark_owner(self, owner: Owner) -> None:
         if owner.waiting:
-            self._due[owner.item] = None
+            self._marked[owner.item] = None
 
-    def _look(self, kind: object, obj: Obj) -> None:
-        """What an object that came or changed means for those who refer to it, and for itself."""
+    def _mark_affected(self, kind: object, obj: Obj) -> None:
+        """Mark the keys affected by an object that was added or changed: its dependents and itself."""
         meta = obj["metadata"]
         uid = meta["uid"]
         if uid in self.owners:
-            self._look_at_owner(kind, obj, self.owners[uid])
+            self._update_owner(kind, obj, self.owners[uid])
         if "deletionTimestamp" in meta and awaited_work(meta):
-            self._due[item_of(kind, meta)] = None
+            self._marked[item_of(kind, meta)] = None
 
-    def _look_at_owner(self, kind: object, obj: Obj, owner: Owner) -> None:
+    def _update_owner(self, kind: object, obj: Obj, owner: Owner) -> None:
         known, waited = owner.seen, owner.waiting
-        self.saw(kind, obj)
+        self.record_owner(kind, obj)
         if known is None:
-            self._due[UID + obj["metadata"]["uid"]] = None  # somebody may have referred to it as something else
+            self._marked[UID + obj["metadata"]["uid"]] = None  # dependents may have given it another identity
         if owner.waiting and not waited:
-            self._due.update(dict.fromkeys(owner.dependents))
+            self._marked.update(dict.fromkeys(owner.dependents))
 
 
 def item_of(kind: object, meta: Obj) -> str:
-    """The key of an object: "deployments.apps/default/web", "nodes/node-1"."""
+    """Return the key of an object: "deployments.apps/default/web", "nodes/node-1"."""
     namespace = meta.get("namespace")
     return f"{kind}/{namespace}/{meta['name']}" if namespace else f"{kind}/{meta['name']}"
 
 
 def blocks(reference: Obj) -> bool:
-    """Whether the owner's end has to wait for who refers so."""
+    """Return whether the reference blocks the deletion of its owner."""
     return bool(reference.get("blockOwnerDeletion"))
 
 
 def awaited_work(meta: Obj) -> str:
-    """The finalizer by which a deleted object waits for the garbage collector, "" where it does not wait."""
+    """Return the finalizer with which a deleted object waits for the garbage collector, or "" if it does not wait."""
     if not meta.get("deletionTimestamp"):
         return ""
     finalizers = meta.get("finalizers") or ()
@@ -214,7 +214,7 @@ def _is_of_one_group(one: str, other: str) -> bool:
 
 
 def _is_same(before: Obj, after: Obj) -> bool:
-    """Whether nothing changed that the graph, or the collector, goes by."""
+    """Return whether nothing changed that matters to the graph or the collector."""
     return (
         before.get("ownerReferences") == after.get("ownerReferences")
         and before.get("deletionTimestamp") == after.get("deletionTimestamp")

@@ -1,7 +1,7 @@
-"""What the garbage collector writes: patches of owner references and finalizers, and how an item is deleted.
+"""The garbage collector's patches of owner references and finalizers, and its choice of deletion propagation.
 
-Each change of references comes as two patches: a strategic merge patch, which needs no revision, and a merge patch that
-holds all of them, for the kinds that know no other (pkg/controller/garbagecollector/patch.go).
+Each change of references is available as two patches: a strategic merge patch, which needs no revision, and a JSON
+merge patch that holds all references, for kinds that support no other (pkg/controller/garbagecollector/patch.go).
 """
 
 from collections.abc import Collection, Iterable
@@ -11,7 +11,7 @@ from controller_manager.controllers.garbagecollector.graph import FOREGROUND, OR
 
 
 def propagation_of(meta: Obj) -> str:
-    """How an item without owners is deleted: as finalizers that it has already say, else in the background."""
+    """Return how to delete an item without owners: as its finalizers say, else in the background."""
     finalizers = meta.get("finalizers") or ()
     if ORPHAN in finalizers:
         return "Orphan"
@@ -19,26 +19,26 @@ def propagation_of(meta: Obj) -> str:
 
 
 def owners_deleted(meta: Obj, uids: Iterable[str]) -> Obj:
-    """The strategic merge patch that takes references out of an object (GenerateDeleteOwnerRefStrategicMergeBytes)."""
+    """Return the strategic merge patch that removes owner references (GenerateDeleteOwnerRefStrategicMergeBytes)."""
     gone = [{"$patch": "delete", "uid": uid} for uid in uids]
     return {"metadata": {"uid": meta["uid"], "ownerReferences": gone}}
 
 
 def owners_kept(meta: Obj, uids: Collection[str]) -> Obj:
-    """The same as a merge patch, for kinds that know no other: it holds all other references, and the revision."""
+    """Return the same change as a merge patch, which holds all remaining references and the revision."""
     kept = [reference for reference in meta.get("ownerReferences") or () if reference["uid"] not in uids]
     return _merged(meta, kept)
 
 
 def owners_unblocked(meta: Obj) -> Obj:
-    """The strategic merge patch by which no reference blocks its owner's deletion any more."""
+    """Return the strategic merge patch after which no reference blocks its owner's deletion."""
     blocking = [reference for reference in meta.get("ownerReferences") or () if blocks(reference)]
     freed = [reference | {"blockOwnerDeletion": False} for reference in blocking]
     return {"metadata": {"uid": meta["uid"], "ownerReferences": freed}}
 
 
 def owners_all_unblocked(meta: Obj) -> Obj:
-    """The same as a merge patch."""
+    """Return the same change as a merge patch."""
     references = meta.get("ownerReferences") or ()
     return _merged(meta, [reference | {"blockOwnerDeletion": False} for reference in references])
 

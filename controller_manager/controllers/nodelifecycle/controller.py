@@ -1,7 +1,7 @@
-"""Nodes that are silent are given up, and tainted as their conditions say (pkg/controller/nodelifecycle).
+"""Marks nodes that stopped reporting as unknown, and taints nodes by their conditions (pkg/controller/nodelifecycle).
 
-Other than upstream, taints that throw pods out are not held back by a rate in each zone; when no node at all is ready,
-pods stay where they are, as there.
+Unlike upstream, NoExecute taints are not rate-limited per zone; when no node at all is ready, pods stay where they are,
+as upstream.
 """
 
 from collections.abc import Collection, Iterable
@@ -37,17 +37,17 @@ from controller_manager.reconcile.taints import no_execute, wanted_taints
 from controller_manager.reconcile.times import stamp
 
 HEALTH = "node-health"
-"""The view that remembers when nodes were heard of."""
+"""The name of the view that remembers when nodes last reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A node.
+    """A node and the facts that decide about it.
 
     Attributes:
-        pods: that are bound to it.
-        others_ready: whether any other node is ready.
-        grace: seconds that it may be silent.
+        pods: the pods bound to it.
+        others_ready: True if any other node is ready.
+        grace: seconds without a report that are tolerated.
     """
 
     node: Obj
@@ -58,12 +58,12 @@ class Observed:
     health: Health
 
 
-def _of_node(_: Listers, change: Change) -> Iterable[Key]:
+def _node_key(_: Listers, change: Change) -> Iterable[Key]:
     return (name_of(change.new),) if change.new is not None else ()
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
-    """The node, None where it is gone."""
+    """Return the node of that key, or None if it is gone."""
     node = listers[NODE].get(key)
     if node is None:
         return None
@@ -77,35 +77,35 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     )
 
 
-def plan(seen: Observed, now: float) -> Plan:
-    """Give the node up if it has been silent for too long, taint it, and look again when it may have been."""
-    node, name = seen.node, name_of(seen.node)
-    if seen.health.is_new(name):
+def plan(observed: Observed, now: float) -> Plan:
+    """Mark the node unknown if it was silent for too long, taint it, and requeue for when it may have been."""
+    node, name = observed.node, name_of(observed.node)
+    if observed.health.is_new(name):
         yield _event(node, "RegisteredNode", f"Node {name} event: Registered Node {name} in Controller")
-    known = seen.health.look(node, seen.lease, now=now)
-    due = known.at + seen.grace
+    known = observed.health.observe(node, observed.lease, now=now)
+    due = known.at + observed.grace
     ready_before = known.ready
-    pods = list(seen.pods)
+    pods = list(observed.pods)
     if now >= due and (status := silent_status(node, now)) != node.get("status"):
-        if not known.is_sure():
-            yield RequeueAfter(max(1.0, seen.grace * DOUBT))
+        if not known.is_confirmed():
+            yield RequeueAfter(max(1.0, observed.grace * DOUBT))
             return
         node = yield Update(NODE, node | {"status": status}, subresource="status")
     ready = ready_status(node)
     if ready != TRUE and ready_before == TRUE:
-        yield _event(seen.node, "NodeNotReady", f"Node {name} status is now: NodeNotReady")
-        yield from _mark(pods, now)
+        yield _event(observed.node, "NodeNotReady", f"Node {name} status is now: NodeNotReady")
+        yield from _mark_pods(pods, now)
     known.ready = ready
-    yield from _taint(node, now, evict=seen.others_ready or ready == TRUE)
-    yield RequeueAfter(due - now if now < due else seen.grace)
+    yield from _taint(node, now, evict=observed.others_ready or ready == TRUE)
+    yield RequeueAfter(due - now if now < due else observed.grace)
 
 
 def _event(node: Obj, reason: str, message: str) -> RecordEvent:
     return RecordEvent(node, reason=reason, message=message)
 
 
-def _mark(pods: Collection[Obj], now: float) -> Plan:
-    """Say of the pods of a node that is not ready that they are not either (controller_utils.go MarkPodsNotReady)."""
+def _mark_pods(pods: Collection[Obj], now: float) -> Plan:
+    """Mark the pods of a node that is not ready as not ready (controller_utils.go MarkPodsNotReady)."""
     ready = [pod for pod in pods if is_ready(pod)]
     for pod in ready:
         yield RecordEvent(pod, reason="NodeNotReady", message="Node is not ready", type=WARNING)
@@ -123,7 +123,7 @@ def _mark(pods: Collection[Obj], now: float) -> Plan:
         ]
     )
     for answer in answers:
-        if isinstance(answer, ApiError) and answer.code not in (404, 409):  # gone, or another of its name
+        if isinstance(answer, ApiError) and answer.code not in (404, 409):  # gone, or replaced by another of its name
             raise answer
 
 
@@ -139,7 +139,7 @@ def _taint(node: Obj, now: float, *, evict: bool) -> Plan:
 
 SPEC = Spec(
     name="nodelifecycle",
-    watches=(Watch(NODE, _of_node), Watch(LEASE), Watch(POD)),
+    watches=(Watch(NODE, _node_key), Watch(LEASE), Watch(POD)),
     observe=observe,
     reconcile=plan,
     source="node-controller",

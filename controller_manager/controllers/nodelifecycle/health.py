@@ -1,4 +1,4 @@
-"""What the control plane makes of nodes that say nothing any more (pkg/controller/nodelifecycle)."""
+"""The heartbeats of nodes, and the status of nodes that stopped reporting (pkg/controller/nodelifecycle)."""
 
 from dataclasses import dataclass
 
@@ -8,22 +8,22 @@ from controller_manager.reconcile.nodes import renewed_at
 from controller_manager.reconcile.times import seconds, stamp
 
 STARTUP_GRACE = 60.0
-"""Seconds until a node that never reported is given up (nodeStartupGracePeriod)."""
+"""Seconds until a node that never reported is marked unknown (nodeStartupGracePeriod)."""
 DOUBT = 0.1
-"""How much of its grace a silent node has left before it is given up, as heartbeats may be late for once."""
+"""The share of the grace period after which a silent node is checked again, since a heartbeat may be late once."""
 REPORTED = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
-"""The conditions that nobody knows any more when the kubelet is silent."""
+"""The conditions that become unknown when the kubelet is silent."""
 
 
 @dataclass(slots=True)
 class Known:
-    """What is remembered of a node.
+    """The last heartbeat of a node.
 
     Attributes:
-        heartbeat: the last that was heard, to be told from the next.
-        at: when it was heard.
-        ready: the status of its Ready condition when it was looked at last.
-        doubted: which time of the last heartbeat was found to be too long ago.
+        heartbeat: identifies the last heartbeat, to detect the next.
+        at: when it arrived.
+        ready: the status of its Ready condition at the last sync.
+        doubted: the value of `at` that was found to be too long ago.
     """
 
     heartbeat: str
@@ -31,17 +31,21 @@ class Known:
     ready: str
     doubted: float = 0.0
 
-    def is_sure(self) -> bool:
-        """Whether the node was found to be silent before, and still is: the first time this is in doubt.
+    def is_confirmed(self) -> bool:
+        """Return whether the node was found silent before and still is; the first time this is in doubt.
+
+        If the whole machine, or the manager, was suspended, all kubelets report again in a moment.
 
         Where the whole machine was suspended, or the manager was, all kubelets are heard of again in a moment.
         """
-        sure, self.doubted = self.doubted == self.at, self.at
-        return sure
+        confirmed, self.doubted = self.doubted == self.at, self.at
+        return confirmed
 
 
 class Health:
-    """When each node was last heard of, on our own clock: a view of the nodes, filled as they are looked at.
+    """When each node last reported, on the manager's own clock: a view of the nodes, updated when they are synced.
+
+    After a start all nodes count as having just reported, since the manager could not receive earlier reports.
 
     After a start all nodes count as just heard of: they could not be.
     """
@@ -50,17 +54,20 @@ class Health:
         self._known: dict[str, Known] = {}
 
     def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
-        """A node that goes is forgotten."""
+        """Forget a node that was deleted."""
         del kind
         if new is None and old is not None:
             self._known.pop(old["metadata"]["name"], None)
 
     def is_new(self, name: str) -> bool:
-        """Whether a node has never been looked at."""
+        """Return whether a node has never been synced."""
         return name not in self._known
 
-    def look(self, node: Obj, lease: Obj | None, *, now: float) -> Known:
-        """What is known of a node, after its heartbeats were looked at.
+    def observe(self, node: Obj, lease: Obj | None, *, now: float) -> Known:
+        """Record the node's heartbeats and return what is known of it.
+
+        A heartbeat may have arrived since the last call: its own time counts, limited to the time between that call and
+        now.
 
         They may have come since the last look: their own time counts, as far as it is between that look and now.
         """
@@ -70,9 +77,9 @@ class Health:
         if known is None:
             known = self._known[name] = Known(heartbeat, now, ready.get("status") or "")
         elif known.heartbeat != heartbeat:
-            said = ready.get("lastHeartbeatTime")
+            reported = ready.get("lastHeartbeatTime")
             known.heartbeat = heartbeat
-            known.at = min(max(known.at, renewed_at(lease), seconds(said) if said else 0.0), now)
+            known.at = min(max(known.at, renewed_at(lease), seconds(reported) if reported else 0.0), now)
         return known
 
 
@@ -81,12 +88,12 @@ def _ready(node: Obj) -> Obj:
 
 
 def silent_status(node: Obj, now: float) -> Obj:
-    """The status of a node whose kubelet is silent: the conditions that it keeps are unknown."""
+    """Return the status of a node whose kubelet is silent: the conditions that the kubelet reports are unknown."""
     status = node.get("status") or {}
     conditions = status.get("conditions") or ()
-    made = {type_: _unknown(type_, find(conditions, type_), node, stamp(now)) for type_ in REPORTED}
-    new = [made.pop(condition["type"], condition) for condition in conditions]
-    return status | {"conditions": [*new, *made.values()]}
+    unknown = {type_: _unknown(type_, find(conditions, type_), node, stamp(now)) for type_ in REPORTED}
+    new = [unknown.pop(condition["type"], condition) for condition in conditions]
+    return status | {"conditions": [*new, *unknown.values()]}
 
 
 def _unknown(type_: str, old: Obj | None, node: Obj, time: str) -> Obj:

@@ -1,1 +1,1 @@
-"""The replicaset and replicationcontroller controllers, one code for both (pkg/controller/replicaset)."""
+"""The replicaset and replicationcontroller controllers, which share their code (pkg/controller/replicaset)."""

@@ -1,4 +1,4 @@
-"""ReplicaSets, and what else keeps a number of equal pods: missing ones are made, others go, the status counts them."""
+"""Keeps the number of pods of a ReplicaSet or a similar object: creates and deletes pods, and counts them."""
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -43,9 +43,9 @@ from controller_manager.reconcile.rate_limiter_metrics import rate_limiter_use
 from controller_manager.reconcile.replicas import FAILURE, Counts, Failure, count, replicas_of, status_of
 
 BURST = 500
-"""How many pods are made or deleted at a time (BurstReplicas)."""
+"""How many pods are created or deleted at a time (BurstReplicas)."""
 PACE = 0.05
-"""Seconds between two looks at one owner: pods that become ready one after another are counted together."""
+"""Minimum seconds between two syncs of one owner: pods that become ready one after another are counted together."""
 
 AGE_RATIO = Meter(
     "replicaset_controller_sorting_deletion_age_ratio",
@@ -57,15 +57,15 @@ AGE_RATIO = Meter(
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A kind that keeps a number of pods.
+    """A kind whose objects keep a number of pods.
 
     Attributes:
-        selector: of its objects, as a metav1.LabelSelector.
-        name: of the controller.
-        source: of its events.
+        selector: returns the selector of an object, as a metav1.LabelSelector.
+        name: the controller's name.
+        source: the source of its events.
         flag, queue: as in Spec.
-        owner: what the names of its metrics begin with.
-        counts_terminating: whether its status has terminatingReplicas.
+        owner: the prefix of the names of its metrics.
+        counts_terminating: True if its status has terminatingReplicas.
     """
 
     kind: Kind
@@ -83,11 +83,11 @@ class Observed:
     """An owner and its pods.
 
     Attributes:
-        selector: of its pods, or why it is none.
-        pods: active pods that it owns and selects.
-        odd: active pods that it owns and no longer selects, and those it selects that nobody owns.
-        terminating: how many pods that it owns are on their way out, None where that is not counted.
-        related: the pods that crowd nodes, where some must go.
+        selector: of its pods, or the error if it cannot be parsed.
+        pods: the active pods that it owns and selects.
+        odd: the active pods that it owns and no longer selects, and orphans that it selects.
+        terminating: how many of its pods are terminating, or None if they are not counted.
+        related: the pods of owners with the same controller, if some must be deleted.
     """
 
     row: Row
@@ -104,7 +104,7 @@ class Observed:
 
 
 def observe(row: Row, listers: Listers, key: Key) -> Observed | None:
-    """The owner of that key and its pods, None where it is gone."""
+    """Return the owner of that key and its pods, or None if the owner is gone."""
     owner = listers[row.kind].get(key)
     if owner is None:
         return None
@@ -129,7 +129,7 @@ def observe(row: Row, listers: Listers, key: Key) -> Observed | None:
 
 
 def _related(listers: Listers, kind: Kind, owner: Obj) -> Sequence[Obj]:
-    """The pods of all owners that have the same controller, nothing where it has none (getIndirectlyRelatedPods)."""
+    """Return the pods of all owners with the same controller, empty if there is none (getIndirectlyRelatedPods)."""
     controller = controller_of(owner)
     if controller is None:
         return ()
@@ -138,37 +138,39 @@ def _related(listers: Listers, kind: Kind, owner: Obj) -> Sequence[Obj]:
 
 
 def _adopters(row: Row, listers: Listers, pod: Obj) -> Iterable[Key]:
-    """The owners that select an orphan."""
+    """Return the keys of the owners that select an orphan."""
     owners = listers[row.kind].by(NAMESPACE_INDEX, namespace_of(pod))
     return [key_of(owner) for owner in owners if _may_select(row.selector(owner), pod)]
 
 
 def _may_select(selector: Obj | None, pod: Obj) -> bool:
-    """Whether the equal labels of a selector are those of the pod; expressions are parsed when the owner runs."""
+    """Return whether a selector's matchLabels match the pod; expressions are parsed in the owner's sync."""
     return selector is not None and (selector.get("matchLabels") or {}).items() <= labels_of(pod).items()
 
 
 # -- what is done ------------------------------------------------------------------------------------------------------
 
 
-def plan(seen: Observed, now: float) -> Plan:
-    """Adopt and release pods, make or delete some, then tell how many there are (replica_set.go syncReplicaSet).
+def plan(observed: Observed, now: float) -> Plan:
+    """Adopt and release pods, create or delete some, then update the status (replica_set.go syncReplicaSet).
 
     Raises:
-        ApiError: the first that stood in the way; the status was written nevertheless.
+        ApiError: the first refused write; the status was updated nevertheless.
     """
-    owner, error = seen.owner, None
-    if isinstance(seen.selector, SelectorError):
-        yield from _complain(seen, str(seen.selector), now)
+    owner, error = observed.owner, None
+    if isinstance(observed.selector, SelectorError):
+        yield from _report_invalid(observed, str(observed.selector), now)
         return
-    pods = seen.pods
-    if seen.odd:
-        pods = [*pods, *(yield from claim(Parent(seen.row.kind, owner, seen.selector), POD, seen.odd))]
+    pods = observed.pods
+    if observed.odd:
+        pods = [*pods, *(yield from claim(Parent(observed.row.kind, owner, observed.selector), POD, observed.odd))]
     if not is_deleting(owner):
-        error = yield from _manage(seen, pods, now)
+        error = yield from _manage_pods(observed, pods, now)
     failure = _failure("FailedCreate" if len(pods) < replicas_of(owner) else "FailedDelete", error)
-    counts = count(owner["spec"], pods, now, terminating=seen.terminating, strict=seen.profile.strict_ready_time)
-    yield from _tell(seen, counts, failure, now)
+    counts = count(
+        owner["spec"], pods, now, terminating=observed.terminating, strict=observed.profile.strict_ready_time
+    )
+    yield from _update_status(observed, counts, failure, now)
     if counts.wait is not None:
         yield RequeueAfter(counts.wait)
     if error:
@@ -179,24 +181,26 @@ def _failure(reason: str, error: ApiError | None) -> Failure | None:
     return Failure(reason, error.message) if error else None
 
 
-def _manage(seen: Observed, pods: Sequence[Obj], now: float) -> Generator[Action, Any, ApiError | None]:
-    """Make what is missing or delete what is too much; gives the first error."""
-    excess = len(pods) - replicas_of(seen.owner)
+def _manage_pods(observed: Observed, pods: Sequence[Obj], now: float) -> Generator[Action, Any, ApiError | None]:
+    """Create missing pods or delete surplus ones; return the first error."""
+    excess = len(pods) - replicas_of(observed.owner)
     if excess < 0:
-        return (yield from _create(seen, min(-excess, BURST)))
+        return (yield from _create(observed, min(-excess, BURST)))
     if excess == 0:
         return None
     chosen = pods
     excess = min(excess, BURST)
     if excess < len(pods):
-        chosen = in_deletion_order(pods, now, related=seen.related, profile=seen.profile)
+        chosen = in_deletion_order(pods, now, related=observed.related, profile=observed.profile)
         for ratio, times in Counter(age_ratios(chosen, excess, now)).items():
             yield Measure(AGE_RATIO, ratio, times=times)
-    return (yield from _delete(seen, chosen[:excess]))
+    return (yield from _delete(observed, chosen[:excess]))
 
 
-def _create(seen: Observed, number: int) -> Generator[Action, Any, ApiError | None]:
-    pod = pod_from_template(seen.owner["spec"]["template"], seen.owner, owner_reference(seen.row.kind, seen.owner))
+def _create(observed: Observed, number: int) -> Generator[Action, Any, ApiError | None]:
+    pod = pod_from_template(
+        observed.owner["spec"]["template"], observed.owner, owner_reference(observed.row.kind, observed.owner)
+    )
     if not labels_of(pod):
         return bad_request("unable to create pods, no labels")
     answers = yield Batch([Create(POD, pod)] * number, slow_start=True)
@@ -206,27 +210,27 @@ def _create(seen: Observed, number: int) -> Generator[Action, Any, ApiError | No
             if is_namespace_terminating(answer):
                 continue
             first = first or answer
-            yield RecordEvent(seen.owner, "FailedCreate", f"Error creating: {answer.message}", WARNING)
+            yield RecordEvent(observed.owner, "FailedCreate", f"Error creating: {answer.message}", WARNING)
         elif answer is not None:
-            yield RecordEvent(seen.owner, "SuccessfulCreate", f"Created pod: {name_of(answer)}")
+            yield RecordEvent(observed.owner, "SuccessfulCreate", f"Created pod: {name_of(answer)}")
     return first
 
 
-def _delete(seen: Observed, pods: Sequence[Obj]) -> Generator[Action, Any, ApiError | None]:
+def _delete(observed: Observed, pods: Sequence[Obj]) -> Generator[Action, Any, ApiError | None]:
     answers = yield Batch([Delete(POD, key_of(pod), uid=pod["metadata"]["uid"]) for pod in pods])
     first = None
     for pod, answer in zip(pods, answers, strict=True):
         if not isinstance(answer, ApiError):
-            yield RecordEvent(seen.owner, "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
+            yield RecordEvent(observed.owner, "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
         elif answer.code != 404:
             first = first or answer.worded(f"unable to delete pods: {answer.message}")
-            yield RecordEvent(seen.owner, "FailedDelete", f"Error deleting: {answer.message}", WARNING)
+            yield RecordEvent(observed.owner, "FailedDelete", f"Error deleting: {answer.message}", WARNING)
     return first
 
 
-def _tell(seen: Observed, counts: Counts, failure: Failure | None, now: float) -> Plan:
-    """Write the status if it changes; after a lost race once more (updateReplicaSetStatus)."""
-    owner, kind = seen.owner, seen.row.kind
+def _update_status(observed: Observed, counts: Counts, failure: Failure | None, now: float) -> Plan:
+    """Write the status if it changes; retry once after a conflict (updateReplicaSetStatus)."""
+    owner, kind = observed.owner, observed.row.kind
     status = status_of(owner, counts, failure, now)
     if status == owner.get("status"):
         return
@@ -239,18 +243,18 @@ def _tell(seen: Observed, counts: Counts, failure: Failure | None, now: float) -
         yield Update(kind, fresh | {"status": status}, "status")
 
 
-def _complain(seen: Observed, why: str, now: float) -> Plan:
-    """Say that the selector cannot be understood, once: the pods are left alone."""
-    failure = Failure("InvalidSelector", why)
-    if condition_of(seen.owner, FAILURE) is None:
-        yield RecordEvent(seen.owner, failure.reason, f"Error selecting pods: {why}", WARNING)
-    old = seen.owner.get("status") or {}
+def _report_invalid(observed: Observed, error: str, now: float) -> Plan:
+    """Report once that the selector cannot be parsed; the pods stay as they are."""
+    failure = Failure("InvalidSelector", error)
+    if condition_of(observed.owner, FAILURE) is None:
+        yield RecordEvent(observed.owner, failure.reason, f"Error selecting pods: {error}", WARNING)
+    old = observed.owner.get("status") or {}
     names = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
-    yield from _tell(seen, Counts(*(old.get(name) or 0 for name in names)), failure, now)
+    yield from _update_status(observed, Counts(*(old.get(name) or 0 for name in names)), failure, now)
 
 
 def spec_of(row: Row) -> Spec:
-    """The controller of a kind that keeps a number of pods."""
+    """Return the controller of a kind whose objects keep a number of pods."""
     return Spec(
         name=row.name,
         watches=(Watch(row.kind, enqueue_self), Watch(POD, pod_changed(row.kind, partial(_adopters, row)))),

@@ -1,4 +1,4 @@
-"""How much older the pods that a ReplicaSet deletes are than its youngest."""
+"""The ages of the pods that a ReplicaSet deletes, relative to its youngest."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,13 +8,13 @@ from controller_manager.reconcile.times import seconds
 
 
 def age_ratios(ranked: Sequence[Obj], number: int, now: float) -> Iterator[float]:
-    """The age of each ready pod that goes, as a whole multiple of the youngest ready pod's; none where that is no time.
+    """Yield the age of each deleted ready pod, as a multiple of the youngest's; nothing if that age is not positive.
 
     (replica_set.go reportSortingDeletionAgeRatioMetric)
 
     Args:
-        ranked: all pods, those first that go first.
-        number: how many of them go.
+        ranked: all pods, in the order of deletion.
+        number: how many of them are deleted.
         now: the time.
     """
     youngest = min((_age(pod, now) for pod in ranked if is_ready(pod)), default=0)
@@ -23,6 +23,6 @@ def age_ratios(ranked: Sequence[Obj], number: int, now: float) -> Iterator[float
 
 
 def _age(pod: Obj, now: float) -> int:
-    """In milliseconds, of what was never stored none."""
+    """Return a pod's age in milliseconds, or 0 if it has no creation time."""
     created = pod["metadata"].get("creationTimestamp")
     return int((now - seconds(created)) * 1000) if created else 0

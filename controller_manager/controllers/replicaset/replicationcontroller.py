@@ -1,4 +1,4 @@
-"""ReplicationControllers: the ReplicaSets of the first API, whose selector is a plain mapping of labels."""
+"""ReplicationControllers, the predecessor of ReplicaSets, whose selector is a plain mapping of labels."""
 
 from apiserver.api.meta import Obj
 from controller_manager.controllers.replicaset.controller import Row, spec_of
@@ -6,9 +6,9 @@ from controller_manager.reconcile.kinds import REPLICATION_CONTROLLER
 
 
 def selector_of(owner: Obj) -> Obj | None:
-    """The selector as a metav1.LabelSelector, None where it has none (metav1.SetAsLabelSelector)."""
-    wanted = owner["spec"].get("selector")
-    return None if wanted is None else {"matchLabels": wanted}
+    """Return the selector as a metav1.LabelSelector, or None if there is none (metav1.SetAsLabelSelector)."""
+    labels = owner["spec"].get("selector")
+    return None if labels is None else {"matchLabels": labels}
 
 
 SPEC = spec_of(

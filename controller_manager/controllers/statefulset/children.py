@@ -1,4 +1,4 @@
-"""What belongs to a StatefulSet, be it Kubernetes' or OpenKruise's, as caches have it; and whom changes of it wake."""
+"""The pods, revisions and claims of a StatefulSet (Kubernetes' or OpenKruise's) in caches, and the triggers for them."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
@@ -16,7 +16,7 @@ from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD, 
 
 
 def pods_of(listers: Listers, parent: Obj, selector: LabelSelector) -> list[Obj]:
-    """The pods that a set owns, and those that it would adopt."""
+    """Return the pods that a set owns, and those that it would adopt."""
     name = name_of(parent)
     orphans = (pod for pod in listers[POD].by(ORPHANS, namespace_of(parent)) if is_named_after(name, pod))
     owned = listers[POD].by(OWNER, parent["metadata"]["uid"])
@@ -24,38 +24,39 @@ def pods_of(listers: Listers, parent: Obj, selector: LabelSelector) -> list[Obj]
 
 
 def revisions_of(listers: Listers, parent: Obj, selector: LabelSelector) -> list[Obj]:
-    """The revisions that a set selects, and owns or would adopt."""
+    """Return the revisions that a set selects, and owns or would adopt."""
     cache = listers[CONTROLLER_REVISION]
-    found = (*cache.by(OWNER, parent["metadata"]["uid"]), *cache.by(ORPHANS, namespace_of(parent)))
-    return [revision for revision in found if selector.matches(labels_of(revision))]
+    revisions = (*cache.by(OWNER, parent["metadata"]["uid"]), *cache.by(ORPHANS, namespace_of(parent)))
+    return [revision for revision in revisions if selector.matches(labels_of(revision))]
 
 
 def claims_of(listers: Listers, parent: Obj, pods: Iterable[Obj], *, wanted: Collection[int]) -> Mapping[str, Obj]:
-    """The claims of a set's ordinals, and of its pods', that exist, by name.
+    """Return, by name, the existing claims of a set's ordinals and of its pods' ordinals.
 
     Args:
-        listers: with a cache of claims.
+        listers: these have a cache of claims.
         parent: the set.
-        pods: its own.
-        wanted: the ordinals that it asks for, ascending.
+        pods: the set's pods.
+        wanted: the desired ordinals, ascending.
     """
     if not claim_templates(parent):
         return {}
-    arranged, namespace = arrange(name_of(parent), pods, wanted), namespace_of(parent)
-    names = (n for found in (*arranged.replicas, *arranged.condemned) for n in claim_names(parent, found.ordinal))
+    arrangement, namespace = arrange(name_of(parent), pods, wanted), namespace_of(parent)
+    names = (n for found in (*arrangement.replicas, *arrangement.condemned) for n in claim_names(parent, found.ordinal))
     return {n: found for n in names if (found := listers[CLAIM].get(f"{namespace}/{n}")) is not None}
 
 
 def is_named_after(parent: str, pod: Obj) -> bool:
-    """Whether a pod has a name that the set of a name gives."""
+    """Return whether a pod is named after the set of the given name."""
     return ordinal_of(parent, name_of(pod)) is not None
 
 
-# -- whose it is -------------------------------------------------------------------------------------------------------
+# -- ownership
+# ---------------------------------------------------------------------------------------------------------
 
 
 def claiming_by_name(parent: Parent) -> Parent:
-    """The set as one that claims only what is named after it (getPodsForStatefulSet)."""
+    """Return the set as a parent that adopts only pods named after it (getPodsForStatefulSet)."""
     name = name_of(parent.obj)
     return replace(parent, admits=lambda pod: is_named_after(name, pod))
 
@@ -63,14 +64,14 @@ def claiming_by_name(parent: Parent) -> Parent:
 def owners_by_policy(
     parent: Obj, reference: Obj, *, policy: Policy, wanted: Collection[int], controls: bool = True
 ) -> Callable[[Replica], Owners]:
-    """Who may own the claims of replicas.
+    """Return a function that gives the possible owners of a replica's claims.
 
     Args:
         parent: the set.
-        reference: by which it owns.
-        policy: what it says of its claims.
-        wanted: the ordinals that it asks for.
-        controls: as Owners have it.
+        reference: the owner reference to the set.
+        policy: the set's retention policy.
+        wanted: the desired ordinals.
+        controls: as in Owners.
     """
 
     def owners(replica: Replica) -> Owners:
@@ -84,26 +85,29 @@ def owners_by_policy(
 
 
 def plain(reference: Obj) -> Obj:
-    """The reference as that of an owner who controls nothing."""
+    """Return the reference without the fields that make its owner a controller."""
     return {name: reference[name] for name in ("apiVersion", "kind", "name", "uid")}
 
 
-# -- whom changes wake -------------------------------------------------------------------------------------------------
+# -- triggers
+# ----------------------------------------------------------------------------------------------------------
 
 
 def adopters(kind: Kind) -> Callable[[Listers, Obj], Iterable[Key]]:
-    """For an orphaned pod: the set of a kind that it is named after."""
+    """Return a function that gives, for an orphaned pod, the set of a kind that it is named after."""
 
-    def found(listers: Listers, pod: Obj) -> Iterable[Key]:
+    def adopting_sets(listers: Listers, pod: Obj) -> Iterable[Key]:
         parent = name_of(pod).rpartition("-")[0]
         key = f"{namespace_of(pod)}/{parent}"
         return (key,) if listers[kind].get(key) is not None and is_named_after(parent, pod) else ()
 
-    return found
+    return adopting_sets
 
 
 def claim_changed(kind: Kind) -> Trigger:
-    """Wakes the sets that may wait for a claim to go before they make it anew.
+    """Return a trigger for the sets that may wait for a claim's deletion before they create it again.
+
+    Upstream waits for whatever event comes next.
 
     Upstream waits for whatever wakes them next.
     """

@@ -1,4 +1,4 @@
-"""Whom a StatefulSet's claims belong to, so that they go with a pod or with the set (KEP-1847)."""
+"""The owners of a StatefulSet's claims, so that claims are deleted with a pod or with the set (KEP-1847)."""
 
 from dataclasses import dataclass
 
@@ -10,34 +10,34 @@ _DELETE = "Delete"
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """spec.persistentVolumeClaimRetentionPolicy: whether claims go when their pod, or the set, does."""
+    """spec.persistentVolumeClaimRetentionPolicy: whether claims are deleted when their pod, or the set, is."""
 
     when_scaled: bool = False
     when_deleted: bool = False
 
     @property
-    def retains(self) -> bool:
-        """Whether claims stay whatever happens."""
+    def retains_always(self) -> bool:
+        """Whether claims are always retained."""
         return not (self.when_scaled or self.when_deleted)
 
 
 def policy_of(parent: Obj, profile: Profile) -> Policy:
-    """The policy of a StatefulSet; a word that is not known retains."""
-    given = parent["spec"].get("persistentVolumeClaimRetentionPolicy") if profile.retention else None
-    given = given or {}
-    return Policy(given.get("whenScaled") == _DELETE, given.get("whenDeleted") == _DELETE)
+    """Return the retention policy of a StatefulSet; an unknown value means Retain."""
+    retention = parent["spec"].get("persistentVolumeClaimRetentionPolicy") if profile.retention else None
+    retention = retention or {}
+    return Policy(retention.get("whenScaled") == _DELETE, retention.get("whenDeleted") == _DELETE)
 
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Who may own the claims of an ordinal.
+    """The objects that may own the claims of an ordinal.
 
     Attributes:
-        policy: what the set says.
+        policy: the set's retention policy.
         parent: the controlling owner reference to the set.
-        pod: that to the ordinal's pod; its uid is "" where there is no pod.
-        condemned: whether the ordinal is not wanted any more.
-        controls: whether owners control claims, and leave alone those that somebody else controls; OpenKruise's owners
+        pod: the owner reference to the ordinal's pod; its uid is "" if there is no pod.
+        condemned: True if the ordinal is no longer desired.
+        controls: True if owners control claims, and leave claims with another controller alone; OpenKruise's owners
             do neither (stateful_set_utils.go updateClaimOwnerRefForSetAndPod).
     """
 
@@ -48,14 +48,16 @@ class Owners:
     controls: bool = True
 
     @property
-    def wanted(self) -> list[Obj]:
+    def desired(self) -> list[Obj]:
         """The references that the policy asks for."""
         if self.policy.when_scaled and self.condemned:
             return [self.pod]
         return [self.parent] if self.policy.when_deleted else []
 
-    def means(self, reference: Obj) -> bool:
-        """Whether a reference names the set or the pod, be it another one of that name (matchesRef).
+    def names(self, reference: Obj) -> bool:
+        """Return whether a reference names the set or the pod, or a former one of the same name (matchesRef).
+
+        Owners that do not control claims are matched by uid alone (hasOwnerRef).
 
         Owners that control nothing know each other by their uid alone (hasOwnerRef).
         """
@@ -64,14 +66,14 @@ class Owners:
         return _same_name(reference, self.parent) or _same_name(reference, self.pod)
 
     def is_former(self, reference: Obj) -> bool:
-        """Whether a reference is to an object of that name that was there before, which is left alone."""
+        """Return whether a reference names a former object of the set's or pod's name; such claims are left alone."""
         return self.controls and any(
             _same_name(reference, o) and reference.get("uid") != o["uid"] for o in (self.parent, self.pod)
         )
 
 
-def _same_name(one: Obj, other: Obj) -> bool:
-    return all(one.get(key) == other.get(key) for key in ("apiVersion", "kind", "name"))
+def _same_name(reference: Obj, other: Obj) -> bool:
+    return all(reference.get(key) == other.get(key) for key in ("apiVersion", "kind", "name"))
 
 
 def _references(claim: Obj) -> list[Obj]:
@@ -79,7 +81,7 @@ def _references(claim: Obj) -> list[Obj]:
 
 
 def is_stale(claim: Obj, owners: Owners) -> bool:
-    """Whether the claim is about to go with a former pod, so that no new pod may use it (PodClaimIsStale)."""
+    """Return whether the claim will be deleted with a former pod, so that no new pod may use it (PodClaimIsStale)."""
     if not owners.policy.when_scaled:
         return False
     references = [reference for reference in _references(claim) if _same_name(reference, owners.pod)]
@@ -87,17 +89,17 @@ def is_stale(claim: Obj, owners: Owners) -> bool:
 
 
 def has_other_controller(claim: Obj, owners: Owners) -> bool:
-    """Whether somebody else controls the claim, which the policy then leaves alone (hasUnexpectedController)."""
-    if owners.policy.retains or not owners.controls:
+    """Return whether another object controls the claim, so that the policy ignores it (hasUnexpectedController)."""
+    if owners.policy.retains_always or not owners.controls:
         return False
     for reference in _references(claim):
-        if owners.is_former(reference) or (reference.get("controller") and not owners.means(reference)):
+        if owners.is_former(reference) or (reference.get("controller") and not owners.names(reference)):
             return True
     return False
 
 
-def is_settled(claim: Obj, owners: Owners) -> bool:
-    """Whether the claim has the owners that the policy asks for, or is not to be touched (isClaimOwnerUpToDate)."""
+def has_right_owners(claim: Obj, owners: Owners) -> bool:
+    """Return whether the claim has the right owners, or is not to be changed (isClaimOwnerUpToDate)."""
     references = _references(claim)
     if any(owners.is_former(reference) for reference in references):
         return True
@@ -106,13 +108,13 @@ def is_settled(claim: Obj, owners: Owners) -> bool:
         return not ours
     if owners.controls and not all(reference.get("controller") for reference in ours.values()):
         return False
-    return ours.keys() == {reference["uid"] for reference in owners.wanted}
+    return ours.keys() == {reference["uid"] for reference in owners.desired}
 
 
-def settled(claim: Obj, owners: Owners) -> Obj:
-    """The claim with the owner references that the policy asks for (updateClaimOwnerRefForSetAndPod)."""
-    references = [reference for reference in _references(claim) if not owners.means(reference)]
+def with_owners(claim: Obj, owners: Owners) -> Obj:
+    """Return the claim with the owner references that the policy asks for (updateClaimOwnerRefForSetAndPod)."""
+    references = [reference for reference in _references(claim) if not owners.names(reference)]
     if not has_other_controller(claim, owners):
         held = {reference.get("uid") for reference in references}
-        references += [reference for reference in owners.wanted if reference["uid"] not in held]
+        references += [reference for reference in owners.desired if reference["uid"] not in held]
     return claim | {"metadata": claim["metadata"] | {"ownerReferences": references}}

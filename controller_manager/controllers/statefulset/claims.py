@@ -1,11 +1,15 @@
-"""The claims of StatefulSets' pods: made before them, and given the owners with which they go."""
+"""The claims of StatefulSets' pods: created before the pods, with owner references as the retention policy asks."""
 
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
-from controller_manager.controllers.statefulset.claim_retention import has_other_controller, is_settled, settled
+from controller_manager.controllers.statefulset.claim_retention import (
+    has_other_controller,
+    has_right_owners,
+    with_owners,
+)
 from controller_manager.controllers.statefulset.identity import new_claims
 from controller_manager.controllers.statefulset.ordinals import Replica, pod_name
 from controller_manager.controllers.statefulset.sync import SyncInput, owners_fit
@@ -16,41 +20,41 @@ from controller_manager.reconcile.kinds import CLAIM
 def make_claims(
     work: SyncInput, replicas: Sequence[Replica]
 ) -> Generator[Action, Any, Mapping[int, Sequence[ApiError]]]:
-    """Make the claims that ordinals lack (createPersistentVolumeClaims).
+    """Create the claims that ordinals lack (createPersistentVolumeClaims).
 
-    Gives:
-        What went wrong, by ordinal; nothing where all claims exist; no errors where one was not tried any more.
+    Returns:
+        Errors by ordinal: an ordinal is missing if all its claims exist; its errors are empty if a claim was not tried.
     """
-    wrong: dict[int, list[ApiError]] = {}
+    failures: dict[int, list[ApiError]] = {}
     missing: list[tuple[Replica, Obj]] = []
     for replica in replicas:
         for claim in new_claims(work.parent, replica.ordinal):
-            found = work.claims.get(name_of(claim))
-            if found is None:
-                missing.append((replica, _owned(work, replica, claim)))
-            elif found["metadata"].get("deletionTimestamp"):
-                why = work.words.claim_leaves.format(name_of(claim))
-                wrong.setdefault(replica.ordinal, []).append(ApiError(409, "Conflict", why))
+            existing = work.claims.get(name_of(claim))
+            if existing is None:
+                missing.append((replica, _with_initial_owners(work, replica, claim)))
+            elif existing["metadata"].get("deletionTimestamp"):
+                message = work.words.claim_leaves.format(name_of(claim))
+                failures.setdefault(replica.ordinal, []).append(ApiError(409, "Conflict", message))
     answers = (yield Batch([Create(CLAIM, claim) for _, claim in missing], slow_start=True)) if missing else ()
     for (replica, claim), answer in zip(missing, answers, strict=True):
         if isinstance(answer, ApiError):
-            why = f"failed to create PVC {name_of(claim)}: {answer.message}"
-            wrong.setdefault(replica.ordinal, []).append(answer.worded(why))
+            message = f"failed to create PVC {name_of(claim)}: {answer.message}"
+            failures.setdefault(replica.ordinal, []).append(answer.worded(message))
         elif answer is None:
-            wrong.setdefault(replica.ordinal, [])
+            failures.setdefault(replica.ordinal, [])
         if answer is not None and not (isinstance(answer, ApiError) and answer.reason == "AlreadyExists"):
-            yield _claim_told(work, replica, claim=claim, answer=answer)
-    return wrong
+            yield _claim_event(work, replica, claim=claim, answer=answer)
+    return failures
 
 
-def _owned(work: SyncInput, replica: Replica, claim: Obj) -> Obj:
-    """A new claim with the owners that the policy asks for, so that they need not be added to it at once."""
+def _with_initial_owners(work: SyncInput, replica: Replica, claim: Obj) -> Obj:
+    """Return a new claim with the owners that the policy asks for, so that it need not be updated at once."""
     owners = work.owners(replica)
-    return settled(claim, owners) if owners.wanted else claim
+    return with_owners(claim, owners) if owners.desired else claim
 
 
-def _claim_told(work: SyncInput, replica: Replica, *, claim: Obj, answer: Obj | ApiError) -> RecordEvent:
-    """The Event that a claim was made, or why not (recordClaimEvent)."""
+def _claim_event(work: SyncInput, replica: Replica, *, claim: Obj, answer: Obj | ApiError) -> RecordEvent:
+    """Return the Event that a claim was created, or why not (recordClaimEvent)."""
     parent, name = name_of(work.parent), name_of(claim)
     pod = pod_name(parent, replica.ordinal)
     if isinstance(answer, ApiError):
@@ -61,23 +65,23 @@ def _claim_told(work: SyncInput, replica: Replica, *, claim: Obj, answer: Obj | 
     )
 
 
-def settle(work: SyncInput, replica: Replica) -> Plan:
-    """Give a replica's claims the owners that the policy asks for (UpdatePodClaimForRetentionPolicy)."""
+def update_owners(work: SyncInput, replica: Replica) -> Plan:
+    """Update a replica's claims to the owners that the policy asks for (UpdatePodClaimForRetentionPolicy)."""
     if owners_fit(work, replica):
         return
-    yield from warn(work, replica)
+    yield from warn_of_conflicts(work, replica)
     owners = work.owners(replica)
     for claim in work.claims_of(replica):
-        if is_settled(claim, owners):
+        if has_right_owners(claim, owners):
             continue
         try:
-            yield Update(CLAIM, settled(claim, owners))
+            yield Update(CLAIM, with_owners(claim, owners))
         except ApiError as error:
             raise error.worded(work.words.claim_refused.format(name_of(claim), error.message)) from None
 
 
-def warn(work: SyncInput, replica: Replica) -> Plan:
-    """Tell of claims that somebody else controls: the policy does nothing about them."""
+def warn_of_conflicts(work: SyncInput, replica: Replica) -> Plan:
+    """Record an Event for each claim that another object controls: the policy ignores it."""
     for claim in work.claims_of(replica):
         if has_other_controller(claim, work.owners(replica)):
             message = (
@@ -87,7 +91,7 @@ def warn(work: SyncInput, replica: Replica) -> Plan:
             yield RecordEvent(work.parent, "ConflictingController", message, WARNING)
 
 
-def together(errors: Sequence[ApiError]) -> ApiError:
-    """Several errors as one (utilerrors.NewAggregate)."""
+def aggregate(errors: Sequence[ApiError]) -> ApiError:
+    """Combine several errors into one (utilerrors.NewAggregate)."""
     messages = list(dict.fromkeys(error.message for error in errors))
     return errors[0].worded(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")

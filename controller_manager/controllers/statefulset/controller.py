@@ -1,4 +1,4 @@
-"""StatefulSets: pods with names of their own, made, updated and deleted in order, each with claims that outlive it."""
+"""StatefulSets: pods with stable names, created, updated and deleted in order, each with claims that outlive it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -54,13 +54,13 @@ from controller_manager.reconcile.revisions import History, history_limit, recor
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A StatefulSet and what belongs to it.
+    """A StatefulSet and the objects that belong to it.
 
     Attributes:
-        selector: of its pods and revisions, or why it is none.
-        pods: those it owns, and those that it would adopt.
-        revisions: likewise.
-        claims: the claims of its ordinals, and of its pods', that exist, by name.
+        selector: of its pods and revisions, or the error if it cannot be parsed.
+        pods: the pods that it owns, and those that it would adopt.
+        revisions: the revisions that it owns, and those that it would adopt.
+        claims: the existing claims of its ordinals and of its pods' ordinals, by name.
     """
 
     parent: Obj
@@ -75,7 +75,7 @@ class Observed:
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
-    """The StatefulSet of that key and what belongs to it, None where it is gone."""
+    """Return the StatefulSet of that key and what belongs to it, or None if it is gone."""
     parent = listers[STATEFUL_SET].get(key)
     if parent is None:
         return None
@@ -83,53 +83,53 @@ def observe(listers: Listers, key: Key) -> Observed | None:
         selector = label_selector_of(parent["spec"].get("selector"))
     except SelectorError as error:
         return Observed(parent, error, (), (), {}, listers.profile)
-    pods, wanted = pods_of(listers, parent, selector), wanted_ordinals(parent, listers.profile)
+    pods, ordinals = pods_of(listers, parent, selector), wanted_ordinals(parent, listers.profile)
     revisions = revisions_of(listers, parent, selector)
-    claims = claims_of(listers, parent, pods, wanted=wanted)
+    claims = claims_of(listers, parent, pods, wanted=ordinals)
     return Observed(parent, selector, pods, revisions, claims, listers.profile)
 
 
 def _matters(old: Obj, new: Obj) -> bool:
-    """Whether a change of a pod may change what is done or counted."""
+    """Return whether a change of a pod may change the set's actions or counts."""
     return counts_differently(old, new) or phase_of(old) != phase_of(new)
 
 
 # -- what is done ------------------------------------------------------------------------------------------------------
 
 
-def plan(seen: Observed, now: float) -> Plan:
-    """Adopt, record what the set is now, make, update or delete pods, tell how many there are, forget old states.
+def plan(observed: Observed, now: float) -> Plan:
+    """Adopt, record the revision, create, update or delete pods, update the status, delete old revisions.
 
     (stateful_set.go sync, stateful_set_control.go UpdateStatefulSet)
 
     Raises:
-        ApiError: the first that stood in the way; the status was written nevertheless.
+        ApiError: the first refused write; the status was updated nevertheless.
     """
-    parent, selector = seen.parent, seen.selector
+    parent, selector = observed.parent, observed.selector
     if isinstance(selector, SelectorError):
-        yield from _complain(seen, Failure("InvalidSelector", str(selector)), now=now)
+        yield from _report_invalid(observed, Failure("InvalidSelector", str(selector)), now=now)
         return
     adopter = Parent(STATEFUL_SET, parent, selector)
-    named = claiming_by_name(adopter)
+    parent_by_name = claiming_by_name(adopter)
     if is_deleting(parent):
-        pods = yield from claim(named, POD, seen.pods)
-        yield from _tell(seen, pods, progress=progress_of(parent), now=now)
+        pods = yield from claim(parent_by_name, POD, observed.pods)
+        yield from _update_status(observed, pods, progress=progress_of(parent), now=now)
         return
-    revisions = yield from claim(adopter, CONTROLLER_REVISION, seen.revisions)
-    pods = yield from claim(named, POD, seen.pods)
+    revisions = yield from claim(adopter, CONTROLLER_REVISION, observed.revisions)
+    pods = yield from claim(parent_by_name, POD, observed.pods)
     history = yield from record(adopter, revisions, data=template_data(parent["spec"]["template"]))
-    yield from _sync(seen, pods, history=history, now=now)
+    yield from _sync(observed, pods, history=history, now=now)
 
 
-def _sync(seen: Observed, pods: Sequence[Obj], *, history: History, now: float) -> Plan:
-    parent, refusals = seen.parent, list[ApiError]()
-    deleted = yield from collect_errors(perform(_work(seen, pods, history=history, now=now)), refusals)
+def _sync(observed: Observed, pods: Sequence[Obj], *, history: History, now: float) -> Plan:
+    parent, refusals = observed.parent, list[ApiError]()
+    deleted = yield from collect_errors(perform(_sync_input(observed, pods, history=history, now=now)), refusals)
     progress = Progress(name_of(history.current), name_of(history.update), history.collisions, deleted or 0)
     failure = _failure(parent, pods, refusals=refusals)
-    yield from collect_errors(_tell(seen, pods, progress=progress, now=now, failure=failure), refusals)
+    yield from collect_errors(_update_status(observed, pods, progress=progress, now=now, failure=failure), refusals)
     live = {revision_name_of(pod) for pod in pods}
     yield from collect_errors(truncate(history, live=live, limit=history_limit(parent)), refusals)
-    health = health_of(parent, now, seen.profile)
+    health = health_of(parent, now, observed.profile)
     wait = soonest_available((pod for pod in pods if not is_deleting(pod)), now, minimum=health.minimum)
     if wait is not None:
         yield RequeueAfter(wait)
@@ -137,26 +137,26 @@ def _sync(seen: Observed, pods: Sequence[Obj], *, history: History, now: float) 
         raise refusals[0]
 
 
-def _work(seen: Observed, pods: Sequence[Obj], *, history: History, now: float) -> SyncInput:
-    parent = seen.parent
-    wanted, reference = wanted_ordinals(parent, seen.profile), owner_reference(STATEFUL_SET, parent)
+def _sync_input(observed: Observed, pods: Sequence[Obj], *, history: History, now: float) -> SyncInput:
+    parent = observed.parent
+    ordinals, reference = wanted_ordinals(parent, observed.profile), owner_reference(STATEFUL_SET, parent)
     return SyncInput(
         parent=parent,
         reference=reference,
-        pods=arrange(name_of(parent), pods, wanted),
+        pods=arrange(name_of(parent), pods, ordinals),
         current=version_of(parent, history.current),
         update=version_of(parent, history.update),
-        held=wanted.start + held_back(parent),
-        reach=wanted.start + partition_of(parent),
-        health=health_of(parent, now, seen.profile),
-        claims=seen.claims,
-        owners=owners_by_policy(parent, reference, policy=policy_of(parent, seen.profile), wanted=wanted),
-        profile=seen.profile,
+        held=ordinals.start + held_back(parent),
+        reach=ordinals.start + partition_of(parent),
+        health=health_of(parent, now, observed.profile),
+        claims=observed.claims,
+        owners=owners_by_policy(parent, reference, policy=policy_of(parent, observed.profile), wanted=ordinals),
+        profile=observed.profile,
     )
 
 
 def _failure(parent: Obj, pods: Sequence[Obj], *, refusals: Sequence[ApiError]) -> Failure | None:
-    """What the set itself is to blame for: the server finds invalid what is made of it."""
+    """Return the failure that the set's own spec causes: the server rejects the objects made from it as invalid."""
     invalid = next((error for error in refusals if error.code in (400, 422)), None)
     if invalid is None:
         return None
@@ -167,19 +167,23 @@ def _failure(parent: Obj, pods: Sequence[Obj], *, refusals: Sequence[ApiError]) 
 # -- what is told ------------------------------------------------------------------------------------------------------
 
 
-def _tell(
-    seen: Observed, pods: Sequence[Obj], *, progress: Progress, now: float, failure: Failure | None = None
+def _update_status(
+    observed: Observed, pods: Sequence[Obj], *, progress: Progress, now: float, failure: Failure | None = None
 ) -> Plan:
     """Write the status if it changes (updateStatefulSetStatus)."""
-    numbers = counts(pods, progress, health=health_of(seen.parent, now, seen.profile))
-    status = with_condition(status_of(seen.parent, numbers, progress=progress, profile=seen.profile), failure, now=now)
-    if not is_same_status(seen.parent.get("status") or {}, status):
-        yield from update(STATEFUL_SET, seen.parent, change=lambda obj: obj | {"status": status}, subresource="status")
+    numbers = counts(pods, progress, health=health_of(observed.parent, now, observed.profile))
+    status = with_condition(
+        status_of(observed.parent, numbers, progress=progress, profile=observed.profile), failure, now=now
+    )
+    if not is_same_status(observed.parent.get("status") or {}, status):
+        yield from update(
+            STATEFUL_SET, observed.parent, change=lambda obj: obj | {"status": status}, subresource="status"
+        )
 
 
-def _complain(seen: Observed, failure: Failure, *, now: float) -> Plan:
-    """Say that the selector cannot be understood, once: the pods are left alone."""
-    parent = seen.parent
+def _report_invalid(observed: Observed, failure: Failure, *, now: float) -> Plan:
+    """Report once that the selector cannot be parsed; the pods stay as they are."""
+    parent = observed.parent
     if condition_of(parent, FAILURE) is None:
         yield RecordEvent(parent, failure.reason, f"Error selecting pods: {failure.message}", WARNING)
         status = with_condition(parent.get("status") or {"replicas": 0}, failure, now=now)

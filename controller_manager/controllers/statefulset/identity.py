@@ -1,4 +1,4 @@
-"""What makes a StatefulSet's pod itself: its name, labels and host name, and the claims that its volumes are."""
+"""The identity of a StatefulSet's pod: its name, labels and host name, and the claims that its volumes use."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,39 +10,39 @@ from controller_manager.reconcile.profile import Profile
 from controller_manager.reconcile.revisions import template_of
 
 REVISION_LABEL = "controller-revision-hash"
-"""The label of a pod with the name of the ControllerRevision that it was made of (apps.StatefulSetRevisionLabel)."""
+"""The label with the name of the ControllerRevision from which a pod was created (apps.StatefulSetRevisionLabel)."""
 NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 INDEX_LABEL = "apps.kubernetes.io/pod-index"
 
 
 def revision_name_of(pod: Obj) -> str:
-    """The name of the revision that a pod was made of, "" where it does not tell (getPodRevision)."""
+    """Return the name of the revision from which a pod was created, or "" if it has no such label (getPodRevision)."""
     return labels_of(pod).get(REVISION_LABEL, "")
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What pods may be made of: a revision's name, and its template."""
+    """A revision's name and its pod template."""
 
     name: str
     template: Obj
 
 
 def version_of(parent: Obj, revision: Obj) -> Version:
-    """What pods of a revision are made of; of one that holds no template, that of the set itself."""
+    """Return a revision with its template; if the revision holds none, with the set's own."""
     template = template_of(revision)
     return Version(name_of(revision), parent["spec"]["template"] if template is None else template)
 
 
 def new_pod(parent: Obj, ordinal: int, *, version: Version, reference: Obj, profile: Profile) -> Obj:
-    """The pod of an ordinal (newStatefulSetPod).
+    """Return the pod to create for an ordinal (newStatefulSetPod).
 
     Args:
         parent: the StatefulSet.
-        ordinal: which of its pods.
-        version: what the pod is made of.
+        ordinal: the pod's ordinal.
+        version: the revision and template of the pod.
         reference: the controlling owner reference to the set.
-        profile: what the release labels pods with.
+        profile: selects the labels of the Kubernetes release.
     """
     pod = pod_from_template(version.template, parent, reference)
     name = pod_name(name_of(parent), ordinal)
@@ -59,12 +59,12 @@ def _identity(name: str, ordinal: int, profile: Profile) -> dict[str, str]:
 
 
 def has_identity(pod: Obj) -> bool:
-    """Whether a pod of the set carries its own name as label (identityMatches); the index label is not asked for."""
+    """Return whether a pod has its own name as label (identityMatches); the index label is not checked."""
     return labels_of(pod).get(NAME_LABEL) == name_of(pod)
 
 
 def with_identity(pod: Obj, ordinal: int, profile: Profile) -> Obj:
-    """The pod with the labels of its ordinal (updateIdentity)."""
+    """Return the pod with the labels of its ordinal (updateIdentity)."""
     meta = pod["metadata"]
     return pod | {"metadata": meta | {"labels": labels_of(pod) | _identity(meta["name"], ordinal, profile)}}
 
@@ -73,23 +73,23 @@ def with_identity(pod: Obj, ordinal: int, profile: Profile) -> Obj:
 
 
 def claim_templates(parent: Obj) -> list[Obj]:
-    """spec.volumeClaimTemplates."""
-    found: list[Obj] = parent["spec"].get("volumeClaimTemplates") or []
-    return found
+    """Return spec.volumeClaimTemplates."""
+    templates: list[Obj] = parent["spec"].get("volumeClaimTemplates") or []
+    return templates
 
 
 def claim_name(parent: Obj, template: Obj, ordinal: int) -> str:
-    """The name of an ordinal's claim (getPersistentVolumeClaimName)."""
+    """Return the name of an ordinal's claim (getPersistentVolumeClaimName)."""
     return f"{name_of(template)}-{name_of(parent)}-{ordinal}"
 
 
 def claim_names(parent: Obj, ordinal: int) -> list[str]:
-    """The names of all claims of an ordinal."""
+    """Return the names of all claims of an ordinal."""
     return [claim_name(parent, template, ordinal) for template in claim_templates(parent)]
 
 
 def new_claims(parent: Obj, ordinal: int) -> Iterator[Obj]:
-    """The claims of an ordinal as they are made (getPersistentVolumeClaims)."""
+    """Yield the claims to create for an ordinal (getPersistentVolumeClaims)."""
     selected = (parent["spec"].get("selector") or {}).get("matchLabels") or {}
     for template in claim_templates(parent):
         meta = template["metadata"] | {
@@ -101,7 +101,7 @@ def new_claims(parent: Obj, ordinal: int) -> Iterator[Obj]:
 
 
 def set_names(claim: str) -> Iterator[str]:
-    """The names of StatefulSets that a claim of this name may be of: all that stands after a dash but the ordinal."""
+    """Yield the names of the StatefulSets to which a claim of this name may belong, as dashes are ambiguous."""
     rest, dash, ordinal = claim.rpartition("-")
     while dash and ordinal.isdecimal() and "-" in rest:
         _, _, rest = rest.partition("-")
@@ -109,7 +109,7 @@ def set_names(claim: str) -> Iterator[str]:
 
 
 def has_storage(parent: Obj, pod: Obj, ordinal: int) -> bool:
-    """Whether the pod has its claim for every claim template (storageMatches)."""
+    """Return whether the pod has its claim for every claim template (storageMatches)."""
     volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes") or ()}
     for template in claim_templates(parent):
         source = volumes.get(name_of(template), {}).get("persistentVolumeClaim") or {}
@@ -119,11 +119,12 @@ def has_storage(parent: Obj, pod: Obj, ordinal: int) -> bool:
 
 
 def with_storage(parent: Obj, pod: Obj, ordinal: int) -> Obj:
-    """The pod with its claims as volumes, in place of other volumes of those names (updateStorage)."""
+    """Return the pod with its claims as volumes, which replace other volumes of those names (updateStorage)."""
     if not (templates := claim_templates(parent)):
         return pod
     volumes = [
-        {"name": name_of(t), "persistentVolumeClaim": {"claimName": claim_name(parent, t, ordinal)}} for t in templates
+        {"name": name_of(template), "persistentVolumeClaim": {"claimName": claim_name(parent, template, ordinal)}}
+        for template in templates
     ]
     replaced = {volume["name"] for volume in volumes}
     others = [volume for volume in pod["spec"].get("volumes") or () if volume["name"] not in replaced]

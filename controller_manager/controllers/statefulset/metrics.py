@@ -1,4 +1,6 @@
-"""What can be read of StatefulSets that roll: how many pods may be away, and how many are.
+"""Metrics of StatefulSets with rolling updates: how many pods may be unavailable, and how many are.
+
+(pkg/controller/statefulset/metrics; upstream sets both in each sync and keeps them when a set is deleted.)
 
 (pkg/controller/statefulset/metrics; upstream sets both in each sync and lets them stand when a set goes.)
 """
@@ -28,7 +30,7 @@ UNAVAILABLE = Meter(
 
 
 def _sets(listers: Listers) -> Iterator[Obj]:
-    """The sets that roll by themselves."""
+    """Return the sets that are updated automatically."""
     return (parent for parent in listers[STATEFUL_SET] if strategy_of(parent).get("type") != "OnDelete")
 
 
@@ -37,7 +39,7 @@ def _labels(parent: Obj) -> tuple[str, ...]:
 
 
 def allowed(parent: Obj) -> int | None:
-    """How many pods may be unavailable, None where what is said means no number."""
+    """Return how many pods may be unavailable, or None if maxUnavailable is not a number."""
     try:
         return max_unavailable(parent)
     except ValueError:
@@ -45,7 +47,7 @@ def allowed(parent: Obj) -> int | None:
 
 
 def unavailable(parent: Obj) -> int:
-    """How many of the wanted pods are not available, as the status has it."""
+    """Return how many of the desired pods are not available according to the status."""
     return max(replicas_of(parent) - ((parent.get("status") or {}).get("availableReplicas") or 0), 0)
 
 

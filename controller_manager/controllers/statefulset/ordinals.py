@@ -1,4 +1,4 @@
-"""Ordinals: which pods are a StatefulSet's by their names, which of them are wanted, and in what health they are."""
+"""Ordinals: which pods belong to a StatefulSet by name, which are desired, and how healthy they are."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -15,11 +15,15 @@ _ORDINAL = re.compile(r"0|[1-9][0-9]*")
 MOST = 2**31 - 1
 """The highest ordinal: an int32."""
 _AT_ONCE = 500
-"""How many pods a pass makes at the most; upstream keeps a place for every ordinal that somebody asks for."""
+"""How many pods one sync creates at most; upstream allocates an entry for every desired ordinal."""
 
 
 def ordinal_of(parent: str, name: str) -> int | None:
-    """The ordinal that a pod's name gives it in the StatefulSet of a name, None where it is none of that set.
+    """Return the ordinal in a pod's name, or None if the name does not belong to the StatefulSet.
+
+    The part before the last dash is the set's name, so "web-1-0" belongs to "web-1" and not to "web"
+    (stateful_set_utils.go getParentNameAndOrdinal). A number with leading zeros would be a second name of an ordinal,
+    and one over int32 is not an ordinal at all: unlike upstream such names do not belong to the set.
 
     What stands before the last dash is the set's name, so "web-1-0" is of "web-1" and not of "web"
     (stateful_set_utils.go getParentNameAndOrdinal). A number with leading zeros would be an ordinal's second name, and
@@ -28,41 +32,41 @@ def ordinal_of(parent: str, name: str) -> int | None:
     owner, _, number = name.rpartition("-")
     if owner != parent or len(number) > 10 or not _ORDINAL.fullmatch(number):
         return None
-    return found if (found := int(number)) <= MOST else None
+    return ordinal if (ordinal := int(number)) <= MOST else None
 
 
 def pod_name(parent: str, ordinal: int) -> str:
-    """The name of the pod with an ordinal (getPodName)."""
+    """Return the name of the pod with an ordinal (getPodName)."""
     return f"{parent}-{ordinal}"
 
 
 def wanted_ordinals(parent: Obj, profile: Profile) -> range:
-    """The ordinals that a StatefulSet asks for: spec.replicas of them, from spec.ordinals.start (KEP-3335)."""
+    """Return the desired ordinals: spec.replicas of them, from spec.ordinals.start (KEP-3335)."""
     start = (parent["spec"].get("ordinals") or {}).get("start") or 0 if profile.ordinals else 0
     return range(start, start + replicas_of(parent))
 
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """An ordinal and its pod, None where there is none."""
+    """An ordinal and its pod, or None if there is no pod."""
 
     ordinal: int
     pod: Obj | None
 
     @property
     def created(self) -> Obj:
-        """The pod, which must be there."""
+        """The pod, which must exist."""
         assert self.pod is not None
         return self.pod
 
     @property
     def phase(self) -> str:
-        """The pod's phase, "" where there is no pod."""
+        """The pod's phase, or "" if there is no pod."""
         return phase_of(self.pod) if self.pod is not None else ""
 
     @property
     def terminating(self) -> bool:
-        """Whether somebody asked for the pod's deletion."""
+        """Whether the pod is being deleted."""
         return self.pod is not None and bool(self.pod["metadata"].get("deletionTimestamp"))
 
 
@@ -71,9 +75,9 @@ class Arrangement:
     """The pods of a StatefulSet by ordinal.
 
     Attributes:
-        replicas: wanted ordinals, ascending: all that have a pod, and the lowest of those that have none.
-        condemned: the pods that nobody asks for any more, from the highest ordinal down.
-        beyond: how many more ordinals are wanted and have no pod; their turn comes later.
+        replicas: the desired ordinals, ascending: all with a pod, and the lowest of those without one.
+        condemned: the pods that are no longer desired, from the highest ordinal down.
+        beyond: how many more desired ordinals have no pod; later syncs create them.
     """
 
     replicas: tuple[Replica, ...]
@@ -81,24 +85,24 @@ class Arrangement:
     beyond: int = 0
 
 
-def arrange(parent: str, pods: Iterable[Obj], wanted: Collection[int]) -> Arrangement:
-    """The pods of a StatefulSet of a name in the order of their ordinals; those that are wanted come ascending."""
-    found: dict[int, Obj] = {}
+def arrange(parent: str, pods: Iterable[Obj], desired: Collection[int]) -> Arrangement:
+    """Arrange a StatefulSet's pods by ordinal."""
+    by_ordinal: dict[int, Obj] = {}
     for pod in pods:
         if (ordinal := ordinal_of(parent, name_of(pod))) is not None:
-            found[ordinal] = pod
-    kept = [ordinal for ordinal in found if ordinal in wanted]
-    gaps = list(islice((ordinal for ordinal in wanted if ordinal not in found), _AT_ONCE))
+            by_ordinal[ordinal] = pod
+    kept = [ordinal for ordinal in by_ordinal if ordinal in desired]
+    gaps = list(islice((ordinal for ordinal in desired if ordinal not in by_ordinal), _AT_ONCE))
     return Arrangement(
-        tuple(Replica(ordinal, found.get(ordinal)) for ordinal in sorted([*kept, *gaps])),
-        tuple(Replica(ordinal, found[ordinal]) for ordinal in sorted(found.keys() - set(kept), reverse=True)),
-        len(wanted) - len(kept) - len(gaps),
+        tuple(Replica(ordinal, by_ordinal.get(ordinal)) for ordinal in sorted([*kept, *gaps])),
+        tuple(Replica(ordinal, by_ordinal[ordinal]) for ordinal in sorted(by_ordinal.keys() - set(kept), reverse=True)),
+        len(desired) - len(kept) - len(gaps),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How pods are judged at a time.
+    """The criteria by which pods are judged at one time.
 
     Attributes:
         now: the time.
@@ -111,23 +115,23 @@ class Health:
     strict: bool = False
 
     def ready(self, pod: Obj) -> bool:
-        """Whether the pod runs and is ready (isRunningAndReady)."""
+        """Return whether the pod runs and is ready (isRunningAndReady)."""
         return phase_of(pod) == "Running" and is_ready(pod)
 
     def available(self, pod: Obj) -> bool:
-        """Whether the pod runs and has been ready for long enough (isRunningAndAvailable)."""
+        """Return whether the pod runs and has been ready for minReadySeconds (isRunningAndAvailable)."""
         return self.ready(pod) and is_available(pod, self.now, minimum=self.minimum, strict=self.strict)
 
     def unavailable(self, replica: Replica) -> bool:
-        """Whether the replica is missing, on its way out, or not available (isUnavailable)."""
+        """Return whether the replica is unhealthy; an unhealthy condemned pod goes only if no other replica is."""
         return replica.pod is None or replica.terminating or not self.available(replica.pod)
 
     def unhealthy(self, replica: Replica) -> bool:
-        """Whether the replica is one for whose sake a condemned pod may go though it is not available itself."""
+        """Return whether an unavailable condemned pod may be deleted only if no replica like this one exists."""
         return self.unavailable(replica)
 
 
 def health_of(parent: Obj, now: float, profile: Profile) -> Health:
-    """How the pods of a StatefulSet are judged."""
+    """Return the health criteria for the pods of a StatefulSet."""
     minimum = parent["spec"].get("minReadySeconds") or 0 if profile.min_ready_stateful else 0
     return Health(now, minimum, profile.strict_ready_time)

@@ -1,11 +1,11 @@
-"""The deeds of a pass over a StatefulSet: pods made, mended and deleted, and Events that tell of them."""
+"""The writes of a StatefulSet's sync: create, repair and delete pods, and record Events."""
 
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
-from controller_manager.controllers.statefulset.claims import make_claims, settle, together, warn
+from controller_manager.controllers.statefulset.claims import make_claims, update_owners, aggregate, warn_of_conflicts
 from controller_manager.controllers.statefulset.identity import (
     has_identity,
     has_storage,
@@ -22,22 +22,22 @@ from controller_manager.reconcile.retry_on_conflict import update
 
 
 def perform(work: SyncInput) -> Generator[Action, Any, int]:
-    """One pass: what is wanted first, then what is condemned, then updates (updateStatefulSet).
+    """Sync once: first the desired pods, then condemned ones, then updates (updateStatefulSet).
 
-    Gives:
+    Returns:
         How many pods of the current revision were deleted for the update.
 
     Raises:
-        ApiError: something was refused, and nothing that comes after it was done.
+        ApiError: a write was refused; the steps after it were not done.
     """
-    needs = due(work)
-    yield from mend(work, needs.mend)
-    yield from provide(work, needs.provide)
+    actions = due(work)
+    yield from mend(work, actions.mend)
+    yield from provide(work, actions.provide)
     if work.profile.recreates_failed_at_once:
-        yield from _announce(work, needs.remove)
-    yield from remove(work, needs.remove)
-    yield from make(work, needs.make)
-    if not needs.onward or not (yield from dismiss(work)):
+        yield from _announce(work, actions.remove)
+    yield from remove(work, actions.remove)
+    yield from make(work, actions.make)
+    if not actions.onward or not (yield from dismiss(work)):
         return 0
     updated = yield from _outdated(work)
     yield from remove(work, updated)
@@ -45,17 +45,17 @@ def perform(work: SyncInput) -> Generator[Action, Any, int]:
 
 
 def dismiss(work: SyncInput) -> Generator[Action, Any, bool]:
-    """Let condemned pods go whose turn it is; tells whether the pass may go on to updates.
+    """Delete condemned pods whose turn it is; return whether the sync may go on to updates.
 
     Raises:
         ApiError: the first refusal.
     """
     for replica in work.pods.condemned:
         if not owners_fit(work, replica):
-            yield from settle(work, replica)
-    going = leaving(work)
-    yield from remove(work, going.remove)
-    return going.onward
+            yield from update_owners(work, replica)
+    leaving_now = leaving(work)
+    yield from remove(work, leaving_now.remove)
+    return leaving_now.onward
 
 
 def _outdated(work: SyncInput) -> Generator[Action, Any, Sequence[Replica]]:
@@ -71,27 +71,27 @@ def _outdated(work: SyncInput) -> Generator[Action, Any, Sequence[Replica]]:
 
 
 def make(work: SyncInput, replicas: Sequence[Replica]) -> Plan:
-    """Make the pods of ordinals, each after its claims (CreateStatefulPod).
+    """Create the pods of ordinals, each after its claims (CreateStatefulPod).
 
     Raises:
         ApiError: the first refusal.
     """
-    wrong = yield from make_claims(work, replicas)
-    for ordinal, errors in wrong.items():
+    failures = yield from make_claims(work, replicas)
+    for ordinal, errors in failures.items():
         if errors:
-            yield _told(work, "create", pod=pod_name(name_of(work.parent), ordinal), error=together(errors))
-    able = [replica for replica in replicas if replica.ordinal not in wrong]
-    pods = [_pod(work, replica.ordinal) for replica in able]
+            yield _pod_event(work, "create", pod=pod_name(name_of(work.parent), ordinal), error=aggregate(errors))
+    creatable = [replica for replica in replicas if replica.ordinal not in failures]
+    pods = [_pod(work, replica.ordinal) for replica in creatable]
     answers = (yield Batch([Create(POD, pod) for pod in pods], slow_start=True)) if pods else ()
-    refusals = [error for errors in wrong.values() for error in errors]
-    for replica, pod, answer in zip(able, pods, answers, strict=True):
+    refusals = [error for errors in failures.values() for error in errors]
+    for replica, pod, answer in zip(creatable, pods, answers, strict=True):
         error = answer if isinstance(answer, ApiError) else None
         if error is not None:
             refusals.append(error)
         if answer is not None and not (error and error.reason == "AlreadyExists"):
-            yield _told(work, "create", pod=name_of(pod), error=error)
+            yield _pod_event(work, "create", pod=name_of(pod), error=error)
         if answer is not None and error is None:
-            yield from warn(work, replica)
+            yield from warn_of_conflicts(work, replica)
     if refusals:
         raise refusals[0]
 
@@ -103,69 +103,69 @@ def _pod(work: SyncInput, ordinal: int) -> Obj:
 
 
 def mend(work: SyncInput, replicas: Iterable[Replica]) -> Plan:
-    """Put right what pods lost.
+    """Repair labels, volumes and claims of pods.
 
     Raises:
-        ApiError: the first refusal, after which no other pod was looked at.
+        ApiError: the first refusal, after which the remaining pods are not checked.
     """
     for replica in replicas:
-        yield from _mend(work, replica)
+        yield from _repair(work, replica)
 
 
-def _mend(work: SyncInput, replica: Replica) -> Plan:
-    """Put right what a pod lost: its labels, its claims, and their owners (UpdateStatefulPod)."""
+def _repair(work: SyncInput, replica: Replica) -> Plan:
+    """Repair a pod's labels, its claims and their owners (UpdateStatefulPod)."""
     pod, ordinal = replica.created, replica.ordinal
 
-    def mended(found: Obj) -> Obj:
-        found = with_identity(found, ordinal, work.profile)
-        return found if has_storage(work.parent, found, ordinal) else with_storage(work.parent, found, ordinal)
+    def repaired(current: Obj) -> Obj:
+        current = with_identity(current, ordinal, work.profile)
+        return current if has_storage(work.parent, current, ordinal) else with_storage(work.parent, current, ordinal)
 
     try:
         if not has_storage(work.parent, pod, ordinal):
-            wrong = yield from make_claims(work, (replica,))
-            if wrong:
-                raise together(wrong[ordinal])
-        yield from settle(work, replica)
+            failures = yield from make_claims(work, (replica,))
+            if failures:
+                raise aggregate(failures[ordinal])
+        yield from update_owners(work, replica)
         if not (has_identity(pod) and has_storage(work.parent, pod, ordinal)):
-            yield from update(POD, pod, change=mended)
+            yield from update(POD, pod, change=repaired)
     except ApiError as error:
-        yield _told(work, "update", pod=name_of(pod), error=error)
+        yield _pod_event(work, "update", pod=name_of(pod), error=error)
         raise
-    yield _told(work, "update", pod=name_of(pod))
+    yield _pod_event(work, "update", pod=name_of(pod))
 
 
 def provide(work: SyncInput, replicas: Sequence[Replica]) -> Plan:
-    """Make the claims that pending pods lack (createMissingPersistentVolumeClaims).
+    """Create the claims that pending pods lack (createMissingPersistentVolumeClaims).
 
     Raises:
         ApiError: the first refusal.
     """
-    wrong = yield from make_claims(work, replicas)
+    failures = yield from make_claims(work, replicas)
     for replica in replicas:
-        if replica.ordinal in wrong:
+        if replica.ordinal in failures:
             continue
         try:
-            yield from settle(work, replica)
+            yield from update_owners(work, replica)
         except ApiError as error:
-            yield _told(work, "update", pod=name_of(replica.created), error=error)
+            yield _pod_event(work, "update", pod=name_of(replica.created), error=error)
             raise
-    for errors in wrong.values():
+    for errors in failures.values():
         if errors:
-            raise together(errors)
+            raise aggregate(errors)
 
 
 def _announce(work: SyncInput, replicas: Iterable[Replica]) -> Plan:
     for replica in replicas:
-        whose = f"StatefulSet {key_of(work.parent)}"
-        message = f"{whose} is recreating failed Pod {name_of(replica.created)}"
+        subject = f"StatefulSet {key_of(work.parent)}"
+        message = f"{subject} is recreating failed Pod {name_of(replica.created)}"
         yield RecordEvent(work.parent, "RecreatingFailedPod", message, WARNING)
 
 
 def remove(work: SyncInput, replicas: Sequence[Replica]) -> Plan:
-    """Delete the pods that were seen, and no others of their names (DeleteStatefulPod).
+    """Delete the pods with the observed uids, and no others of the same names (DeleteStatefulPod).
 
     Raises:
-        ApiError: the first refusal that is not because the pod is gone.
+        ApiError: the first refusal that is not a 404.
     """
     if not replicas:
         return
@@ -176,9 +176,9 @@ def remove(work: SyncInput, replicas: Sequence[Replica]) -> Plan:
     for pod, answer in zip(pods, answers, strict=True):
         if not isinstance(answer, ApiError):
             if answer is not None:
-                yield _told(work, "delete", pod=name_of(pod))
+                yield _pod_event(work, "delete", pod=name_of(pod))
         else:
-            yield _told(work, "delete", pod=name_of(pod), error=answer)
+            yield _pod_event(work, "delete", pod=name_of(pod), error=answer)
             if work.words.pod_stays:
                 yield RecordEvent(
                     work.parent, "FailedDelete", work.words.pod_stays.format(name_of(pod), answer.message), WARNING
@@ -189,9 +189,9 @@ def remove(work: SyncInput, replicas: Sequence[Replica]) -> Plan:
         raise refusals[0]
 
 
-def _told(work: SyncInput, verb: str, *, pod: str, error: ApiError | None = None) -> RecordEvent:
-    """The Event that a pod was acted upon, or why not (recordPodEvent)."""
-    what = f"{verb} Pod {pod} in StatefulSet {name_of(work.parent)}"
+def _pod_event(work: SyncInput, verb: str, *, pod: str, error: ApiError | None = None) -> RecordEvent:
+    """Return the Event that a pod was written, or why not (recordPodEvent)."""
+    summary = f"{verb} Pod {pod} in StatefulSet {name_of(work.parent)}"
     if error is None:
-        return RecordEvent(work.parent, f"Successful{verb.title()}", f"{what} successful")
-    return RecordEvent(work.parent, f"Failed{verb.title()}", f"{what} failed error: {error.message}", WARNING)
+        return RecordEvent(work.parent, f"Successful{verb.title()}", f"{summary} successful")
+    return RecordEvent(work.parent, f"Failed{verb.title()}", f"{summary} failed error: {error.message}", WARNING)

@@ -1,10 +1,10 @@
-"""What one pass over a StatefulSet does: which pods it makes, mends and deletes, and which must wait for others."""
+"""One sync of a StatefulSet: which pods it creates, repairs and deletes, and which must wait for others."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from apiserver.api.meta import Obj
-from controller_manager.controllers.statefulset.claim_retention import Owners, is_settled, is_stale
+from controller_manager.controllers.statefulset.claim_retention import Owners, has_right_owners, is_stale
 from controller_manager.controllers.statefulset.identity import (
     Version,
     claim_names,
@@ -20,28 +20,30 @@ from controller_manager.reconcile.replicas import replicas_of
 
 
 def strategy_of(parent: Obj) -> Obj:
-    """spec.updateStrategy of a StatefulSet."""
-    found: Obj = parent["spec"].get("updateStrategy") or {}
-    return found
+    """Return spec.updateStrategy of a StatefulSet."""
+    strategy: Obj = parent["spec"].get("updateStrategy") or {}
+    return strategy
 
 
 def max_unavailable(parent: Obj) -> int:
-    """How many replicas may be unavailable: at least one, percents rounded down (getStatefulSetMaxUnavailable).
+    """Return how many replicas may be unavailable, at least one (getStatefulSetMaxUnavailable).
+
+    Percentages are rounded down.
 
     Raises:
-        ValueError: what is said means no number.
+        ValueError: the value is not a number.
     """
-    given = (strategy_of(parent).get("rollingUpdate") or {}).get("maxUnavailable")
-    return max(scaled(1 if given is None else given, replicas_of(parent), round_up=False), 1)
+    value = (strategy_of(parent).get("rollingUpdate") or {}).get("maxUnavailable")
+    return max(scaled(1 if value is None else value, replicas_of(parent), round_up=False), 1)
 
 
 def partition_of(parent: Obj) -> int:
-    """How many of the wanted ordinals, from the lowest on, are not updated."""
+    """Return how many of the desired ordinals, from the lowest on, are not updated."""
     return max((strategy_of(parent).get("rollingUpdate") or {}).get("partition") or 0, 0)
 
 
 def held_back(parent: Obj) -> int:
-    """How many of the wanted ordinals, from the lowest on, are made of the current revision.
+    """Return how many of the desired ordinals, from the lowest on, are created from the current revision.
 
     (newVersionedStatefulSetPod) A partition counts whatever the strategy's type, as it does upstream.
     """
@@ -54,12 +56,12 @@ def held_back(parent: Obj) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What is said of claims and pods by StatefulSets; OpenKruise's say it a little differently.
+    """Messages about claims and pods; OpenKruise's StatefulSets word them differently.
 
     Attributes:
-        claim_leaves: why no pod is made while a claim goes.
-        claim_refused: why a claim's owners could not be written.
-        pod_stays: a second Event's message where a pod could not be deleted, "" for none.
+        claim_leaves: why no pod is created while a claim is being deleted.
+        claim_refused: why a claim's owners could not be updated.
+        pod_stays: the message of a second Event if a pod could not be deleted, or "".
     """
 
     claim_leaves: str = "pvc {} is being deleted"
@@ -67,29 +69,29 @@ class Words:
     pod_stays: str = ""
 
 
-def _as_made(pod: Obj) -> Obj:
+def _unchanged(pod: Obj) -> Obj:
     return pod
 
 
 @dataclass(frozen=True, slots=True)
 class SyncInput:
-    """A StatefulSet and all that a pass over it looks at.
+    """A StatefulSet and everything that one sync of it reads.
 
     Attributes:
         parent: the set.
         reference: the controlling owner reference to it.
         pods: its pods by ordinal.
-        current: what pods of ordinals below `held` are made of.
-        update: what the others are made of.
-        held: the first ordinal whose pod is made of the update revision.
+        current: the version of pods with ordinals below `held`.
+        update: the version of the other pods.
+        held: the first ordinal whose pod is created from the update revision.
         reach: the first ordinal whose pod is updated.
-        health: how pods are judged.
-        claims: the claims that exist, of all ordinals in question, by name.
-        owners: who may own a replica's claims.
-        profile: how the release behaves.
-        growth: how many pods may be unavailable while others are made in parallel, None for any number.
-        words: what messages say.
-        finished: what a new pod has besides.
+        health: the criteria by which pods are judged.
+        claims: the existing claims of all relevant ordinals, by name.
+        owners: gives the possible owners of a replica's claims.
+        profile: the behaviour of the Kubernetes release.
+        growth: how many pods may be unavailable while others are created in parallel, or None for any number.
+        words: the wording of messages.
+        finished: completes a new pod.
     """
 
     parent: Obj
@@ -105,34 +107,34 @@ class SyncInput:
     profile: Profile
     growth: int | None = None
     words: Words = field(default_factory=Words)
-    finished: Callable[[Obj], Obj] = _as_made
+    finished: Callable[[Obj], Obj] = _unchanged
 
     @property
     def monotonic(self) -> bool:
-        """Whether pods are made and deleted one by one (podManagementPolicy OrderedReady)."""
+        """Whether pods are created and deleted one by one (podManagementPolicy OrderedReady)."""
         return bool(self.parent["spec"].get("podManagementPolicy") != "Parallel")
 
     @property
     def on_delete(self) -> bool:
-        """Whether pods are replaced only when somebody deletes them."""
+        """Whether pods are replaced only when a user deletes them."""
         return bool(strategy_of(self.parent).get("type") == "OnDelete")
 
     def claims_of(self, replica: Replica) -> list[Obj]:
-        """The claims of a replica that exist."""
+        """Return the existing claims of a replica."""
         names = claim_names(self.parent, replica.ordinal)
         return [self.claims[name] for name in names if name in self.claims]
 
 
 @dataclass(frozen=True, slots=True)
 class Actions:
-    """What the wanted ordinals need, in the order in which it is done.
+    """What the desired ordinals need, in the order in which it is done.
 
     Attributes:
         mend: pods whose labels, volumes or claims' owners are not as they should be.
         provide: pending pods that lack a claim, or whose claims' owners are not as they should be.
-        remove: ended pods.
-        make: ordinals without a pod; those in `remove` as well, where a release replaces pods in one pass.
-        onward: whether the pass may go on to condemned pods once this is done.
+        remove: pods that have ended.
+        make: ordinals without a pod; also those in `remove` if a release replaces pods in one sync.
+        onward: True if the sync may go on to condemned pods afterwards.
     """
 
     mend: list[Replica] = field(default_factory=list)
@@ -143,40 +145,43 @@ class Actions:
 
 
 def due(work: SyncInput) -> Actions:
-    """What the wanted ordinals need (stateful_set_control.go processReplica).
+    """Return what the desired ordinals need (stateful_set_control.go processReplica).
+
+    OrderedReady goes up to the first ordinal whose pod has to be created or waited for, and no further; Parallel goes
+    up to the permitted number of those, if there is a limit.
 
     OrderedReady goes up to the first ordinal whose pod has to be made, or waited for, and no further; Parallel up to as
     many of those as may be, if there is a limit.
     """
-    needs, waiting = Actions(), 0
+    actions, waiting = Actions(), 0
     for replica in work.pods.replicas:
-        waiting += _attend(work, replica, needs=needs)
+        waiting += _add_actions(work, replica, needs=actions)
         if waiting and work.monotonic:
-            return replace(needs, onward=False)
+            return replace(actions, onward=False)
         if work.growth is not None and waiting >= work.growth:
             break
-    return needs
+    return actions
 
 
-def _attend(work: SyncInput, replica: Replica, *, needs: Actions) -> bool:
-    """Note what a replica needs; tells whether those after it have to wait."""
+def _add_actions(work: SyncInput, replica: Replica, *, actions: Actions) -> bool:
+    """Add what a replica needs to the actions; return whether the ordinals after it have to wait."""
     if replica.phase in _ended(work.profile):
         if work.profile.recreates_failed_at_once:
-            needs.make.append(replica)
+            actions.make.append(replica)
         if work.profile.recreates_failed_at_once or not replica.terminating:
-            needs.remove.append(replica)
+            actions.remove.append(replica)
         return True
     if replica.pod is None:
         owners = work.owners(replica)
         if not any(is_stale(claim, owners) for claim in work.claims_of(replica)):
-            needs.make.append(replica)
+            actions.make.append(replica)
         return True
     pending = replica.phase == "Pending"
     if pending and not _is_provided(work, replica):
-        needs.provide.append(replica)
+        actions.provide.append(replica)
     waits = work.health.unavailable(replica)
     if not (waits and work.monotonic) and not _fits(work, replica, claims=not pending):
-        needs.mend.append(replica)
+        actions.mend.append(replica)
     return waits
 
 
@@ -185,7 +190,7 @@ def _ended(profile: Profile) -> frozenset[str]:
 
 
 def _is_provided(work: SyncInput, replica: Replica) -> bool:
-    """Whether all claims exist, will stay, and have the owners they should have."""
+    """Return whether all claims exist, are not being deleted, and have the right owners."""
     claims = work.claims_of(replica)
     if len(claims) < len(claim_names(work.parent, replica.ordinal)):
         return False
@@ -193,9 +198,9 @@ def _is_provided(work: SyncInput, replica: Replica) -> bool:
 
 
 def owners_fit(work: SyncInput, replica: Replica) -> bool:
-    """Whether the owners of a replica's claims are as the policy has them (ClaimsMatchRetentionPolicy)."""
+    """Return whether the owners of a replica's claims match the policy (ClaimsMatchRetentionPolicy)."""
     claims = work.claims_of(replica) if work.profile.retention else []
-    return all(is_settled(claim, work.owners(replica)) for claim in claims)
+    return all(has_right_owners(claim, work.owners(replica)) for claim in claims)
 
 
 def _fits(work: SyncInput, replica: Replica, *, claims: bool) -> bool:
@@ -208,7 +213,7 @@ def _fits(work: SyncInput, replica: Replica, *, claims: bool) -> bool:
 
 
 def version_for(work: SyncInput, ordinal: int) -> Version:
-    """What the pod of an ordinal is made of."""
+    """Return the version from which the pod of an ordinal is created."""
     return work.current if ordinal < work.held else work.update
 
 
@@ -217,14 +222,16 @@ def version_for(work: SyncInput, ordinal: int) -> Version:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """Which condemned pods go now, and whether the pass may go on to updates once they do."""
+    """The condemned pods to delete now, and whether the sync may go on to updates afterwards."""
 
     remove: tuple[Replica, ...]
     onward: bool
 
 
 def leaving(work: SyncInput) -> Leaving:
-    """The condemned pods that go now (processCondemned).
+    """Return the condemned pods to delete now (processCondemned).
+
+    OrderedReady deletes only the highest, once none is terminating, and only if it is healthy or no other is unhealthy.
 
     OrderedReady deletes the highest alone, once none is terminating, and only if it is healthy or no other is not.
     """
@@ -244,10 +251,10 @@ def leaving(work: SyncInput) -> Leaving:
 
 
 def outdated(work: SyncInput) -> tuple[Replica, ...]:
-    """The pods that are deleted now so that they come back at the update revision, highest ordinal first.
+    """Return the pods to delete now so that they are created again at the update revision, highest ordinal first.
 
     Raises:
-        ValueError: spec.updateStrategy.rollingUpdate.maxUnavailable means no number.
+        ValueError: spec.updateStrategy.rollingUpdate.maxUnavailable is not a number.
     """
     if work.on_delete:
         return ()
@@ -260,23 +267,23 @@ def outdated(work: SyncInput) -> tuple[Replica, ...]:
         return tuple(old[: max(budget, 0)])
     broken = [target for target in old if not work.health.available(target.created)]
     sound = [target for target in old if work.health.available(target.created)]
-    return (*broken, *sound[: max(budget, 0)])  # what is broken already costs no budget (kubernetes/kubernetes#137666)
+    return (*broken, *sound[: max(budget, 0)])  # broken pods cost no budget (kubernetes/kubernetes#137666)
 
 
 def targets(work: SyncInput) -> tuple[Replica, ...]:
-    """The replicas that are not below the partition, highest first."""
+    """Return the replicas that are not below the partition, highest first."""
     return tuple(replica for replica in reversed(work.pods.replicas) if replica.ordinal >= work.reach)
 
 
 def is_old(work: SyncInput, replica: Replica) -> bool:
-    """Whether the replica has a pod of another revision, which nobody has asked to go yet, and which has not ended."""
+    """Return whether the replica has a pod of another revision that is neither being deleted nor ended."""
     if replica.pod is None or replica.terminating or replica.phase in _ended(work.profile):
         return False
     return revision_name_of(replica.pod) != work.update.name
 
 
 def _next_one(work: SyncInput, above: tuple[Replica, ...]) -> tuple[Replica, ...]:
-    """The highest old one, if none above it is unavailable."""
+    """Return the highest old replica, if none above it is unavailable."""
     if work.pods.beyond:
         return ()
     for target in above:

@@ -1,1 +1,1 @@
-"""The controllers of storage: one file each, and the arithmetic of claims and volumes (pkg/controller/volume)."""
+"""The storage controllers, one file each, and the calculations about claims and volumes (pkg/controller/volume)."""

@@ -1,4 +1,4 @@
-"""The claims of pods' ephemeral volumes, which belong to their pod and go with it (pkg/controller/volume/ephemeral)."""
+"""The claims of pods' ephemeral volumes, which are owned by their pod (pkg/controller/volume/ephemeral)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ from controller_manager.reconcile.volumes import PODS_BY_CLAIM, claim_name
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A pod that has ephemeral volumes.
+    """A pod with ephemeral volumes.
 
     Attributes:
-        volumes: those of its volumes that are ephemeral.
-        claims: the claims that there are for them, by the volume's name.
+        volumes: its ephemeral volumes.
+        claims: their existing claims, by the volume's name.
     """
 
     pod: Obj
@@ -37,71 +37,75 @@ class Observed:
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
-    """The ephemeral volumes of a pod, None where it is gone or on its way out."""
+    """Return the ephemeral volumes of a pod, or None if it is gone or being deleted."""
     pod = listers[POD].get(key)
     if pod is None or is_deleting(pod):
         return None
     volumes = _ephemeral(pod)
-    found = {each["name"]: listers[CLAIM].get(f"{namespace_of(pod)}/{claim_name(pod, each)}") for each in volumes}
-    return Observed(pod, volumes, {name: claim for name, claim in found.items() if claim is not None})
+    claims = {
+        volume["name"]: listers[CLAIM].get(f"{namespace_of(pod)}/{claim_name(pod, volume)}") for volume in volumes
+    }
+    return Observed(pod, volumes, {name: claim for name, claim in claims.items() if claim is not None})
 
 
 def _ephemeral(pod: Obj) -> Sequence[Obj]:
-    return [each for each in pod["spec"].get("volumes") or () if each.get("ephemeral") is not None]
+    return [volume for volume in pod["spec"].get("volumes") or () if volume.get("ephemeral") is not None]
 
 
-def pod_came(_: Listers, change: Change) -> Iterable[Key]:
-    """A new pod that has ephemeral volumes."""
+def pod_added(_: Listers, change: Change) -> Iterable[Key]:
+    """Yield the key of a new pod that has ephemeral volumes."""
     if change.old is None and change.new is not None and _ephemeral(change.new):
         yield key_of(change.new)
 
 
-def claim_went(listers: Listers, change: Change) -> Iterable[Key]:
-    """The pods whose claim went, and is to be made again."""
+def claim_deleted(listers: Listers, change: Change) -> Iterable[Key]:
+    """Yield the keys of pods whose claim was deleted and has to be created again."""
     if change.new is None:
         for pod in listers[POD].by(PODS_BY_CLAIM.name, key_of(change.obj)):
             if _ephemeral(pod):
                 yield key_of(pod)
 
 
-def plan(seen: Observed, now: float) -> Plan:
-    """Make the claims that are missing (handleVolume).
+def plan(observed: Observed, now: float) -> Plan:
+    """Create the missing claims (handleVolume).
 
     Raises:
-        ApiError: one of them could not be made, or somebody else's claim has its name; an event has said so.
+        ApiError: a claim could not be created, or another object's claim has its name; an event was recorded.
     """
     del now
-    for volume in seen.volumes:
+    for volume in observed.volumes:
         try:
-            yield from _make(seen, volume)
+            yield from _ensure_claim(observed, volume)
         except ApiError as error:
-            yield RecordEvent(seen.pod, "FailedBinding", f"ephemeral volume {volume['name']}: {error.message}", WARNING)
+            yield RecordEvent(
+                observed.pod, "FailedBinding", f"ephemeral volume {volume['name']}: {error.message}", WARNING
+            )
             raise
 
 
-def _make(seen: Observed, volume: Obj) -> Plan:
-    pod, name = seen.pod, claim_name(seen.pod, volume)
-    claim = seen.claims.get(volume["name"])
+def _ensure_claim(observed: Observed, volume: Obj) -> Plan:
+    pod, name = observed.pod, claim_name(observed.pod, volume)
+    claim = observed.claims.get(volume["name"])
     if claim is None:
         try:
             yield Create(CLAIM, _claim(pod, name, volume["ephemeral"]["volumeClaimTemplate"]))
         except ApiError as error:
             raise error.worded(f"create PVC {name}: {error.message}") from error
     elif (controller_of(claim) or {}).get("uid") != pod["metadata"]["uid"]:
-        why = f"PVC {key_of(claim)} was not created for pod {key_of(pod)} (pod is not owner)"
-        raise ApiError(409, "Conflict", why)
+        message = f"PVC {key_of(claim)} was not created for pod {key_of(pod)} (pod is not owner)"
+        raise ApiError(409, "Conflict", message)
 
 
 def _claim(pod: Obj, name: str, template: Obj) -> Obj:
-    given = template.get("metadata") or {}
-    meta = {key: given[key] for key in ("labels", "annotations") if given.get(key)}
+    template_meta = template.get("metadata") or {}
+    meta = {key: template_meta[key] for key in ("labels", "annotations") if template_meta.get(key)}
     meta |= {"name": name, "namespace": namespace_of(pod), "ownerReferences": [owner_reference(POD, pod)]}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": template["spec"]}
 
 
 SPEC = Spec(
     name="ephemeral-volume",
-    watches=(Watch(POD, pod_came), Watch(CLAIM, claim_went)),
+    watches=(Watch(POD, pod_added), Watch(CLAIM, claim_deleted)),
     observe=observe,
     reconcile=plan,
     source="ephemeral_volume",

@@ -1,7 +1,7 @@
-"""The binder of persistent volumes: claims and volumes find each other, and volumes are reclaimed after their claims.
+"""The persistent volume binder: matches claims with volumes, and reclaims volumes after their claims.
 
-A key is a claim's, with its namespace, or the name of a volume. Whatever is written must be as it was read, so that of
-two claims that find the same volume one looks again.
+A key is a claim's, with its namespace, or the name of a volume. All writes are guarded by the revision that was read,
+so that if two claims find the same volume, one of them is refused and retried.
 """
 
 from collections.abc import Generator, Iterable, Sequence
@@ -50,16 +50,16 @@ from controller_manager.reconcile.volumes import (
 )
 
 TICK = ""
-"""The key under which claims without a volume, and volumes that are to go, are looked at again."""
+"""The key for the periodic sync of unbound claims, and of volumes to reclaim."""
 PERIOD = 15.0
-"""Seconds between these looks (--pvclaimbinder-sync-period)."""
+"""Seconds between two periodic syncs (--pvclaimbinder-sync-period)."""
 
 _GIVEN_UP = ("Released", "Failed")
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeSeen:
-    """A volume, and the claim of the name to which it points, if that is there."""
+    """A volume, and the claim of the name in its claimRef, if that exists."""
 
     volume: Obj
     claim: Obj | None
@@ -67,7 +67,7 @@ class VolumeSeen:
 
 @dataclass(frozen=True, slots=True)
 class PendingKeys:
-    """The keys of what is not done with."""
+    """The keys of unbound claims and of volumes to reclaim."""
 
     keys: Sequence[Key]
 
@@ -76,7 +76,7 @@ class PendingKeys:
 
 
 def observe(listers: Listers, key: Key) -> ClaimSeen | VolumeSeen | PendingKeys | None:
-    """The claim or the volume of that key and what belongs to it, None where it is gone."""
+    """Return the claim or the volume of that key with related objects, or None if it is gone."""
     if key == TICK:
         return PendingKeys([*_unbound(listers), *_unreclaimed(listers)])
     if "/" in key:
@@ -112,25 +112,25 @@ def _claim_seen(listers: Listers, claim: Obj) -> ClaimSeen:
         storage_class=storage_class,
         default=None if names_class(claim) else default_of(listers[STORAGE_CLASS]),
         node=listers[NODE].get(node) if node else None,
-        pods=_without_node(listers, key),
+        pods=_unscheduled_pods(listers, key),
     )
 
 
-def _without_node(listers: Listers, key: Key) -> Sequence[str]:
-    """The names of the pods that use a claim and have no node (findNonScheduledPodsByPVC)."""
+def _unscheduled_pods(listers: Listers, key: Key) -> Sequence[str]:
+    """Return the names of the pods that use a claim and have no node (findNonScheduledPodsByPVC)."""
     pods = listers[POD].by(PODS_BY_CLAIM.name, key)
     return sorted(name_of(pod) for pod in pods if not pod["spec"].get("nodeName") and not is_terminal(pod))
 
 
-def claim_went(listers: Listers, change: Change) -> Iterable[Key]:
-    """The volumes of a claim that went."""
+def claim_deleted(listers: Listers, change: Change) -> Iterable[Key]:
+    """Yield the names of the volumes bound to a deleted claim."""
     if change.new is None:
         for volume in listers[VOLUME].by(VOLUMES_BY_CLAIM.name, key_of(change.obj)):
             yield name_of(volume)
 
 
 def volume_changed(listers: Listers, change: Change) -> Iterable[Key]:
-    """The claim of a volume that went, and all that may want one that is free by now."""
+    """Yield the claim of a deleted volume, and all claims that may use a volume that has become available."""
     volume = change.obj
     if change.new is None:
         if reference := volume["spec"].get("claimRef"):
@@ -144,7 +144,7 @@ def _was_available(old: Obj | None) -> bool:
 
 
 def class_changed(listers: Listers, change: Change) -> Iterable[Key]:
-    """The claims that wait for a class, and those without one if it is the default."""
+    """Yield the claims that wait for a class, and those without a class if it is the default."""
     if change.new is not None and change.old is not change.new:
         claims = listers[CLAIM].by(WAITING_CLAIMS.name, name_of(change.new))
         without = listers[CLAIM].by(WAITING_CLAIMS.name, "") if is_default(change.new) else ()
@@ -154,35 +154,35 @@ def class_changed(listers: Listers, change: Change) -> Iterable[Key]:
 # -- what is done ------------------------------------------------------------------------------------------------------
 
 
-def plan(seen: ClaimSeen | VolumeSeen | PendingKeys, now: float) -> Plan:
-    """Bind, make and reclaim (pv_controller.go syncClaim, syncVolume).
+def plan(observed: ClaimSeen | VolumeSeen | PendingKeys, now: float) -> Plan:
+    """Bind, provision and reclaim (pv_controller.go syncClaim, syncVolume).
 
     Raises:
-        ApiError: something could not be written; whoever was faster is seen at the next try.
+        ApiError: a write was refused; the retry reads what has changed.
     """
-    match seen:
+    match observed:
         case PendingKeys(keys=keys):
             yield Enqueue(keys)
         case ClaimSeen():
-            yield from sync_claim(seen, now)
+            yield from sync_claim(observed, now)
         case VolumeSeen():
-            yield from _sync_volume(seen, now)
+            yield from _sync_volume(observed, now)
 
 
-def _sync_volume(seen: VolumeSeen, now: float) -> Plan:
-    """Tell whether the volume is free, bound or done with, and reclaim it in the end (syncVolume)."""
-    volume, reference = seen.volume, seen.volume["spec"].get("claimRef") or {}
+def _sync_volume(observed: VolumeSeen, now: float) -> Plan:
+    """Update the volume's phase, and reclaim it in the end (syncVolume)."""
+    volume, reference = observed.volume, observed.volume["spec"].get("claimRef") or {}
     if not reference.get("uid"):
         yield from to_phase(volume, "Available", now)
         return
-    claim = yield from _claim_of(seen)
+    claim = yield from _claim_of(observed)
     bound_to = claim["spec"].get("volumeName") if claim is not None else None
     if claim is None:
         yield from _reclaim(volume, now)
     elif bound_to == name_of(volume):
         yield from to_phase(volume, "Bound", now)
     elif not bound_to:
-        yield from _finish(volume, claim)
+        yield from _complete_binding(volume, claim)
     elif PROVISIONED_BY in annotations_of(volume) and _policy(volume) == "Delete":
         yield from _reclaim(volume, now)
     else:
@@ -193,13 +193,16 @@ def _policy(volume: Obj) -> str:
     return volume["spec"].get("persistentVolumeReclaimPolicy") or "Retain"
 
 
-def _claim_of(seen: VolumeSeen) -> Generator[Action, Any, Obj | None]:
-    """The claim to which the volume is bound, None where it is gone or another one has its name.
+def _claim_of(observed: VolumeSeen) -> Generator[Action, Any, Obj | None]:
+    """Return the claim to which the volume is bound, or None if it is gone or replaced by another of its name.
+
+    The cache may have a volume before the claim that it was created for, so the server is asked before the volume is
+    released.
 
     A volume may be known before the claim for which it was made, so that the server is asked before it is given up.
     """
-    reference, claim = seen.volume["spec"]["claimRef"], seen.claim
-    if claim is None and phase_of(seen.volume) not in _GIVEN_UP:
+    reference, claim = observed.volume["spec"]["claimRef"], observed.claim
+    if claim is None and phase_of(observed.volume) not in _GIVEN_UP:
         try:
             claim = yield Get(CLAIM, claim_key(reference))
         except ApiError as error:
@@ -208,27 +211,31 @@ def _claim_of(seen: VolumeSeen) -> Generator[Action, Any, Obj | None]:
     return claim if claim is not None and claim["metadata"]["uid"] == reference["uid"] else None
 
 
-def _finish(volume: Obj, claim: Obj) -> Plan:
-    """Have a claim take the volume that is bound to it; only what it asks for may stand in the way."""
+def _complete_binding(volume: Obj, claim: Obj) -> Plan:
+    """Enqueue a claim that should bind to its volume; only an incompatible volume mode prevents that."""
     if has_mode(volume, claim):
         yield Enqueue([key_of(claim)])
         return
     ours, theirs = name_of(volume), name_of(claim)
-    told = f'Cannot bind PersistentVolume to requested PersistentVolumeClaim "{theirs}" due to incompatible volumeMode.'
-    yield RecordEvent(volume, "VolumeMismatch", told, WARNING)
-    told = f'Cannot bind PersistentVolume "{ours}" to requested PersistentVolumeClaim due to incompatible volumeMode.'
-    yield RecordEvent(claim, "VolumeMismatch", told, WARNING)
+    message = (
+        f'Cannot bind PersistentVolume to requested PersistentVolumeClaim "{theirs}" due to incompatible volumeMode.'
+    )
+    yield RecordEvent(volume, "VolumeMismatch", message, WARNING)
+    message = (
+        f'Cannot bind PersistentVolume "{ours}" to requested PersistentVolumeClaim due to incompatible volumeMode.'
+    )
+    yield RecordEvent(claim, "VolumeMismatch", message, WARNING)
 
 
 def _reclaim(volume: Obj, now: float) -> Plan:
-    """Release a volume, and do with it what its policy says (reclaimVolume)."""
+    """Release a volume, then apply its reclaim policy (reclaimVolume)."""
     if phase_of(volume) not in _GIVEN_UP:
         volume = yield from to_phase(volume, "Released", now)
     if _policy(volume) == "Recycle":
         yield from fail(volume, "VolumeFailedRecycle", "No recycler plugin found for the volume!", now)
     elif _policy(volume) == "Delete" and is_ours_to_delete(volume):
-        if why := why_undeletable(volume):
-            yield from fail(volume, "VolumeFailedDelete", why, now)
+        if reason := undeletable_reason(volume):
+            yield from fail(volume, "VolumeFailedDelete", reason, now)
         elif not is_deleting(volume):
             yield from remove(Delete(VOLUME, name_of(volume), uid=volume["metadata"]["uid"]))
 
@@ -237,7 +244,7 @@ SPEC = Spec(
     name="persistentvolume-binder",
     watches=(
         Watch(CLAIM, enqueue_self),
-        Watch(CLAIM, claim_went),
+        Watch(CLAIM, claim_deleted),
         Watch(VOLUME, enqueue_self),
         Watch(VOLUME, volume_changed),
         Watch(STORAGE_CLASS, class_changed),

@@ -1,35 +1,37 @@
-"""Finalizers that hold claims and volumes while they are in use (pkg/controller/volume/protectionutil)."""
+"""Finalizers that protect claims and volumes while they are in use (pkg/controller/volume/protectionutil)."""
 
 from apiserver.api.meta import Obj, name_of, namespace_of
 from controller_manager.reconcile.volumes import claim_name
 
 
 def may_go(obj: Obj, finalizer: str) -> bool:
-    """Whether somebody deleted the object and the finalizer holds it (IsDeletionCandidate)."""
+    """Return whether the object is being deleted and only waits for its finalizers (IsDeletionCandidate)."""
     meta = obj["metadata"]
     return bool(meta.get("deletionTimestamp")) and finalizer in (meta.get("finalizers") or ())
 
 
 def lacks(obj: Obj, finalizer: str) -> bool:
-    """Whether nobody deleted the object and the finalizer would not hold it (NeedToAddFinalizer)."""
+    """Return whether the object is not being deleted and does not have the finalizer (NeedToAddFinalizer)."""
     meta = obj["metadata"]
     return not meta.get("deletionTimestamp") and finalizer not in (meta.get("finalizers") or ())
 
 
 def held(obj: Obj, finalizer: str) -> Obj:
-    """The object with the finalizer."""
+    """Return the object with the finalizer added."""
     meta = obj["metadata"]
     return obj | {"metadata": meta | {"finalizers": [*(meta.get("finalizers") or ()), finalizer]}}
 
 
 def let_go(obj: Obj, finalizer: str) -> Obj:
-    """The object without the finalizer."""
+    """Return the object with the finalizer removed."""
     meta = obj["metadata"]
-    return obj | {"metadata": meta | {"finalizers": [each for each in meta["finalizers"] if each != finalizer]}}
+    return obj | {"metadata": meta | {"finalizers": [name for name in meta["finalizers"] if name != finalizer]}}
 
 
 def uses(pod: Obj, claim: Obj) -> bool:
-    """Whether the pod has a node and a volume that is the claim's, be it that it has ended (podUsesPVC).
+    """Return whether a pod that has a node uses the claim as a volume, even if the pod has ended (podUsesPVC).
+
+    The claim of an ephemeral volume is no longer in use once the kubelet has finished with the pod.
 
     A claim of the pod's own is in use no longer once the kubelet is done with the pod.
     """
@@ -37,7 +39,7 @@ def uses(pod: Obj, claim: Obj) -> bool:
         return False
     return any(
         claim_name(pod, volume) == name_of(claim)
-        and (bool(volume.get("persistentVolumeClaim")) or (_is_owner(pod, claim) and not _is_shut_down(pod)))
+        and (bool(volume.get("persistentVolumeClaim")) or (_is_owner(pod, claim) and not _is_finished(pod)))
         for volume in pod["spec"].get("volumes") or ()
     )
 
@@ -47,6 +49,6 @@ def _is_owner(pod: Obj, claim: Obj) -> bool:
     return any(owner.get("controller") and owner["uid"] == pod["metadata"]["uid"] for owner in owners)
 
 
-def _is_shut_down(pod: Obj) -> bool:
+def _is_finished(pod: Obj) -> bool:
     meta = pod["metadata"]
     return bool(meta.get("deletionTimestamp")) and meta.get("deletionGracePeriodSeconds") == 0

@@ -1,4 +1,4 @@
-"""Volumes that are made for claims: the storage classes of a new cluster, what a class makes, and how it goes again."""
+"""Provisioning of volumes: the storage classes of a new cluster, the volumes of a class, and which may be deleted."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,11 +8,13 @@ from apiserver.api.storage_classes import DEFAULT_MARKS
 from controller_manager.reconcile.volumes import PROVISIONED_BY, WAITS_FOR_CONSUMER, class_of, modes_of, reference_to
 
 PROVISIONER = "mockube.io/simulated"
-"""The provisioner of the classes whose volumes are made here."""
+"""The provisioner of the classes whose volumes the controller manager creates itself."""
 STORAGE_PROVISIONERS = ("volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner")
-"""The annotations of a claim that say who is to make its volume."""
+"""The annotations of a claim that name the provisioner of its volume."""
 STANDARD, STANDARD_WAIT = "standard", "standard-wait"
-"""The classes of a new cluster: claims of the first, the default, are bound at once, of the second with their pod."""
+"""The classes of a new cluster: claims of the first, the default, are bound at once, of the second when a pod uses
+them.
+"""
 
 _HOSTNAME = "kubernetes.io/hostname"
 _IN_TREE = "kubernetes.io/"
@@ -21,7 +23,7 @@ _DELETABLE = re.compile("/tmp/.+")  # noqa: S108 - the words of upstream's delet
 
 
 def first_classes() -> Sequence[Obj]:
-    """The storage classes of a cluster that has none."""
+    """Return the storage classes to create in a cluster that has none."""
     default = {"annotations": {DEFAULT_MARKS[0]: "true"}}
     return (
         _class(STANDARD, "Immediate") | {"metadata": {"name": STANDARD} | default},
@@ -40,8 +42,10 @@ def _class(name: str, mode: str) -> Obj:
     }
 
 
-def why_nobody(provisioner: str) -> str:
-    """Why no volume can be made by a provisioner, "" where somebody may do it (findProvisionablePlugin).
+def unprovisionable_reason(provisioner: str) -> str:
+    """Return why a provisioner cannot create volumes, or "" if it may (findProvisionablePlugin).
+
+    The volume plugins inside Kubernetes are gone; those of clouds have been replaced by CSI drivers.
 
     The plugins inside Kubernetes are gone; what those for clouds did is done outside by now.
     """
@@ -62,32 +66,32 @@ _MIGRATED: Mapping[str, str] = {
 
 
 def provisioner_of(storage_class: Obj) -> str:
-    """Who makes the volumes of a class: for a plugin that moved out of Kubernetes the driver (csi-translation-lib)."""
+    """Return a class's provisioner, translated to the CSI driver if the plugin has moved (csi-translation-lib)."""
     name = str(storage_class.get("provisioner") or "")
     return _MIGRATED.get(name, name)
 
 
 def assigned_claim(claim: Obj, provisioner: str) -> Obj:
-    """The claim, which says who is to make its volume; itself where it does (setClaimProvisioner)."""
+    """Return the claim annotated with its provisioner, unchanged if it is already (setClaimProvisioner)."""
     annotations = annotations_of(claim)
     if all(annotations.get(name) == provisioner for name in STORAGE_PROVISIONERS):
         return claim
-    told = {**annotations, **dict.fromkeys(STORAGE_PROVISIONERS, provisioner)}
-    return claim | {"metadata": claim["metadata"] | {"annotations": told}}
+    updated = {**annotations, **dict.fromkeys(STORAGE_PROVISIONERS, provisioner)}
+    return claim | {"metadata": claim["metadata"] | {"annotations": updated}}
 
 
 def volume_name(claim: Obj) -> str:
-    """The name of the volume that is made for a claim (getProvisionedVolumeNameForClaim)."""
+    """Return the name of the volume that is created for a claim (getProvisionedVolumeNameForClaim)."""
     return f"pvc-{claim['metadata']['uid']}"
 
 
 def new_volume(claim: Obj, storage_class: Obj, node: Obj | None) -> Obj:
-    """The volume that is made for a claim, bound to it from its side.
+    """Return the volume to create for a claim, already bound to it by its claimRef.
 
     Args:
         claim: the claim.
         storage_class: its class.
-        node: where it has to be, None for anywhere.
+        node: the node to which it is restricted, or None for any node.
     """
     name = volume_name(claim)
     spec: Obj = {
@@ -109,18 +113,20 @@ def new_volume(claim: Obj, storage_class: Obj, node: Obj | None) -> Obj:
 
 def _only_on(node: Obj) -> Obj:
     hostname = labels_of(node).get(_HOSTNAME) or name_of(node)
-    here = {"key": _HOSTNAME, "operator": "In", "values": [hostname]}
-    return {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}}
+    requirement = {"key": _HOSTNAME, "operator": "In", "values": [hostname]}
+    return {"required": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
 
 
 def is_ours_to_delete(volume: Obj) -> bool:
-    """Whether the volume is deleted here when it is released, or else by somebody else (findDeletablePlugin)."""
-    by = annotations_of(volume).get(PROVISIONED_BY)
-    return by == PROVISIONER if by else volume["spec"].get("csi") is None
+    """Return whether this controller deletes the volume when it is released (findDeletablePlugin)."""
+    provisioner = annotations_of(volume).get(PROVISIONED_BY)
+    return provisioner == PROVISIONER if provisioner else volume["spec"].get("csi") is None
 
 
-def why_undeletable(volume: Obj) -> str:
-    """Why a volume that nobody else deletes cannot be deleted here either, "" where it can.
+def undeletable_reason(volume: Obj) -> str:
+    """Return why this controller cannot delete a volume that is left to it, or "" if it can.
+
+    Of volumes created by hand, only folders below /tmp can be deleted: the message is upstream's.
 
     Of volumes that were made by hand, only folders below /tmp can be: the words are upstream's.
     """

@@ -1,6 +1,6 @@
-"""Claims that were deleted go when no pod uses them any more (pkg/controller/volume/pvcprotection).
+"""Removes the finalizer of deleted claims once no pod uses them (pkg/controller/volume/pvcprotection).
 
-A key is a namespace: before its claims go the server is asked for its pods, once for all of them.
+A key is a namespace: before its claims are released the server is asked for its pods, once for all of them.
 """
 
 from collections.abc import Generator, Iterable, Sequence
@@ -33,26 +33,26 @@ from controller_manager.reconcile.pods import is_terminal
 from controller_manager.reconcile.volumes import PODS_BY_CLAIM, claim_keys
 
 PACE = 0.1
-"""Seconds between two looks at one namespace, so that many claims that go are one look."""
+"""Minimum seconds between two syncs of one namespace, so that many deleted claims cause one sync."""
 
 
-def _concerns(claim: Obj) -> bool:
+def _is_unsettled(claim: Obj) -> bool:
     return may_go(claim, CLAIM_FINALIZER) or lacks(claim, CLAIM_FINALIZER)
 
 
-UNSETTLED = Index(CLAIM, "unsettled", lambda claim: (namespace_of(claim),) if _concerns(claim) else ())
-"""Claims that should be held or may go, by namespace."""
+UNSETTLED = Index(CLAIM, "unsettled", lambda claim: (namespace_of(claim),) if _is_unsettled(claim) else ())
+"""Claims that should get the finalizer, or that may lose it, by namespace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What is to be done about the claims of a namespace.
+    """The claims of a namespace that need a write.
 
     Attributes:
-        unheld: claims without the finalizer that should have it.
+        unheld: claims that lack the finalizer.
         unused: claims that no pod in the cache uses.
         known: the uids of all pods in the cache.
-        waiting: pods that would use one of them, if they had a node.
+        waiting: pods that would use one of these claims if they had a node.
     """
 
     namespace: str
@@ -63,7 +63,7 @@ class Observed:
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
-    """The claims of a namespace that should be held, or go; None where there are none."""
+    """Return a namespace's claims to protect or to release, or None if there are none."""
     claims = listers[CLAIM].by(UNSETTLED.name, key)
     unheld = [claim for claim in claims if lacks(claim, CLAIM_FINALIZER)]
     unused: list[Obj] = []
@@ -80,13 +80,13 @@ def observe(listers: Listers, key: Key) -> Observed | None:
 
 
 def claim_changed(_: Listers, change: Change) -> Iterable[Key]:
-    """The namespace of a claim that should be held or may go."""
-    if change.new is not None and _concerns(change.new):
+    """Yield the namespace of a claim that should be protected or may be released."""
+    if change.new is not None and _is_unsettled(change.new):
         yield namespace_of(change.new)
 
 
 def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
-    """The namespace of a pod that went, has ended or has no node, if it uses a claim that may go (enqueuePVCs)."""
+    """Yield the namespace of a deleted, ended or unscheduled pod that uses a claim that may be released (enqueuePVCs)."""
     pod = change.obj
     if not pod["spec"].get("volumes"):
         return
@@ -96,35 +96,35 @@ def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
             yield namespace_of(pod)
 
 
-def plan(seen: Observed, now: float) -> Plan:
-    """Hold claims, and let those go that no pod uses.
+def plan(observed: Observed, now: float) -> Plan:
+    """Protect claims, and release those that no pod uses.
 
     Raises:
-        ApiError: the pods are not known, or a claim could not be written for a reason other than that it is gone.
+        ApiError: the pods could not be listed, or a claim could not be written for a reason other than that it is gone.
     """
     del now
-    written = [held(claim, CLAIM_FINALIZER) for claim in seen.unheld]
-    if seen.unused:
-        late = yield from _late_pods(seen)
-        free = (claim for claim in seen.unused if not any(uses(pod, claim) for pod in late))
+    written = [held(claim, CLAIM_FINALIZER) for claim in observed.unheld]
+    if observed.unused:
+        late = yield from _late_pods(observed)
+        free = (claim for claim in observed.unused if not any(uses(pod, claim) for pod in late))
         written.extend(let_go(claim, CLAIM_FINALIZER) for claim in free)
     for answer in (yield Batch([Update(CLAIM, claim) for claim in written])) if written else ():
         if isinstance(answer, ApiError) and answer.code != 404:
             raise answer
 
 
-def _late_pods(seen: Observed) -> Generator[Action, Any, Sequence[Obj]]:
-    """The pods that the cache does not show as they are: new ones, and those that may have a node by now."""
-    listed = yield ListAll(POD, seen.namespace)
-    keys = [key_of(pod) for pod in listed if pod["metadata"]["uid"] not in seen.known]
-    keys += [key_of(pod) for pod in seen.waiting]
-    found = []
+def _late_pods(observed: Observed) -> Generator[Action, Any, Sequence[Obj]]:
+    """Return the pods for which the cache may be behind: new ones, and those that may have a node by now."""
+    listed = yield ListAll(POD, observed.namespace)
+    keys = [key_of(pod) for pod in listed if pod["metadata"]["uid"] not in observed.known]
+    keys += [key_of(pod) for pod in observed.waiting]
+    pods = []
     for answer in (yield Batch([Get(POD, key) for key in dict.fromkeys(keys)])) if keys else ():
         if not isinstance(answer, ApiError):
-            found.append(answer)
+            pods.append(answer)
         elif answer.code != 404:
             raise answer
-    return found
+    return pods
 
 
 SPEC = Spec(

@@ -1,4 +1,4 @@
-"""Volumes that were deleted go when no claim is bound to them any more (pkg/controller/volume/pvprotection)."""
+"""Removes the finalizer of deleted volumes once no claim is bound to them (pkg/controller/volume/pvprotection)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from controller_manager.reconcile.kinds import VOLUME
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A volume as it should be: held, or let go."""
+    """A volume as it should be written: with the finalizer, or without it."""
 
     volume: Obj
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
-    """What a volume should become, None where it is gone or in use."""
+    """Return the volume to write, or None if it is gone, in use, or as it should be."""
     volume = listers[VOLUME].get(key)
     if volume is None:
         return None
@@ -31,12 +31,12 @@ def observe(listers: Listers, key: Key) -> Observed | None:
 
 
 def volume_changed(_: Listers, change: Change) -> Iterable[Key]:
-    """A volume that should be held or may go."""
+    """Yield the name of a volume that should be protected or may be released."""
     if change.new is not None and (lacks(change.new, VOLUME_FINALIZER) or may_go(change.new, VOLUME_FINALIZER)):
         yield name_of(change.new)
 
 
-def plan(seen: Observed, now: float) -> Plan:
+def plan(observed: Observed, now: float) -> Plan:
     """Write the volume.
 
     Raises:
@@ -44,7 +44,7 @@ def plan(seen: Observed, now: float) -> Plan:
     """
     del now
     try:
-        yield Update(VOLUME, seen.volume)
+        yield Update(VOLUME, observed.volume)
     except ApiError as error:
         if error.code != 404:
             raise

@@ -1,4 +1,4 @@
-"""The storage classes of a new cluster: upstream leaves them to whoever sets a cluster up, here they are made."""
+"""Creates the storage classes of a new cluster; upstream leaves them to the cluster's administrator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,25 +12,25 @@ from controller_manager.reconcile.kinds import STORAGE_CLASS
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Classes that there should be."""
+    """The storage classes to create."""
 
     classes: Sequence[Obj]
 
 
 def observe(listers: Listers, key: Key) -> Missing | None:
-    """The first classes, None where there is any class: they are made once, and nobody brings them back."""
+    """Return the first classes, or None if there is any class: they are created once, and not restored later."""
     del key
     return None if len(listers[STORAGE_CLASS]) else Missing(first_classes())
 
 
-def plan(seen: Missing, now: float) -> Plan:
-    """Make the classes.
+def plan(missing: Missing, now: float) -> Plan:
+    """Create the classes.
 
     Raises:
-        ApiError: one of them could not be made for a reason other than that it is there.
+        ApiError: a class could not be created for a reason other than that it exists.
     """
     del now
-    for answer in (yield Batch([Create(STORAGE_CLASS, each) for each in seen.classes])):
+    for answer in (yield Batch([Create(STORAGE_CLASS, storage_class) for storage_class in missing.classes])):
         if isinstance(answer, ApiError) and answer.reason != "AlreadyExists":
             raise answer
 
