@@ -47,7 +47,7 @@ LONGEST_WAIT = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A kind of which a namespace may contain objects.
+    """A kind whose objects a namespace may contain.
 
     Attributes:
         lists: True if they can be listed.

@@ -73,7 +73,7 @@ def observe(listers: Listers, key: Key) -> Observed | None:
 
 
 def _busy(listers: Listers, sets: Iterable[Obj]) -> frozenset[str]:
-    """Return the uids of ReplicaSets with a pod that has not ended: terminating pods and those of phase Unknown count."""
+    """Return the uids of ReplicaSets with a pod that has not ended; terminating and Unknown pods count."""
     uids = (replica_set["metadata"]["uid"] for replica_set in sets)
     return frozenset(uid for uid in uids if any(not is_terminal(pod) for pod in listers[POD].by(OWNER, uid)))
 

@@ -97,7 +97,7 @@ def _with_entry(history: str, entry: str, *, bounded: bool) -> str:
 
 
 def rollback_revision(deployment: Obj) -> int | None:
-    """Return the revision that an annotation asks to roll back to, 0 for the previous one; None if there is no request."""
+    """Return the revision to roll back to by annotation, 0 for the previous one; None if there is no request."""
     return number_in(deployment, ROLLBACK_TO)
 
 
@@ -123,8 +123,6 @@ def to_forget(deployment: Obj, sets: ReplicaSets, *, by_revision: bool) -> list[
 
     The oldest are chosen first. One of these that still has pods, or whose controller is behind, is kept, and no other
     is deleted instead.
-
-    One of the oldest that still has pods, or whose controller is behind, stays, and nobody goes in its place.
 
     Args:
         deployment: the Deployment whose limit applies.

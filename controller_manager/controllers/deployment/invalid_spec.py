@@ -24,8 +24,6 @@ def fault_of(deployment: Obj) -> Fault | None:
     """Return what is wrong with a Deployment's spec, or None if the controller can act on it.
 
     Upstream logs a selector that it cannot parse, and retries an unknown strategy until it gives up.
-
-    Upstream logs a selector that cannot be understood, and tries an unknown strategy again until it gives up.
     """
     try:
         label_selector_of(deployment["spec"].get("selector"))

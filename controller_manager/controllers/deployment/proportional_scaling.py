@@ -20,8 +20,6 @@ def resized(deployment: Obj, sets: ReplicaSets) -> list[Resize]:
     """Return the sizes that ReplicaSets should have after spec.replicas changed, or while the Deployment is paused.
 
     A set may have that size already: then only its size annotations are to be updated.
-
-    A size may be the one that the set has: then only what it is told of sizes is to be brought up to date.
     """
     desired = replicas_of(deployment)
     if (only := active_or_latest(sets)) is not None:
@@ -36,7 +34,7 @@ def resized(deployment: Obj, sets: ReplicaSets) -> list[Resize]:
 
 
 def active_or_latest(sets: ReplicaSets) -> Obj | None:
-    """Return the only set that has pods, the newest if none has any, or None if several have some (FindActiveOrLatest)."""
+    """Return the only set with pods, the newest if none has any, or None if several do (FindActiveOrLatest)."""
     match sets.active:
         case ():
             return sets.new or (sets.old[-1] if sets.old else None)

@@ -1,4 +1,4 @@
-"""The ReplicaSets of a Deployment, divided into the one of its current template and the older ones, and their counts."""
+"""The ReplicaSets of a Deployment: the one of its current template, the older ones, and their counts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -34,8 +34,6 @@ def terminating(sets: Iterable[Obj]) -> int | None:
     """Return how many pods are terminating, or None if a set does not report it (GetTerminatingReplicaCount…).
 
     A set that its controller has not observed yet has none.
-
-    A set that nobody has looked at yet has none.
     """
     total = 0
     for replica_set in sets:
@@ -60,7 +58,7 @@ class ReplicaSets:
     """The ReplicaSets that a Deployment controls.
 
     Attributes:
-        new: the one with the Deployment's template, the oldest if several have it (FindNewReplicaSet); None before it is created.
+        new: the one with the Deployment's template, the oldest of several (FindNewReplicaSet); None before it exists.
         old: the other ReplicaSets, oldest first.
     """
 

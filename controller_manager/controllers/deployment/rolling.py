@@ -39,7 +39,7 @@ def strategy_of(deployment: Obj) -> str:
 
 
 def limits_of(deployment: Obj) -> Limits:
-    """Return how far a rollout may deviate; not at all unless the strategy is RollingUpdate (MaxSurge, MaxUnavailable)."""
+    """Return the limits of a rollout; both 0 unless the strategy is RollingUpdate (MaxSurge, MaxUnavailable)."""
     if strategy_of(deployment) != ROLLING:
         return Limits(0, 0)
     rolling = deployment["spec"]["strategy"].get("rollingUpdate") or {}
@@ -78,9 +78,6 @@ def without_unhealthy(deployment: Obj, sets: ReplicaSets) -> list[Resize] | None
     How many may go is calculated from spec.replicas of the sets, not from their ready pods, so that a rollout (or a
     rollback) continues even if its newest pods never become ready.
 
-    How many may go is reckoned by what the sets want and not by what is ready, so that a rollout goes on, or back,
-    though its newest pods never get ready.
-
     Returns:
         The sets that shrink, oldest first; None if no pods may be removed now, not even healthy ones.
     """
@@ -110,8 +107,6 @@ def without_surplus(deployment: Obj, sets: ReplicaSets) -> list[Resize]:
     """Take available pods from old ReplicaSets, oldest set first (scaleDownOldReplicaSetsForRollingUpdate).
 
     Upstream counts every pod in the statuses, and removes too many if these are late; here only _reliable ones count.
-
-    Upstream counts every pod that is told of, and takes too many where statuses are late; here only _reliable ones.
     """
     surplus = sum(map(_reliable, sets.all)) - fewest_available(deployment)
     cuts = []

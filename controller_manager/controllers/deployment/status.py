@@ -57,8 +57,6 @@ def with_pause_noted(deployment: Obj, now: float) -> Obj:
     """Return the Deployment with a condition for being paused or resumed, so that a pause does not count as a timeout.
 
     If it has no progress deadline, or timed out before, it stays as it is (checkPausedConditions).
-
-    One whose progress is not watched, or which timed out before, stays as it is (checkPausedConditions).
     """
     current = progress_of(deployment) or {}
     paused, was_paused = bool(deployment["spec"].get("paused")), current.get("reason") == PAUSED
@@ -79,8 +77,6 @@ def status_now(deployment: Obj, sets: ReplicaSets, now: float, *, profile: Profi
     """Return the status calculated from the ReplicaSets, with the old conditions except Available (calculateStatus).
 
     As on the wire, zero values are left out.
-
-    As on the wire, what is zero is left out.
     """
     old = status_of(deployment)
     available = sum_status(sets.all, "availableReplicas")
@@ -120,7 +116,7 @@ def rollout_status(deployment: Obj, sets: ReplicaSets, now: float, *, profile: P
 
 
 def _progressed(deployment: Obj, sets: ReplicaSets, status: Obj, now: float) -> list[Obj]:
-    """Return the conditions with an up-to-date Progressing; once complete, it stays so whatever happens to pods later."""
+    """Return the conditions with an up-to-date Progressing; once complete, it stays so even if pods fail later."""
     old: list[Obj] = status["conditions"]
     if not has_deadline(deployment):
         return conditions.without(old, PROGRESSING)
@@ -149,7 +145,7 @@ def _refreshed(known: list[Obj], condition: Obj) -> list[Obj]:
 
 
 def _makes_progress(old: Obj, new: Obj) -> bool:
-    """Return whether there are more new pods, fewer old ones, or more ready or available ones (DeploymentProgressing)."""
+    """Return whether new, ready or available pods increased, or old pods decreased (DeploymentProgressing)."""
     grown = any(
         new.get(name, 0) > old.get(name, 0) for name in ("updatedReplicas", "readyReplicas", "availableReplicas")
     )
@@ -195,7 +191,7 @@ def look_again_in(deployment: Obj, status: Obj, now: float) -> float | None:
 
 
 def _failure(sets: ReplicaSets) -> Obj | None:
-    """Return the condition for pods that could not be created: the new ReplicaSet's, or else any (getReplicaFailures)."""
+    """Return the condition ReplicaFailure of the new ReplicaSet, or else of any; None if none (getReplicaFailures)."""
     for replica_set in (*((sets.new,) if sets.new else ()), *sets.old):
         if (condition := condition_in(status_of(replica_set), FAILURE)) is not None:
             return _as_of_deployment(condition)

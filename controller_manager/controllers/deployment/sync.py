@@ -121,7 +121,7 @@ def _make_new(context: SyncContext, *, empty: bool = False) -> Plan:
 
 
 def _resolve_conflict(context: SyncContext, desired: Obj, error: ApiError) -> Generator[Action, Any, Obj]:
-    """Return the existing ReplicaSet of the name if it is the desired one; every other error is raised, to be retried."""
+    """Return the existing ReplicaSet of the name if it is the desired one; raise the error otherwise."""
     if error.reason == "AlreadyExists":
         existing: Obj = yield Get(REPLICA_SET, key_of(desired))
         owner, template = controller_of(existing), context.deployment["spec"]["template"]

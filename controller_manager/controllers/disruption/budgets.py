@@ -90,7 +90,7 @@ def healthy(pods: Iterable[Obj], awaited: Mapping[str, str]) -> int:
 
 
 def status_of(budget: Obj, expectation: Expected, current: int, *, awaited: Mapping[str, str], now: float) -> Obj:
-    """Return the status that the budget should have (updatePdbStatus); if no pods are expected none may be disrupted."""
+    """Return the budget's desired status (updatePdbStatus); if no pods are expected none may be disrupted."""
     allowed = max(0, current - expectation.healthy) if expectation.pods > 0 else 0
     status: Obj = {
         "disruptionsAllowed": allowed,
@@ -119,7 +119,7 @@ def _observed(status: Obj) -> Obj:
 
 
 def _with(budget: Obj, condition: Obj, now: float) -> list[Obj]:
-    """Return the conditions with the given DisruptionAllowed; lastTransitionTime is kept if the status did not change."""
+    """Return the conditions with a new DisruptionAllowed; lastTransitionTime changes only with its status."""
     old = (budget.get("status") or {}).get("conditions") or ()
     before = find(old, ALLOWED)
     since = before["lastTransitionTime"] if before and before["status"] == condition["status"] else stamp(now)
@@ -131,8 +131,6 @@ def stale_in(pod: Obj, now: float) -> float | None:
     """Return the seconds until an undeleted pod stops being a disruption target, or None if it is not one.
 
     A condition that the kubelet set is never stale (nonTerminatingPodHasStaleDisruptionCondition).
-
-    What the kubelet says is never stale (nonTerminatingPodHasStaleDisruptionCondition).
     """
     condition = condition_of(pod, DISRUPTION_TARGET)
     if condition is None or pod["metadata"].get("deletionTimestamp") or is_terminal(pod):

@@ -34,8 +34,6 @@ def selector_of(service: Obj) -> Mapping[str, str]:
     """Return the labels of the pods behind a Service, empty if the controllers do not manage its endpoints.
 
     Services of type ExternalName have no pods; if a Service has no selector, its endpoints are written by others.
-
-    Services of type ExternalName have no pods, and those without a selector get their endpoints from somebody else.
     """
     spec = service["spec"]
     return {} if spec.get("type") == "ExternalName" else spec.get("selector") or {}
@@ -84,8 +82,6 @@ class Selectors:
         """Return the keys of the Services whose endpoints a pod's change may affect (GetServicesToUpdate).
 
         If no Service in the namespace has a selector this costs next to nothing: it runs for every change of every pod.
-
-        Where nobody selects pods in the namespace this costs next to nothing: every change of every pod comes here.
         """
         pod = new if new is not None else old
         assert pod is not None
@@ -193,9 +189,6 @@ class TriggerTimes:
 
     CHANGED_AT is the earliest of the transitions since then; for a Service not synced before it is the Service's
     creation time (endpointslice/util TriggerTimeTracker). Times are strings of one format, which sort as times do.
-
-    What CHANGED_AT tells is the earliest of the times that are new since then, for a Service that was never looked at
-    when it was made (endpointslice/util TriggerTimeTracker). Times are texts of one form, which compare as times do.
     """
 
     def __init__(self) -> None:

@@ -55,8 +55,6 @@ def packed(hosts: Iterable[Host]) -> list[Obj]:
     """Return subsets that group the ports with the same addresses (endpoints.RepackSubsets).
 
     Upstream sorts ports and subsets by hashes of how Go prints them; here they are sorted by name and number.
-
-    Upstream sorts ports and subsets by hashes of how Go prints them; here they stand as names and numbers do.
     """
     ordered = sorted(hosts, key=lambda host: host.sort_key)
     behind: defaultdict[Port | None, list[int]] = defaultdict(list)
@@ -129,7 +127,7 @@ def is_over_capacity(subsets: Sequence[Obj]) -> bool:
 
 
 def truncated(subsets: Sequence[Obj]) -> list[Obj]:
-    """Return the subsets with at most CAPACITY addresses: ready ones first, each subset its share (truncateEndpoints)."""
+    """Return the subsets cut to CAPACITY addresses: ready ones first, each subset its share (truncateEndpoints)."""
     ready, unready = _count(subsets, "addresses"), _count(subsets, "notReadyAddresses")
     if ready > CAPACITY:
         bare = [{name: value for name, value in s.items() if name != "notReadyAddresses"} for s in subsets]

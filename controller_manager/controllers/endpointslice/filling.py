@@ -55,9 +55,6 @@ def filled(blank: Obj, slices: Iterable[Obj], desired: Mapping[EndpointKey, Obj]
     Endpoints stay where they are. New ones go first into slices that change anyway, then together into the slice that
     they fill best, and the rest into new slices.
 
-    Endpoints stay where they are; new ones go where something changes anyhow, then together into the slice that they
-    fill best, and else into new slices.
-
     Args:
         blank: a new slice without endpoints.
         slices: the existing slices of these ports.

@@ -2,9 +2,6 @@
 
 As in the reconciler of k8s.io/endpointslice. Hints come from a Service's trafficDistribution alone: hints of the
 annotation service.kubernetes.io/topology-mode would depend on the CPUs of all zones, and are not supported.
-
-From the reconciler of k8s.io/endpointslice. Hints come from a Service's trafficDistribution alone: what the annotation
-service.kubernetes.io/topology-mode asks for depends on the processors of all zones, and is left out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -192,7 +189,7 @@ class _EndpointOptions:
     hints_node: bool
 
     @classmethod
-    def of(cls, service: Obj) -> "_Manner":
+    def of(cls, service: Obj) -> "_EndpointOptions":
         """Return the settings in the Service's spec."""
         spec, annotations = service["spec"], annotations_of(service)
         mode = next((annotations[name] for name in _MODES if name in annotations), "")

@@ -1,8 +1,6 @@
 """Mirrors Endpoints that users wrote for Services without a selector (pkg/controller/endpointslicemirroring).
 
 Without this, clients that read only slices would not see such Endpoints.
-
-Only what reads slices would know nothing of such Endpoints otherwise.
 """
 
 from collections.abc import Iterable, Sequence

@@ -3,10 +3,6 @@
 A key is either an item, "pods/default/web-1", to be checked against its owners or waiting for its dependents, or
 "uid/<uid>", an owner that was not seen and that the server has to confirm. Upstream asks the server for every item and
 every owner; here only for owners that no cache has: writes based on a cached item are guarded by its revision.
-
-A key is an item, "pods/default/web-1", that is to be judged by its owners or that waits for its dependents; or it is
-"uid/<uid>", an owner that was not seen and whom the server has to confirm. Upstream asks the server for every item and
-every owner; here only for owners that no cache has: what a cache says of an item is guarded by its revision.
 """
 
 from collections import defaultdict
@@ -191,8 +187,8 @@ def _observe_owner(listers: Listers, uid: str) -> Observed | None:
     requeue = False
     for named, items in by_name(listers, uid).items():
         judged = judge(listers, uid, named)
-        if judged.found is not None:
-            graph_of(listers).record_owner(judged.kind, judged.found)
+        if judged.owner_object is not None:
+            graph_of(listers).record_owner(judged.kind, judged.owner_object)
         match judged.verdict:
             case Verdict.DANGLING | Verdict.WAITING:
                 wake += items

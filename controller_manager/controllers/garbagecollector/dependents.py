@@ -42,7 +42,7 @@ class Judged:
         identity: the owner that it names; without a namespace if the kind is cluster-scoped.
         owner: the graph's entry for it.
         kind: the owner's kind, or None if it is not served.
-        found: the owner object, if a cache has it.
+        owner_object: the owner itself, if a cache has it.
     """
 
     uid: str
@@ -50,7 +50,7 @@ class Judged:
     verdict: Verdict
     owner: Owner
     kind: Kind | None = None
-    found: Obj | None = None
+    owner_object: Obj | None = None
 
 
 def judge(listers: Listers, uid: str, named: Identity) -> Judged:

@@ -35,8 +35,6 @@ class Known:
         """Return whether the node was found silent before and still is; the first time this is in doubt.
 
         If the whole machine, or the manager, was suspended, all kubelets report again in a moment.
-
-        Where the whole machine was suspended, or the manager was, all kubelets are heard of again in a moment.
         """
         confirmed, self.doubted = self.doubted == self.at, self.at
         return confirmed
@@ -46,8 +44,6 @@ class Health:
     """When each node last reported, on the manager's own clock: a view of the nodes, updated when they are synced.
 
     After a start all nodes count as having just reported, since the manager could not receive earlier reports.
-
-    After a start all nodes count as just heard of: they could not be.
     """
 
     def __init__(self) -> None:
@@ -68,8 +64,6 @@ class Health:
 
         A heartbeat may have arrived since the last call: its own time counts, limited to the time between that call and
         now.
-
-        They may have come since the last look: their own time counts, as far as it is between that look and now.
         """
         name, ready = node["metadata"]["name"], _ready(node)
         heartbeat = f"{renewed_at(lease)} {ready.get('lastHeartbeatTime')}"

@@ -1,4 +1,4 @@
-"""The pods, revisions and claims of a StatefulSet (Kubernetes' or OpenKruise's) in caches, and the triggers for them."""
+"""The pods, revisions and claims of a StatefulSet (Kubernetes' or OpenKruise's) in caches, and their triggers."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
@@ -42,8 +42,10 @@ def claims_of(listers: Listers, parent: Obj, pods: Iterable[Obj], *, wanted: Col
     if not claim_templates(parent):
         return {}
     arrangement, namespace = arrange(name_of(parent), pods, wanted), namespace_of(parent)
-    names = (n for found in (*arrangement.replicas, *arrangement.condemned) for n in claim_names(parent, found.ordinal))
-    return {n: found for n in names if (found := listers[CLAIM].get(f"{namespace}/{n}")) is not None}
+    names = (
+        n for replica in (*arrangement.replicas, *arrangement.condemned) for n in claim_names(parent, replica.ordinal)
+    )
+    return {n: claim for n in names if (claim := listers[CLAIM].get(f"{namespace}/{n}")) is not None}
 
 
 def is_named_after(parent: str, pod: Obj) -> bool:
@@ -108,8 +110,6 @@ def claim_changed(kind: Kind) -> Trigger:
     """Return a trigger for the sets that may wait for a claim's deletion before they create it again.
 
     Upstream waits for whatever event comes next.
-
-    Upstream waits for whatever wakes them next.
     """
 
     def trigger(listers: Listers, change: Change) -> Iterable[Key]:

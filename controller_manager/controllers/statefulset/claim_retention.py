@@ -17,7 +17,7 @@ class Policy:
 
     @property
     def retains_always(self) -> bool:
-        """Whether claims are always retained."""
+        """True if claims are always retained."""
         return not (self.when_scaled or self.when_deleted)
 
 
@@ -58,8 +58,6 @@ class Owners:
         """Return whether a reference names the set or the pod, or a former one of the same name (matchesRef).
 
         Owners that do not control claims are matched by uid alone (hasOwnerRef).
-
-        Owners that control nothing know each other by their uid alone (hasOwnerRef).
         """
         if not self.controls:
             return reference.get("uid") in (self.parent["uid"], self.pod["uid"])

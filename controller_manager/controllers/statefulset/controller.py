@@ -164,7 +164,7 @@ def _failure(parent: Obj, pods: Sequence[Obj], *, refusals: Sequence[ApiError]) 
     return Failure("FailedCreate" if missing else "FailedUpdate", invalid.message)
 
 
-# -- what is told ------------------------------------------------------------------------------------------------------
+# -- status ------------------------------------------------------------------------------------------------------------
 
 
 def _update_status(

@@ -1,8 +1,6 @@
 """Metrics of StatefulSets with rolling updates: how many pods may be unavailable, and how many are.
 
 (pkg/controller/statefulset/metrics; upstream sets both in each sync and keeps them when a set is deleted.)
-
-(pkg/controller/statefulset/metrics; upstream sets both in each sync and lets them stand when a set goes.)
 """
 
 from collections.abc import Iterable, Iterator

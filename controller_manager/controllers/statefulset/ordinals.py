@@ -24,10 +24,6 @@ def ordinal_of(parent: str, name: str) -> int | None:
     The part before the last dash is the set's name, so "web-1-0" belongs to "web-1" and not to "web"
     (stateful_set_utils.go getParentNameAndOrdinal). A number with leading zeros would be a second name of an ordinal,
     and one over int32 is not an ordinal at all: unlike upstream such names do not belong to the set.
-
-    What stands before the last dash is the set's name, so "web-1-0" is of "web-1" and not of "web"
-    (stateful_set_utils.go getParentNameAndOrdinal). A number with leading zeros would be an ordinal's second name, and
-    one over int32 no ordinal at all: unlike upstream these are no names of the set.
     """
     owner, _, number = name.rpartition("-")
     if owner != parent or len(number) > 10 or not _ORDINAL.fullmatch(number):
@@ -66,7 +62,7 @@ class Replica:
 
     @property
     def terminating(self) -> bool:
-        """Whether the pod is being deleted."""
+        """True if the pod is being deleted."""
         return self.pod is not None and bool(self.pod["metadata"].get("deletionTimestamp"))
 
 

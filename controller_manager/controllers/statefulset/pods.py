@@ -5,7 +5,7 @@ from typing import Any
 
 from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, name_of
-from controller_manager.controllers.statefulset.claims import make_claims, update_owners, aggregate, warn_of_conflicts
+from controller_manager.controllers.statefulset.claims import aggregate, make_claims, update_owners, warn_of_conflicts
 from controller_manager.controllers.statefulset.identity import (
     has_identity,
     has_storage,

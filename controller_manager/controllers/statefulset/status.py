@@ -61,8 +61,6 @@ def status_of(parent: Obj, numbers: dict[str, int], *, progress: Progress, profi
     """Return the status that the set should have; equal to the existing one if there is nothing to write.
 
     An update is complete once as many pods as desired exist, are updated and are ready (completeRollingUpdate).
-
-    An update is complete once as many pods as are wanted exist, are updated and are ready (completeRollingUpdate).
     """
     old, current = parent.get("status") or {}, progress.current
     rolling = strategy_of(parent).get("type") != "OnDelete"
@@ -84,8 +82,6 @@ def with_condition(status: Obj, failure: Failure | None, *, now: float) -> Obj:
     """Return the status with a condition for a failure, or without one if there is no failure.
 
     Upstream reports such failures by events alone; here the first one is a condition as well, until a sync succeeds.
-
-    Upstream tells of such failures by events alone; here the first one is a condition as well, until all goes well.
     """
     conditions = with_failure(status.get("conditions") or (), failure, now=now)
     others = {name: value for name, value in status.items() if name != "conditions"}

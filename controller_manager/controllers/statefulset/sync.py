@@ -111,12 +111,12 @@ class SyncInput:
 
     @property
     def monotonic(self) -> bool:
-        """Whether pods are created and deleted one by one (podManagementPolicy OrderedReady)."""
+        """True if pods are created and deleted one by one (podManagementPolicy OrderedReady)."""
         return bool(self.parent["spec"].get("podManagementPolicy") != "Parallel")
 
     @property
     def on_delete(self) -> bool:
-        """Whether pods are replaced only when a user deletes them."""
+        """True if pods are replaced only when a user deletes them."""
         return bool(strategy_of(self.parent).get("type") == "OnDelete")
 
     def claims_of(self, replica: Replica) -> list[Obj]:
@@ -127,7 +127,7 @@ class SyncInput:
 
 @dataclass(frozen=True, slots=True)
 class Actions:
-    """What the desired ordinals need, in the order in which it is done.
+    """Actions for the desired ordinals, in the order in which they are done.
 
     Attributes:
         mend: pods whose labels, volumes or claims' owners are not as they should be.
@@ -149,9 +149,6 @@ def due(work: SyncInput) -> Actions:
 
     OrderedReady goes up to the first ordinal whose pod has to be created or waited for, and no further; Parallel goes
     up to the permitted number of those, if there is a limit.
-
-    OrderedReady goes up to the first ordinal whose pod has to be made, or waited for, and no further; Parallel up to as
-    many of those as may be, if there is a limit.
     """
     actions, waiting = Actions(), 0
     for replica in work.pods.replicas:
@@ -232,8 +229,6 @@ def leaving(work: SyncInput) -> Leaving:
     """Return the condemned pods to delete now (processCondemned).
 
     OrderedReady deletes only the highest, once none is terminating, and only if it is healthy or no other is unhealthy.
-
-    OrderedReady deletes the highest alone, once none is terminating, and only if it is healthy or no other is not.
     """
     condemned = work.pods.condemned
     if not work.monotonic:

@@ -15,7 +15,7 @@ from controller_manager.controllers.volume.provisioning import (
     assigned_claim,
     new_volume,
     provisioner_of,
-    why_nobody,
+    unprovisionable_reason,
 )
 from controller_manager.controllers.volume.writes import bind, claim_to_phase, lose
 from controller_manager.reconcile.contract import (

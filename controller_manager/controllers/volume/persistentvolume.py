@@ -12,7 +12,7 @@ from apiserver.api.errors import ApiError
 from apiserver.api.meta import Obj, annotations_of, name_of
 from apiserver.api.storage_classes import default_of, is_default
 from controller_manager.controllers.volume.claims import ClaimSeen, sync_claim, waits
-from controller_manager.controllers.volume.provisioning import is_ours_to_delete, why_undeletable
+from controller_manager.controllers.volume.provisioning import is_ours_to_delete, undeletable_reason
 from controller_manager.controllers.volume.writes import fail, to_phase, unbind
 from controller_manager.reconcile.conditions import phase_of
 from controller_manager.reconcile.contract import (
@@ -198,8 +198,6 @@ def _claim_of(observed: VolumeSeen) -> Generator[Action, Any, Obj | None]:
 
     The cache may have a volume before the claim that it was created for, so the server is asked before the volume is
     released.
-
-    A volume may be known before the claim for which it was made, so that the server is asked before it is given up.
     """
     reference, claim = observed.volume["spec"]["claimRef"], observed.claim
     if claim is None and phase_of(observed.volume) not in _GIVEN_UP:

@@ -32,8 +32,6 @@ def uses(pod: Obj, claim: Obj) -> bool:
     """Return whether a pod that has a node uses the claim as a volume, even if the pod has ended (podUsesPVC).
 
     The claim of an ephemeral volume is no longer in use once the kubelet has finished with the pod.
-
-    A claim of the pod's own is in use no longer once the kubelet is done with the pod.
     """
     if not pod["spec"].get("nodeName") or namespace_of(pod) != namespace_of(claim):
         return False

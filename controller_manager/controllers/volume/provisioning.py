@@ -46,8 +46,6 @@ def unprovisionable_reason(provisioner: str) -> str:
     """Return why a provisioner cannot create volumes, or "" if it may (findProvisionablePlugin).
 
     The volume plugins inside Kubernetes are gone; those of clouds have been replaced by CSI drivers.
-
-    The plugins inside Kubernetes are gone; what those for clouds did is done outside by now.
     """
     if not provisioner.startswith(_IN_TREE) or provisioner in _MIGRATED:
         return ""
@@ -127,8 +125,6 @@ def undeletable_reason(volume: Obj) -> str:
     """Return why this controller cannot delete a volume that is left to it, or "" if it can.
 
     Of volumes created by hand, only folders below /tmp can be deleted: the message is upstream's.
-
-    Of volumes that were made by hand, only folders below /tmp can be: the words are upstream's.
     """
     if annotations_of(volume).get(PROVISIONED_BY) == PROVISIONER:
         return ""

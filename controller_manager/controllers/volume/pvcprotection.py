@@ -86,7 +86,7 @@ def claim_changed(_: Listers, change: Change) -> Iterable[Key]:
 
 
 def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
-    """Yield the namespace of a deleted, ended or unscheduled pod that uses a claim that may be released (enqueuePVCs)."""
+    """Yield the namespace of a deleted, ended or unscheduled pod with a claim that may be released (enqueuePVCs)."""
     pod = change.obj
     if not pod["spec"].get("volumes"):
         return
