@@ -1,4 +1,4 @@
-"""Refusals that do not keep a plan from what comes after them."""
+"""Collect errors of a part of a plan without stopping the parts after it."""
 
 from collections.abc import Generator
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 def collect_errors(
     part: Generator[Action, Any, Result], refusals: list[ApiError]
 ) -> Generator[Action, Any, Result | None]:
-    """What a part of a plan gives; its error is kept among the refusals, since other parts follow, and gives None."""
+    """Run a part of a plan and return its result; if it fails, append the error to `refusals` and return None."""
     try:
         return (yield from part)
     except ApiError as error:

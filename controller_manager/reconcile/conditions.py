@@ -1,6 +1,6 @@
-"""A status: its phase, and its conditions, a list with one for each type.
+"""A status: its phase, and its conditions, a list with at most one for each type.
 
-Of the two times of a condition one follows the condition's status alone.
+A condition's lastTransitionTime changes only when its status does.
 """
 
 from collections.abc import Sequence
@@ -12,17 +12,17 @@ TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
 
 
 def phase_of(obj: Obj) -> str:
-    """status.phase, "" where there is none."""
+    """Return status.phase, or "" if there is none."""
     return (obj.get("status") or {}).get("phase") or ""
 
 
 def condition_of(obj: Obj, type_: str) -> Obj | None:
-    """The condition of a type in an object's status, None where there is none."""
+    """Return the condition of a type in an object's status, or None if there is none."""
     return find((obj.get("status") or {}).get("conditions") or (), type_)
 
 
 def find(conditions: Sequence[Obj], type_: str) -> Obj | None:
-    """The condition of a type, None where there is none."""
+    """Return the condition of a type, or None if there is none."""
     for condition in conditions:
         if condition["type"] == type_:
             return condition
@@ -30,14 +30,15 @@ def find(conditions: Sequence[Obj], type_: str) -> Obj | None:
 
 
 def without(conditions: Sequence[Obj], type_: str) -> list[Obj]:
-    """The conditions less those of a type."""
+    """Return the conditions without those of a type."""
     return [condition for condition in conditions if condition["type"] != type_]
 
 
 def put(conditions: Sequence[Obj], condition: Obj) -> list[Obj]:
-    """The conditions with this one in place of its type's; nothing changes where status and reason stay.
+    """Return the conditions with this one in place of its type's, unchanged if status and reason are the same.
 
-    The last transition stays where the status does (deployment_util.go SetDeploymentCondition, and its likes).
+    lastTransitionTime is kept if the status is the same (deployment_util.go SetDeploymentCondition, and similar
+    functions).
     """
     current = find(conditions, condition["type"])
     if current is not None and current["status"] == condition["status"]:
@@ -49,7 +50,7 @@ def put(conditions: Sequence[Obj], condition: Obj) -> list[Obj]:
 
 
 def deployment_condition(type_: str, status: str, now: float, *, reason: str, message: str) -> Obj:
-    """A new condition of a Deployment (NewDeploymentCondition)."""
+    """Return a new condition of a Deployment (NewDeploymentCondition)."""
     time = stamp(now)
     return {
         "type": type_,

@@ -1,10 +1,11 @@
-"""What a controller is: what it watches, what it observes, and a plan: a generator of actions, told how each went.
+"""The parts of a controller: what it watches, what it observes, and its plan, a generator of actions.
 
-A plan never waits and never asks the time, so it runs in a test as it runs in the manager:
+A plan never waits and never reads the clock, so it runs in a test as it runs in the manager:
 
-    def plan(seen: Observed, now: float) -> Plan:
-        pod = yield Create(POD, a_pod)           # the object as stored; a refusal is raised here as ApiError
-        yield Emit(seen.owner, reason="SuccessfulCreate", message=f"Created pod: {name_of(pod)}")
+    def plan(observed: Observed, now: float) -> Plan:
+        pod = yield Create(POD, a_pod)  # the object as stored; a refusal is raised here as ApiError
+        message = f"Created pod: {name_of(pod)}"
+        yield RecordEvent(observed.owner, reason="SuccessfulCreate", message=message)
 """
 
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from controller_manager.reconcile.metric_defs import Measure, Meter, Reading
 from controller_manager.reconcile.profile import Profile
 
 Key: TypeAlias = str
-"""What a queue holds: "namespace/name", or "name" where there are no namespaces."""
+"""A key in a work queue: "namespace/name", or "name" for cluster-scoped objects."""
 
 NORMAL, WARNING = "Normal", "Warning"
 
@@ -28,24 +29,25 @@ JSON_PATCH = "application/json-patch+json"
 
 
 def key_of(obj: Obj) -> Key:
-    """The key of an object."""
+    """Return the key of an object."""
     meta = metadata(obj)
     namespace = meta.get("namespace")
     return f"{namespace}/{meta['name']}" if namespace else str(meta["name"])
 
 
 def split_key(key: Key) -> tuple[str, str]:
-    """(namespace, name); namespace is "" where there is none."""
+    """Return (namespace, name); namespace is "" for cluster-scoped objects."""
     namespace, _, name = key.rpartition("/")
     return namespace, name
 
 
-# -- actions: what a plan yields, and what it gets back ----------------------------------------------------------------
+# -- actions: what a plan yields, and the results that it gets
+# ---------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """POST an object, or a subresource of the object `name` (binding, eviction, token); gives the answer."""
+    """POST an object, or a subresource of the object `name` (binding, eviction, token); the result is the response."""
 
     kind: Kind
     obj: Obj
@@ -55,7 +57,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """PUT an object or its subresource; the object's resourceVersion guards it. Gives the object as stored."""
+    """PUT an object or its subresource, guarded by the object's resourceVersion; the result is the object as stored."""
 
     kind: Kind
     obj: Obj
@@ -64,7 +66,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """PATCH an object or its subresource; gives the object as stored. `body` may hold metadata.uid as a guard."""
+    """PATCH an object or its subresource; the result is the object as stored. metadata.uid in `body` is a guard."""
 
     kind: Kind
     key: Key
@@ -75,13 +77,13 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """DELETE an object; gives the answer.
+    """DELETE an object; the result is the response.
 
     Attributes:
-        uid: only the object with this uid.
-        resource_version: only if it has not changed since.
+        uid: delete only the object with this uid.
+        resource_version: delete it only if it still has this resourceVersion.
         propagation: "Background", "Foreground", "Orphan", or "" for the kind's own default.
-        grace: seconds, None for the object's own.
+        grace: the grace period in seconds, None for the object's own.
     """
 
     kind: Kind
@@ -94,7 +96,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class DeleteAll:
-    """DELETE a collection; gives the answer. `propagation` and `grace` are as in Delete."""
+    """DELETE a collection; the result is the response. `propagation` and `grace` are as in Delete."""
 
     kind: Kind
     namespace: str
@@ -113,7 +115,7 @@ class Get:
 
 @dataclass(frozen=True, slots=True)
 class ListAll:
-    """LIST a collection from the server itself, metadata alone; gives the items (PartialObjectMetadata)."""
+    """LIST a collection from the server itself, metadata only; the result is the items (PartialObjectMetadata)."""
 
     kind: Kind
     namespace: str = ""
@@ -124,11 +126,11 @@ Request: TypeAlias = Create | Update | Patch | Delete | DeleteAll | Get | ListAl
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Requests that do not depend on each other; gives a list of answers in their order: the object, or the ApiError.
+    """Independent requests; the result is a list in their order, each the object or the ApiError.
 
     Attributes:
-        slow_start: one request first, then two, four, eight …, and none after a round with an error; the answer of what
-            was never tried is None (pkg/controller/controller_utils.go slowStartBatch).
+        slow_start: one request first, then two, four, eight …, and none after a round with an error; the result of a
+            request that was never tried is None (pkg/controller/controller_utils.go slowStartBatch).
     """
 
     requests: Sequence[Request]
@@ -140,10 +142,10 @@ class RecordEvent:
     """Record an Event; it is sent in the background and never fails.
 
     Attributes:
-        regarding: the object that it is about, with kind and apiVersion, as caches hold it.
+        regarding: the object that the Event is about, with kind and apiVersion, as caches hold it.
         type: NORMAL or WARNING.
-        component: who says so, when it is not the controller's own source ("kubelet").
-        host: the node that says so, for the kubelet.
+        component: the reporting component, if it is not the controller's own source ("kubelet").
+        host: the node that reports, for the kubelet.
         field_path: the part of the object: "spec.containers{web}".
     """
 
@@ -158,19 +160,19 @@ class RecordEvent:
 
 @dataclass(frozen=True, slots=True)
 class RequeueAfter:
-    """Run this key again after so many seconds; the earliest of several holds."""
+    """Process this key again after so many seconds; the earliest of several applies."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Requeue:
-    """Run this key again, rate limited as after an error, with nothing to complain about."""
+    """Process this key again, rate limited as after an error, but without reporting one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Enqueue:
-    """Run other keys of the same controller, as a trigger would have it."""
+    """Process other keys of the same controller, as a trigger would cause it."""
 
     keys: Collection[Key]
 
@@ -180,7 +182,8 @@ Answer: TypeAlias = Obj | ApiError | None
 Plan: TypeAlias = Generator[Action, Any, None]
 
 
-# -- what controllers see of the cluster -------------------------------------------------------------------------------
+# -- listers: what controllers read of the cluster
+# -----------------------------------------------------------------------
 
 
 class Cache(Protocol):
@@ -188,13 +191,13 @@ class Cache(Protocol):
 
     @property
     def kind(self) -> Kind:
-        """Whose objects."""
+        """The kind of the objects."""
 
     def get(self, key: Key) -> Obj | None:
-        """The object, None where there is none."""
+        """Return the object, or None if there is none."""
 
     def by(self, index: str, value: str) -> Collection[Obj]:
-        """The objects that an index files under a value, in no order; OWNER, ORPHANS and NAMESPACE are always there."""
+        """Return the objects that an index files under a value, unordered; OWNER, ORPHANS, NAMESPACE always exist."""
 
     def __iter__(self) -> Iterator[Obj]: ...
 
@@ -204,49 +207,49 @@ class Cache(Protocol):
 OWNER = "owner"
 """The index by the uid of the controlling owner."""
 ORPHANS = "orphans"
-"""The index of what no controller owns, by namespace."""
+"""The index of objects without a controller, by namespace."""
 NAMESPACE_INDEX = "namespace"
 """The index by namespace."""
 
 
 class View(Protocol):
-    """What a controller has worked out of caches and keeps up to date, such as the room left on each node."""
+    """Data that a controller derives from caches and keeps up to date, such as the free resources of each node."""
 
     def change(self, kind: Kind, old: Obj | None, new: Obj | None) -> None:
-        """An object came (old is None), changed, or went (new is None)."""
+        """Handle an object that was added (old is None), changed, or deleted (new is None)."""
 
 
 class Listers(Protocol):
-    """All caches, and how this cluster is to behave."""
+    """All caches, and the configuration of the cluster."""
 
     profile: Profile
     settings: "Settings"
     served: Served
 
     def __getitem__(self, kind: Kind) -> Cache:
-        """The cache of a kind that some controller's SPEC names."""
+        """Return the cache of a kind that some controller's SPEC names."""
 
     def find(self, resource: str) -> Cache | None:
-        """The cache of what str(kind) names, in whichever version it is followed; None where it is not."""
+        """Return the cache of the resource str(kind), in whichever version it is watched; None if it is not watched."""
 
     def view(self, name: str) -> Any:
-        """The view of that name."""
+        """Return the view of that name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the manager's flags tell the controllers.
+    """The manager's flags that controllers read.
 
     Attributes:
         root_ca: the certificate, as PEM, that kube-root-ca.crt publishes.
         nodes: how many nodes are simulated.
-        node_cpu, node_memory, node_pods: the capacity of each.
-        node_version: the release of their kubelets.
-        kubelet_endpoint: HOST:PORT where the kubelets of simulated nodes answer, "" where none does.
-        cluster_cidr: where pods get addresses.
-        node_monitor_grace: seconds after which a node that says nothing is lost.
-        terminated_pod_gc_threshold: how many ended pods may stay, 0 for any number.
-        scheduler_name: the spec.schedulerName of the pods that the scheduler places.
+        node_cpu, node_memory, node_pods: the capacity of each node.
+        node_version: the version of their kubelets.
+        kubelet_endpoint: HOST:PORT of the server for the kubelets of simulated nodes, "" if there is none.
+        cluster_cidr: the range of pod addresses.
+        node_monitor_grace: seconds after which a node that does not report is marked unknown.
+        terminated_pod_gc_threshold: how many terminated pods may stay, 0 for any number.
+        scheduler_name: the spec.schedulerName of the pods that the scheduler binds.
     """
 
     root_ca: str = ""
@@ -262,12 +265,13 @@ class Settings:
     scheduler_name: str = "default-scheduler"
 
 
-# -- what a controller is ----------------------------------------------------------------------------------------------
+# -- the parts of a controller
+# ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An object as it was and as it is; `old` is None where it came, `new` where it went, both the same at a resync."""
+    """An object before and after; `old` is None if it was added, `new` if it was deleted; both the same at a resync."""
 
     old: Obj | None
     new: Obj | None
@@ -275,14 +279,14 @@ class Change:
     @property
     def obj(self) -> Obj:
         """The object as last known."""
-        found = self.new if self.new is not None else self.old
-        assert found is not None
-        return found
+        latest = self.new if self.new is not None else self.old
+        assert latest is not None
+        return latest
 
 
 @dataclass(frozen=True, slots=True)
 class Delayed:
-    """A key to be worked on after so many seconds."""
+    """A key to process after so many seconds."""
 
     key: Key
     seconds: float
@@ -292,13 +296,13 @@ Trigger: TypeAlias = Callable[[Listers, Change], Iterable[Key | Delayed]]
 
 
 def enqueue_self(_: Listers, change: Change) -> Iterable[Key]:
-    """The trigger of a controller's own kind: the object's own key."""
+    """Return the object's own key; the trigger of a controller's own kind."""
     return (key_of(change.obj),)
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """A kind that a controller follows, and which keys a change of it concerns; without a trigger it is only read."""
+    """A kind that a controller watches, and the trigger for its changes; without a trigger it is only read."""
 
     kind: Kind
     trigger: Trigger | None = None
@@ -306,7 +310,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Files objects of a kind under values, for `Cache.by(name, value)`."""
+    """An index of a kind's objects by values, for `Cache.by(name, value)`."""
 
     kind: Kind
     name: str
@@ -319,12 +323,12 @@ def _node_of(pod: Obj) -> Iterable[str]:
 
 
 PODS_BY_NODE = Index(POD, "node", _node_of)
-"""Pods by the name of the node that they are bound to, for the controllers that look them up so."""
+"""Pods by the name of the node that they are bound to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """A meter that is read, of all that caches hold, whenever somebody asks for the metrics."""
+    """A meter that is read from the caches whenever metrics are scraped."""
 
     meter: Meter
     read: Callable[[Listers], Iterable[Reading]]
@@ -335,25 +339,25 @@ class Spec:
     """A controller.
 
     Attributes:
-        name: as metrics and --controllers know it: "deployment".
+        name: its name in metrics and --controllers: "deployment".
         watches: the kinds that it needs in caches, and what they trigger.
-        observe: everything that a plan needs of the caches, None where nothing is to be done.
-        reconcile: what to do; it must not look at caches again.
+        observe: returns everything that a plan needs from the caches, or None if there is nothing to do.
+        reconcile: returns the plan; it must not read the caches again.
         source: the component of its Events: "deployment-controller".
-        workers: how many keys at a time; the flag --concurrent-NAME-syncs where `flag` says so.
+        workers: how many keys are processed at a time; set by --concurrent-FLAG-syncs if `flag` is set.
         flag: the word in that flag: "deployment", "" for none.
-        retries: how often a failing key is tried again before it waits for the next event, None for ever.
-        min_interval: the least seconds between two runs of one key, so that a burst of changes is one run.
-        every: seconds after which `periodic` keys run again and again, 0 for never.
-        periodic: the keys that run at start and after every such time.
-        indexes: what the controller looks up in caches.
-        views: name → constructor of what it keeps worked out, with the kinds that feed it.
-        feeds: name of a view → kinds.
-        queue: what metrics call its work queue, where that is not its name.
-        meters: what its plans measure.
-        expectation_timeouts: that of them which counts keys that ran although the caches had not seen what they
-            wrote, by namespace and name; None for none.
-        gauges: what can be read of it.
+        retries: how often a failing key is retried before it waits for the next event, None for ever.
+        min_interval: minimum seconds between two syncs of one key, so that a burst of changes causes one sync.
+        every: seconds between two syncs of the `periodic` keys, 0 for none after the first.
+        periodic: the keys that are processed at start and then periodically.
+        indexes: the indexes that the controller uses.
+        views: name → constructor of a view.
+        feeds: name of a view → the kinds that feed it.
+        queue: the name of its work queue in metrics, if that is not its name.
+        meters: the meters that its plans use.
+        expectation_timeouts: the one of them that counts keys processed before the caches had seen their own
+            writes, by namespace and name; None for none.
+        gauges: the gauges that are read from caches.
     """
 
     name: str
@@ -377,6 +381,6 @@ class Spec:
 
 
 def is_namespace_terminating(error: ApiError) -> bool:
-    """Whether the server refused because the namespace is going away (apierrors.HasStatusCause)."""
+    """Return whether the server refused because the namespace is terminating (apierrors.HasStatusCause)."""
     causes = (error.details or {}).get("causes") or ()
     return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)

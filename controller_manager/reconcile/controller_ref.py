@@ -1,4 +1,4 @@
-"""Claiming children: which are a parent's own, which it adopts and which it lets go (controller_ref_manager.go)."""
+"""Controller references: which children a parent owns, adopts and releases (controller_ref_manager.go)."""
 
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
@@ -12,28 +12,28 @@ from controller_manager.reconcile.kinds import Kind
 
 
 def controller_of(obj: Obj) -> Obj | None:
-    """The one owner reference that says controller, None where nobody controls the object."""
+    """Return the owner reference with controller set, or None if the object has no controller."""
     for reference in obj["metadata"].get("ownerReferences") or ():
         if reference.get("controller"):
-            found: Obj = reference
-            return found
+            controller: Obj = reference
+            return controller
     return None
 
 
 def resolve_controller(listers: Listers, kind: Kind, child: Obj) -> Obj | None:
-    """The object that controls a child, if it is of that kind and still the one that the child names.
+    """Return the child's controller if it is of that kind and has the uid in the reference, else None.
 
-    (resolveControllerRef, which all upstream's controllers have)
+    (resolveControllerRef, which every upstream controller has)
     """
     reference = controller_of(child)
     if reference is None or reference["kind"] != kind.kind:
         return None
-    found = listers[kind].get(f"{namespace_of(child)}/{reference['name']}")
-    return found if found is not None and found["metadata"]["uid"] == reference["uid"] else None
+    owner = listers[kind].get(f"{namespace_of(child)}/{reference['name']}")
+    return owner if owner is not None and owner["metadata"]["uid"] == reference["uid"] else None
 
 
 def owner_reference(kind: Kind, owner: Obj) -> Obj:
-    """The reference by which an object says that it is controlled (metav1.NewControllerRef)."""
+    """Return the owner reference that makes an object the controller (metav1.NewControllerRef)."""
     meta = owner["metadata"]
     return {
         "apiVersion": kind.api_version,
@@ -46,17 +46,17 @@ def owner_reference(kind: Kind, owner: Obj) -> Obj:
 
 
 def is_deleting(obj: Obj) -> bool:
-    """Whether somebody asked for its deletion."""
+    """Return whether the object is being deleted."""
     return bool(obj["metadata"].get("deletionTimestamp"))
 
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """Who claims.
+    """An object that adopts and releases children.
 
     Attributes:
-        selector: of the children.
-        admits: a further condition on a child, such as that its name has an ordinal.
+        selector: selects the children.
+        admits: an additional condition on a child, such as that its name has an ordinal.
     """
 
     kind: Kind
@@ -65,22 +65,22 @@ class Parent:
     admits: Callable[[Obj], bool] = lambda _: True
 
     def matches(self, child: Obj) -> bool:
-        """Whether the child is one that this parent wants."""
+        """Return whether the selector and the additional condition match the child."""
         return self.selector.matches(labels_of(child)) and self.admits(child)
 
 
 def claim(parent: Parent, kind: Kind, children: Iterable[Obj]) -> Generator[Action, Any, list[Obj]]:
-    """Adopt and release, and give the children that are the parent's, for `mine = yield from` this.
+    """Adopt and release children, and return those that belong to the parent.
 
     Args:
-        parent: who claims.
-        kind: of the children.
-        children: candidates: those it owns, and orphans of its namespace.
+        parent: the parent.
+        kind: the kind of the children.
+        children: candidates: children of the parent, and orphans in its namespace.
 
     Raises:
-        ApiError: a child could not be adopted or released for a reason other than that it is gone; the rest was done.
+        ApiError: a child could not be adopted or released and is not gone; the others were processed.
     """
-    mine: list[Obj] = []
+    owned: list[Obj] = []
     failure: ApiError | None = None
     uid, may_adopt = parent.obj["metadata"]["uid"], False
     for child in children:
@@ -90,7 +90,7 @@ def claim(parent: Parent, kind: Kind, children: Iterable[Obj]) -> Generator[Acti
                 if owner["uid"] != uid:
                     continue
                 if matches:
-                    mine.append(child)
+                    owned.append(child)
                 elif not is_deleting(parent.obj):
                     yield from _release(kind, child, uid)
             elif matches and not is_deleting(parent.obj) and not is_deleting(child):
@@ -98,35 +98,37 @@ def claim(parent: Parent, kind: Kind, children: Iterable[Obj]) -> Generator[Acti
                     yield from check_alive(parent.kind, parent.obj)
                     may_adopt = True
                 if (adopted := (yield from _adopt(parent, kind, child))) is not None:
-                    mine.append(adopted)
+                    owned.append(adopted)
         except ApiError as error:
             failure = failure or error
     if failure is not None:
         raise failure
-    return mine
+    return owned
 
 
 def check_alive(kind: Kind, parent: Obj) -> Plan:
-    """Ask the server whether the parent still is who it was (RecheckDeletionTimestamp).
+    """Check with the server that the parent still exists and is not being deleted (RecheckDeletionTimestamp).
 
     Raises:
-        ApiError: it is gone, another of the same name, or being deleted.
+        ApiError: the parent is gone, replaced by another of its name, or being deleted.
     """
     meta = parent["metadata"]
     live = yield Get(kind, key_of(parent))
     if live["metadata"]["uid"] != meta["uid"]:
-        why = f"original {kind.kind} {key_of(parent)} is gone: got uid {live['metadata']['uid']}, wanted {meta['uid']}"
-        raise conflict(kind.group, kind.plural, name=meta["name"], why=why)
+        message = (
+            f"original {kind.kind} {key_of(parent)} is gone: got uid {live['metadata']['uid']}, wanted {meta['uid']}"
+        )
+        raise conflict(kind.group, kind.plural, name=meta["name"], why=message)
     if is_deleting(live):
-        why = f"{key_of(parent)} has just been deleted at {live['metadata']['deletionTimestamp']}"
-        raise conflict(kind.group, kind.plural, name=meta["name"], why=why)
+        message = f"{key_of(parent)} has just been deleted at {live['metadata']['deletionTimestamp']}"
+        raise conflict(kind.group, kind.plural, name=meta["name"], why=message)
 
 
 def _adopt(parent: Parent, kind: Kind, child: Obj) -> Generator[Action, Any, Obj | None]:
     reference = owner_reference(parent.kind, parent.obj)
-    known = child["metadata"].get("ownerReferences") or []
+    references = child["metadata"].get("ownerReferences") or []
     try:
-        return (yield from _with_owners(kind, child, [reference], whole=[*known, reference]))
+        return (yield from _with_owners(kind, child, [reference], whole=[*references, reference]))
     except ApiError as error:
         if error.code == 404:
             return None
@@ -134,17 +136,17 @@ def _adopt(parent: Parent, kind: Kind, child: Obj) -> Generator[Action, Any, Obj
 
 
 def _release(kind: Kind, child: Obj, uid: str) -> Plan:
-    known = child["metadata"].get("ownerReferences") or []
-    kept = [reference for reference in known if reference["uid"] != uid]
+    references = child["metadata"].get("ownerReferences") or []
+    kept = [reference for reference in references if reference["uid"] != uid]
     try:
         yield from _with_owners(kind, child, [{"$patch": "delete", "uid": uid}], whole=kept)
     except ApiError as error:
-        if error.code not in (404, 422):  # gone, or let go of before
+        if error.code not in (404, 422):  # gone, or released before
             raise
 
 
 def _with_owners(kind: Kind, child: Obj, change: list[Obj], *, whole: list[Obj]) -> Generator[Action, Any, Obj]:
-    """Change the owners of a child; custom kinds know no strategic merge patch: they get all of them, at a revision."""
+    """Change the owners of a child; kinds without strategic merge patch get the whole list, guarded by revision."""
     meta = child["metadata"]
     body: Obj = {"metadata": {"uid": meta["uid"], "ownerReferences": change}}
     try:

@@ -1,6 +1,6 @@
-"""Runs counted as controller-runtime counts them, on which OpenKruise's controllers are built.
+"""Metrics of reconciles as controller-runtime counts them, on which OpenKruise's controllers are built.
 
-(sigs.k8s.io/controller-runtime pkg/internal/controller/metrics) Here a run that finds its object gone is none.
+(sigs.k8s.io/controller-runtime pkg/internal/controller/metrics) Here a sync whose object is gone does not count.
 """
 
 from collections.abc import Callable, Generator
@@ -34,14 +34,14 @@ ACTIVE = Meter("controller_runtime_active_workers", "How many keys are being wor
 
 
 def reconciled(spec: Spec) -> Spec:
-    """The controller with its runs counted, under the name of its queue."""
+    """Return the controller's Spec with its syncs counted under the name of its queue."""
     plan = partial(_counted, spec.queue or spec.name, spec.reconcile)
     return replace(spec, reconcile=plan, meters=(*spec.meters, RECONCILES, ERRORS, TIMES))
 
 
-def _counted(name: str, plan: Callable[[Any, float], Plan], seen: Any, now: float) -> Plan:
+def _counted(name: str, plan: Callable[[Any, float], Plan], observed: Any, now: float) -> Plan:
     try:
-        result = yield from _watched(plan(seen, now))
+        result = yield from _result_of(plan(observed, now))
     except Exception:
         yield Measure(ERRORS, labels=(name,))
         yield from _measures(name, "error")
@@ -54,21 +54,21 @@ def _measures(name: str, result: str) -> Plan:
     yield Measure(TIMES, 0.0, labels=(name,), elapsed=True)
 
 
-def _watched(run: Plan) -> Generator[Action, Any, str]:
-    """Carry a plan out, and give what came of it."""
+def _result_of(plan: Plan) -> Generator[Action, Any, str]:
+    """Execute a plan and return its result label."""
     result = "success"
     try:
-        action = next(run)
+        action = next(plan)
         while True:
             if isinstance(action, RequeueAfter | Requeue):
                 result = "requeue_after" if isinstance(action, RequeueAfter) else "requeue"
             try:
                 answer = yield action
             except ApiError as error:
-                action = run.throw(error)
+                action = plan.throw(error)
             else:
-                action = run.send(answer)
+                action = plan.send(answer)
     except StopIteration:
         return result
     finally:
-        run.close()
+        plan.close()

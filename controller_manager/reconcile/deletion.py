@@ -1,6 +1,7 @@
-"""How objects are disposed of: deleted, be it only while they are what was judged, freed of owners and of finalizers.
+"""Delete objects, guarded by the UID and resourceVersion that were checked, and remove owners and finalizers.
 
-All are generators of actions, for `yield from` in a plan (pkg/controller/garbagecollector/{operations,patch}.go).
+All functions are generators of actions, for `yield from` in a plan
+(pkg/controller/garbagecollector/{operations,patch}.go).
 """
 
 from collections.abc import Callable, Generator
@@ -23,35 +24,35 @@ from controller_manager.reconcile.contract import (
 from controller_manager.reconcile.kinds import Kind
 
 TRIES = 5
-"""How often something is taken off an object that others write too (client-go's retry.DefaultBackoff)."""
+"""How often a write is tried if others write to the object, too (client-go's retry.DefaultBackoff)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An object, and what it is."""
+    """An object and its kind."""
 
     kind: Kind
     obj: Obj
 
     @property
     def meta(self) -> Obj:
-        """Its metadata."""
+        """The object's metadata."""
         meta: Obj = self.obj["metadata"]
         return meta
 
     @property
     def key(self) -> Key:
-        """Its key."""
+        """The object's key."""
         return key_of(self.obj)
 
 
 @dataclass(frozen=True, slots=True)
 class Patches:
-    """A change of metadata, as two patches.
+    """A change of metadata in two forms.
 
     Attributes:
-        strategic: needs no revision.
-        merged: guarded by the revision, for kinds that know no strategic merge patch.
+        strategic: a strategic merge patch, which needs no revision.
+        merged: a merge patch guarded by the revision, for kinds that support no strategic merge patch.
     """
 
     strategic: Obj
@@ -59,23 +60,23 @@ class Patches:
 
 
 def look_up(kind: Kind, key: Key, uid: str) -> Generator[Action, Any, Obj | None]:
-    """The object with this uid as the server has it, None where it has none.
+    """Return the object with this uid as the server has it, or None if it does not exist.
 
     Raises:
-        ApiError: the server does not tell; a 404 that names no object is one of a path that is not served, as while
-            a server starts or a custom kind is away, and says nothing of objects.
+        ApiError: the server cannot answer; a 404 that names no object means that the path is not served, as while
+            a server starts or a custom kind is missing, and says nothing about objects.
     """
     try:
-        found: Obj = yield Get(kind, key)
+        existing: Obj = yield Get(kind, key)
     except ApiError as error:
         if error.code == 404 and (error.details or {}).get("name"):
             return None
         raise
-    return found if (found.get("metadata") or {}).get("uid") == uid else None
+    return existing if (existing.get("metadata") or {}).get("uid") == uid else None
 
 
 def remove(deletion: Delete) -> Plan:
-    """Delete an object; that it is gone already is well.
+    """Delete an object; one that is gone already counts as success.
 
     Raises:
         ApiError: it was refused.
@@ -88,10 +89,10 @@ def remove(deletion: Delete) -> Plan:
 
 
 def delete(item: Item, propagation: str) -> Plan:
-    """Delete an item unless its owners changed since it was judged (deleteObject); that it is gone already is well.
+    """Delete an item unless its owners changed since it was checked (deleteObject); if it is gone, that is success.
 
     Raises:
-        ApiError: it was refused, or the owners changed: the item has to be judged again.
+        ApiError: it was refused, or the owners changed: the item has to be checked again.
     """
     meta = item.meta
     try:
@@ -110,7 +111,7 @@ def delete(item: Item, propagation: str) -> Plan:
 
 
 def patch(item: Item, patches: Patches) -> Generator[Action, Any, Item | None]:
-    """Change an item; gives it as it is then, None where it is gone.
+    """Patch an item; return it as stored, or None if it is gone.
 
     Raises:
         ApiError: it was refused.
@@ -130,10 +131,10 @@ def patch(item: Item, patches: Patches) -> Generator[Action, Any, Item | None]:
 
 
 def take_finalizer(item: Item, finalizer: str) -> Plan:
-    """Take a finalizer off an item, whoever else writes it; that it is gone is well (removeFinalizer).
+    """Remove a finalizer from an item, with retries on conflict (removeFinalizer); if it is gone, that is success.
 
     Raises:
-        ApiError: it was refused, or others were faster every time.
+        ApiError: it was refused, or every attempt met a conflict.
     """
 
     def request(obj: Obj) -> Request | None:
@@ -144,26 +145,26 @@ def take_finalizer(item: Item, finalizer: str) -> Plan:
 
 
 def insist(item: Item, request: Callable[[Obj], Request | None]) -> Plan:
-    """Write to an item, anew from its newest state where somebody else was faster; that it is gone is well.
+    """Write to an item, with a retry from its newest state after a conflict; if it is gone, that is success.
 
     Args:
-        item: as it was seen last.
-        request: what is to be written to any state of it, None where nothing is.
+        item: the item as last seen.
+        request: returns the write for a state of the object, or None if it needs none.
 
     Raises:
-        ApiError: it was refused, or others were faster every time.
+        ApiError: it was refused, or every attempt met a conflict.
     """
     obj: Obj | None = item.obj
-    for left in reversed(range(TRIES)):
-        wanted = request(obj) if obj is not None else None
-        if wanted is None:
+    for tries_left in reversed(range(TRIES)):
+        next_request = request(obj) if obj is not None else None
+        if next_request is None:
             return
         try:
-            yield wanted
+            yield next_request
         except ApiError as error:
             if error.code == 404:
                 return
-            if error.code != 409 or not left:
+            if error.code != 409 or not tries_left:
                 raise
             obj = yield from look_up(item.kind, item.key, item.meta["uid"])
         else:

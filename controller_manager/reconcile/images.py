@@ -1,4 +1,4 @@
-"""Images: how a name is understood, which cannot be pulled, and what stands in a status instead of a real digest."""
+"""Images: how names are parsed, which cannot be pulled, and the made-up digests in statuses."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from hashlib import sha256
 HOST = ".mockube.io"
 """Images of hosts in this domain behave as the host's name says: crash.mockube.io/anything."""
 SHELLS = frozenset(("almalinux", "alpine", "bash", "busybox", "centos", "debian", "fedora", "rockylinux", "ubuntu"))
-"""Images whose own command is a shell: without a terminal it ends at once, and arguments are a command."""
+"""Images whose default command is a shell: it exits at once without a terminal; arguments are a command."""
 UNKNOWN = frozenset(("docker.io/library/nginx:1.161",))
 """Images that the Kubernetes documentation uses as mistakes, and that no registry has."""
 SAYS_MISSING = re.compile(r"no[-_.]?such|not[-_.]?found|(does|do|will)[-_.]?not[-_.]?exist|non[-_.]?exist(ent|ing)")
@@ -23,16 +23,16 @@ _PARTS = re.compile(r"(?P<name>.+?)(?P<tag>:[^/:@]+)?(?P<digest>@.+)?")
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """What a container's image is.
+    """A container's image.
 
     Attributes:
-        written: as the pod says it.
-        reference: as a status says it: "docker.io/library/nginx:1.27".
+        written: as written in the pod.
+        reference: as in a status: "docker.io/library/nginx:1.27".
         id: the image that was pulled, by a digest made of its reference.
         name: the last part of its repository: "nginx".
-        kind: how its host says that it behaves: "crash" of crash.mockube.io, "" for others.
-        invalid: why this is no image at all, "" where it is one.
-        missing: whether its name says that no registry has it.
+        kind: the behaviour that its host names: "crash" of crash.mockube.io, "" for other hosts.
+        invalid: the error if the name is not valid, else "".
+        missing: True if its name says that no registry has it.
     """
 
     written: str
@@ -45,7 +45,7 @@ class Image:
 
     @property
     def pull_error(self) -> str:
-        """What containerd says of an image that is not there."""
+        """The error of containerd for an image that does not exist."""
         quoted = f'"{self.reference}"'
         return (
             f"rpc error: code = NotFound desc = failed to pull and unpack image {quoted}: "
@@ -55,9 +55,9 @@ class Image:
 
 @lru_cache(maxsize=4096)
 def image_of(written: str) -> Image:
-    """The image that a pod names (distribution/reference, as the kubelet's applyDefaultImageTag uses it)."""
+    """Return the image that a pod names (distribution/reference, as the kubelet's applyDefaultImageTag uses it)."""
     if not _REFERENCE.fullmatch(written):
-        return Image(written, written, "", "", "", _complaint(written), missing=False)
+        return Image(written, written, "", "", "", _parse_error(written), missing=False)
     parts = _PARTS.fullmatch(written)
     assert parts is not None
     repository, digest = _repository(parts["name"]), parts["digest"]
@@ -76,17 +76,17 @@ def image_of(written: str) -> Image:
 
 
 def _repository(name: str) -> str:
-    """The repository with its host; short names are Docker's."""
+    """Return the repository with its host; short names belong to docker.io."""
     first, slash, _ = name.partition("/")
     if slash and ("." in first or ":" in first or first == "localhost"):
         return name
     return f"docker.io/{name}" if slash else f"docker.io/library/{name}"
 
 
-def _complaint(written: str) -> str:
-    """Why this is no image, as the kubelet has it from the parser."""
+def _parse_error(written: str) -> str:
+    """Return the kubelet's error for an invalid image name."""
     name = written.partition("@")[0].partition(":")[0]
-    why = "invalid reference format"
+    message = "invalid reference format"
     if name != name.lower() and _REFERENCE.fullmatch(written.replace(name, name.lower())):
-        why += f": repository name ({_repository(name).partition('/')[2]}) must be lowercase"
-    return f'Failed to apply default image tag "{written}": couldn\'t parse image name "{written}": {why}'
+        message += f": repository name ({_repository(name).partition('/')[2]}) must be lowercase"
+    return f'Failed to apply default image tag "{written}": couldn\'t parse image name "{written}": {message}'

@@ -1,9 +1,9 @@
-"""Pods that are updated as they are: new images in the same pod, which keeps its name, its node and its address.
+"""In-place updates: new images in the same pod, which keeps its name, its node and its address.
 
-What OpenKruise's CloneSet and StatefulSet share (pkg/util/inplaceupdate). An update leaves its traces on the pod: what
-it was when the update began stands in an annotation, and a readiness gate keeps the pod from being ready until its
-containers run the new images. Not among what is here: containers that are updated one after the other by their launch
-priorities, environments made of metadata, and resources, whose gate is off upstream.
+Shared by OpenKruise's CloneSet and StatefulSet (pkg/util/inplaceupdate). An update is recorded on the pod: an
+annotation holds the state in which the update began, and a readiness gate keeps the pod from being ready until its
+containers run the new images. Not supported: launch priorities, by which containers are updated one after the other;
+environment variables from metadata; and resources, whose feature gate is off upstream.
 """
 
 from base64 import b64decode, b64encode
@@ -25,9 +25,9 @@ from controller_manager.reconcile.times import seconds, stamp
 GATE = "InPlaceUpdateReady"
 """The readiness gate of pods that may be updated in place, and the condition that opens it."""
 STATE = "apps.kruise.io/inplace-update-state"
-"""The annotation with what a pod was when its last update in place began (InPlaceUpdateState, as JSON)."""
+"""The annotation with a pod's state when its last in-place update began (InPlaceUpdateState, as JSON)."""
 GRACE = "apps.kruise.io/inplace-update-grace"
-"""The annotation with what is to be changed of a pod once its grace is over (UpdateSpec, as JSON)."""
+"""The annotation with the changes to make to a pod once its grace period is over (UpdateSpec, as JSON)."""
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -35,7 +35,7 @@ _FORMER_STATE, _FORMER_GRACE = "inplace-update-state", "inplace-update-grace"  #
 _BEGUN = "StartInPlaceUpdate"
 
 Mark = Callable[[Obj], Obj]
-"""What a workload itself writes on a pod when it is updated, such as the revision that it is then of."""
+"""Writes a workload's own marks on an updated pod, such as the label of its new revision."""
 
 
 # -- what an update changes --------------------------------------------------------------------------------------------
@@ -43,12 +43,12 @@ Mark = Callable[[Obj], Obj]
 
 @dataclass(frozen=True, slots=True)
 class UpdateSpec:
-    """What an update in place changes of a pod (UpdateSpec).
+    """The changes that an in-place update makes to a pod (UpdateSpec).
 
     Attributes:
-        revision: the name of the revision that the pod is of then.
-        images: of containers, by their names.
-        metadata: a strategic merge patch, empty where metadata stays as it is.
+        revision: the name of the pod's new revision.
+        images: the new images, by container name.
+        metadata: a strategic merge patch, empty if metadata does not change.
         grace: seconds between the pod's becoming unready and the change itself.
     """
 
@@ -58,36 +58,38 @@ class UpdateSpec:
     grace: int = 0
 
     def text(self) -> str:
-        """As the annotation has it, while a pod is in its grace."""
-        told: Obj = {"revision": self.revision}
+        """Return the value of the annotation for a pod in its grace period."""
+        fields: Obj = {"revision": self.revision}
         if self.images:
-            told["containerImages"] = dict(sorted(self.images.items()))
+            fields["containerImages"] = dict(sorted(self.images.items()))
         if self.metadata:
-            told["metaDataPatch"] = b64encode(orjson.dumps(self.metadata)).decode()
-        return _json(told | ({"graceSeconds": self.grace} if self.grace else {}))
+            fields["metaDataPatch"] = b64encode(orjson.dumps(self.metadata)).decode()
+        return _json(fields | ({"graceSeconds": self.grace} if self.grace else {}))
 
 
 def _read_spec(text: str) -> UpdateSpec | None:
-    """What an annotation says, None where it cannot be understood."""
-    told = _read(text)
-    if told is None or not isinstance(told.get("revision"), str):
+    """Return the UpdateSpec in an annotation, or None if it cannot be parsed."""
+    fields = _read(text)
+    if fields is None or not isinstance(fields.get("revision"), str):
         return None
     try:
-        metadata = orjson.loads(b64decode(told["metaDataPatch"])) if told.get("metaDataPatch") else {}
+        metadata = orjson.loads(b64decode(fields["metaDataPatch"])) if fields.get("metaDataPatch") else {}
     except (Base64Error, TypeError, ValueError):
         return None
-    return UpdateSpec(told["revision"], told.get("containerImages") or {}, metadata, told.get("graceSeconds") or 0)
+    return UpdateSpec(
+        fields["revision"], fields.get("containerImages") or {}, metadata, fields.get("graceSeconds") or 0
+    )
 
 
 def spec_between(old: Obj | None, new: Obj, *, grace: int = 0) -> UpdateSpec | None:
-    """What brings a pod of one revision to another, None where that needs another pod.
+    """Return the changes that bring a pod from one revision to another, or None if that needs a new pod.
 
     Only images of containers may differ, not of init containers, and anything in the template's metadata
     (defaultCalculateInPlaceUpdateSpec).
 
     Args:
-        old: the ControllerRevision that the pod is of; None where it is gone.
-        new: the one that it is to be of.
+        old: the ControllerRevision of the pod, or None if it is gone.
+        new: the ControllerRevision to update to.
         grace: inPlaceUpdateStrategy.gracePeriodSeconds.
     """
     before, after = template_of(old) if old is not None else None, template_of(new)
@@ -105,17 +107,19 @@ def _rest(template: Obj) -> Obj:
 
 
 def _new_images(before: Obj, after: Obj) -> dict[str, str] | None:
-    """The images that differ, None where anything else does."""
+    """Return the images that differ, or None if anything else differs."""
     old, new = before["containers"], after["containers"]
     if len(old) != len(new) or before | {"containers": ()} != after | {"containers": ()}:
         return None
     images: dict[str, str] = {}
-    for one, other in zip(old, new, strict=True):
-        if one == other:
+    for old_container, new_container in zip(old, new, strict=True):
+        if old_container == new_container:
             continue
-        if not (one.get("image") and other.get("image")) or one | {"image": ""} != other | {"image": ""}:
+        if not (old_container.get("image") and new_container.get("image")) or old_container | {
+            "image": ""
+        } != new_container | {"image": ""}:
             return None
-        images[one["name"]] = other["image"]
+        images[old_container["name"]] = new_container["image"]
     return images
 
 
@@ -123,12 +127,12 @@ def _new_images(before: Obj, after: Obj) -> dict[str, str] | None:
 
 
 def has_gate(pod: Obj) -> bool:
-    """Whether a pod is ready only while no update in place is under way."""
+    """Return whether a pod has the readiness gate for in-place updates."""
     return any(gate.get("conditionType") == GATE for gate in pod["spec"].get("readinessGates") or ())
 
 
 def with_gate(pod: Obj) -> Obj:
-    """The pod with the readiness gate (InjectReadinessGate)."""
+    """Return the pod with the readiness gate (InjectReadinessGate)."""
     if has_gate(pod):
         return pod
     gates = [*(pod["spec"].get("readinessGates") or ()), {"conditionType": GATE}]
@@ -136,13 +140,13 @@ def with_gate(pod: Obj) -> Obj:
 
 
 def is_gate_closed(pod: Obj) -> bool:
-    """Whether the pod says that an update in place is under way; one that says nothing of it does not."""
+    """Return whether an in-place update is under way according to the pod's condition; without it, none is."""
     condition = condition_of(pod, GATE)
     return condition is not None and condition.get("status") != TRUE
 
 
 def unready(pod: Obj, now: float) -> Obj:
-    """The pod with its gate closed, and therefore not ready; the same where it has none, or it is closed.
+    """Return the pod with its gate closed, and therefore not ready; unchanged if it has no gate or it is closed.
 
     (Update, updateCondition) The kubelet would close it as well, but later than the images change.
     """
@@ -154,14 +158,16 @@ def unready(pod: Obj, now: float) -> Obj:
     ready, containers = condition_of(pod, "Ready"), condition_of(pod, "ContainersReady")
     if ready is None or ready["status"] == FALSE or containers is None or containers["status"] != TRUE:
         return pod
-    why = ", ".join(filter(None, (_closed(pod, gate["conditionType"]) for gate in pod["spec"]["readinessGates"])))
-    waits = _condition("Ready", FALSE, now, reason="ReadinessGatesNotReady", message=why)
-    told = [waits if condition["type"] == "Ready" else condition for condition in pod["status"]["conditions"]]
-    return pod | {"status": pod["status"] | {"conditions": told}}
+    message = ", ".join(
+        filter(None, (_closed_reason(pod, gate["conditionType"]) for gate in pod["spec"]["readinessGates"]))
+    )
+    not_ready = _condition("Ready", FALSE, now, reason="ReadinessGatesNotReady", message=message)
+    updated = [not_ready if condition["type"] == "Ready" else condition for condition in pod["status"]["conditions"]]
+    return pod | {"status": pod["status"] | {"conditions": updated}}
 
 
-def _closed(pod: Obj, gate: str) -> str:
-    """Why a gate is closed, "" if it is open (SetPodReadyCondition)."""
+def _closed_reason(pod: Obj, gate: str) -> str:
+    """Return why a gate is closed, or "" if it is open (SetPodReadyCondition)."""
     condition = condition_of(pod, gate)
     if condition is None:
         return f'corresponding condition of pod readiness gate "{gate}" does not exist.'
@@ -169,29 +175,30 @@ def _closed(pod: Obj, gate: str) -> str:
     return "" if status == TRUE else f'the status of pod readiness gate "{gate}" is not "True", but {status}'
 
 
-def _condition(type_: str, status: str, now: float, **told: str) -> Obj:
-    return {"type": type_, "status": status, "lastProbeTime": None, "lastTransitionTime": stamp(now)} | told
+def _condition(type_: str, status: str, now: float, **fields: str) -> Obj:
+    return {"type": type_, "status": status, "lastProbeTime": None, "lastTransitionTime": stamp(now)} | fields
 
 
 def opening(pod: Obj, now: float, marks: Mapping[str, Any] = NONE) -> Obj:
-    """A strategic merge patch of the pod's status that opens its gate (Refresh).
+    """Return a strategic merge patch of the pod's status that opens its gate (Refresh).
 
     Args:
         pod: the pod.
         now: the time.
-        marks: what else of its metadata is written by the way, which writes of a pod's status may change.
+        marks: other metadata to write, which updates of a pod's status may change.
     """
-    told = condition_of(pod, GATE) or {}
-    forgotten = {name: None for name in ("reason", "message") if told.get(name)}
-    condition: Obj = {"type": GATE, "status": TRUE, "lastTransitionTime": stamp(now)} | forgotten
+    current = condition_of(pod, GATE) or {}
+    cleared = {name: None for name in ("reason", "message") if current.get(name)}
+    condition: Obj = {"type": GATE, "status": TRUE, "lastTransitionTime": stamp(now)} | cleared
     return {"metadata": {"uid": pod["metadata"]["uid"], **marks}, "status": {"conditions": [condition]}}
 
 
-# -- an update's course ------------------------------------------------------------------------------------------------
+# -- the course of an update
+# -------------------------------------------------------------------------------------------
 
 
 def begun(pod: Obj, spec: UpdateSpec, *, mark: Mark, now: float) -> Obj:
-    """The pod as an update in place begins: changed, or in its grace before that (updatePodInPlace)."""
+    """Return the pod with an in-place update begun: changed, or in its grace period before that (updatePodInPlace)."""
     state: Obj = {"revision": spec.revision, "updateTimestamp": stamp(now), "lastContainerStatuses": None}
     if spec.images:
         state["updateImages"] = True
@@ -203,7 +210,7 @@ def begun(pod: Obj, spec: UpdateSpec, *, mark: Mark, now: float) -> Obj:
 
 
 def is_in_grace(pod: Obj) -> bool:
-    """Whether a pod waits for its grace to be over before it changes (GetInPlaceUpdateGrace)."""
+    """Return whether a pod is in its grace period, before it changes (GetInPlaceUpdateGrace)."""
     return bool(_annotation(pod, GRACE, _FORMER_GRACE))
 
 
@@ -213,7 +220,7 @@ def _annotation(pod: Obj, key: str, former: str) -> str:
 
 
 def _changed(pod: Obj, spec: UpdateSpec, *, state: Obj, now: float) -> Obj:
-    """The pod with everything changed, and with what it was before (defaultPatchUpdateSpecToPod)."""
+    """Return the pod with all changes made and its former state annotated (defaultPatchUpdateSpecToPod)."""
     pod = patched(pod, spec.metadata) if spec.metadata else pod
     containers = pod["spec"]["containers"]
     names = sorted(container["name"] for container in containers if container["name"] in spec.images)
@@ -230,7 +237,7 @@ def _changed(pod: Obj, spec: UpdateSpec, *, state: Obj, now: float) -> Obj:
     pod = _annotated(pod, kept | {STATE: _json(state | {"containerBatchesRecord": batches})})
     if not spec.images:
         return pod
-    renewed = [each | {"image": spec.images.get(each["name"], each.get("image"))} for each in containers]
+    renewed = [old | {"image": spec.images.get(old["name"], old.get("image"))} for old in containers]
     return pod | {"spec": pod["spec"] | {"containers": renewed}}
 
 
@@ -240,12 +247,12 @@ def _annotated(pod: Obj, annotations: Mapping[str, str]) -> Obj:
 
 @dataclass(frozen=True, slots=True)
 class DueChanges:
-    """What a pod needs of its workload beside new updates.
+    """The changes that a pod needs from its workload apart from new updates.
 
     Attributes:
-        pod: as it is to be written, its grace being over; None where it stays.
-        opens: whether its gate is to be opened.
-        wait: seconds of grace that are left, None where it has none.
+        pod: the pod to write after its grace period, or None if it does not change.
+        opens: True if its gate should be opened.
+        wait: the remaining seconds of its grace period, or None if it has none.
     """
 
     pod: Obj | None = None
@@ -254,29 +261,33 @@ class DueChanges:
 
 
 def due(pod: Obj, *, is_of: Callable[[Obj, str], bool], now: float) -> DueChanges:
-    """What the pod needs: a change after its grace, or that its gate opens when its containers have changed (Refresh).
+    """Return what the pod needs: a change after its grace period, or an open gate after its update (Refresh).
 
     Args:
         pod: an active pod.
-        is_of: whether a pod is of the revision of a name.
+        is_of: whether a pod has the revision of a name.
         now: the time.
     """
     if is_in_grace(pod):
         return _due_in_grace(pod, is_of=is_of, now=now)
     if not has_gate(pod) or not _are_containers_updated(pod):
         return DueChanges()
-    told = condition_of(pod, GATE)
-    if told is not None and told["status"] == TRUE and not (told.get("reason") or told.get("message")):
+    condition = condition_of(pod, GATE)
+    if (
+        condition is not None
+        and condition["status"] == TRUE
+        and not (condition.get("reason") or condition.get("message"))
+    ):
         return DueChanges()
     return DueChanges(opens=True)
 
 
 def _due_in_grace(pod: Obj, *, is_of: Callable[[Obj, str], bool], now: float) -> DueChanges:
-    """What a pod in its grace needs (finishGracePeriod); nothing where somebody wrote into its annotations."""
+    """Return what a pod in its grace period needs (finishGracePeriod); nothing if its annotations are invalid."""
     spec, state = _read_spec(_annotation(pod, GRACE, _FORMER_GRACE)), _state_of(pod)
     if spec is None or state is None:
         return DueChanges()
-    if not is_of(pod, spec.revision):  # it is of another revision by now: the update begins anew
+    if not is_of(pod, spec.revision):  # it has another revision by now: the update begins again
         kept = {key: value for key, value in annotations_of(pod).items() if key not in (GRACE, _FORMER_GRACE)}
         return DueChanges(pod=_annotated(pod, kept))
     left = seconds(state["updateTimestamp"]) + spec.grace - now
@@ -284,7 +295,7 @@ def _due_in_grace(pod: Obj, *, is_of: Callable[[Obj, str], bool], now: float) ->
 
 
 def _state_of(pod: Obj) -> Obj | None:
-    """What the pod was when its last update began, None where it tells nothing that can be understood."""
+    """Return the pod's state when its last update began, or None if the annotation is missing or invalid."""
     state = _read(_annotation(pod, STATE, _FORMER_STATE))
     if state is None or not isinstance(state.get("updateTimestamp"), str):
         return None
@@ -292,42 +303,43 @@ def _state_of(pod: Obj) -> Obj | None:
 
 
 def is_updated(pod: Obj) -> bool:
-    """Whether a pod's last update in place is complete (DefaultCheckInPlaceUpdateCompleted)."""
+    """Return whether a pod's last in-place update is complete (DefaultCheckInPlaceUpdateCompleted)."""
     return not is_in_grace(pod) and _are_containers_updated(pod)
 
 
 def _are_containers_updated(pod: Obj) -> bool:
-    """Whether all containers run other images than before (defaultCheckContainersInPlaceUpdateCompleted).
+    """Return whether all containers run other images than before (defaultCheckContainersInPlaceUpdateCompleted).
 
-    An image of the same id is another one where its name is the one that the pod has: a change that was taken back
-    before the kubelet saw it is complete, which upstream knows by the hashes that its daemon reads of containers.
+    An unchanged image id counts as updated if the container's image is the one in the pod's spec: a change that was
+    reverted before the kubelet saw it is complete. Upstream compares hashes that its daemon reads from containers.
     """
     last = (_state_of(pod) or {}).get("lastContainerStatuses") or {}
-    told = {each["name"]: each for each in (pod.get("status") or {}).get("containerStatuses") or ()}
-    wanted = {container["name"]: container.get("image") or "" for container in pod["spec"]["containers"]}
+    statuses = {status["name"]: status for status in (pod.get("status") or {}).get("containerStatuses") or ()}
+    images = {container["name"]: container.get("image") or "" for container in pod["spec"]["containers"]}
     return all(
-        name in told and _is_another(told[name], before, wanted=wanted.get(name, "")) for name, before in last.items()
+        name in statuses and _is_another(statuses[name], before, wanted_image=images.get(name, ""))
+        for name, before in last.items()
     )
 
 
-def _is_another(status: Obj, before: Obj, *, wanted: str) -> bool:
+def _is_another(status: Obj, before: Obj, *, wanted_image: str) -> bool:
     if status.get("imageID", "") != before.get("imageID", ""):
         return True
-    return bool(wanted) and image_of(wanted).reference == image_of(status.get("image") or "").reference
+    return bool(wanted_image) and image_of(wanted_image).reference == image_of(status.get("image") or "").reference
 
 
-def _json(told: Obj) -> str:
-    return orjson.dumps(told).decode()
+def _json(value: Obj) -> str:
+    return orjson.dumps(value).decode()
 
 
 def _read(text: str) -> dict[str, Any] | None:
     if not text:
         return None
     try:
-        found = orjson.loads(text)
+        value = orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 _MAPS = ("labels", "annotations")
@@ -335,12 +347,12 @@ _FINALIZERS, _NO_FINALIZERS = "finalizers", "$deleteFromPrimitiveList/finalizers
 
 
 def metadata_patch(before: Obj, after: Obj) -> Obj:
-    """The patch of a pod, empty where nothing differs; what a template no longer has is taken away."""
-    changes: Obj = {name: found for name in _MAPS if (found := _changes(before.get(name), after.get(name)))}
+    """Return the patch of a pod's metadata, empty if nothing differs; fields that the template lost are removed."""
+    changes: Obj = {name: changed for name in _MAPS if (changed := _changes(before.get(name), after.get(name)))}
     old, new = before.get(_FINALIZERS) or (), after.get(_FINALIZERS) or ()
-    if added := [each for each in new if each not in old]:
+    if added := [finalizer for finalizer in new if finalizer not in old]:
         changes[_FINALIZERS] = added
-    if gone := [each for each in old if each not in new]:
+    if gone := [finalizer for finalizer in old if finalizer not in new]:
         changes[_NO_FINALIZERS] = gone
     return {"metadata": changes} if changes else {}
 
@@ -352,14 +364,14 @@ def _changes(before: Mapping[str, str] | None, after: Mapping[str, str] | None) 
 
 
 def patched(pod: Obj, patch: Obj) -> Obj:
-    """The pod with such a patch applied."""
+    """Return the pod with such a patch applied."""
     changes, meta = patch.get("metadata") or {}, dict[str, Any](pod["metadata"])
     for name in _MAPS:
-        if told := changes.get(name):
-            merged = (meta.get(name) or {}) | told
+        if changed := changes.get(name):
+            merged = (meta.get(name) or {}) | changed
             meta[name] = {key: value for key, value in merged.items() if value is not None}
     added, gone = changes.get(_FINALIZERS) or (), changes.get(_NO_FINALIZERS) or ()
     if added or gone:
-        kept = [each for each in meta.get(_FINALIZERS) or () if each not in gone]
-        meta[_FINALIZERS] = kept + [each for each in added if each not in kept]
+        kept = [finalizer for finalizer in meta.get(_FINALIZERS) or () if finalizer not in gone]
+        meta[_FINALIZERS] = kept + [finalizer for finalizer in added if finalizer not in kept]
     return pod | {"metadata": meta}

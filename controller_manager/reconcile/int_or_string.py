@@ -1,16 +1,16 @@
-"""IntOrString: a number, or a share of one in percent (k8s.io/apimachinery/pkg/util/intstr)."""
+"""IntOrString: a number, or a percentage (k8s.io/apimachinery/pkg/util/intstr)."""
 
 
 def scaled(value: int | str | None, total: int, *, round_up: bool) -> int:
-    """The number that a value means of a total (GetScaledValueFromIntOrPercent).
+    """Return the number for a value, which may be a percentage of a total (GetScaledValueFromIntOrPercent).
 
     Args:
         value: 3, "25%", or None for 0.
-        total: what is 100 %.
-        round_up: whether a part of one counts as one, or as nothing.
+        total: 100 %.
+        round_up: True to round fractions up, False to round them down.
 
     Raises:
-        ValueError: it is text that is no share in percent.
+        ValueError: it is a string that is not a percentage.
     """
     if value is None:
         return 0

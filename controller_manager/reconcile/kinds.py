@@ -1,4 +1,4 @@
-"""The kinds that controllers name: a row each, with what a path and an owner reference need."""
+"""The kinds that controllers use, with the data for their paths and owner references."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ from apiserver.api.meta import api_version
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind in the version that the controllers speak.
+    """A kind in the version that the controllers use.
 
     Attributes:
         plural: the name in paths: "pods".
         kind: the name in objects: "Pod".
-        api_version: of its objects: "v1", "apps/v1".
+        api_version: the apiVersion of its objects: "v1", "apps/v1".
     """
 
     group: str
@@ -27,7 +27,7 @@ class Kind:
         object.__setattr__(self, "api_version", api_version(self.group, self.version))
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """Where its collection, an object or a part of an object is; "" as namespace is all of them."""
+        """Return the path of its collection, an object or a subresource; "" as namespace means all of them."""
         parts = ["", "apis", self.group, self.version] if self.group else ["", "api", self.version]
         if namespace:
             parts += ["namespaces", namespace]
@@ -63,18 +63,19 @@ CLONE_SET = Kind("apps.kruise.io", "v1beta1", "CloneSet", "clonesets")
 ADVANCED_STATEFUL_SET = Kind("apps.kruise.io", "v1beta1", "StatefulSet", "statefulsets")
 
 EVERYTHING = Kind("*", "*", "*", "*")
-"""In a Watch, or among the feeds of a view: every kind that can be listed, watched and deleted, those included that the
-server begins to serve later; what no SPEC names is followed as metadata alone."""
+"""In a Watch, or among the feeds of a view: every kind that can be listed, watched and deleted, including kinds that
+the server begins to serve later; kinds that no SPEC names are watched as metadata only.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What the server serves, as its discovery tells.
+    """The kinds that the server serves, from discovery.
 
     Attributes:
-        verbs: kind → what can be done with it, in the order of discovery; a kind once for each of its versions.
+        verbs: kind → its verbs, in the order of discovery; a kind has one entry for each of its versions.
         preferred: each kind in the version that the server prefers.
-        failures: "group/version" → why its kinds could not be asked for.
+        failures: "group/version" → why its kinds could not be discovered.
     """
 
     verbs: Mapping[Kind, frozenset[str]] = field(default_factory=dict)
@@ -86,9 +87,9 @@ class Served:
         self._named.update((f"{kind.api_version}/{kind.kind}", kind) for kind in self.verbs)
 
     def named(self, api_version: str, kind: str) -> Kind | None:
-        """The kind that an object or an owner reference names, None where it is not served."""
+        """Return the kind that an object or an owner reference names, or None if it is not served."""
         return self._named.get(f"{api_version}/{kind}")
 
     def able_to(self, *verbs: str) -> Iterator[Kind]:
-        """The preferred kinds with which all of that can be done (discovery.SupportsAllVerbs)."""
+        """Return the preferred kinds that support all these verbs (discovery.SupportsAllVerbs)."""
         return (kind for kind in self.preferred if self.verbs[kind].issuperset(verbs))

@@ -1,4 +1,4 @@
-"""Numbers that controllers tell of their work: counted by plans, or read from caches when somebody asks."""
+"""Definitions of controllers' metrics: counted by plans, or read from caches when metrics are scraped."""
 
 from dataclasses import dataclass
 from itertools import accumulate, repeat
@@ -8,14 +8,14 @@ from controller_manager.reconcile.profile import Profile
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """A family of numbers: a counter or a gauge, or a histogram where it has buckets.
+    """A metric family: a counter or a gauge, or a histogram if it has buckets.
 
     Attributes:
-        name: in full, as Prometheus sees it; that of a counter ends in "_total" in most cases.
-        about: what it tells.
-        labels: their names.
+        name: the full name in Prometheus; most counters end in "_total".
+        about: the help text.
+        labels: the names of the labels.
         buckets: the upper bounds of a histogram.
-        feature: the attribute of the Profile without which a release does not have it, "" for what all have.
+        feature: the attribute of Profile that must be true for a release to have it, "" for all releases.
     """
 
     name: str
@@ -25,18 +25,18 @@ class Meter:
     feature: str = ""
 
     def is_in(self, profile: Profile) -> bool:
-        """Whether a release has it."""
+        """Return whether a release has this metric."""
         return not self.feature or bool(getattr(profile, self.feature))
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """The action of counting: a counter grows by the value, a histogram takes it in; it never fails.
+    """An action that increases a counter by a value, or adds it to a histogram; it never fails.
 
     Attributes:
         labels: the values of the meter's labels, in their order.
-        times: how often the value is counted.
-        elapsed: whether the seconds since this run of the key began are added to it.
+        times: how many times the value is counted.
+        elapsed: True to add the seconds since this sync of the key began.
     """
 
     meter: Meter
@@ -48,15 +48,15 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a gauge shows, with the values of its labels."""
+    """The value of a gauge, with the values of its labels."""
 
     value: float
     labels: tuple[str, ...] = ()
 
 
 def exponential(first: float, factor: float, count: int) -> tuple[float, ...]:
-    """So many bounds, each a multiple of the one before (component-base metrics.ExponentialBuckets).
+    """Return so many bucket bounds, each a multiple of the previous one (component-base metrics.ExponentialBuckets).
 
-    They are multiplied one after the other, as there, so that also their last digits are the same.
+    They are multiplied one after the other, as in Go, so that even the last digits are the same.
     """
     return tuple(accumulate(repeat(factor, count - 1), lambda bound, by: bound * by, initial=first))

@@ -1,4 +1,4 @@
-"""What is told of nodes and their zones (pkg/controller/nodelifecycle/metrics.go, pkg/kubelet/metrics)."""
+"""Metrics of nodes and their zones (pkg/controller/nodelifecycle/metrics.go, pkg/kubelet/metrics)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ EVICTIONS = Meter("node_collector_evictions_total", "How often a node was tainte
 
 
 def zone_of(node: Obj) -> str:
-    """Region and zone in one, "" where it tells neither (component-helpers' topology.GetZoneKey).
+    """Return region and zone in one string, or "" if the node has neither (component-helpers' topology.GetZoneKey).
 
-    Between the colons upstream has a NUL, for which grep and others would take all the metrics to be no text.
+    Upstream has a NUL between the colons, but then grep and other tools would take all metrics for binary data.
     """
     labels = labels_of(node)
     zone, region = (
@@ -28,19 +28,19 @@ def zone_of(node: Obj) -> str:
 
 @dataclass(slots=True)
 class Zone:
-    """How many nodes a zone has."""
+    """The numbers of nodes in a zone."""
 
     size: int = 0
     ready: int = 0
 
 
 def _zones(listers: Listers) -> Mapping[str, Zone]:
-    found: dict[str, Zone] = {}
+    zones: dict[str, Zone] = {}
     for node in listers[NODE]:
-        zone = found.setdefault(zone_of(node), Zone())
+        zone = zones.setdefault(zone_of(node), Zone())
         zone.size += 1
         zone.ready += ready_status(node) == TRUE
-    return found
+    return zones
 
 
 def _sizes(listers: Listers) -> Iterator[Reading]:

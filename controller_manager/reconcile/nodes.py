@@ -1,4 +1,4 @@
-"""Simulated nodes: how they register, their leases, and the status that their kubelets report.
+"""Simulated nodes: their registration, their leases, and the status that their kubelets report.
 
 (pkg/kubelet/nodestatus/setters.go, pkg/kubelet/kubelet_node_status.go)
 """
@@ -16,17 +16,17 @@ from controller_manager.reconcile.conditions import FALSE, TRUE, UNKNOWN, condit
 from controller_manager.reconcile.times import micro_stamp, seconds, stamp, time_left
 
 NOT_READY = "mockube.io/not-ready"
-"""The annotation of a node that is not ready; its value is the condition's message."""
+"""The annotation that makes a node not ready; its value is the condition's message."""
 PRESSURE = "mockube.io/pressure"
-"""The annotation of a node that lacks something: "memory", "disk", "pid", or several with commas."""
+"""The annotation of a node under pressure: "memory", "disk", "pid", or several separated by commas."""
 HEARTBEAT = 300.0
-"""Seconds between two reports of a status that does not change (nodeStatusReportFrequency)."""
+"""Seconds between two reports of an unchanged status (nodeStatusReportFrequency)."""
 KUBELET_PORT = 10250
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How big simulated nodes are."""
+    """The capacity of simulated nodes."""
 
     cpu: str
     memory: str
@@ -35,13 +35,13 @@ class Size:
 
 
 def kubelet_status(node: Obj, size: Size, now: float, *, address: str) -> Obj:
-    """The status as its kubelet reports it: what people put there stays, what is missing is filled in.
+    """Return the status as the node's kubelet reports it: values set by users are kept, missing ones filled in.
 
     Args:
-        node: as it is.
-        size: the capacity, where the node tells none.
+        node: the node as it is.
+        size: the capacity if the node has none.
         now: the time.
-        address: where the node tells none.
+        address: the address if the node has none.
     """
     status = node.get("status") or {}
     capacity = status.get("capacity") or _capacity(size)
@@ -72,9 +72,9 @@ def _addresses(node: Obj, address: str) -> list[Obj]:
 
 
 def _info(node: Obj, size: Size) -> Obj:
-    known = (node.get("status") or {}).get("nodeInfo") or {}
+    reported = (node.get("status") or {}).get("nodeInfo") or {}
     name = node["metadata"]["name"]
-    made = {
+    defaults = {
         "architecture": "amd64",
         "bootID": _identity(name, "boot"),
         "containerRuntimeVersion": "containerd://2.1.4",
@@ -86,12 +86,12 @@ def _info(node: Obj, size: Size) -> Obj:
         "osImage": "mockube",
         "systemUUID": _identity(name, "system"),
     }
-    return made | {key: value for key, value in known.items() if value and key != "kubeletVersion"}
+    return defaults | {key: value for key, value in reported.items() if value and key != "kubeletVersion"}
 
 
-def _identity(name: str, what: str) -> str:
-    """A UUID that is always the same."""
-    digits = sha256(f"{what} of {name}".encode()).hexdigest()
+def _identity(name: str, purpose: str) -> str:
+    """Return a UUID that is always the same for a node and a purpose."""
+    digits = sha256(f"{purpose} of {name}".encode()).hexdigest()
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:32]}"
 
 
@@ -100,7 +100,7 @@ def _identity(name: str, what: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """A condition of a node: the word for it in PRESSURE, and its reason and message where it holds and where not."""
+    """A pressure condition of a node: its word in PRESSURE, and its reasons and messages when True and when False."""
 
     word: str
     bad: str
@@ -132,18 +132,18 @@ HEALTH: Mapping[str, Health] = {
         "kubelet has sufficient PID available",
     ),
 }
-"""The type of a condition → what a kubelet says of it."""
+"""Condition type → the reasons and messages of a kubelet."""
 READY = ("KubeletReady", "kubelet is posting ready status")
 
 
 def _conditions(node: Obj, now: float) -> list[Obj]:
     annotations = annotations_of(node)
     before = (node.get("status") or {}).get("conditions") or ()
-    lacking = {word.strip() for word in annotations.get(PRESSURE, "").split(",")}
-    made = [_pressure(type_, health, holds=health.word in lacking) for type_, health in HEALTH.items()]
-    made.append(_ready(annotations.get(NOT_READY)))
+    pressures = {word.strip() for word in annotations.get(PRESSURE, "").split(",")}
+    conditions = [_pressure(type_, health, holds=health.word in pressures) for type_, health in HEALTH.items()]
+    conditions.append(_ready(annotations.get(NOT_READY)))
     foreign = [condition for condition in before if condition["type"] not in {*HEALTH, "Ready"}]
-    return foreign + [_timed(condition, find(before, condition["type"]), stamp(now)) for condition in made]
+    return foreign + [_timed(condition, find(before, condition["type"]), stamp(now)) for condition in conditions]
 
 
 def _pressure(type_: str, health: Health, *, holds: bool) -> Obj:
@@ -164,15 +164,16 @@ def _timed(condition: Obj, old: Obj | None, time: str) -> Obj:
     return condition | {"lastHeartbeatTime": time, "lastTransitionTime": since or time}
 
 
-# -- when --------------------------------------------------------------------------------------------------------------
+# -- reporting
+# ---------------------------------------------------------------------------------------------------------
 
 
 def is_report_due(node: Obj, reported: Obj, now: float) -> bool:
-    """Whether a status is to be written: it says something new, or the last report is old.
+    """Return whether a status should be written, because it has changed or the last report is old.
 
     Args:
-        node: as it is.
-        reported: what its kubelet would report.
+        node: the node as it is.
+        reported: the status that its kubelet would report.
         now: the time.
     """
     status = node.get("status") or {}
@@ -182,7 +183,7 @@ def is_report_due(node: Obj, reported: Obj, now: float) -> bool:
 
 
 def report_due_in(node: Obj, now: float) -> float:
-    """Seconds until the status is to be reported again although it did not change."""
+    """Return the seconds until the status should be reported again even if it does not change."""
     ready = condition_of(node, "Ready") or {}
     reported = ready.get("lastHeartbeatTime")
     return time_left(HEARTBEAT, seconds(reported), now) if reported else 0.0
@@ -194,9 +195,9 @@ def _without_heartbeats(status: Obj) -> Obj:
 
 
 SIMULATED = "mockube.io/simulated"
-"""The label, "true", of nodes whose kubelet is simulated; people may set it on nodes of their own making."""
+"""The label, "true", of nodes whose kubelet is simulated; users may set it on nodes that they create."""
 LOST = "mockube.io/lost"
-"""The annotation, "true", of a node whose kubelet says and does nothing any more."""
+"""The annotation, "true", of a node whose kubelet is silent and does nothing."""
 REGION, ZONES = "local", ("local-a", "local-b", "local-c")
 LEASES = "kube-node-lease"
 LEASE_SECONDS = 40
@@ -204,33 +205,33 @@ LEASE_SECONDS = 40
 
 
 def name_of_node(number: int) -> str:
-    """The name of the first, second … simulated node."""
+    """Return the name of the simulated node of a number, from 1."""
     return f"node-{number}"
 
 
 def is_simulated(node: Obj) -> bool:
-    """Whether we play its kubelet."""
+    """Return whether the node's kubelet is simulated."""
     return labels_of(node).get(SIMULATED) == "true"
 
 
 def is_lost(node: Obj) -> bool:
-    """Whether its kubelet is silent, as somebody wishes."""
+    """Return whether a user has made the node's kubelet silent."""
     return annotations_of(node).get(LOST) == "true"
 
 
 def is_alive(node: Obj) -> bool:
-    """Whether we run its pods: it is ours, and neither silent nor given up by the control plane."""
+    """Return whether the node's pods are simulated: its kubelet is simulated, not silent, and not marked unknown."""
     return is_simulated(node) and not is_lost(node) and ready_status(node) != UNKNOWN
 
 
 def ready_status(node: Obj) -> str:
-    """The status of its Ready condition, "" where it has none."""
+    """Return the status of the node's Ready condition, or "" if it has none."""
     ready = condition_of(node, "Ready")
     return str(ready["status"]) if ready else ""
 
 
 def address_of(node: Obj) -> str:
-    """Its InternalIP, "" where it has none that is an address (k8s.io/component-helpers/node/util GetNodeHostIPs)."""
+    """Return the node's InternalIP, or "" if none is valid (k8s.io/component-helpers/node/util GetNodeHostIPs)."""
     for address in (node.get("status") or {}).get("addresses") or ():
         if address["type"] == "InternalIP" and _is_address(address["address"]):
             return str(address["address"])
@@ -245,18 +246,19 @@ def _is_address(text: str) -> bool:
     return True
 
 
-# -- what they are made of ---------------------------------------------------------------------------------------------
+# -- new nodes
+# ---------------------------------------------------------------------------------------------------------
 
 
 def new_node(number: int, size: Size, *, block: str, now: float, address: str) -> Obj:
-    """A simulated node as it registers.
+    """Return a simulated node as it registers.
 
     Args:
-        number: from 1.
+        number: the node's number, from 1.
         size: its capacity.
-        block: of its pods' addresses, "" for none.
+        block: the range of its pods' addresses, "" for none.
         now: the time.
-        address: its own.
+        address: the node's own address.
     """
     name = name_of_node(number)
     node = {
@@ -291,21 +293,21 @@ def _labels(name: str, zone: str) -> dict[str, str]:
 
 
 def renewal_period(name: str, nodes: int, *, grace: float) -> float:
-    """Seconds between two renewals of a node's lease: upstream's ten, or more where many would keep the server busy.
+    """Return the seconds between two renewals of a node's lease: upstream's ten, or more if there are many nodes.
 
-    They come twice in the time after which the control plane gives a node up, at the least. Nodes differ a little, so
-    that they do not all come at once.
+    A lease is renewed at least twice within the grace period. Periods differ a little, so that not all nodes renew at
+    once.
 
     Args:
-        name: of the node.
-        nodes: how many there are.
+        name: the node's name.
+        nodes: the number of nodes.
         grace: seconds that a node may be silent.
     """
     return min(max(10.0, nodes / 10), grace / 2) * (1 - crc32(name.encode()) % 100 / 500)
 
 
 def new_lease(node: Obj, now: float) -> Obj:
-    """The lease of a node."""
+    """Return the lease of a node."""
     meta = node["metadata"]
     owner = {"apiVersion": "v1", "kind": "Node", "name": meta["name"], "uid": meta["uid"]}
     return {
@@ -319,6 +321,6 @@ def new_lease(node: Obj, now: float) -> Obj:
 
 
 def renewed_at(lease: Obj | None) -> float:
-    """When a lease was renewed last, 0 where it never was."""
+    """Return the time of a lease's last renewal, or 0 if it was never renewed."""
     text = ((lease or {}).get("spec") or {}).get("renewTime")
     return seconds(text) if text else 0.0

@@ -1,4 +1,4 @@
-"""Pod templates: which are the same, and the hash by which one is marked (FNV of 32 bits, written without vowels)."""
+"""Pod templates: equality, and the hash that identifies one (32-bit FNV, written without vowels)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,13 +13,13 @@ HASH_LABEL = "pod-template-hash"
 """apps.DefaultDeploymentUniqueLabelKey."""
 
 _MAPS = frozenset(("annotations", "labels", "limits", "matchLabels", "nodeSelector", "overhead", "requests"))
-"""Fields that are maps: empty is as good as absent, whereas an empty struct such as emptyDir says something."""
+"""Fields that are maps: empty and absent are equal, whereas an empty struct such as emptyDir has a meaning."""
 _QUANTITIES = frozenset(("limits", "overhead", "requests"))
 _QUANTITY = frozenset(("divisor", "sizeLimit"))
 
 
 def without_hash(template: Obj) -> Obj:
-    """The template less its label pod-template-hash."""
+    """Return the template without its label pod-template-hash."""
     meta = template.get("metadata") or {}
     labels = meta.get("labels") or {}
     if HASH_LABEL not in labels:
@@ -29,27 +29,27 @@ def without_hash(template: Obj) -> Obj:
 
 
 def with_hash(template: Obj, value: str) -> Obj:
-    """The template with a label pod-template-hash."""
+    """Return the template with the label pod-template-hash."""
     meta = template.get("metadata") or {}
     return template | {"metadata": meta | {"labels": (meta.get("labels") or {}) | {HASH_LABEL: value}}}
 
 
 def selector_with_hash(selector: Obj, value: str) -> Obj:
-    """The label selector narrowed to a pod-template-hash (labels.CloneSelectorAndAddLabel)."""
+    """Return the label selector narrowed to a pod-template-hash (labels.CloneSelectorAndAddLabel)."""
     return selector | {"matchLabels": (selector.get("matchLabels") or {}) | {HASH_LABEL: value}}
 
 
 def is_same_template(one: Obj, other: Obj) -> bool:
-    """Whether pods of both are the same but for pod-template-hash (deployment_util.go EqualIgnoreHash).
+    """Return whether two templates are equal except for pod-template-hash (deployment_util.go EqualIgnoreHash).
 
-    The hash is never asked: it may have been computed of other bytes by another release.
+    The hash itself is not compared: another release may have computed it from other bytes.
     """
     one, other = without_hash(one), without_hash(other)
     return one == other or is_same({"metadata": {}} | one, {"metadata": {}} | other)
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Whether two parts of an object mean the same: no collection is an empty one, 1000m is 1 (equality.Semantic)."""
+    """Return whether two values are semantically equal: absent equals empty, 1000m equals 1 (equality.Semantic)."""
     if isinstance(one, dict) and isinstance(other, dict):
         return _is_same_struct(one, other)
     if isinstance(one, list) and isinstance(other, list):
@@ -92,35 +92,35 @@ _COLLISION_BYTES = 8
 
 
 def fnv32(data: bytes) -> int:
-    """FNV-1 of 32 bits (Go's hash/fnv New32), as names of ControllerRevisions have it."""
-    found = _OFFSET
+    """Return the 32-bit FNV-1 hash (Go's hash/fnv New32), used in names of ControllerRevisions."""
+    hash_ = _OFFSET
     for byte in data:
-        found = (found * _PRIME & _MASK) ^ byte
-    return found
+        hash_ = (hash_ * _PRIME & _MASK) ^ byte
+    return hash_
 
 
 def fnv32a(data: bytes) -> int:
-    """FNV-1a of 32 bits (Go's hash/fnv New32a), as pod-template-hash has it."""
-    found = _OFFSET
+    """Return the 32-bit FNV-1a hash (Go's hash/fnv New32a), used in pod-template-hash."""
+    hash_ = _OFFSET
     for byte in data:
-        found = (found ^ byte) * _PRIME & _MASK
-    return found
+        hash_ = (hash_ ^ byte) * _PRIME & _MASK
+    return hash_
 
 
 def safe_encoded(text: str) -> str:
-    """The text in letters and digits that spell no bad words: 27 of them, one for each byte (rand.SafeEncodeString)."""
+    """Return the text in an alphabet of 27 characters without vowels, one for each byte (rand.SafeEncodeString)."""
     return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in text.encode())
 
 
 def template_hash(template: Obj, collisions: int | None = None) -> str:
-    """The value of pod-template-hash (controller_utils.go ComputeHash).
+    """Return the value of pod-template-hash (controller_utils.go ComputeHash).
 
-    Upstream hashes a print of its Go structs, so its values change with its types and cannot be had elsewhere; here it
-    is the JSON of the template, its keys in order.
+    Upstream hashes a dump of its Go structs, so its values change with its types and cannot be reproduced; here the
+    JSON of the template with sorted keys is hashed.
 
     Args:
         template: the pod template with its defaults, without the label.
-        collisions: status.collisionCount, None where there is none: that is another hash than that of 0.
+        collisions: status.collisionCount, or None if it is not set, which gives another hash than 0.
     """
     data = orjson.dumps(template, option=orjson.OPT_SORT_KEYS)
     if collisions is not None:

@@ -1,4 +1,4 @@
-"""Pods as controllers count them: active, ready, available; which go first, and how one is made and named."""
+"""Pods as controllers count them (active, ready, available), their order of deletion, and how one is created."""
 
 import re
 from collections import Counter
@@ -13,26 +13,26 @@ from controller_manager.reconcile.times import seconds
 TERMINAL = frozenset(("Succeeded", "Failed"))
 """The phases that no pod leaves."""
 DISRUPTION_TARGET = "DisruptionTarget"
-"""The condition of a pod that somebody is about to delete for others' sake."""
+"""The condition of a pod that is about to be deleted by a disruption."""
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
 _COST = re.compile(r"0|-[0-9]+|[1-9][0-9]*")
 _INT32 = range(-(2**31), 2**31)
-_PHASES = {"Unknown": 1, "Running": 2}  # Pending, and no phase yet, are 0
+_PHASES = {"Unknown": 1, "Running": 2}  # Pending, or no phase yet, is 0
 
 
 def is_terminal(pod: Obj) -> bool:
-    """Whether the pod has ended for good (podutil.IsPodTerminal)."""
+    """Return whether the pod has ended for good (podutil.IsPodTerminal)."""
     return (pod.get("status") or {}).get("phase") in TERMINAL
 
 
 def is_active(pod: Obj) -> bool:
-    """Whether the pod has not ended and nobody asked for its deletion (controller_utils.go IsPodActive)."""
+    """Return whether the pod has not ended and is not being deleted (controller_utils.go IsPodActive)."""
     return not pod["metadata"].get("deletionTimestamp") and (pod.get("status") or {}).get("phase") not in TERMINAL
 
 
 def is_ready(pod: Obj) -> bool:
-    """Whether the pod's Ready condition is True (podutil.IsPodReady)."""
+    """Return whether the pod's Ready condition is True (podutil.IsPodReady)."""
     for condition in (pod.get("status") or {}).get("conditions") or ():
         if condition["type"] == "Ready":
             return bool(condition.get("status") == "True")
@@ -40,7 +40,7 @@ def is_ready(pod: Obj) -> bool:
 
 
 def ready_since(pod: Obj) -> float | None:
-    """Since when the pod is ready: 0 where it does not tell, None where it is not ready."""
+    """Return the time since which the pod is ready: 0 if it is unknown, None if it is not ready."""
     ready = condition_of(pod, "Ready")
     if ready is None or ready.get("status") != "True":
         return None
@@ -49,7 +49,7 @@ def ready_since(pod: Obj) -> float | None:
 
 
 def is_available(pod: Obj, now: float, *, minimum: int = 0, strict: bool = False) -> bool:
-    """Whether the pod has been ready for long enough (podutil.IsPodAvailable).
+    """Return whether the pod has been ready for minReadySeconds (podutil.IsPodAvailable).
 
     Args:
         pod: the pod.
@@ -66,7 +66,7 @@ def is_available(pod: Obj, now: float, *, minimum: int = 0, strict: bool = False
 
 
 def available_in(pod: Obj, now: float, *, minimum: int) -> float | None:
-    """Seconds until a ready pod becomes available by time alone, None where it is, or where time does not do it.
+    """Return the seconds until a ready pod becomes available by time alone; None if it is, or cannot in this way.
 
     (controller_utils.go nextPodAvailabilityCheck)
     """
@@ -76,13 +76,13 @@ def available_in(pod: Obj, now: float, *, minimum: int) -> float | None:
 
 
 def soonest_available(pods: Iterable[Obj], now: float, *, minimum: int) -> float | None:
-    """Seconds until the first of the pods becomes available by time alone (FindMinNextPodAvailabilityCheck)."""
+    """Return the seconds until the first pod becomes available by time alone (FindMinNextPodAvailabilityCheck)."""
     waits = (available_in(pod, now, minimum=minimum) for pod in pods)
     return min((wait for wait in waits if wait is not None), default=None)
 
 
 def counts_differently(old: Obj, new: Obj) -> bool:
-    """Whether a change of a pod may change how its owners count it; where it runs, and its containers, do not."""
+    """Return whether a change of a pod may change how owners count it; its node and containers do not matter."""
     before, after = old["metadata"], new["metadata"]
     return (
         is_terminal(old) != is_terminal(new)
@@ -93,11 +93,12 @@ def counts_differently(old: Obj, new: Obj) -> bool:
     )
 
 
-# -- which pods go first -----------------------------------------------------------------------------------------------
+# -- the order of deletion
+# ----------------------------------------------------------------------------------------------
 
 
 def deletion_cost(pod: Obj) -> int:
-    """What the pod's annotation says that its deletion costs, 0 where it says nothing that is a canonical int32.
+    """Return the pod's annotated deletion cost, or 0 if the annotation is not a canonical int32.
 
     (pkg/apis/core/v1/helper GetDeletionCostFromPodAnnotations)
     """
@@ -110,17 +111,17 @@ def deletion_cost(pod: Obj) -> int:
 def in_deletion_order(
     pods: Sequence[Obj], now: float, *, related: Iterable[Obj], profile: Profile = NEWEST
 ) -> list[Obj]:
-    """The pods, those first that go first (controller_utils.go ActivePodsWithRanks).
+    """Return the pods in the order in which they should be deleted (controller_utils.go ActivePodsWithRanks).
 
-    Upstream's comparison of ages by powers of two is no order where some ready times are equal and others are not; here
-    pods that became ready at the same time stand together, where the smallest uid among them would stand. Of any two
-    pods the same one goes first.
+    Upstream's comparison of ages by powers of two is not a consistent order if some ready times are equal and others
+    are not; here pods that became ready at the same time are adjacent, at the position of the smallest uid among them.
+    Of any two pods the same one goes first.
 
     Args:
         pods: active pods of one owner.
         now: the time.
-        related: all pods that count when a node is called crowded: those of every ReplicaSet of the same Deployment.
-        profile: what the release heeds.
+        related: all pods that count when nodes are compared: those of every ReplicaSet of the same Deployment.
+        profile: which criteria the release uses.
     """
     crowds = Counter(_node(pod) for pod in related if is_active(pod))
     ages = _Ages(now, profile.logarithmic_ages)
@@ -152,17 +153,17 @@ def _node(pod: Obj) -> str:
 
 
 def _leaders(since: Mapping[str, float | None]) -> dict[float | None, str]:
-    """The smallest uid of each time since when pods are ready; times that are none have none."""
-    found: dict[float | None, str] = {}
+    """Return the smallest uid for each time at which pods became ready; pods without a time are left out."""
+    leaders: dict[float | None, str] = {}
     for uid, time in since.items():
-        if time and uid <= found.get(time, uid):
-            found[time] = uid
-    return found
+        if time and uid <= leaders.get(time, uid):
+            leaders[time] = uid
+    return leaders
 
 
 @dataclass(frozen=True, slots=True)
 class _Ages:
-    """How times are compared: no time first, then what is younger; by powers of two nanoseconds, or exactly."""
+    """Ranks times: no time first, then the youngest; by powers of two nanoseconds, or exactly."""
 
     now: float
     logarithmic: bool
@@ -182,43 +183,52 @@ class _Restarts:
 
 
 def _restarts(pod: Obj) -> _Restarts:
-    """How often its most restarted container and sidecar were restarted (maxContainerRestarts)."""
+    """Return the highest restart counts of a container and of a sidecar (maxContainerRestarts)."""
     status, initial = pod.get("status") or {}, pod["spec"].get("initContainers")
-    always = {c["name"] for c in initial if c.get("restartPolicy") == "Always"} if initial else frozenset()
-    sidecars = [c for c in status.get("initContainerStatuses") or () if c["name"] in always] if always else ()
+    always = (
+        {container["name"] for container in initial if container.get("restartPolicy") == "Always"}
+        if initial
+        else frozenset()
+    )
+    sidecars = (
+        [container for container in status.get("initContainerStatuses") or () if container["name"] in always]
+        if always
+        else ()
+    )
     return _Restarts(_most(status.get("containerStatuses") or ()), _most(sidecars))
 
 
 def _most(statuses: Iterable[Obj]) -> int:
-    return max((c.get("restartCount") or 0 for c in statuses), default=0)
+    return max((status.get("restartCount") or 0 for status in statuses), default=0)
 
 
-# -- pods that are made ------------------------------------------------------------------------------------------------
+# -- new pods
+# ----------------------------------------------------------------------------------------------------------
 
 
 def pod_from_template(template: Obj, owner: Obj, reference: Obj) -> Obj:
-    """The pod that a template asks for, named by the server after its owner (controller_utils.go GetPodFromTemplate).
+    """Return the pod for a template, named by the server after its owner (controller_utils.go GetPodFromTemplate).
 
-    Its spec and what its metadata holds are the template's own, so they are for reading only.
+    Its spec and the values in its metadata are shared with the template, so they are read-only.
 
     Args:
-        template: spec.template of the owner.
+        template: the owner's spec.template.
         owner: the workload.
         reference: the controlling owner reference.
     """
-    given = template.get("metadata") or {}
-    meta: Obj = {key: given[key] for key in ("labels", "annotations", "finalizers") if given.get(key)}
+    template_meta = template.get("metadata") or {}
+    meta: Obj = {key: template_meta[key] for key in ("labels", "annotations", "finalizers") if template_meta.get(key)}
     meta["generateName"] = generate_name(name_of(owner))
     meta["ownerReferences"] = [reference]
     meta["namespace"] = owner["metadata"]["namespace"]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template["spec"]}
 
 
-_LONGEST = 252  # with its dash it is a DNS subdomain
+_LONGEST = 252  # with the dash it is still a DNS subdomain
 
 
 def generate_name(owner: str) -> str:
-    """The metadata.generateName of what is made for an object of a name: with a dash, where that is a name still.
+    """Return the metadata.generateName for an owner's name: with a dash, if the result is still a valid name.
 
     (controller_utils.go GetPodFromTemplate, endpointslice/utils.go getEndpointSlicePrefix)
     """

@@ -1,26 +1,26 @@
-"""The compatibility profile: where releases behave differently, said once."""
+"""The compatibility profile: all differences between releases, in one place."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How a release behaves; the defaults are the newest release's.
+    """The behaviour of a release; the defaults are the newest release's.
 
     Attributes:
         scale_from: scaling events of Deployments end in "from M" (1.26 and newer).
-        scale_from_to: they end in "from M to N", and so for a new ReplicaSet (1.31 and newer).
-        recreates_failed_at_once: StatefulSets delete and remake a failed pod in one pass, with an event (1.20).
-        deletion_cost: ReplicaSets heed controller.kubernetes.io/pod-deletion-cost (1.22 and newer).
+        scale_from_to: they end in "from M to N", also for a new ReplicaSet (1.31 and newer).
+        recreates_failed_at_once: StatefulSets delete and recreate a failed pod in one sync, with an event (1.20).
+        deletion_cost: ReplicaSets use controller.kubernetes.io/pod-deletion-cost (1.22 and newer).
         logarithmic_ages: ReplicaSets compare ages by powers of two when they choose what to delete (1.22 and newer).
-        terminating_replicas: status.terminatingReplicas is kept (1.35 and newer).
-        cleanup_by_revision: old ReplicaSets go by revision, then age; before, by age alone.
-        max_unavailable: StatefulSets heed rollingUpdate.maxUnavailable (1.35 and newer).
-        ordinals: StatefulSets heed ordinals.start and label pods with their index (1.27 and newer).
-        retention: StatefulSets heed persistentVolumeClaimRetentionPolicy (1.27 and newer).
-        min_ready_stateful: StatefulSets heed minReadySeconds (1.25 and newer).
-        bounded_history: the revision-history annotation drops its oldest beyond 2000 characters.
-        rate_limiter_use: there are gauges of the client's rate limiter, which nobody ever set (1.20).
+        terminating_replicas: status.terminatingReplicas is set (1.35 and newer).
+        cleanup_by_revision: old ReplicaSets are deleted by revision, then age; in older releases, by age alone.
+        max_unavailable: StatefulSets use rollingUpdate.maxUnavailable (1.35 and newer).
+        ordinals: StatefulSets use ordinals.start and label pods with their index (1.27 and newer).
+        retention: StatefulSets use persistentVolumeClaimRetentionPolicy (1.27 and newer).
+        min_ready_stateful: StatefulSets use minReadySeconds (1.25 and newer).
+        bounded_history: the revision-history annotation drops its oldest entries beyond 2000 characters.
+        rate_limiter_use: there are gauges of the client's rate limiter, which were never set (1.20).
         strict_ready_time: a pod is available only strictly after its minimum time (1.20).
     """
 
@@ -61,4 +61,4 @@ PROFILES = {
     "1.30": Profile(scale_from_to=False, terminating_replicas=False, max_unavailable=False),
     "1.35": NEWEST,
 }
-"""What --compatibility may name."""
+"""The values of --compatibility."""

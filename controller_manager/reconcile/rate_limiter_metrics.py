@@ -1,11 +1,11 @@
-"""What controllers of the release 1.20 tell of their client's rate limiter: that there is one."""
+"""The gauge of the client's rate limiter that controllers of release 1.20 have."""
 
 from controller_manager.reconcile.contract import Gauge
 from controller_manager.reconcile.metric_defs import Meter, Reading
 
 
 def rate_limiter_use(owner: str) -> Gauge:
-    """The gauge of a controller, such as "deployment_controller"; 0 always, since nothing ever set it.
+    """Return the gauge of a controller, such as "deployment_controller"; it is always 0, since nothing ever set it.
 
     (component-base/metrics/prometheus/ratelimiter RegisterMetricAndTrackRateLimiterUsage)
     """

@@ -1,4 +1,4 @@
-"""How many pods a workload wants, and the status of ReplicaSets and their likes: pods counted, and what failed."""
+"""The replicas of a workload, and the status of ReplicaSets and similar kinds: pod counts and failures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ FAILURE = "ReplicaFailure"
 
 
 def replicas_of(obj: Obj) -> int:
-    """spec.replicas of a workload, 1 where it is not told."""
+    """Return spec.replicas of a workload, or 1 if it is not set."""
     replicas: int | None = obj["spec"].get("replicas")
     return 1 if replicas is None else replicas
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many pods there are.
+    """The numbers of a workload's pods.
 
     Attributes:
         labeled: pods with all labels of the template.
-        available: ready for minReadySeconds.
-        terminating: pods on their way out, None where the release does not count them.
-        wait: seconds until a ready pod becomes available, None where time alone changes nothing.
+        available: pods that have been ready for minReadySeconds.
+        terminating: terminating pods, or None if the release does not count them.
+        wait: seconds until a ready pod becomes available, or None if time alone changes nothing.
     """
 
     replicas: int
@@ -39,7 +39,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why pods could not be managed: the reason and message of ReplicaFailure."""
+    """The reason and message of the condition ReplicaFailure."""
 
     reason: str
     message: str
@@ -49,14 +49,14 @@ def count(spec: Obj, pods: Sequence[Obj], now: float, *, terminating: int | None
     """Count pods (replica_set_utils.go calculateStatus).
 
     Args:
-        spec: of the owner: minReadySeconds and the template's labels matter.
+        spec: the owner's spec, with minReadySeconds and the template's labels.
         pods: its active pods.
         now: the time.
-        terminating: how many more are on their way out.
+        terminating: how many other pods are terminating.
         strict: as in `is_available`.
     """
-    minimum, wanted = spec.get("minReadySeconds") or 0, labels_of(spec["template"]).items()
-    labeled = sum(wanted <= labels_of(pod).items() for pod in pods)
+    minimum, labels = spec.get("minReadySeconds") or 0, labels_of(spec["template"]).items()
+    labeled = sum(labels <= labels_of(pod).items() for pod in pods)
     ready = [pod for pod in pods if is_ready(pod)]
     if not minimum:
         return Counts(len(pods), labeled, len(ready), len(ready), terminating)
@@ -66,9 +66,9 @@ def count(spec: Obj, pods: Sequence[Obj], now: float, *, terminating: int | None
 
 
 def status_of(owner: Obj, counts: Counts, failure: Failure | None, now: float) -> Obj:
-    """The owner's status as it should be; equal to the one it has where there is nothing to write.
+    """Return the status that the owner should have; equal to the existing one if there is nothing to write.
 
-    ReplicaFailure comes when there is none, keeps what it first said, and goes when all went well.
+    ReplicaFailure is added if there is none, keeps its first reason and message, and is removed when a sync succeeds.
     """
     old, meta = owner.get("status") or {}, owner["metadata"]
     numbers = {
@@ -81,16 +81,16 @@ def status_of(owner: Obj, counts: Counts, failure: Failure | None, now: float) -
     status |= {"replicas": counts.replicas} | {key: value for key, value in numbers.items() if value}
     if counts.terminating is not None:
         status["terminatingReplicas"] = counts.terminating
-    if told := with_failure(old.get("conditions") or (), failure, now=now):
-        status["conditions"] = told
+    if updated := with_failure(old.get("conditions") or (), failure, now=now):
+        status["conditions"] = updated
     return status
 
 
 def with_failure(old: Sequence[Obj], failure: Failure | None, *, now: float) -> list[Obj]:
-    """The conditions with ReplicaFailure, which keeps what it first said; without it where nothing failed."""
+    """Return the conditions with ReplicaFailure, whose first message is kept; without it if there is no failure."""
     if failure is None:
         return conditions.without(old, FAILURE)
     if conditions.find(old, FAILURE):
         return list(old)
-    told = {"reason": failure.reason, "message": failure.message}
-    return [*old, {"type": FAILURE, "status": conditions.TRUE, "lastTransitionTime": stamp(now)} | told]
+    fields = {"reason": failure.reason, "message": failure.message}
+    return [*old, {"type": FAILURE, "status": conditions.TRUE, "lastTransitionTime": stamp(now)} | fields]

@@ -1,4 +1,4 @@
-"""Updates that begin again from the newest state where somebody else was faster (client-go retry.RetryOnConflict)."""
+"""Updates that are retried from the newest state after a conflict (client-go retry.RetryOnConflict)."""
 
 from collections.abc import Callable, Generator
 from typing import Any
@@ -13,16 +13,16 @@ TRIES = 5
 
 
 def update(kind: Kind, obj: Obj, *, change: Callable[[Obj], Obj], subresource: str = "") -> Generator[Action, Any, Obj]:
-    """PUT what a change makes of an object, and give the object as stored.
+    """PUT an object with a change applied, and return the object as stored.
 
     Args:
-        kind: of the object.
+        kind: the object's kind.
         obj: the object as a cache has it.
-        change: the object as it should be, made of any state of it.
-        subresource: the part that is written, "" for the object.
+        change: returns the object as it should be, from any state of it.
+        subresource: the subresource to write, "" for the object itself.
 
     Raises:
-        ApiError: it was refused, or another object has its name by now, or others were faster every time.
+        ApiError: it was refused, another object has its name by now, or every attempt met a conflict.
     """
     tries = TRIES
     while True:

@@ -1,11 +1,11 @@
-"""Label selectors of objects that are there, whatever their server let through."""
+"""Label selectors of stored objects, which may be invalid."""
 
 from apiserver.api.meta import Obj
 from apiserver.api.selectors import LabelSelector, SelectorError, label_selector_of
 
 
 def lenient_selector(selector: Obj | None) -> LabelSelector:
-    """The selector of a metav1.LabelSelector object; None selects nothing, and so does what cannot be understood."""
+    """Return the selector for a metav1.LabelSelector; None, or one that cannot be parsed, selects nothing."""
     try:
         return label_selector_of(selector)
     except SelectorError:

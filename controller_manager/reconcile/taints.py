@@ -1,4 +1,4 @@
-"""Taints that follow from a node's state, and how long a pod tolerates those that throw it out."""
+"""Taints that follow from a node's state, and how long pods tolerate the taints that evict them."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -8,7 +8,7 @@ from controller_manager.reconcile.times import seconds, stamp
 NO_SCHEDULE, NO_EXECUTE = "NoSchedule", "NoExecute"
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
-"""The taint that stands for spec.unschedulable: who tolerates it may go to a cordoned node."""
+"""The taint for spec.unschedulable: pods that tolerate it may go to a cordoned node."""
 
 BY_CONDITION: Mapping[tuple[str, str], str] = {
     ("Ready", "False"): NOT_READY,
@@ -20,51 +20,52 @@ BY_CONDITION: Mapping[tuple[str, str], str] = {
 }
 """Type and status of a condition → the taint that follows (node_lifecycle_controller.go)."""
 DEFAULT_TOLERATION = 300.0
-"""Seconds for which pods stay on a node that is not ready, where they say nothing of it. Upstream's admission writes it
-into each pod (DefaultTolerationSeconds); a server without that plug-in means the same."""
+"""Seconds for which pods without a toleration stay on a node that is not ready. Upstream's admission writes it into
+each pod (DefaultTolerationSeconds); a server without that plug-in behaves the same.
+"""
 _KEPT_OFF = frozenset((*BY_CONDITION.values(), UNSCHEDULABLE))
 _COMPARED: Mapping[str, Callable[[int, int], bool]] = {"Lt": int.__lt__, "Gt": int.__gt__}
 _THROWN_OUT = frozenset((NOT_READY, UNREACHABLE))
 
 Kept = tuple[str, str]
-"""A taint's key and effect, which tell it from others."""
+"""A taint's key and effect, which identify it."""
 
 
 def taints_of(node: Obj) -> Sequence[Obj]:
-    """A node's taints."""
+    """Return a node's taints."""
     return node["spec"].get("taints") or ()
 
 
 def wanted_taints(node: Obj, now: float, *, evict: bool) -> list[Obj] | None:
-    """The taints that a node should have, None where it has them.
+    """Return the taints that a node should have, or None if it has them.
 
     Args:
-        node: whose conditions decide; taints that do not follow from conditions stay.
-        now: when new ones are added.
-        evict: False where pods stay on nodes that are not ready, as when no node is.
+        node: the node, whose conditions decide; taints that do not follow from conditions are kept.
+        now: the time at which new taints are added.
+        evict: False if pods stay on nodes that are not ready, as when no node is.
     """
-    wanted = _wanted(node, evict=evict)
-    kept = [taint for taint in taints_of(node) if not _is_ours(taint) or _id(taint) in wanted]
+    desired = _desired(node, evict=evict)
+    kept = [taint for taint in taints_of(node) if not _is_ours(taint) or _id(taint) in desired]
     known = {_id(taint) for taint in kept}
     added = [
-        {"key": key, "effect": effect, "timeAdded": stamp(now)} for key, effect in wanted if (key, effect) not in known
+        {"key": key, "effect": effect, "timeAdded": stamp(now)} for key, effect in desired if (key, effect) not in known
     ]
     return [*kept, *added] if added or len(kept) != len(taints_of(node)) else None
 
 
-def _wanted(node: Obj, *, evict: bool) -> list[Kept]:
+def _desired(node: Obj, *, evict: bool) -> list[Kept]:
     conditions = (node.get("status") or {}).get("conditions") or ()
-    keys = [key for each in conditions if (key := BY_CONDITION.get((each["type"], each["status"])))]
-    wanted = [(key, NO_SCHEDULE) for key in keys]
+    keys = [key for condition in conditions if (key := BY_CONDITION.get((condition["type"], condition["status"])))]
+    desired = [(key, NO_SCHEDULE) for key in keys]
     if node["spec"].get("unschedulable"):
-        wanted.append((UNSCHEDULABLE, NO_SCHEDULE))
+        desired.append((UNSCHEDULABLE, NO_SCHEDULE))
     if evict:
-        wanted += [(key, NO_EXECUTE) for key in keys if key in _THROWN_OUT]
-    return wanted
+        desired += [(key, NO_EXECUTE) for key in keys if key in _THROWN_OUT]
+    return desired
 
 
 def _is_ours(taint: Obj) -> bool:
-    """Whether a taint goes with what it followed from."""
+    """Return whether a taint follows from the node's state, so that it is removed with its cause."""
     if taint["effect"] == NO_SCHEDULE:
         return taint["key"] in _KEPT_OFF
     return taint["effect"] == NO_EXECUTE and taint["key"] in _THROWN_OUT
@@ -74,21 +75,22 @@ def _id(taint: Obj) -> Kept:
     return taint["key"], taint["effect"]
 
 
-# -- pods that are thrown out ------------------------------------------------------------------------------------------
+# -- eviction
+# ----------------------------------------------------------------------------------------------------------
 
 
 def no_execute(node: Obj) -> list[Obj]:
-    """The taints of a node that throw pods out."""
+    """Return the taints of a node with effect NoExecute."""
     return [taint for taint in taints_of(node) if taint["effect"] == NO_EXECUTE]
 
 
 def tolerates(toleration: Obj, taint: Obj, *, compares: bool = False) -> bool:
-    """Whether a toleration is for a taint (component-helpers' ToleratesTaint).
+    """Return whether a toleration matches a taint (component-helpers' ToleratesTaint).
 
     Args:
-        toleration: of a pod.
-        taint: of a node.
-        compares: whether numbers may be compared (KEP-5471), as the scheduler does; who throws pods out does not.
+        toleration: a pod's toleration.
+        taint: a node's taint.
+        compares: True if numbers may be compared (KEP-5471), as the scheduler does; eviction does not.
     """
     if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
         return False
@@ -106,15 +108,15 @@ def _is_number(text: str) -> bool:
 
 
 def tolerated_for(tolerations: Sequence[Obj], taints: Sequence[Obj]) -> float | None:
-    """Seconds that a pod stays on a node with such taints, None for ever (taint_eviction.go getMinTolerationTime).
+    """Return the seconds that a pod stays on a node with such taints, None for ever (getMinTolerationTime).
 
     Args:
-        tolerations: of the pod.
-        taints: of the node, those that throw out.
+        tolerations: the pod's tolerations.
+        taints: the node's NoExecute taints.
     """
     times = []
     for taint in taints:
-        matching = next((each for each in tolerations if tolerates(each, taint)), None)
+        matching = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)
         if matching is None:
             times.append(DEFAULT_TOLERATION if taint["key"] in _THROWN_OUT else 0.0)
         elif matching.get("tolerationSeconds") is not None:
@@ -123,29 +125,30 @@ def tolerated_for(tolerations: Sequence[Obj], taints: Sequence[Obj]) -> float | 
 
 
 class Since:
-    """Since when nodes have their taints: a view of the nodes, filled as pods are looked at.
+    """The times at which nodes got their taints: a view of the nodes, updated when pods are synced.
 
-    A taint tells it by timeAdded; of one that does not, as people put it there, the first look is remembered.
+    A taint has it in timeAdded; for a taint without it, as users set them, the time at which it was first seen is
+    remembered.
     """
 
     def __init__(self) -> None:
         self._first: dict[str, dict[Kept, float]] = {}
 
     def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
-        """What a node has no longer is forgotten."""
+        """Forget the taints that a node no longer has."""
         del kind
         node = new or old
         assert node is not None
         name = node["metadata"]["name"]
         known = self._first.get(name)
         if known is not None:
-            there = {_id(taint) for taint in taints_of(node)} if new is not None else set()
-            self._first[name] = {key: since for key, since in known.items() if key in there}
+            present = {_id(taint) for taint in taints_of(node)} if new is not None else set()
+            self._first[name] = {key: since for key, since in known.items() if key in present}
             if not self._first[name]:
                 del self._first[name]
 
     def of(self, node: Obj, taints: Sequence[Obj], pod: Obj, now: float) -> float:
-        """Since when a pod has been on a node with all these taints."""
+        """Return the time since which a pod has been on the node with all these taints."""
         known = self._first.setdefault(node["metadata"]["name"], {})
         times = [
             seconds(taint["timeAdded"]) if taint.get("timeAdded") else known.setdefault(_id(taint), now)

@@ -4,17 +4,18 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 FIRST, LAST = -62_135_596_800, 253_402_300_799
-"""The first and the last second of the years 1 to 9999, which is all that texts can tell: who adds what somebody wrote
-to a time may come beyond them."""
+"""The first and the last second of the years 1 to 9999, which is all that the format can express; sums with times that
+users wrote may lie outside.
+"""
 
 
 def stamp(now: float) -> str:
-    """metav1.Time: whole seconds, "2026-01-02T03:04:05Z"."""
+    """Return a metav1.Time: whole seconds, "2026-01-02T03:04:05Z"."""
     return _text(int(min(max(now, FIRST), LAST)), "seconds")
 
 
 def micro_stamp(now: float) -> str:
-    """metav1.MicroTime: "2026-01-02T03:04:05.000006Z"."""
+    """Return a metav1.MicroTime: "2026-01-02T03:04:05.000006Z"."""
     return _text(min(max(now, FIRST), LAST), "microseconds")
 
 
@@ -24,14 +25,14 @@ def _text(now: float, precision: str) -> str:
 
 @lru_cache(maxsize=4096)
 def seconds(text: str) -> float:
-    """The time that a stamp of either form tells.
+    """Return the time in a string of either format.
 
     Raises:
-        ValueError: it is no time.
+        ValueError: it is not a time.
     """
     return datetime.fromisoformat(text).timestamp()
 
 
 def time_left(period: float, since: float, now: float) -> float:
-    """Seconds until a period is over; 0 where it is, or where it began in the future: some clock was wrong."""
+    """Return the seconds until a period is over; 0 if it is, or if it began in the future because a clock was wrong."""
     return max(since + period - now, 0.0) if since <= now else 0.0

@@ -1,4 +1,4 @@
-"""Claims and volumes: which volume suits a claim, what each says when they are bound, and how caches find them.
+"""Claims and volumes: which volume suits a claim, the fields that bind them, and indexes to find them in caches.
 
 From component-helpers/storage/volume/pv_helpers.go and pkg/controller/volume/persistentvolume.
 """
@@ -21,41 +21,42 @@ SELECTED_NODE = "volume.kubernetes.io/selected-node"
 WAITS_FOR_CONSUMER = "WaitForFirstConsumer"
 
 
-# -- what they say of themselves ---------------------------------------------------------------------------------------
+# -- fields of claims and volumes
+# --------------------------------------------------------------------------------------
 
 
 def class_of(obj: Obj) -> str:
-    """The name of the storage class of a claim or a volume, "" for none."""
+    """Return the name of the storage class of a claim or a volume, or "" if it has none."""
     return str(annotations_of(obj).get(CLASS_ANNOTATION) or (obj["spec"].get("storageClassName") or ""))
 
 
 def names_class(claim: Obj) -> bool:
-    """Whether the claim says anything of a class, be it that it wants none (PersistentVolumeClaimHasClass)."""
+    """Return whether the claim names a class, or "" to have none (PersistentVolumeClaimHasClass)."""
     return CLASS_ANNOTATION in annotations_of(claim) or claim["spec"].get("storageClassName") is not None
 
 
 def modes_of(obj: Obj) -> Sequence[str]:
-    """The access modes of a claim or a volume."""
+    """Return the access modes of a claim or a volume."""
     return obj["spec"].get("accessModes") or ()
 
 
 def size_asked(claim: Obj) -> int:
-    """The bytes that a claim asks for."""
+    """Return the bytes that a claim requests."""
     return quantity.of((claim["spec"].get("resources") or {}).get("requests", {}).get("storage")).value
 
 
 def size_of(volume: Obj) -> int:
-    """The bytes that a volume has."""
+    """Return the capacity of a volume in bytes."""
     return quantity.of((volume["spec"].get("capacity") or {}).get("storage")).value
 
 
 def is_bound(claim: Obj) -> bool:
-    """Whether the claim has its volume, and both know."""
+    """Return whether the claim is completely bound to a volume."""
     return bool(claim["spec"].get("volumeName")) and BIND_COMPLETED in annotations_of(claim)
 
 
 def is_for(volume: Obj, claim: Obj) -> bool:
-    """Whether the volume is meant for the claim, or bound to it (IsVolumeBoundToClaim)."""
+    """Return whether the volume is reserved for the claim, or bound to it (IsVolumeBoundToClaim)."""
     reference = volume["spec"].get("claimRef")
     if reference is None or claim_key(reference) != f"{namespace_of(claim)}/{name_of(claim)}":
         return False
@@ -63,35 +64,36 @@ def is_for(volume: Obj, claim: Obj) -> bool:
 
 
 def claim_key(reference: Obj) -> str:
-    """The key of the claim to which a volume's claimRef points."""
+    """Return the key of the claim to which a volume's claimRef points."""
     return f"{reference.get('namespace') or ''}/{reference.get('name') or ''}"
 
 
 def claim_keys(pod: Obj) -> Iterator[str]:
-    """The keys of the claims that a pod uses, those for its ephemeral volumes among them."""
+    """Yield the keys of the claims that a pod uses, including those for its ephemeral volumes."""
     for volume in pod["spec"].get("volumes") or ():
         if name := claim_name(pod, volume):
             yield f"{namespace_of(pod)}/{name}"
 
 
 def claim_name(pod: Obj, volume: Obj) -> str:
-    """The name of the claim behind a volume of a pod, "" where there is none."""
+    """Return the name of the claim behind a volume of a pod, or "" if there is none."""
     if source := volume.get("persistentVolumeClaim"):
         return str(source["claimName"])
     return f"{name_of(pod)}-{volume['name']}" if volume.get("ephemeral") is not None else ""
 
 
-# -- which volume ------------------------------------------------------------------------------------------------------
+# -- matching
+# ----------------------------------------------------------------------------------------------------------
 
 
 def has_mode(volume: Obj, claim: Obj) -> bool:
-    """Whether the volume is what the claim wants: a file system, or a block device (CheckVolumeModeMismatches)."""
-    wanted, found = claim["spec"].get("volumeMode"), volume["spec"].get("volumeMode")
-    return bool((wanted or "Filesystem") == (found or "Filesystem"))
+    """Return whether volume and claim have the same mode, Filesystem or Block (CheckVolumeModeMismatches)."""
+    claim_mode, volume_mode = claim["spec"].get("volumeMode"), volume["spec"].get("volumeMode")
+    return bool((claim_mode or "Filesystem") == (volume_mode or "Filesystem"))
 
 
 def mismatch(volume: Obj, claim: Obj) -> str:
-    """Why the volume is not what the claim asks for, "" where it is (checkVolumeSatisfyClaim)."""
+    """Return why the volume does not satisfy the claim, or "" if it does (checkVolumeSatisfyClaim)."""
     if volume["metadata"].get("deletionTimestamp"):
         return f'the volume is marked for deletion "{name_of(volume)}"'
     if size_of(volume) < size_asked(claim):
@@ -104,30 +106,30 @@ def mismatch(volume: Obj, claim: Obj) -> str:
 
 
 def selects(claim: Obj, volume: Obj) -> bool:
-    """Whether the claim's selector, if it has one, matches the volume."""
+    """Return whether the claim's selector, if it has one, matches the volume."""
     selector = claim["spec"].get("selector")
     return selector is None or lenient_selector(selector).matches(labels_of(volume))
 
 
 def best_match(claim: Obj, volumes: Iterable[Obj], *, waits: bool) -> Obj | None:
-    """The volume that a claim gets: with the fewest modes, and of these one that is meant for it, or the smallest.
+    """Return the volume that suits a claim best: fewest modes, then reserved for it, then smallest; None if none does.
 
     (findBestMatchForClaim, FindMatchingVolume)
 
     Args:
         claim: the claim.
-        volumes: all that come into question.
-        waits: it is bound when a pod uses it, by the scheduler, unless a volume is meant for it.
+        volumes: all candidates.
+        waits: True if the scheduler binds the claim when a pod uses it, unless a volume is reserved for it.
     """
-    able = [volume for volume in volumes if _comes_into_question(volume, claim, waits=waits)]
+    candidates = [volume for volume in volumes if _is_candidate(volume, claim, waits=waits)]
     return min(
-        able,
+        candidates,
         key=lambda volume: (len(modes_of(volume)), not is_for(volume, claim), size_of(volume), name_of(volume)),
         default=None,
     )
 
 
-def _comes_into_question(volume: Obj, claim: Obj, *, waits: bool) -> bool:
+def _is_candidate(volume: Obj, claim: Obj, *, waits: bool) -> bool:
     if (
         volume["metadata"].get("deletionTimestamp")
         or size_of(volume) < size_asked(claim)
@@ -141,18 +143,19 @@ def _comes_into_question(volume: Obj, claim: Obj, *, waits: bool) -> bool:
     return is_free and not waits and class_of(volume) == class_of(claim) and selects(claim, volume)
 
 
-# -- bound to each other -----------------------------------------------------------------------------------------------
+# -- binding
+# -----------------------------------------------------------------------------------------------------------
 
 
 def reference_to(claim: Obj) -> Obj:
-    """The claimRef of a volume."""
+    """Return the claimRef of a volume for a claim."""
     meta = claim["metadata"]
-    found = {name: meta.get(name) for name in ("namespace", "name", "uid", "resourceVersion")}
-    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim"} | found
+    fields = {name: meta.get(name) for name in ("namespace", "name", "uid", "resourceVersion")}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim"} | fields
 
 
 def bound_volume(volume: Obj, claim: Obj) -> Obj:
-    """The volume, bound to the claim; itself where it is (GetBindVolumeToClaim)."""
+    """Return the volume, bound to the claim; unchanged if it is already (GetBindVolumeToClaim)."""
     spec, bound = volume["spec"], volume
     reference = spec.get("claimRef") or {}
     if not is_for(volume, claim) and BOUND_BY_CONTROLLER not in annotations_of(volume):
@@ -163,7 +166,7 @@ def bound_volume(volume: Obj, claim: Obj) -> Obj:
 
 
 def unbound_volume(volume: Obj) -> Obj:
-    """The volume, let go: as it was before it was bound, be it meant for a claim or not (unbindVolume)."""
+    """Return the volume as it was before it was bound, still reserved for a claim if it was before (unbindVolume)."""
     spec, annotations = volume["spec"], dict(annotations_of(volume))
     if annotations.pop(BOUND_BY_CONTROLLER, None) is None:
         kept = {name: value for name, value in spec["claimRef"].items() if name != "uid"}
@@ -174,12 +177,12 @@ def unbound_volume(volume: Obj) -> Obj:
 
 
 def bound_claim(claim: Obj, volume: Obj) -> Obj:
-    """The claim, bound to the volume; itself where it is (bindClaimToVolume)."""
-    bound, wanted = claim, {BIND_COMPLETED: "yes"}
+    """Return the claim, bound to the volume; unchanged if it is already (bindClaimToVolume)."""
+    bound, annotations = claim, {BIND_COMPLETED: "yes"}
     if claim["spec"].get("volumeName") != name_of(volume):
         bound = claim | {"spec": claim["spec"] | {"volumeName": name_of(volume)}}
-        wanted[BOUND_BY_CONTROLLER] = "yes"
-    missing = {name: value for name, value in wanted.items() if name not in annotations_of(claim)}
+        annotations[BOUND_BY_CONTROLLER] = "yes"
+    missing = {name: value for name, value in annotations.items() if name not in annotations_of(claim)}
     return _annotated(bound, missing) if missing else bound
 
 
@@ -188,9 +191,9 @@ def _annotated(obj: Obj, annotations: Mapping[str, str]) -> Obj:
 
 
 def claim_status(claim: Obj, phase: str, volume: Obj | None = None) -> Obj:
-    """The status of a claim in a phase, with what its volume has to offer (updateClaimStatus).
+    """Return the status of a claim in a phase, with the modes and capacity of its volume (updateClaimStatus).
 
-    A claim that is bound already keeps the capacity that it knows: its file system may be smaller than the volume.
+    A claim that is bound already keeps its capacity: its file system may be smaller than the volume.
     """
     before = claim.get("status") or {}
     status = {name: value for name, value in before.items() if name not in ("accessModes", "capacity")}
@@ -203,7 +206,7 @@ def claim_status(claim: Obj, phase: str, volume: Obj | None = None) -> Obj:
 
 
 def volume_status(volume: Obj, phase: str, *, now: float, message: str = "") -> Obj:
-    """The status of a volume in a phase; the same where it is in it (updateVolumePhase)."""
+    """Return the status of a volume in a phase; unchanged if it is in it (updateVolumePhase)."""
     before: Obj = volume.get("status") or {}
     if before.get("phase") == phase:
         return before
@@ -230,10 +233,10 @@ def _used(pod: Obj) -> Iterable[str]:
 
 
 VOLUMES_BY_CLAIM = Index(VOLUME, "claim", _claimed)
-"""Volumes by the key of the claim that they are for."""
+"""Volumes by the key of the claim in their claimRef."""
 FREE_VOLUMES = Index(VOLUME, "free", _free)
-"""Volumes that are for no claim, by class."""
+"""Volumes without a claimRef, by class."""
 WAITING_CLAIMS = Index(CLAIM, "waiting", _waiting)
-"""Claims that have no volume yet, by class."""
+"""Claims that are not bound yet, by class."""
 PODS_BY_CLAIM = Index(POD, "claim", _used)
 """Pods by the keys of the claims that they use."""
