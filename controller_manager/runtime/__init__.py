@@ -1,5 +1,5 @@
-"""The machinery under every controller, the same for all: client, reflectors, caches, queues, events, election.
+"""The machinery shared by all controllers: client, reflectors, caches, queues, events, leader election.
 
-Controllers see none of it: they are written with `controller_manager.reconcile`. All that waits, asks or tells the time
-is here and nowhere else. Time comes from one Clock that the manager hands down.
+Controllers do not see it: they are written with `controller_manager.reconcile`. Everything that waits, sends requests
+or reads the time is here and nowhere else. Time comes from one Clock that the manager passes on.
 """

@@ -1,4 +1,4 @@
-"""Caches: what the server said last of each kind, indexed, with one writer; and the world of all of them."""
+"""Caches: the last known objects of each kind, indexed, with one writer; and all caches together as Listers."""
 
 import asyncio
 import logging
@@ -51,22 +51,22 @@ BUILT_IN: Mapping[str, Values] = {
 
 
 def number_of(revision: str) -> int:
-    """A revision as a number, by which revisions are compared; 0 where it is none."""
+    """Return a revision as a number, by which revisions are compared; 0 if it is not a number."""
     return int(revision) if revision.isdecimal() else 0
 
 
 def revision_of(obj: Obj) -> int:
-    """The revision at which an object was stored, 0 where it tells none that is a number."""
+    """Return the revision at which an object was stored, or 0 if it has none that is a number."""
     return number_of(str(obj["metadata"].get("resourceVersion") or ""))
 
 
 class KindCache:
-    """All objects of a kind; written by its watcher alone, read by everybody, listened to by controllers.
+    """All objects of a kind; written by its watcher alone, with indexes for readers and listeners for changes.
 
     Attributes:
-        revision: up to which everything is in here, 0 before the first list.
-        attached: since when, on the manager's clock, changes come in as they happen; None while they do not.
-        absent: whether its watcher waits, since the server has said that it does not serve the kind.
+        revision: the cache contains everything up to this revision; 0 before the first list.
+        attached: since when, on the manager's clock, changes arrive as they happen; None while they do not.
+        absent: True while its watcher waits because the server does not serve the kind.
     """
 
     def __init__(self, kind: Kind) -> None:
@@ -74,48 +74,48 @@ class KindCache:
         self.revision = 0
         self.attached: float | None = None
         self.absent = False
-        self._attaching: list[Callable[[], None]] = []
+        self._on_attach: list[Callable[[], None]] = []
         self._synced = asyncio.Event()
         self._objects: dict[Key, Obj] = {}
         self._functions: dict[str, Values] = {}
-        self._filed: dict[str, dict[str, dict[Key, Obj]]] = {}
-        self._values: list[tuple[Values, dict[str, dict[Key, Obj]]]] = []
+        self._indexed: dict[str, dict[str, dict[Key, Obj]]] = {}
+        self._indexers: list[tuple[Values, dict[str, dict[Key, Obj]]]] = []
         self._listeners: list[Listener] = []
         self._waiting: list[tuple[int, int, Callable[[], None]]] = []
         self._ticket = count()
-        self._changing: dict[Key, list[Callable[[], None]]] = {}
+        self._on_change: dict[Key, list[Callable[[], None]]] = {}
         for name, values in BUILT_IN.items():
             self.index(name, values)
 
     @property
     def kind(self) -> Kind:
-        """Whose objects."""
+        """The kind of the objects."""
         return self._kind
 
     def index(self, name: str, values: Values) -> None:
-        """File objects under values as well; before any is in here. Several may want the same one, by the same name."""
+        """Add an index, before there are objects. The same index may be added several times under one name."""
         assert not self._objects, "indexes come before objects"
         known = self._functions.setdefault(name, values)
         assert known is values, f"two indexes of {self._kind} are named {name}"
-        if name not in self._filed:
-            self._filed[name] = {}
-            self._values.append((partial(self._values_of, name), self._filed[name]))
+        if name not in self._indexed:
+            self._indexed[name] = {}
+            self._indexers.append((partial(self._values_of, name), self._indexed[name]))
 
     def listen(self, listener: Listener) -> None:
-        """Hear of every change from now on, after it can be read here."""
+        """Call the listener for every change from now on, after it is visible in the cache."""
         self._listeners.append(listener)
 
     def get(self, key: Key) -> Obj | None:
-        """The object, None where there is none."""
+        """Return the object, or None if there is none."""
         return self._objects.get(key)
 
     def by(self, index: str, value: str) -> Collection[Obj]:
-        """The objects that an index files under a value."""
-        return self._filed[index].get(value, _NONE).values()
+        """Return the objects that an index files under a value."""
+        return self._indexed[index].get(value, _NONE).values()
 
     @property
     def synced(self) -> bool:
-        """Whether the first list is complete."""
+        """True once the first list is complete."""
         return self._synced.is_set()
 
     async def wait_until_synced(self) -> None:
@@ -131,37 +131,37 @@ class KindCache:
     # -- the writer's side
 
     def put(self, obj: Obj) -> None:
-        """An object came or changed."""
+        """Add or replace an object."""
         key = key_of(obj)
         old = self._objects.get(key)
         if old is not None:
-            self._withdraw(key, old)
+            self._unindex(key, old)
             if old["metadata"].get("uid") != obj["metadata"].get("uid"):  # its deletion was not seen
                 del self._objects[key]
-                self._tell(Change(old, None))
+                self._notify(Change(old, None))
                 old = None
         self._objects[key] = obj
-        for values, filed in self._values:
+        for values, index in self._indexers:
             for value in values(obj):
-                filed.setdefault(value, {})[key] = obj
-        self._tell(Change(old, obj))
+                index.setdefault(value, {})[key] = obj
+        self._notify(Change(old, obj))
         self.advance(revision_of(obj))
 
     def remove(self, obj: Obj) -> None:
-        """An object went; its last state may come with the event."""
+        """Remove an object; its last state may come with the event."""
         key = key_of(obj)
         old = self._objects.pop(key, None)
         if old is not None:
-            self._withdraw(key, old)
-            self._tell(Change(obj, None))
+            self._unindex(key, old)
+            self._notify(Change(obj, None))
         self.advance(revision_of(obj))
 
     def replace(self, objects: Iterable[Obj], revision: int) -> None:
-        """All that there is, as of a revision: what is missing has gone (as a tombstone: with its last known state)."""
-        found = {key_of(obj): obj for obj in objects}
-        for key in [key for key in self._objects if key not in found]:
+        """Replace all objects as of a revision; missing ones were deleted (tombstones have their last known state)."""
+        current = {key_of(obj): obj for obj in objects}
+        for key in [key for key in self._objects if key not in current]:
             self.remove(self._objects[key])
-        for key, obj in found.items():
+        for key, obj in current.items():
             old = self._objects.get(key)
             if old is None or old["metadata"].get("resourceVersion") != obj["metadata"].get("resourceVersion"):
                 self.put(obj)
@@ -170,75 +170,75 @@ class KindCache:
         self.advance(revision)
 
     def resync(self) -> None:
-        """Tell listeners of everything again, as unchanged."""
+        """Notify listeners of every object again, as unchanged."""
         for obj in list(self._objects.values()):
-            self._tell(Change(obj, obj))
+            self._notify(Change(obj, obj))
 
     def advance(self, revision: int) -> None:
-        """Everything up to a revision is in here: wake who waited for it."""
+        """Record that the cache contains everything up to a revision, and call those who waited for it."""
         if revision > self.revision:
             self.revision = revision
             while self._waiting and self._waiting[0][0] <= revision:
                 heappop(self._waiting)[2]()
 
     def attach(self, now: float) -> None:
-        """From now on changes come in as they happen: wake who waited for that."""
+        """Record that changes arrive as they happen from now on, and call those who waited for that."""
         if self.attached is None:
             self.attached = now
-            waiting, self._attaching = self._attaching, []
-            for then in waiting:
-                then()
+            callbacks, self._on_attach = self._on_attach, []
+            for callback in callbacks:
+                callback()
 
     def detach(self) -> None:
-        """Changes come in later, if at all."""
+        """Record that changes no longer arrive as they happen."""
         self.attached = None
 
-    def when_attached(self, then: Callable[[], None]) -> None:
-        """Call once changes come in as they happen again."""
-        self._attaching.append(then)
+    def when_attached(self, callback: Callable[[], None]) -> None:
+        """Call the function once changes arrive as they happen again."""
+        self._on_attach.append(callback)
 
-    def when(self, revision: int, then: Callable[[], None]) -> None:
-        """Call once everything up to a revision is in here."""
-        heappush(self._waiting, (revision, next(self._ticket), then))
+    def when(self, revision: int, callback: Callable[[], None]) -> None:
+        """Call the function once the cache contains everything up to a revision."""
+        heappush(self._waiting, (revision, next(self._ticket), callback))
 
-    def when_changed(self, key: Key, then: Callable[[], None]) -> None:
-        """Call at the next change of an object, or when it goes."""
-        self._changing.setdefault(key, []).append(then)
+    def when_changed(self, key: Key, callback: Callable[[], None]) -> None:
+        """Call the function at the next change or deletion of an object."""
+        self._on_change.setdefault(key, []).append(callback)
 
     def _values_of(self, index: str, obj: Obj) -> Iterable[str]:
-        """What an index files an object under: nothing if it fails at an odd one, which is in here all the same."""
+        """Return an object's values in an index; none if the index fails, so that the object is cached all the same."""
         try:
             return frozenset(self._functions[index](obj))
         except Exception:
             log.exception("the index %s of %s failed at %s", index, self._kind, key_of(obj))
             return ()
 
-    def _withdraw(self, key: Key, old: Obj) -> None:
-        for values, filed in self._values:
+    def _unindex(self, key: Key, old: Obj) -> None:
+        for values, index in self._indexers:
             for value in values(old):
-                place = filed[value]
-                del place[key]
-                if not place:
-                    del filed[value]
+                entries = index[value]
+                del entries[key]
+                if not entries:
+                    del index[value]
 
-    def _tell(self, change: Change) -> None:
-        """Let everybody hear of it; who fails at an odd object keeps nobody else, and no other object, from it."""
+    def _notify(self, change: Change) -> None:
+        """Notify all listeners; one that fails at an odd object affects no other listener and no other object."""
         for listener in self._listeners:
             try:
                 listener(change)
             except Exception:
                 log.exception("whoever listens to %s failed at %s", self._kind, key_of(change.obj))
-        if self._changing:
-            for then in self._changing.pop(key_of(change.obj), ()):
-                then()
+        if self._on_change:
+            for callback in self._on_change.pop(key_of(change.obj), ()):
+                callback()
 
 
 @dataclass(slots=True)
 class Caches:
-    """The world as controllers see it: a cache for every kind that a SPEC names, and the views.
+    """All caches and views, as controllers read them (Listers).
 
     Attributes:
-        served: what discovery found last; nothing before its first look.
+        served: the last result of discovery; empty before the first one.
     """
 
     profile: Profile = NEWEST
@@ -247,21 +247,21 @@ class Caches:
     kinds: dict[Kind, KindCache] = field(default_factory=dict)
     views: dict[str, View] = field(default_factory=dict)
     _resources: dict[str, KindCache] = field(default_factory=dict)
-    _everywhere: list[Callable[[Kind], Listener]] = field(default_factory=list)
+    _listeners_for_all: list[Callable[[Kind], Listener]] = field(default_factory=list)
 
     def __getitem__(self, kind: Kind) -> KindCache:
         return self.kinds[kind]
 
     def find(self, resource: str) -> KindCache | None:
-        """The cache of what str(kind) names, in whichever version it is followed; None where it is not."""
+        """Return the cache of the resource str(kind), in whichever version it is watched; None if it is not watched."""
         return self._resources.get(resource)
 
     def view(self, name: str) -> Any:
-        """The view of that name."""
+        """Return the view of that name."""
         return self.views[name]
 
     def provide(self, spec: Spec) -> None:
-        """Make the caches, indexes and views that a controller needs; before anything is in them."""
+        """Create the caches, indexes and views that a controller needs, before they are filled."""
         for watch in spec.watches:
             if watch.kind != EVERYTHING:
                 self.cache(watch.kind)
@@ -274,40 +274,40 @@ class Caches:
                     self.listen(kind, partial(_feeder, self.views[name]))
 
     def cache(self, kind: Kind) -> KindCache:
-        """The cache of a kind, made if need be."""
+        """Return the cache of a kind, created if need be."""
         if kind not in self.kinds:
-            made = self.kinds[kind] = KindCache(kind)
-            self._resources.setdefault(str(kind), made)
-            for listener in self._everywhere:
-                made.listen(listener(kind))
+            created = self.kinds[kind] = KindCache(kind)
+            self._resources.setdefault(str(kind), created)
+            for listener in self._listeners_for_all:
+                created.listen(listener(kind))
         return self.kinds[kind]
 
     def renewed(self, kind: Kind) -> KindCache:
-        """The cache of a kind, made if need be, which `find` finds from now on instead of that of another version."""
-        found = self._resources[str(kind)] = self.cache(kind)
-        return found
+        """Return the cache of a kind, created if need be; `find` now returns it instead of another version's."""
+        cache = self._resources[str(kind)] = self.cache(kind)
+        return cache
 
     @property
     def follows_everything(self) -> bool:
-        """Whether somebody wants to hear of EVERYTHING."""
-        return bool(self._everywhere)
+        """True if a listener for EVERYTHING exists."""
+        return bool(self._listeners_for_all)
 
     def listen(self, kind: Kind, listener: Callable[[Kind], Listener]) -> None:
-        """Hear of every change of a kind from now on, of EVERYTHING of all kinds, also of those that come later.
+        """Add a listener to a kind; for EVERYTHING to all kinds, including those that are served later.
 
         Args:
-            kind: whose changes.
-            listener: makes the one who hears of a kind.
+            kind: the kind to listen to.
+            listener: creates the listener for a kind.
         """
         if kind != EVERYTHING:
             self.cache(kind).listen(listener(kind))
             return
-        self._everywhere.append(listener)
+        self._listeners_for_all.append(listener)
         for known, cache in self.kinds.items():
             cache.listen(listener(known))
 
     def add_index(self, index: Index) -> None:
-        """File a kind's objects under more values."""
+        """Add an index to a kind's cache."""
         self.cache(index.kind).index(index.name, index.values)
 
 

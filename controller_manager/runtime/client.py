@@ -1,4 +1,4 @@
-"""The way to the server: requests of the contract and watch streams, over connections that are kept."""
+"""The HTTP client of the API server: requests and watch streams over connections that are kept open."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -20,26 +20,26 @@ from controller_manager.runtime.requests import JSON, METADATA_LIST, Call, call_
 
 USER_AGENT = "mockube-controller-manager/0.1"
 CONNECTIONS = 160
-"""Exchanges at a time: enough that the server has some to do while the answers of its last commit are read."""
+"""Concurrent exchanges: enough to keep the server busy while the answers of its last commit are read."""
 BUSY = CONNECTIONS // 2
-"""Exchanges under way from which what can wait should."""
+"""The number of exchanges under way at which requests that can wait should wait."""
 RETRIES = 10
-"""How often a request is sent again that the server asks to come back with (client-go rest.Request maxRetries)."""
+"""How often a request is retried if the server sends Retry-After (client-go rest.Request maxRetries)."""
 SECONDS = 70.0
-"""After which an answer does not come any more; the server itself gives up after 60."""
+"""Seconds after which an answer is given up; the server itself gives up after 60."""
 PAGE = 500
-"""Objects a page of a list (client-go tools/pager)."""
+"""Objects per page of a list (client-go tools/pager)."""
 TOKEN_SECONDS = 60.0
-"""After which a token is read again that stands in a file (client-go transport NewCachedFileTokenSource)."""
+"""Seconds after which a token file is read again (client-go transport NewCachedFileTokenSource)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A part of a collection.
+    """A page of a collection.
 
     Attributes:
-        revision: as of which the objects are.
-        token: leads to the next page; "" where there is none.
+        revision: the revision of the list.
+        token: the continue token of the next page, "" if there is none.
     """
 
     items: list[Obj]
@@ -48,33 +48,33 @@ class Page:
 
 
 class _Begun(NamedTuple):
-    """A request under way, and since when; a tuple, as one is made for each."""
+    """A request under way, and when it was sent; a tuple for speed, as one is created for each request."""
 
     reply: asyncio.Future[Reply]
     at: float
 
 
 class Observer(Protocol):
-    """Who counts requests: rest_client_requests_total and rest_client_request_duration_seconds."""
+    """Counts requests: rest_client_requests_total and rest_client_request_duration_seconds."""
 
     def __call__(self, method: str, code: int, seconds: float) -> None:
-        """An answer came after so many seconds, or none, which is code 0."""
+        """Record an answer that came after so many seconds, or the lack of one, which is code 0."""
 
 
-def _nobody(method: str, code: int, seconds: float) -> None:
-    """Counts nothing."""
+def _observe_nothing(method: str, code: int, seconds: float) -> None:
+    """Count nothing."""
 
 
 class Client:
-    """A client of one server, for as long as an `async with` lasts.
+    """A client of one server, used in an `async with` block.
 
     Args:
-        access: the way in.
-        clock: by which it waits.
-        qps: requests a second, of which 0 and less is no limit (--kube-api-qps).
-        burst: requests at once; at least one (--kube-api-burst).
-        user_agent: who the server is told asks.
-        observe: told of every exchange, not of streams.
+        access: the server's address and the credentials.
+        clock: the clock to wait with.
+        qps: requests per second; 0 or less means no limit (--kube-api-qps).
+        burst: the burst of requests; at least one (--kube-api-burst).
+        user_agent: the User-Agent header.
+        observe: called for every exchange, but not for streams.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Client:
         qps: float = -1.0,
         burst: int = 0,
         user_agent: str = USER_AGENT,
-        observe: Observer = _nobody,
+        observe: Observer = _observe_nothing,
     ) -> None:
         self._access = access
         self._clock = clock
@@ -99,7 +99,7 @@ class Client:
         self._permit: Callable[[], bool] = lambda: True
 
     async def __aenter__(self) -> Self:
-        self._pool = Pool(_place(self._access), limit=CONNECTIONS, permit=self._may_ask)
+        self._pool = Pool(_address(self._access), limit=CONNECTIONS, permit=self._may_ask)
         return self
 
     async def __aexit__(
@@ -108,23 +108,23 @@ class Client:
         self._connections.close()
 
     def twin(self, purpose: str) -> "Client":
-        """Another client of the same server, without a limit: what it asks waits for nothing that is asked here."""
+        """Return another client of the same server without a rate limit, whose requests do not wait for this one's."""
         return Client(self._access, self._clock, user_agent=f"{self._agent}/{purpose}", observe=self._observe)
 
     @property
     def is_busy(self) -> bool:
-        """Whether so much is asked that what can wait should."""
+        """True if so many requests are under way that those that can wait should wait."""
         return self._connections.under_way >= BUSY
 
     def ask_while(self, permit: Callable[[], bool]) -> None:
-        """From now on send requests only while this holds; any other is lost unsent. Streams go on."""
+        """Send requests only while `permit` returns True; others fail unsent. Streams continue."""
         self._permit = permit
 
     async def perform(self, request: Request) -> Any:
-        """Ask the server.
+        """Send a request.
 
         Returns:
-            What it answers; of a ListAll, the items.
+            The parsed answer; for a ListAll, the items.
 
         Raises:
             ApiError: it refused, or no answer came (reason ConnectionLost, code 0).
@@ -132,13 +132,13 @@ class Client:
         if isinstance(request, ListAll):
             pages = self.pages(request.kind.path(request.namespace), accept=METADATA_LIST)
             return [item async for page in pages for item in page.items]
-        return await self._ask(call_of(request))
+        return await self._request(call_of(request))
 
     async def perform_all(self, requests: Sequence[Request]) -> list[Any]:
-        """Ask the server many things at once, without a task for each.
+        """Send many requests at once, without a task for each.
 
         Returns:
-            The answers in the order of the requests; an ApiError where it refused, or no answer came.
+            The answers in the order of the requests; an ApiError for a refusal, or if no answer came.
         """
         under_way: list[tuple[Call, _Begun] | ListAll] = []
         try:
@@ -148,20 +148,20 @@ class Client:
                 else:
                     call = call_of(request)
                     under_way.append((call, await self._begin(call)))
-            return [await self._outcome(each) for each in under_way]
+            return [await self._outcome(entry) for entry in under_way]
         finally:
-            for each in under_way:
-                if not isinstance(each, ListAll):
-                    each[1].reply.cancel()  # nobody is there to have it
+            for entry in under_way:
+                if not isinstance(entry, ListAll):
+                    entry[1].reply.cancel()  # nobody waits for it any more
 
-    async def _outcome(self, asked: "tuple[Call, _Begun] | ListAll") -> Any:
+    async def _outcome(self, entry: "tuple[Call, _Begun] | ListAll") -> Any:
         try:
-            return await self.perform(asked) if isinstance(asked, ListAll) else await self._answer(*asked)
+            return await self.perform(entry) if isinstance(entry, ListAll) else await self._answer(*entry)
         except ApiError as error:
             return error
 
     async def get_json(self, path: str, *, accept: str = JSON) -> Any:
-        """The answer to a GET.
+        """Return the answer to a GET.
 
         Raises:
             ApiError: it refused, or no answer came.
@@ -169,10 +169,10 @@ class Client:
         return await self._get(path, {}, accept=accept)
 
     async def pages(self, path: str, *, accept: str = JSON) -> AsyncIterator[Page]:
-        """A collection page by page, of which there is at least one.
+        """Yield a collection page by page; there is at least one page.
 
         Raises:
-            ApiError: the server refused, or what it answered is no list.
+            ApiError: the server refused, or the answer is not a list.
         """
         page = await self.page(path, accept=accept)
         yield page
@@ -181,24 +181,24 @@ class Client:
             yield page
 
     async def page(self, path: str, token: str = "", *, field_selector: str = "", accept: str = JSON) -> Page:
-        """A page of a collection: the first, or that to which the page before it leads.
+        """Return a page of a collection: the first, or the one that a token of the page before leads to.
 
         Raises:
-            ApiError: the server refused, or what it answered is no list.
+            ApiError: the server refused, or the answer is not a list.
         """
         query = {"limit": str(PAGE), "continue": token, "fieldSelector": field_selector}
-        given = {name: value for name, value in query.items() if value}
-        return _page(await self._get(path, given, accept=accept))
+        parameters = {name: value for name, value in query.items() if value}
+        return _page(await self._get(path, parameters, accept=accept))
 
     async def stream(self, target: str, feed: Feed, *, seconds: float, accept: str = JSON) -> None:
-        """Have the bytes of a watch fed to somebody, until the server ends it.
+        """Pass the bytes of a watch to `feed` until the server ends it.
 
         Args:
             target: path and query (`requests.with_query`).
-            feed: takes the bytes as they come, in pieces of no meaning, the first of which is empty and tells that the
-                server agrees; what it raises ends the stream.
-            seconds: after which the stream is broken off, whatever the server thinks.
-            accept: the media type that is wanted.
+            feed: takes the bytes as they come, in arbitrary pieces; an empty first piece means that the
+                server has accepted the watch; an exception from it ends the stream.
+            seconds: the client closes the stream after this time.
+            accept: the media type to request.
 
         Raises:
             ApiError: the server refused, or the connection broke.
@@ -220,22 +220,22 @@ class Client:
         return self._pool
 
     async def _get(self, path: str, query: Mapping[str, str], *, accept: str) -> Any:
-        return await self._ask(Call("GET", with_query(path, query), accept=accept))
+        return await self._request(Call("GET", with_query(path, query), accept=accept))
 
-    async def _ask(self, call: Call) -> Any:
+    async def _request(self, call: Call) -> Any:
         return await self._answer(call, await self._begin(call))
 
     async def _begin(self, call: Call) -> _Begun:
-        """Send a request, when there is a token for it."""
+        """Send a request, once the rate limit allows it."""
         if self._bucket is not None:
             await self._bucket.wait()
         return _Begun(self._connections.exchange(self._message(call), seconds=SECONDS), self._clock.monotonic())
 
     async def _answer(self, call: Call, begun: _Begun) -> Any:
-        """The answer to what is under way; the request is sent as often as the server asks to come back with it."""
+        """Return the answer to a request; it is sent again while the server answers with Retry-After."""
         reply = await self._reply(call, begun)
         for _ in range(RETRIES):
-            if not _is_put_off(reply):
+            if not _asks_for_retry(reply):
                 break
             await self._clock.sleep(float(reply.retry_after))
             reply = await self._reply(call, await self._begin(call))
@@ -250,7 +250,7 @@ class Client:
                 reply = await begun.reply
             except LostError as error:
                 if not error.unheard or call.method != "GET":
-                    raise  # a write may have been heard, and is not safe to repeat
+                    raise  # a write may have reached the server, and is not safe to repeat
                 reply = await (await self._begin(call)).reply
             code = reply.code
         except LostError as error:
@@ -268,16 +268,16 @@ class Client:
         return b"%b%b\r\n" % (line, head)
 
     def _head(self, accept: str, content_type: str) -> bytes:
-        """What follows the target, and is the same for many requests."""
+        """Return the request's head after the target, which is the same for many requests."""
         if self._access.token_file is not None and self._clock.monotonic() >= self._heads_end:
             self._heads.clear()
             self._heads_end = self._clock.monotonic() + TOKEN_SECONDS
-        found = self._heads.get((accept, content_type))
-        if found is None:
-            found = self._heads[accept, content_type] = self._made_head(accept, content_type)
-        return found
+        head = self._heads.get((accept, content_type))
+        if head is None:
+            head = self._heads[accept, content_type] = self._build_head(accept, content_type)
+        return head
 
-    def _made_head(self, accept: str, content_type: str) -> bytes:
+    def _build_head(self, accept: str, content_type: str) -> bytes:
         try:
             token = self._access.bearer()
         except AccessError as error:
@@ -305,14 +305,14 @@ def _is_object(item: Any) -> bool:
     return isinstance(item, dict) and "name" in metadata(item)
 
 
-def _place(access: Access) -> ServerAddress:
+def _address(access: Access) -> ServerAddress:
     parts = urlsplit(access.server)
     tls = access.tls()
     return ServerAddress(parts.hostname or "", parts.port or (443 if tls else 80), tls, access.server_name)
 
 
-def _is_put_off(reply: Reply) -> bool:
-    """Whether the server asks to come back (client-go rest/with_retry.go)."""
+def _asks_for_retry(reply: Reply) -> bool:
+    """Return whether the server asks for a retry (client-go rest/with_retry.go)."""
     return (reply.code == 429 or reply.code >= 500) and reply.retry_after.isdecimal()
 
 
@@ -320,5 +320,5 @@ def _parsed(reply: Reply) -> Any:
     try:
         return orjson.loads(reply.body)
     except orjson.JSONDecodeError as error:
-        told = reply.body[:200].decode(errors="replace")
-        raise ApiError(500, "InternalError", f"the answer is no JSON: {told!r}") from error
+        excerpt = reply.body[:200].decode(errors="replace")
+        raise ApiError(500, "InternalError", f"the answer is no JSON: {excerpt!r}") from error

@@ -1,20 +1,20 @@
-"""The one clock that the manager hands down, which tests replace."""
+"""The clock that the manager passes to everything, and that tests replace."""
 
 import asyncio
 import time
 
 
 class Clock:
-    """Tells the time and waits."""
+    """Reads the time and waits."""
 
     def now(self) -> float:
-        """Seconds since 1970."""
+        """Return seconds since 1970."""
         return time.time()
 
     def monotonic(self) -> float:
-        """Seconds since some moment, which nobody sets back."""
+        """Return seconds since some moment; this time never goes back."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait; 0 gives others a turn."""
+        """Wait; 0 lets other tasks run."""
         await asyncio.sleep(seconds)

@@ -1,7 +1,7 @@
-"""Connections that are kept: one exchange at a time each, and streams on connections of their own.
+"""Connections that are kept open: one exchange at a time on each, and streams on connections of their own.
 
-aiohttp's client takes 90 to 130 microseconds of processor time for an exchange over TLS; this takes a third to a half
-of that, which decides how many pods a second one process can make.
+aiohttp's client takes 90 to 130 microseconds of CPU time for an exchange over TLS; this takes a third to a half of
+that, which decides how many pods per second one process can create.
 """
 
 import asyncio
@@ -20,20 +20,22 @@ Feed = Callable[[bytes], None]
 
 CONNECT_SECONDS = 30.0
 SILENCE_SECONDS = 90.0
-"""A stream of which nothing has come for so long is given up: its peer may hang, whose system keeps the connection. An
-API server tells the revision every 60 s (cacher's defaultBookmarkFrequency); client-go has HTTP/2's pings for it."""
+"""Seconds of silence after which a stream is given up: its peer may hang while its operating system keeps the
+connection. An API server sends a bookmark every 60 s (cacher's defaultBookmarkFrequency); client-go uses HTTP/2's
+pings for this.
+"""
 SWEEP_SECONDS = 1.0
-"""How often it is looked for exchanges whose time is up."""
+"""Seconds between two checks for exchanges whose time is up."""
 _KEEP_ALIVE = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
-"""A peer that is gone without a word is noticed within a minute (net.Dialer's KeepAlive is 30 s in client-go)."""
+"""With these a dead peer is noticed within a minute (net.Dialer's KeepAlive is 30 s in client-go)."""
 
 
 class LostError(Exception):
     """No answer came, or not all of it.
 
     Attributes:
-        unheard: whether the server may have closed the connection before it saw the request: the connection was an old
-            one, and nothing came.
+        unheard: True if the server may have closed the connection before it saw the request: the connection had been
+            used before, and nothing came back.
     """
 
     def __init__(self, why: str, *, unheard: bool = False) -> None:
@@ -43,10 +45,10 @@ class LostError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where a server is.
+    """The address of a server.
 
     Attributes:
-        tls: None where the connection is plain.
+        tls: None for a connection without TLS.
         name: the name that its certificate must have.
     """
 
@@ -58,7 +60,7 @@ class ServerAddress:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer that was read whole; of a stream, its body is what was not fed to anybody."""
+    """A complete answer; for a stream, the body is what was not passed to the feed."""
 
     code: int
     body: bytes
@@ -70,10 +72,10 @@ class Request:
     """A request that is under way, or waits for a connection.
 
     Attributes:
-        reply: what becomes of it.
-        seconds: after which it is given up; 0 for never.
-        deadline: when that is, on the loop's clock.
-        feed: takes the body of a success as it comes, and nothing at first, when the server agrees.
+        reply: its answer or error.
+        seconds: the time limit; 0 for none.
+        deadline: the end of the time limit, on the loop's clock.
+        feed: takes the body of a success as it comes, after an empty piece when the head has come.
     """
 
     message: bytes
@@ -83,24 +85,24 @@ class Request:
     feed: Feed | None = None
 
     def late(self) -> LostError:
-        """What becomes of it when its time is up."""
+        """Return the error for a request whose time is up."""
         return LostError(f"no answer within {self.seconds:g} s")
 
 
 class Connection(asyncio.Protocol):
-    """A connection: bytes of one request go out, and of what comes in, the body goes to a sink.
+    """A connection that carries one exchange at a time; a response's body goes to the request's feed or reply.
 
     Args:
-        freed: told when an exchange has ended, or the connection has.
+        freed: called when an exchange or the connection has ended.
 
     Attributes:
-        heard: when something came last, on the loop's clock.
+        heard: when data came last, on the loop's clock.
     """
 
     def __init__(self, freed: "Callable[[Connection], None]") -> None:
         self._loop = asyncio.get_running_loop()
         self.heard = self._loop.time()
-        self._asked: Request | None = None
+        self._request: Request | None = None
         self._freed = freed
         self._transport: asyncio.Transport | None = None
         self._head: Head | None = None
@@ -111,51 +113,51 @@ class Connection(asyncio.Protocol):
 
     @property
     def usable(self) -> bool:
-        """Whether a request can be sent."""
+        """True if a request can be sent."""
         return self._transport is not None and not self._transport.is_closing()
 
-    def begin(self, asked: Request) -> None:
-        """Send a request; its reply is set when the answer is there, or LostError where none comes."""
+    def begin(self, request: Request) -> None:
+        """Send a request; its reply is set to the answer, or to LostError if there is none."""
         assert self._transport is not None
-        assert self._asked is None, "one exchange at a time"
-        self._asked, self._began = asked, False
-        self._transport.write(asked.message)
+        assert self._request is None, "one exchange at a time"
+        self._request, self._began = request, False
+        self._transport.write(request.message)
 
     def expire(self, now: float) -> None:
-        """Give the answer up if its time is up."""
-        asked = self._asked
-        if asked is not None and asked.seconds and asked.deadline <= now:
-            self._fail(asked.late())
+        """Fail the exchange if its time is up."""
+        request = self._request
+        if request is not None and request.seconds and request.deadline <= now:
+            self._fail(request.late())
 
     def abort(self) -> None:
-        """Break the connection off."""
+        """Close the connection at once."""
         if self._transport is not None:
             self._transport.abort()
 
     # -- what the event loop calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection stands."""
+        """Note that the connection is established."""
         self._transport = cast("asyncio.Transport", transport)
         _keep_alive(transport.get_extra_info("socket"))
 
     def data_received(self, data: bytes) -> None:
-        """Something came."""
+        """Process incoming data."""
         self._began = True
         self.heard = self._loop.time()
-        asked = self._asked
-        if asked is None:
-            self.abort()  # nobody asked
+        request = self._request
+        if request is None:
+            self.abort()  # there was no request
             return
         try:
-            self._take(data, asked.feed)
+            self._read(data, request.feed)
         except MalformedError as error:
             self._fail(LostError(str(error)))
-        except Exception as error:  # noqa: BLE001 - what the feed raises is for whoever waits for the stream
+        except Exception as error:  # an exception from the feed is for the stream's caller
             self._fail(error)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is no more."""
+        """Fail or finish the exchange when the connection has ended."""
         if self._head is not None and self._head.body.endless and exc is None:
             self._finish(self._head)
         else:
@@ -166,7 +168,7 @@ class Connection(asyncio.Protocol):
 
     # -- reading
 
-    def _take(self, data: bytes, feed: Feed | None) -> None:
+    def _read(self, data: bytes, feed: Feed | None) -> None:
         head = self._head
         if head is None:
             data = self._rest + data if self._rest else data
@@ -175,8 +177,8 @@ class Connection(asyncio.Protocol):
                 self._await_head(data)
                 return
             head, data, self._rest = read_head(data[:end]), data[end + 4 :], b""
-            if head.code < 200:  # 100 Continue and its like: the answer is still to come
-                self._take(data, feed)
+            if head.code < 200:  # 100 Continue and similar: the answer is still to come
+                self._read(data, feed)
                 return
             self._head = head
             if feed is not None and head.code < 300:
@@ -197,21 +199,21 @@ class Connection(asyncio.Protocol):
         self._rest = data
 
     def _finish(self, head: Head) -> None:
-        asked, body = self._asked, b"".join(self._pieces)
-        self._asked = self._head = None
+        request, body = self._request, b"".join(self._pieces)
+        self._request = self._head = None
         self._pieces = []
         self._exchanges += 1
-        if asked is not None and not asked.reply.done():  # whoever asked may have gone
-            asked.reply.set_result(Reply(head.code, body, head.retry_after))
+        if request is not None and not request.reply.done():  # the caller may have gone
+            request.reply.set_result(Reply(head.code, body, head.retry_after))
         if not head.keeps or head.body.extra:
             self.abort()
         else:
             self._freed(self)
 
     def _fail(self, error: Exception) -> None:
-        asked, self._asked = self._asked, None
-        if asked is not None and not asked.reply.done():
-            asked.reply.set_exception(error)
+        request, self._request = self._request, None
+        if request is not None and not request.reply.done():
+            request.reply.set_exception(error)
         self.abort()
 
 
@@ -219,13 +221,13 @@ class Pool:
     """Connections to one server.
 
     Args:
-        place: where it is.
-        limit: how many exchanges there are at a time, and connections for them; streams are not counted.
-        permit: asked before each exchange begins, also one that has waited for a connection: whether it still may.
+        server: its address.
+        limit: the maximum of concurrent exchanges and their connections; streams are not counted.
+        permit: called before each exchange begins, even after a wait for a connection: True if it still may.
     """
 
-    def __init__(self, place: ServerAddress, *, limit: int, permit: Callable[[], bool] = lambda: True) -> None:
-        self._place = place
+    def __init__(self, server: ServerAddress, *, limit: int, permit: Callable[[], bool] = lambda: True) -> None:
+        self._server = server
         self._limit = limit
         self._permit = permit
         self._loop = asyncio.get_running_loop()
@@ -239,21 +241,21 @@ class Pool:
 
     @property
     def under_way(self) -> int:
-        """How many exchanges were begun, or wait for a connection."""
+        """The number of exchanges that have begun, or wait for a connection."""
         return self._for_exchanges - len(self._idle) + len(self._waiting)
 
     @property
     def _for_exchanges(self) -> int:
-        """Return how many open connections carry exchanges and no stream."""
+        """The number of open connections for exchanges, without those of streams."""
         return len(self._open) - self._streams
 
     def exchange(self, message: bytes, *, seconds: float) -> asyncio.Future[Reply]:
-        """Send a request over some connection; what is given has its answer in the end.
+        """Send a request over some connection; the returned future gets the answer.
 
-        It raises LostError where no connection could be had, it broke, time was up, or what came is no HTTP.
+        It raises LostError if there is no connection, it broke, time was up, or the answer is not HTTP.
         """
-        asked = Request(message, self._loop.create_future(), seconds, self._loop.time() + seconds)
-        self._waiting.append(asked)
+        request = Request(message, self._loop.create_future(), seconds, self._loop.time() + seconds)
+        self._waiting.append(request)
         while self._idle:
             connection = self._idle.pop()
             if connection.usable:
@@ -263,42 +265,42 @@ class Pool:
             self._grow()
         if self._sweeper is None:
             self._sweeper = self._loop.call_later(SWEEP_SECONDS, self._sweep)
-        return asked.reply
+        return request.reply
 
     async def stream(self, message: bytes, feed: Feed, *, seconds: float) -> Reply:
-        """Send a request over a connection of its own and have the body of a success fed to somebody.
+        """Send a request over a connection of its own and pass the body of a success to the feed.
 
         Args:
             message: the request.
-            feed: takes the body piece by piece as it comes; what it raises ends the stream, and is raised here.
-            seconds: after which the stream is broken off.
+            feed: takes the body piece by piece as it comes; an exception from it ends the stream, and is raised here.
+            seconds: the stream is closed after this time.
 
         Raises:
-            LostError: no connection could be had, it broke or fell silent, time was up, or what came is no HTTP.
+            LostError: there is no connection, it broke or fell silent, time was up, or the answer is not HTTP.
         """
         connection = await self._connect(_nothing)
-        asked = Request(message, self._loop.create_future(), feed=feed)
+        request = Request(message, self._loop.create_future(), feed=feed)
         self._open.add(connection)
         self._streams += 1
         try:
-            connection.begin(asked)
+            connection.begin(request)
             async with asyncio.timeout(seconds):
-                while not asked.reply.done():
+                while not request.reply.done():
                     left = connection.heard + SILENCE_SECONDS - self._loop.time()
                     if left <= 0:
                         raise LostError(f"nothing came for {SILENCE_SECONDS:g} s")
-                    await asyncio.wait([asked.reply], timeout=left)
-                return asked.reply.result()
+                    await asyncio.wait([request.reply], timeout=left)
+                return request.reply.result()
         except TimeoutError as error:
             raise LostError(f"no answer within {seconds:g} s") from error
         finally:
-            asked.reply.cancel()
+            request.reply.cancel()
             self._streams -= 1
             self._open.discard(connection)
             connection.abort()
 
     def close(self) -> None:
-        """Break all connections off."""
+        """Close all connections."""
         self._closed = True
         if self._sweeper is not None:
             self._sweeper.cancel()
@@ -308,15 +310,15 @@ class Pool:
             connection.abort()
 
     def _serve(self, connection: Connection) -> None:
-        """Have the connection take whoever has waited longest."""
+        """Give the connection to the request that has waited longest."""
         while self._waiting:
-            asked = self._waiting.popleft()
-            if asked.reply.done():
+            request = self._waiting.popleft()
+            if request.reply.done():
                 continue
             if self._permit():
-                connection.begin(asked)
+                connection.begin(request)
                 return
-            asked.reply.set_exception(LostError("nothing may be sent any more"))
+            request.reply.set_exception(LostError("nothing may be sent any more"))
         self._idle.append(connection)
 
     def _freed(self, connection: Connection) -> None:
@@ -329,9 +331,9 @@ class Pool:
             self._grow()
 
     def _grow(self) -> None:
-        """Open one more connection, if somebody waits for it."""
-        wanted = len(self._waiting) > len(self._opening)
-        if wanted and not self._closed and self._for_exchanges + len(self._opening) < self._limit:
+        """Open one more connection, if a request waits for it."""
+        needed = len(self._waiting) > len(self._opening)
+        if needed and not self._closed and self._for_exchanges + len(self._opening) < self._limit:
             task = self._loop.create_task(self._add())
             self._opening.add(task)
             task.add_done_callback(self._opening.discard)
@@ -340,7 +342,7 @@ class Pool:
         try:
             connection = await self._connect(self._freed)
         except LostError as error:
-            if not self._for_exchanges:  # nobody else will come for those who wait
+            if not self._for_exchanges:  # no other connection will serve those that wait
                 self._refuse(error)
             return
         self._open.add(connection)
@@ -348,29 +350,29 @@ class Pool:
 
     def _refuse(self, error: LostError) -> None:
         while self._waiting:
-            asked = self._waiting.popleft()
-            if not asked.reply.done():
-                asked.reply.set_exception(error)
+            request = self._waiting.popleft()
+            if not request.reply.done():
+                request.reply.set_exception(error)
 
     def _sweep(self) -> None:
-        """Give up what has waited too long: looking now and then costs less than a timer for each exchange."""
+        """Fail requests that have waited too long: one periodic check costs less than a timer for each exchange."""
         now = self._loop.time()
         for connection in list(self._open):
             connection.expire(now)
         while self._waiting and self._waiting[0].deadline <= now:
-            asked = self._waiting.popleft()
-            if not asked.reply.done():
-                asked.reply.set_exception(asked.late())
+            request = self._waiting.popleft()
+            if not request.reply.done():
+                request.reply.set_exception(request.late())
         waits = self._waiting or len(self._idle) < self._for_exchanges
         self._sweeper = self._loop.call_later(SWEEP_SECONDS, self._sweep) if waits else None
 
     async def _connect(self, freed: Callable[[Connection], None]) -> Connection:
-        place = self._place
-        name = (place.name or place.host) if place.tls else None
+        server = self._server
+        name = (server.name or server.host) if server.tls else None
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 _, connection = await self._loop.create_connection(
-                    partial(Connection, freed), place.host, place.port, ssl=place.tls, server_hostname=name
+                    partial(Connection, freed), server.host, server.port, ssl=server.tls, server_hostname=name
                 )
         except TimeoutError as error:
             raise LostError(f"no connection to {place.host}:{place.port} within {CONNECT_SECONDS:g} s") from error
@@ -380,7 +382,7 @@ class Pool:
 
 
 def _nothing(_: Connection) -> None:
-    """Nobody is told."""
+    """Ignore a connection's end."""
 
 
 def _keep_alive(connection: socket.socket | None) -> None:

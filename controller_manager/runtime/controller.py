@@ -1,4 +1,4 @@
-"""The one loop under all controllers: take a key, observe, plan, carry the plan out, and decide what errors mean."""
+"""The loop of all controllers: take a key, observe, plan, perform the plan's actions, and decide about errors."""
 
 import asyncio
 import logging
@@ -40,36 +40,36 @@ log = logging.getLogger("controller_manager")
 
 
 class Performs(Protocol):
-    """Who asks the server."""
+    """Sends requests to the server."""
 
     async def perform(self, request: Request) -> Any:
-        """The answer to a request.
+        """Return the answer to a request.
 
         Raises:
             ApiError: it was refused, or there was no answer.
         """
 
     async def perform_all(self, requests: Sequence[Request]) -> list[Any]:
-        """The answers to many requests at once; an ApiError where one was refused, or not answered."""
+        """Return the answers to many requests; an ApiError for each that was refused, or not answered."""
 
 
 class Records(Protocol):
-    """Who sends Events."""
+    """Records Events."""
 
     def record(self, emit: RecordEvent, source: str) -> None:
         """Have an Event sent in the background."""
 
 
 def _uncounted(measure: Measure, elapsed: float) -> None:
-    """Nobody counts."""
+    """Ignore a measurement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """What all controllers of a manager share.
+    """The dependencies that all controllers of a manager share.
 
     Attributes:
-        count: takes what plans measure, with the seconds since the run began.
+        count: takes the measurements of plans, with the seconds since the sync began.
     """
 
     caches: Caches
@@ -80,28 +80,28 @@ class Dependencies:
 
 
 class Controller:
-    """A SPEC at work.
+    """A running controller.
 
     Attributes:
-        spec: what it does.
-        queue: the keys that wait for it.
+        spec: its definition.
+        queue: the keys to process.
     """
 
-    def __init__(self, spec: Spec, queue: WorkQueue, means: Dependencies, *, workers: int = 0) -> None:
+    def __init__(self, spec: Spec, queue: WorkQueue, dependencies: Dependencies, *, workers: int = 0) -> None:
         self.spec = spec
         self.queue = queue
-        self._means = means
+        self._dependencies = dependencies
         self._workers = workers or spec.workers
-        self._awaited = Expectations(means.caches, self._leaked)
-        self._ran: dict[Key, float] = {}
+        self._expectations = Expectations(dependencies.caches, self._count_timeout)
+        self._last_run: dict[Key, float] = {}
         for watch in spec.watches:
             if watch.trigger is not None:
-                means.caches.listen(watch.kind, partial(self._listener, watch.trigger))
+                dependencies.caches.listen(watch.kind, partial(self._listener, watch.trigger))
             if watch.trigger is enqueue_self:
-                means.caches.listen(watch.kind, self._forgetter)
+                dependencies.caches.listen(watch.kind, self._expectations_dropper)
 
     async def run(self) -> None:
-        """Work until cancelled; the caches are filled before this begins."""
+        """Process keys until cancelled; the caches must be filled before."""
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._workers):
@@ -112,7 +112,7 @@ class Controller:
             self.queue.close()
 
     def _listener(self, trigger: Trigger, _: Kind) -> Listener:
-        caches, queue = self._means.caches, self.queue
+        caches, queue = self._dependencies.caches, self.queue
 
         def listen(change: Change) -> None:
             for key in trigger(caches, change):
@@ -123,19 +123,19 @@ class Controller:
 
         return listen
 
-    def _forgetter(self, _: Kind) -> Listener:
-        """Lets nothing that was made under a name wait for what its former bearer wrote (DeleteExpectations)."""
+    def _expectations_dropper(self, _: Kind) -> Listener:
+        """Return a listener that drops a deleted object's expectations, as its name may return (DeleteExpectations)."""
 
         def listen(change: Change) -> None:
             if change.new is None:
-                self._awaited.forget(key_of(change.obj))
+                self._expectations.forget(key_of(change.obj))
 
         return listen
 
-    def _leaked(self, key: Key) -> None:
+    def _count_timeout(self, key: Key) -> None:
         if self.spec.expectation_timeouts is not None:
             namespace, _, name = key.rpartition("/")
-            self._means.count(Measure(self.spec.expectation_timeouts, labels=(namespace, name)), 0.0)
+            self._dependencies.count(Measure(self.spec.expectation_timeouts, labels=(namespace, name)), 0.0)
 
     async def _tick(self) -> None:
         while True:
@@ -143,7 +143,7 @@ class Controller:
                 self.queue.add(key)
             if not self.spec.every:
                 return
-            await self._means.clock.sleep(self.spec.every)
+            await self._dependencies.clock.sleep(self.spec.every)
 
     async def _work(self) -> None:
         while True:
@@ -154,34 +154,34 @@ class Controller:
                 self.queue.done(key)
 
     async def _process(self, key: Key) -> None:
-        now = self._means.clock.monotonic()
-        wait = self._awaited.blocked(key, lambda: self.queue.add(key), now=now)
-        if wait or (wait := self._ran.get(key, -inf) + self.spec.min_interval - now) > 0:
+        now = self._dependencies.clock.monotonic()
+        wait = self._expectations.blocked(key, lambda: self.queue.add(key), now=now)
+        if wait or (wait := self._last_run.get(key, -inf) + self.spec.min_interval - now) > 0:
             self.queue.add_after(key, wait)
             return
         if self.spec.min_interval:
-            self._ran[key] = now
+            self._last_run[key] = now
         try:
-            again = await self._run(key)
-        except Exception as error:  # noqa: BLE001 - whatever it is, other keys go on
-            self._judge(key, error)
+            requeued = await self._sync(key)
+        except Exception as error:  # whatever it is, other keys are still processed
+            self._handle_error(key, error)
         else:
-            if not again:
+            if not requeued:
                 self.queue.forget(key)
 
-    async def _run(self, key: Key) -> bool:
-        """Whether the plan asked to be run again, which is no success yet."""
-        seen = self.spec.observe(self._means.caches, key)
-        if seen is None:
-            self._ran.pop(key, None)
+    async def _sync(self, key: Key) -> bool:
+        """Sync a key; return True if the plan asked to be run again, which does not count as success yet."""
+        observed = self.spec.observe(self._dependencies.caches, key)
+        if observed is None:
+            self._last_run.pop(key, None)
             return False
-        return await self._carry_out(self.spec.reconcile(seen, self._means.clock.now()), key)
+        return await self._perform_plan(self.spec.reconcile(observed, self._dependencies.clock.now()), key)
 
-    def _judge(self, key: Key, error: Exception) -> None:
-        """What becomes of a key whose plan failed: the whole policy of retries."""
+    def _handle_error(self, key: Key, error: Exception) -> None:
+        """Decide about a key whose plan failed: the whole policy of retries."""
         match error:
             case ApiError() if is_namespace_terminating(error):
-                self.queue.forget(key)  # nothing can be made there any more
+                self.queue.forget(key)  # nothing can be created there any more
             case ApiError(code=429) if seconds := (error.details or {}).get("retryAfterSeconds"):
                 self.queue.add_after(key, seconds)
             case ApiError() if self.spec.retries is not None and self.queue.failures(key) >= self.spec.retries:
@@ -197,15 +197,15 @@ class Controller:
                 log.error("%s %s failed and is tried again", self.spec.name, key, exc_info=error)
                 self.queue.retry(key)
 
-    async def _carry_out(self, plan: Plan, key: Key) -> bool:
-        """Do what a plan yields, one action after the other, and tell it how each went; True if it yields Again."""
-        again = False
+    async def _perform_plan(self, plan: Plan, key: Key) -> bool:
+        """Perform a plan's actions one after the other, and send it the results; return True if it yields Requeue."""
+        requeued = False
         try:
             action = next(plan)
             while True:
-                again = again or isinstance(action, Requeue)
+                requeued = requeued or isinstance(action, Requeue)
                 try:
-                    answer = await self._do(action, key)
+                    answer = await self._perform_action(action, key)
                 except ApiError as error:
                     action = plan.throw(error)
                 else:
@@ -214,12 +214,12 @@ class Controller:
             pass
         finally:
             plan.close()
-        return again
+        return requeued
 
-    async def _do(self, action: Action, key: Key) -> Any:
+    async def _perform_action(self, action: Action, key: Key) -> Any:
         match action:
             case RecordEvent():
-                self._means.recorder.record(action, self.spec.source)
+                self._dependencies.recorder.record(action, self.spec.source)
             case RequeueAfter(seconds=seconds):
                 self.queue.add_after(key, seconds)
             case Requeue():
@@ -228,41 +228,41 @@ class Controller:
                 for other in keys:
                     self.queue.add(other)
             case Batch(requests=requests, slow_start=slow):
-                return await self._ask_all(requests, key, slow_start=slow)
+                return await self._request_all(requests, key, slow_start=slow)
             case Measure():
-                self._means.count(action, self._means.clock.monotonic() - self.queue.running[key])
+                self._dependencies.count(action, self._dependencies.clock.monotonic() - self.queue.running[key])
             case _:
-                return await self._ask(action, key)
+                return await self._request(action, key)
         return None
 
-    async def _ask(self, request: Request, key: Key) -> Any:
+    async def _request(self, request: Request, key: Key) -> Any:
         try:
-            answer = await self._means.server.perform(request)
+            answer = await self._dependencies.server.perform(request)
         except ApiError as error:
-            self._note(key, request, error)
+            self._expect(key, request, error)
             raise
-        self._note(key, request, answer)
+        self._expect(key, request, answer)
         return answer
 
-    def _note(self, key: Key, request: Request, answer: Answer) -> None:
-        """Have the key wait until the caches know what came of its request."""
-        now = self._means.clock.monotonic()
+    def _expect(self, key: Key, request: Request, answer: Answer) -> None:
+        """Make the key wait until the caches have seen the effects of its request."""
+        now = self._dependencies.clock.monotonic()
         if not isinstance(answer, ApiError):
-            self._awaited.wrote(key, request, answer, now=now)
+            self._expectations.wrote(key, request, answer, now=now)
         elif answer.reason == LOST:
-            self._awaited.lost(key, request, now=now)
+            self._expectations.lost(key, request, now=now)
 
-    async def _ask_all(self, requests: Sequence[Request], key: Key, *, slow_start: bool) -> list[Answer]:
-        """Ask everything at once, or in rounds of one, two, four … that end after the first round with an error."""
+    async def _request_all(self, requests: Sequence[Request], key: Key, *, slow_start: bool) -> list[Answer]:
+        """Send all requests at once, or in rounds of one, two, four … that end after the first round with an error."""
         answers: list[Answer] = []
         size = 1 if slow_start else len(requests)
         while len(answers) < len(requests):
             part = requests[len(answers) : len(answers) + size]
-            found: list[Answer] = await self._means.server.perform_all(part)
-            for request, answer in zip(part, found, strict=True):
-                self._note(key, request, answer)
-            answers += found
-            if slow_start and any(isinstance(answer, ApiError) for answer in found):
+            results: list[Answer] = await self._dependencies.server.perform_all(part)
+            for request, answer in zip(part, results, strict=True):
+                self._expect(key, request, answer)
+            answers += results
+            if slow_start and any(isinstance(answer, ApiError) for answer in results):
                 break
             size *= 2
         return answers + [None] * (len(requests) - len(answers))

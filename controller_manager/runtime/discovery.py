@@ -1,7 +1,7 @@
-"""Discovery: which kinds the server serves, asked again and again, since custom kinds come and go.
+"""Discovery: which kinds the server serves, asked periodically, since custom resources come and go.
 
-Aggregated discovery is asked for, which is two documents (KEP-3352); a server that has none is asked version by version
-(client-go's discovery.ServerPreferredResources).
+Aggregated discovery takes two documents (KEP-3352); a server without it is asked version by version (client-go's
+discovery.ServerPreferredResources).
 """
 
 import asyncio
@@ -19,24 +19,24 @@ from controller_manager.runtime.clock import Clock
 log = logging.getLogger("controller_manager")
 
 EVERY = 30.0
-"""Seconds between two looks (garbagecollector.Sync)."""
+"""Seconds between two discoveries (garbagecollector.Sync)."""
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
-"""What defines custom kinds: a change of one is looked into at once, where they are followed."""
+"""The resource of CustomResourceDefinitions: a change of one triggers discovery at once, if they are watched."""
 SETTLES = 0.1
-"""Seconds in which more of them may change, which then cost one look."""
+"""Seconds to wait for further changes of definitions, so that several cause one discovery."""
 PATIENCE = 30.0
-"""Seconds that kinds which nobody but the garbage collector follows may take for their first list."""
+"""Seconds that the first list of kinds may take that only the garbage collector watches."""
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList"
 ACCEPT = ",".join([AGGREGATED.format("v2"), AGGREGATED.format("v2beta1"), "application/json"])
 NEVER_COLLECTED = frozenset({str(EVENT), str(SCHEDULER_EVENT)})
-"""What is not followed for the collector's sake: there are many, and they own nothing (DefaultIgnoredResources)."""
+"""Resources not watched for the garbage collector: there are many, and they own nothing (DefaultIgnoredResources)."""
 
 
 class Asks(Protocol):
-    """Who asks the server."""
+    """Sends GET requests to the server."""
 
     async def get_json(self, path: str, *, accept: str = ...) -> Any:
-        """The answer to a GET.
+        """Return the answer to a GET.
 
         Raises:
             ApiError: it was refused, or there was no answer.
@@ -44,11 +44,11 @@ class Asks(Protocol):
 
 
 @dataclass(slots=True)
-class _Found:
-    """What was discovered so far.
+class _Discovered:
+    """The kinds discovered so far.
 
     Attributes:
-        preferred: resource → the kind of the version that came first.
+        preferred: resource → the kind in the version that came first.
     """
 
     verbs: dict[Kind, frozenset[str]] = field(default_factory=dict)
@@ -56,38 +56,38 @@ class _Found:
     failures: dict[str, str] = field(default_factory=dict)
 
     def add(self, kinds: Iterable[tuple[Kind, frozenset[str]]]) -> None:
-        """A version's kinds; a group's versions come with the one that the server prefers first."""
+        """Add a version's kinds; a group's preferred version must be added first."""
         for kind, verbs in kinds:
             self.verbs[kind] = verbs
             self.preferred.setdefault(str(kind), kind)
 
 
 async def discover(client: Asks) -> Served:
-    """What the server serves now; versions that it does not tell of are among the failures.
+    """Return the kinds that the server serves now; versions that could not be discovered are among the failures.
 
     Raises:
-        ApiError: it does not tell anything.
+        ApiError: discovery is not possible at all.
     """
-    found = _Found()
+    discovered = _Discovered()
     for root in ("/api", "/apis"):
         document = await client.get_json(root, accept=ACCEPT)
         if document.get("kind") == "APIGroupDiscoveryList":
-            _read_aggregated(document, found)
+            _read_aggregated(document, discovered)
         else:
             for group, version in _versions(document):
-                await _ask_version(client, group, version, found)
-    return Served(found.verbs, tuple(found.preferred.values()), found.failures)
+                await _discover_version(client, group, version, discovered)
+    return Served(discovered.verbs, tuple(discovered.preferred.values()), discovered.failures)
 
 
-def _read_aggregated(document: Obj, found: _Found) -> None:
+def _read_aggregated(document: Obj, discovered: _Discovered) -> None:
     for item in document.get("items") or ():
         group = (item.get("metadata") or {}).get("name") or ""
         for entry in item.get("versions") or ():
             version = entry["version"]
             if entry.get("freshness") == "Stale":
-                named = api_version(group, version)
-                found.failures[named] = f"stale GroupVersion discovery: {named}"
-            found.add(_aggregated_kinds(group, version, entry.get("resources") or ()))
+                group_version = api_version(group, version)
+                discovered.failures[group_version] = f"stale GroupVersion discovery: {named}"
+            discovered.add(_aggregated_kinds(group, version, entry.get("resources") or ()))
 
 
 def _aggregated_kinds(group: str, version: str, resources: Iterable[Obj]) -> Iterator[tuple[Kind, frozenset[str]]]:
@@ -102,7 +102,7 @@ def _aggregated_kinds(group: str, version: str, resources: Iterable[Obj]) -> Ite
 
 
 def _versions(document: Obj) -> Iterator[tuple[str, str]]:
-    """(group, version) of a document of the older form, each group's preferred version first."""
+    """Yield (group, version) from a document of the older form, each group's preferred version first."""
     for version in document.get("versions") or ():
         yield "", version
     for group in document.get("groups") or ():
@@ -112,14 +112,14 @@ def _versions(document: Obj) -> Iterator[tuple[str, str]]:
             yield group["name"], version
 
 
-async def _ask_version(client: Asks, group: str, version: str, found: _Found) -> None:
-    named = api_version(group, version)
+async def _discover_version(client: Asks, group: str, version: str, discovered: _Discovered) -> None:
+    group_version = api_version(group, version)
     try:
         document = await client.get_json(f"/apis/{named}" if group else f"/api/{version}")
     except ApiError as error:
-        found.failures[named] = error.message
+        discovered.failures[group_version] = error.message
         return
-    found.add(
+    discovered.add(
         (
             Kind(
                 entry.get("group") or group,
@@ -136,13 +136,13 @@ async def _ask_version(client: Asks, group: str, version: str, found: _Found) ->
 
 
 class Discoverer:
-    """Keeps `caches.served` as the server has it, and follows what has to be followed because EVERYTHING is.
+    """Keeps `caches.served` up to date, and watches further kinds if there are listeners for EVERYTHING.
 
     Args:
-        client: who asks.
-        caches: where it is noted.
-        clock: by which it waits.
-        follow: keeps a cache as the server has it, with metadata alone, until cancelled.
+        client: the client for discovery.
+        caches: where the result is stored.
+        clock: the clock to wait with.
+        follow: keeps a cache in sync with the server, metadata only, until cancelled.
     """
 
     def __init__(
@@ -152,29 +152,29 @@ class Discoverer:
         self._caches = caches
         self._clock = clock
         self._follow = follow
-        self._looked = asyncio.Event()
+        self._discovered_once = asyncio.Event()
         self._changed = asyncio.Event()
-        self._own: dict[Kind, KindCache] = {}
+        self._own_caches: dict[Kind, KindCache] = {}
         self._following: dict[Kind, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
-        """Look again and again, until cancelled."""
+        """Discover periodically, until cancelled."""
         async with asyncio.TaskGroup() as group:
             while True:
                 try:
-                    await self._look(group)
+                    await self._refresh(group)
                 except ApiError as error:
                     log.warning("what the server serves cannot be asked for: %s; it is tried again", error)
                 await self._until_due(group)
 
     async def _until_due(self, group: asyncio.TaskGroup) -> None:
-        """Wait for the next look: it is due after a while, or when a custom kind was defined, changed or taken away.
+        """Wait for the next discovery: due periodically, and when a CustomResourceDefinition changes.
 
-        Upstream's namespace controller asks anew for each namespace; so nothing is left behind in one here.
+        Upstream's namespace controller discovers again for each namespace; with this no kind is missed here either.
         """
         waits = [
-            group.create_task(self._clock.sleep(EVERY if self._looked.is_set() else 1.0)),
-            group.create_task(_told(self._changed)),
+            group.create_task(self._clock.sleep(EVERY if self._discovered_once.is_set() else 1.0)),
+            group.create_task(_wait_for(self._changed)),
         ]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         for wait in waits:
@@ -184,45 +184,45 @@ class Discoverer:
             self._changed.clear()
 
     async def until_ready(self) -> None:
-        """Return when everything is known, or most of it and enough time has passed."""
-        await self._looked.wait()
-        waits = [cache.wait_until_synced() for cache in self._own.values()]
+        """Return when all caches are filled, or when discovery is complete and enough time has passed."""
+        await self._discovered_once.wait()
+        waits = [cache.wait_until_synced() for cache in self._own_caches.values()]
         try:
             async with asyncio.timeout(PATIENCE):
                 await asyncio.gather(*waits)
         except TimeoutError:
-            late = [str(kind) for kind, cache in self._own.items() if not cache.synced]
-            log.warning("begun without the first list of %s", ", ".join(late))
+            unsynced = [str(kind) for kind, cache in self._own_caches.items() if not cache.synced]
+            log.warning("begun without the first list of %s", ", ".join(unsynced))
 
-    async def _look(self, group: asyncio.TaskGroup) -> None:
+    async def _refresh(self, group: asyncio.TaskGroup) -> None:
         served = await discover(self._client)
         is_new, self._caches.served = served != self._caches.served, served
-        if self._caches.follows_everything and (self._ended_waits(served) or is_new):
+        if self._caches.follows_everything and (self._restart_absent(served) or is_new):
             self._follow_all(served, group)
-        self._looked.set()
+        self._discovered_once.set()
 
-    def _ended_waits(self, served: Served) -> bool:
-        """Whether there were watchers that wait for a kind which is there again: it was gone between two looks."""
-        waiting = [kind for kind in self._following if self._own[kind].absent and kind in served.verbs]
+    def _restart_absent(self, served: Served) -> bool:
+        """Stop watchers that wait for an absent kind which is served again: it was gone between two discoveries."""
+        waiting = [kind for kind in self._following if self._own_caches[kind].absent and kind in served.verbs]
         for kind in waiting:
-            self._own[kind].absent = False
+            self._own_caches[kind].absent = False
             self._following.pop(kind).cancel()
         return bool(waiting)
 
     def _follow_all(self, served: Served, group: asyncio.TaskGroup) -> None:
-        wanted = [kind for kind in served.able_to("delete", "list", "watch") if str(kind) not in NEVER_COLLECTED]
-        for kind in wanted:
-            known = self._caches.find(str(kind))
-            if kind not in self._following and (known is None or known.kind in self._own):
+        collectable = [kind for kind in served.able_to("delete", "list", "watch") if str(kind) not in NEVER_COLLECTED]
+        for kind in collectable:
+            existing = self._caches.find(str(kind))
+            if kind not in self._following and (existing is None or existing.kind in self._own_caches):
                 cache = self._caches.renewed(kind)
-                if str(kind) == DEFINITIONS and kind not in self._own:
+                if str(kind) == DEFINITIONS and kind not in self._own_caches:
                     cache.listen(lambda _: self._changed.set())
-                self._own[kind] = cache
+                self._own_caches[kind] = cache
                 self._following[kind] = group.create_task(self._follow(cache))
-        for kind in self._following.keys() - set(wanted):
-            if kind.api_version not in served.failures:  # of those nothing is known: they stay as they are
+        for kind in self._following.keys() - set(collectable):
+            if kind.api_version not in served.failures:  # those of failed versions are unknown: they stay
                 self._following.pop(kind).cancel()
 
 
-async def _told(event: asyncio.Event) -> None:
+async def _wait_for(event: asyncio.Event) -> None:
     await event.wait()

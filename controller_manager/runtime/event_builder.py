@@ -1,4 +1,4 @@
-"""What happened to an object, as controllers tell it, and as Events of both APIs write it."""
+"""An occurrence that a controller reports, and the Events of both APIs for it."""
 
 import re
 import uuid
@@ -10,10 +10,10 @@ from controller_manager.reconcile.contract import RecordEvent
 from controller_manager.reconcile.times import micro_stamp, stamp
 
 SCHEDULER = "default-scheduler"
-"""The component that speaks events.k8s.io; all others speak the core API, as upstream's do."""
+"""The component that uses events.k8s.io; all others use the core API, as upstream."""
 
 _ACTIONS = {"Scheduled": "Binding", "FailedScheduling": "Scheduling", "Preempted": "Preempting"}
-"""What the scheduler was doing (pkg/scheduler: Eventf's action)."""
+"""The `action` of the scheduler's Events, by reason (pkg/scheduler: Eventf's action)."""
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _LONGEST_NAME = 253
 _LONGEST_NOTE = 1024
@@ -23,13 +23,13 @@ _CUT = " ..."
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """Something that happened, once.
+    """A single occurrence to report.
 
     Attributes:
-        component: who says so.
-        host: the node that says so.
-        namespace: of the object; "" where it has none.
-        nanos: when, in nanoseconds since 1970; no two of one recorder are the same.
+        component: the reporting component.
+        host: the reporting node.
+        namespace: the object's namespace, or "" if it is cluster-scoped.
+        nanos: the time in nanoseconds since 1970; unique within a recorder.
     """
 
     component: str
@@ -48,32 +48,32 @@ class Occurrence:
 
     @property
     def subject(self) -> tuple[str, ...]:
-        """Who says something of which object (getSpamKey)."""
+        """The key of a reporter and an object (getSpamKey)."""
         return (self.component, self.host, self.api_version, self.kind, self.namespace, self.name, self.uid)
 
     @property
     def similar(self) -> tuple[str, ...]:
-        """What differs in its message alone (EventAggregatorByReasonFunc)."""
+        """The key shared by occurrences that differ only in their messages (EventAggregatorByReasonFunc)."""
         return (*self.subject, self.type, self.reason)
 
     @property
     def same(self) -> tuple[str, ...]:
-        """What differs in nothing but the time (getEventKey)."""
+        """The key shared by occurrences that differ only in their times (getEventKey)."""
         return (*self.similar, self.field_path, self.message)
 
     @property
     def isomorphic(self) -> tuple[str, ...]:
-        """What makes one series of events.k8s.io (tools/events getKey)."""
+        """The key of a series in events.k8s.io (tools/events getKey)."""
         return (*self.similar, self.field_path, self.resource_version)
 
     @property
     def seconds(self) -> float:
-        """When, in seconds since 1970."""
+        """The time in seconds since 1970."""
         return self.nanos / 1e9
 
     @property
     def event_namespace(self) -> str:
-        """Where its Event is: with the object, or in "default"."""
+        """The namespace of its Event: the object's, or "default"."""
         return self.namespace or "default"
 
     @property
@@ -83,17 +83,17 @@ class Occurrence:
         return name if len(name) <= _LONGEST_NAME and _SUBDOMAIN.fullmatch(name) else str(uuid.uuid4())
 
     def combined(self) -> "Occurrence":
-        """The one that stands for many like it (EventAggregatorByReasonMessageFunc)."""
+        """Return the occurrence that stands for many similar ones (EventAggregatorByReasonMessageFunc)."""
         return replace(self, field_path="", message=f"(combined from similar events): {self.message}")
 
 
 def occurrence(emit: RecordEvent, source: str, *, nanos: int) -> Occurrence:
-    """What a plan tells.
+    """Return the occurrence for a RecordEvent action.
 
     Args:
-        emit: the plan's words.
-        source: the component that says so if the words name none.
-        nanos: when, in nanoseconds since 1970.
+        emit: the plan's action.
+        source: the reporting component if `emit` names none.
+        nanos: the time in nanoseconds since 1970.
     """
     obj = emit.regarding
     meta = metadata(obj)
@@ -114,81 +114,81 @@ def occurrence(emit: RecordEvent, source: str, *, nanos: int) -> Occurrence:
     )
 
 
-def core_event(said: Occurrence, *, name: str, count: int, first: int) -> Obj:
-    """The Event of the core API.
+def core_event(occurred: Occurrence, *, name: str, count: int, first: int) -> Obj:
+    """Return the Event of the core API.
 
     Args:
-        said: what happened last.
-        name: of the Event.
-        count: how often it happened.
-        first: when it happened first, in nanoseconds since 1970.
+        occurred: the last occurrence.
+        name: the Event's name.
+        count: the number of occurrences.
+        first: the time of the first, in nanoseconds since 1970.
     """
     return {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": name, "namespace": said.event_namespace},
-        "involvedObject": _reference(said),
-        "reason": said.reason,
-        "message": said.message,
-        "source": _given(component=said.component, host=said.host),
+        "metadata": {"name": name, "namespace": occurred.event_namespace},
+        "involvedObject": _reference(occurred),
+        "reason": occurred.reason,
+        "message": occurred.message,
+        "source": _non_empty(component=occurred.component, host=occurred.host),
         "firstTimestamp": stamp(first / 1e9),
-        "lastTimestamp": stamp(said.seconds),
+        "lastTimestamp": stamp(occurred.seconds),
         "count": count,
-        "type": said.type,
-        "reportingComponent": said.component,
-        "reportingInstance": said.host,
+        "type": occurred.type,
+        "reportingComponent": occurred.component,
+        "reportingInstance": occurred.host,
     }
 
 
-def core_patch(said: Occurrence, *, count: int) -> Obj:
-    """What changes in an Event of the core API that happened again (eventLogger.eventObserve)."""
-    return {"count": count, "lastTimestamp": stamp(said.seconds), "message": said.message}
+def core_patch(occurred: Occurrence, *, count: int) -> Obj:
+    """Return the patch of a core Event that occurred again (eventLogger.eventObserve)."""
+    return {"count": count, "lastTimestamp": stamp(occurred.seconds), "message": occurred.message}
 
 
-def new_event(said: Occurrence, *, name: str, instance: str, series: Obj | None = None) -> Obj:
-    """The Event of events.k8s.io/v1.
+def new_event(occurred: Occurrence, *, name: str, instance: str, series: Obj | None = None) -> Obj:
+    """Return the Event of events.k8s.io/v1.
 
     Args:
-        said: what happened first.
-        name: of the Event.
-        instance: which process of the component says so.
-        series: how often it happened, None for once.
+        occurred: the first occurrence.
+        name: the Event's name.
+        instance: the reporting process of the component.
+        series: the count and the last time, or None for a single occurrence.
     """
     return {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
-        "metadata": {"name": name, "namespace": said.event_namespace},
-        "eventTime": micro_stamp(said.seconds),
+        "metadata": {"name": name, "namespace": occurred.event_namespace},
+        "eventTime": micro_stamp(occurred.seconds),
         **({"series": series} if series else {}),
-        "reportingController": said.component,
+        "reportingController": occurred.component,
         "reportingInstance": instance,
-        "action": _ACTIONS.get(said.reason, said.reason),
-        "reason": said.reason,
-        "regarding": _reference(said),
-        "note": _note(said.message),
-        "type": said.type,
+        "action": _ACTIONS.get(occurred.reason, occurred.reason),
+        "reason": occurred.reason,
+        "regarding": _reference(occurred),
+        "note": _note(occurred.message),
+        "type": occurred.type,
     }
 
 
 def _note(message: str) -> str:
-    """The message, as much of it as a note takes (pkg/scheduler truncateMessage)."""
+    """Return the message, truncated to the length of a note (pkg/scheduler truncateMessage)."""
     encoded = message.encode(errors="replace")
     if len(encoded) <= _LONGEST_NOTE:
         return message
     return encoded[: _LONGEST_NOTE - len(_CUT)].decode(errors="ignore") + _CUT
 
 
-def _reference(said: Occurrence) -> Obj:
-    return _given(
-        kind=said.kind,
-        namespace=said.namespace,
-        name=said.name,
-        uid=said.uid,
-        apiVersion=said.api_version,
-        resourceVersion=said.resource_version,
-        fieldPath=said.field_path,
+def _reference(occurred: Occurrence) -> Obj:
+    return _non_empty(
+        kind=occurred.kind,
+        namespace=occurred.namespace,
+        name=occurred.name,
+        uid=occurred.uid,
+        apiVersion=occurred.api_version,
+        resourceVersion=occurred.resource_version,
+        fieldPath=occurred.field_path,
     )
 
 
-def _given(**values: Any) -> Obj:
+def _non_empty(**values: Any) -> Obj:
     return {name: value for name, value in values.items() if value}

@@ -1,4 +1,4 @@
-"""Events: recorded without waiting, and sent in the background, a few at a time."""
+"""Records Events without waiting, and sends them in the background, a few at a time."""
 
 import asyncio
 import logging
@@ -36,27 +36,27 @@ log = logging.getLogger("controller_manager.events")
 QUEUED = 1000
 """Occurrences of a source that may wait; more are dropped (maxQueuedEvents, DropIfChannelFull)."""
 TRIES = 12
-"""How often an Event is sent where no answer comes (maxTriesPerEvent)."""
+"""How often an Event is sent if there is no answer (maxTriesPerEvent)."""
 PATIENCE = 10.0
 """Seconds between two tries (defaultSleepDuration)."""
 REFRESH = 1800.0
-"""Seconds after which running series are told again (refreshTime)."""
+"""Seconds after which running series are written again (refreshTime)."""
 AT_ONCE = 4
-"""Events under way, of different sources."""
+"""Concurrent requests for Events of different sources."""
 LOOK, PRECEDENCE = 0.05, 0.5
-"""Seconds between looks whether the controllers ask less, and how long they come first."""
+"""Seconds between checks whether the client is less busy, and the longest time to wait for that."""
 RATE, BURST = 300.0, 600
-"""Events a second, and at once, of all sources: upstream's components may send 20 to 50 each."""
+"""Events per second, and burst, of all sources: upstream's components may send 20 to 50 each."""
 NODE_RATE, NODE_BURST = 50.0, 100
 """The same for each kubelet (KubeletConfiguration eventRecordQPS, eventBurst)."""
 
 
 @dataclass(slots=True)
 class _Lane:
-    """What one source has said and is not sent yet; one Event after the other.
+    """The occurrences of one source that are not sent yet; they are sent one after the other.
 
     Attributes:
-        dropped: how many were dropped since one was taken last.
+        dropped: how many were dropped since the last one was queued.
     """
 
     bucket: TokenBucket | None
@@ -66,12 +66,12 @@ class _Lane:
 
 
 class Recorder:
-    """Takes what controllers say, and writes Events of it.
+    """Queues the occurrences that controllers report, and writes their Events.
 
     Args:
-        client: the way to the server.
-        clock: by which it waits.
-        host: the machine, which is part of who the scheduler is.
+        client: the client to send them with.
+        clock: the clock to wait with.
+        host: the machine's name, a part of the scheduler's reportingInstance.
     """
 
     def __init__(self, client: Client, clock: Clock, *, host: str = "") -> None:
@@ -87,11 +87,11 @@ class Recorder:
         self._nanos = 0
 
     def record(self, emit: RecordEvent, source: str) -> None:
-        """Have an Event sent in the background; it is dropped where its source has too many waiting.
+        """Have an Event sent in the background; it is dropped if its source has too many waiting.
 
         Args:
-            emit: what happened.
-            source: the component that says so if `emit` names none.
+            emit: the action that reports it.
+            source: the reporting component if `emit` names none.
         """
         lane = self._lane(emit.component or source, emit.host)
         if len(lane.waiting) >= QUEUED:
@@ -105,7 +105,7 @@ class Recorder:
         self._start(lane)
 
     async def run(self) -> None:
-        """Send until cancelled."""
+        """Send Events until cancelled."""
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
@@ -117,11 +117,11 @@ class Recorder:
             self._group = None
 
     def _lane(self, component: str, host: str) -> _Lane:
-        found = self._lanes.get((component, host))
-        if found is None:
+        lane = self._lanes.get((component, host))
+        if lane is None:
             bucket = TokenBucket(self._clock, rate=NODE_RATE, burst=NODE_BURST) if host else None
-            found = self._lanes[component, host] = _Lane(bucket)
-        return found
+            lane = self._lanes[component, host] = _Lane(bucket)
+        return lane
 
     def _start(self, lane: _Lane) -> None:
         if self._group is not None and lane.waiting and (lane.task is None or lane.task.done()):
@@ -129,29 +129,29 @@ class Recorder:
 
     async def _drain(self, lane: _Lane) -> None:
         while lane.waiting:
-            said = lane.waiting.popleft()
+            occurred = lane.waiting.popleft()
             try:
-                await self._tell(said, lane)
+                await self._write_event(occurred, lane)
             except Exception:
-                log.exception("an event cannot be told: %s", said.reason)
+                log.exception("an event cannot be told: %s", occurred.reason)
 
-    async def _tell(self, said: Occurrence, lane: _Lane) -> None:
-        if said.component == SCHEDULER:
-            await self._write_serial(self._series.observe(said), lane)
+    async def _write_event(self, occurred: Occurrence, lane: _Lane) -> None:
+        if occurred.component == SCHEDULER:
+            await self._write_serial(self._series.observe(occurred), lane)
         else:
-            await self._write_counted(self._correlator.correlate(said), lane)
+            await self._write_counted(self._correlator.correlate(occurred), lane)
 
-    async def _every(self, seconds: float, told: Callable[[], Iterable[Serial]]) -> None:
+    async def _every(self, seconds: float, due_series: Callable[[], Iterable[Serial]]) -> None:
         while True:
             await self._clock.sleep(seconds)
-            for serial in list(told()):
+            for serial in list(due_series()):
                 await self._write_serial(serial, None)
 
     async def _write_counted(self, event: Counted | None, lane: _Lane) -> None:
         if event is None:
             return
-        made = core_event(event.said, name=event.name, count=event.count, first=event.first)
-        requests: list[Request] = [Create(EVENT, made)]
+        new = core_event(event.said, name=event.name, count=event.count, first=event.first)
+        requests: list[Request] = [Create(EVENT, new)]
         if event.count > 1:
             key = f"{event.said.event_namespace}/{event.name}"
             body = core_patch(event.said, count=event.count)
@@ -162,25 +162,25 @@ class Recorder:
         if event is None:
             return
         series = event.series()
-        made = new_event(event.said, name=event.name, instance=self._instance, series=series)
-        requests: list[Request] = [Create(SCHEDULER_EVENT, made)]
+        new = new_event(event.said, name=event.name, instance=self._instance, series=series)
+        requests: list[Request] = [Create(SCHEDULER_EVENT, new)]
         if series is not None:
             key = f"{event.said.event_namespace}/{event.name}"
             requests.insert(0, Patch(SCHEDULER_EVENT, key, {"series": series}, content_type=STRATEGIC_PATCH))
         await self._write(requests, lane)
 
     async def _write(self, requests: list[Request], lane: _Lane | None) -> None:
-        """Send the first request, and where what it changes is gone, the second."""
+        """Send the first request; if its object is gone, send the second."""
         if lane is not None and lane.bucket is not None:
             await lane.bucket.wait()
         await self._bucket.wait()
         for attempt in range(TRIES):
             try:
                 async with self._slots:
-                    await self._let_pass()
+                    await self._yield_to_controllers()
                     await self._send(requests)
             except ApiError as error:
-                if error.code:  # an answer: another try has the same
+                if error.code:  # there is an answer: a retry would get the same
                     level = logging.DEBUG if _is_expected(error) else logging.WARNING
                     log.log(level, "an event was refused: %s", error)
                     return
@@ -190,8 +190,8 @@ class Recorder:
             await self._clock.sleep(PATIENCE * jitter)
         log.warning("an event could not be sent in %d tries", TRIES)
 
-    async def _let_pass(self) -> None:
-        """Wait while the controllers ask much: what they do comes before what is told of it, but not for ever."""
+    async def _yield_to_controllers(self) -> None:
+        """Wait while the client is busy: controllers' requests come before Events, but not for ever."""
         for _ in range(round(PRECEDENCE / LOOK)):
             if not self._client.is_busy:
                 return
@@ -210,5 +210,5 @@ class Recorder:
 
 
 def _is_expected(error: ApiError) -> bool:
-    """Whether a refusal says nothing of the manager: the namespace goes, or somebody was faster."""
+    """Return whether a refusal is normal: the namespace is terminating, or the Event exists already."""
     return error.reason == "AlreadyExists" or is_namespace_terminating(error)

@@ -1,4 +1,4 @@
-"""A key's own writes, which the caches must have seen before the key runs again (upstream's expectations)."""
+"""A key's own writes that the caches must have seen before the key is processed again (upstream's expectations)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,54 +10,54 @@ from controller_manager.reconcile.controller_ref import is_deleting
 from controller_manager.runtime.cache import Caches, KindCache, revision_of
 
 EXPIRES = 300.0
-"""Seconds after which a key runs although its writes were not seen (controller.ExpectationsTimeout)."""
+"""Seconds after which a key is processed although its writes were not seen (controller.ExpectationsTimeout)."""
 SETTLES = 0.3
-"""Seconds in which a cache hears of everything that was stored before it began to hear of changes again."""
+"""Seconds within which a cache receives everything that was stored before its watch was re-established."""
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
-    """The deletion of an object, which a cache sees when the object is gone, another, or marked as going."""
+class _Deletion:
+    """A deletion that a cache sees when the object is gone, replaced, or has a deletionTimestamp."""
 
     cache: KindCache
     key: Key
     uid: str
 
     def is_seen(self) -> bool:
-        found = self.cache.get(self.key)
-        return found is None or found["metadata"].get("uid") != self.uid or is_deleting(found)
+        current = self.cache.get(self.key)
+        return current is None or current["metadata"].get("uid") != self.uid or is_deleting(current)
 
 
 @dataclass(slots=True)
-class _Awaited:
-    """What one key waits for.
+class _Pending:
+    """The writes that one key waits for.
 
     Attributes:
-        expires: when it waits no longer, on the loop's clock.
-        revisions: how far a cache must have come.
-        ends: deletions.
-        doubts: caches that must tell whether something was stored, and since when that is unknown.
-        parked: whether the key will be woken.
+        expires: the end of the wait, on the loop's clock.
+        revisions: the revision that a cache must reach.
+        deletions: the deletions to be seen.
+        doubts: caches for writes without an answer, which may have been stored, and since when that is unknown.
+        parked: True if a wake-up is registered.
     """
 
     expires: float = 0.0
     revisions: dict[str, tuple[KindCache, int]] = field(default_factory=dict)
-    ends: list[_End] = field(default_factory=list)
+    deletions: list[_Deletion] = field(default_factory=list)
     doubts: dict[str, tuple[KindCache, float]] = field(default_factory=dict)
     parked: bool = False
 
     def park(self, wake: Callable[[], None]) -> bool:
-        """Have the key woken by the first thing that is not seen yet; False where all is seen."""
+        """Register a wake-up at the first write that is not seen yet; return False if all are seen."""
         for cache, revision in self.revisions.values():
             if cache.revision < revision:
                 cache.when(revision, wake)
                 return True
-        while self.ends:
-            end = self.ends[-1]
-            if not end.is_seen():
-                end.cache.when_changed(end.key, wake)
+        while self.deletions:
+            deletion = self.deletions[-1]
+            if not deletion.is_seen():
+                deletion.cache.when_changed(deletion.key, wake)
                 return True
-            self.ends.pop()
+            self.deletions.pop()
         for cache, _ in self.doubts.values():
             if cache.attached is None:
                 cache.when_attached(wake)
@@ -65,26 +65,26 @@ class _Awaited:
         return False
 
     def unsettled(self, now: float) -> float:
-        """The seconds until all caches have heard of what was stored before; they are attached."""
+        """Return the seconds until all caches have received what was stored before; they are attached."""
         since = (max(lost, cache.attached or 0.0) for cache, lost in self.doubts.values())
         return max(0.0, max(since, default=0.0) + SETTLES - now)
 
 
 class Expectations:
-    """What the keys of one controller wait for.
+    """The writes that the keys of one controller wait for.
 
     Args:
-        caches: which are to see what keys wrote.
-        expired: told of a key that has waited for so long that it runs nevertheless.
+        caches: the caches that must see the writes.
+        expired: called for a key that is processed because its wait timed out.
     """
 
     def __init__(self, caches: Caches, expired: Callable[[Key], None] = lambda _: None) -> None:
         self._caches = caches
         self._expired = expired
-        self._keys: dict[Key, _Awaited] = {}
+        self._keys: dict[Key, _Pending] = {}
 
     def wrote(self, key: Key, request: Request, answer: Any, *, now: float) -> None:
-        """A request of the key was answered well: await that the caches hear of it."""
+        """Expect the caches to see a request of the key that succeeded."""
         cache = self._caches.kinds.get(request.kind)
         if cache is None or not isinstance(answer, dict):
             return
@@ -92,55 +92,55 @@ class Expectations:
             case Create() | Update() | Patch():
                 revision = revision_of(answer) if metadata(answer) else 0
                 if revision > cache.revision:
-                    found = self._of(key, now)
-                    _, known = found.revisions.get(str(request.kind), (cache, 0))
-                    found.revisions[str(request.kind)] = (cache, max(known, revision))
+                    pending = self._of(key, now)
+                    _, known = pending.revisions.get(str(request.kind), (cache, 0))
+                    pending.revisions[str(request.kind)] = (cache, max(known, revision))
             case Delete():
-                end = _End(cache, request.key, request.uid or _uid(answer))
-                if not end.is_seen():
-                    self._of(key, now).ends.append(end)
+                deletion = _Deletion(cache, request.key, request.uid or _uid(answer))
+                if not deletion.is_seen():
+                    self._of(key, now).deletions.append(deletion)
 
     def lost(self, key: Key, request: Request, *, now: float) -> None:
-        """No answer came to a request of the key: it may have been heard, and the caches will know.
+        """Expect the caches to show whether a request of the key without an answer was stored.
 
-        Upstream takes it for not heard, and may then make, or delete, something twice.
+        Upstream assumes that it was not, and may then create, or delete, something twice.
         """
         cache = self._caches.kinds.get(request.kind)
         if cache is not None and not isinstance(request, (Get, ListAll)):
             self._of(key, now).doubts[str(request.kind)] = (cache, now)
 
     def blocked(self, key: Key, wake: Callable[[], None], *, now: float) -> float:
-        """The seconds that the key has at most to wait, 0 if it may run; `wake` is called when it should ask again."""
-        found = self._keys.get(key)
-        if found is None:
+        """Return the seconds that the key must wait at most, 0 if it may run; `wake` is called when to ask again."""
+        pending = self._keys.get(key)
+        if pending is None:
             return 0.0
-        if now >= found.expires:
+        if now >= pending.expires:
             del self._keys[key]
             self._expired(key)
             return 0.0
-        if not found.parked:
-            found.parked = found.park(lambda: self._wake(found, wake))
-            if not found.parked:
-                if wait := found.unsettled(now):
+        if not pending.parked:
+            pending.parked = pending.park(lambda: self._wake(pending, wake))
+            if not pending.parked:
+                if wait := pending.unsettled(now):
                     return wait
                 del self._keys[key]
                 return 0.0
-        return found.expires - now
+        return pending.expires - now
 
     def forget(self, key: Key) -> None:
-        """The key is of no interest any more."""
+        """Forget a key that is no longer needed."""
         self._keys.pop(key, None)
 
-    def _of(self, key: Key, now: float) -> _Awaited:
-        found = self._keys.setdefault(key, _Awaited())
-        found.expires = now + EXPIRES
-        return found
+    def _of(self, key: Key, now: float) -> _Pending:
+        pending = self._keys.setdefault(key, _Pending())
+        pending.expires = now + EXPIRES
+        return pending
 
-    def _wake(self, found: _Awaited, wake: Callable[[], None]) -> None:
-        found.parked = False
+    def _wake(self, pending: _Pending, wake: Callable[[], None]) -> None:
+        pending.parked = False
         wake()
 
 
 def _uid(answer: Obj) -> str:
-    """Of the object that a DELETE answered, or that its Status tells of."""
+    """Return the uid of the object in the answer to a DELETE, or in the details of a Status."""
     return str(metadata(answer).get("uid") or (answer.get("details") or {}).get("uid") or "")

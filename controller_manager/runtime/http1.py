@@ -1,4 +1,4 @@
-"""Answers of HTTP/1.1 as their bytes come in: the head, and where the body ends (RFC 9112)."""
+"""Parse HTTP/1.1 responses as their bytes arrive: the head, and where the body ends (RFC 9112)."""
 
 import re
 from collections.abc import Callable
@@ -6,25 +6,25 @@ from dataclasses import dataclass
 from typing import Protocol
 
 LONGEST_HEAD = 64 * 1024
-"""Bytes that status line and headers may have."""
+"""The maximum length of status line and headers, in bytes."""
 _LONGEST_LINE = 4 * 1024
-"""Bytes that the line before a chunk may have, with its extensions."""
+"""The maximum length of the line before a chunk, with its extensions, in bytes."""
 _STATUS = re.compile(rb"http/1\.([01]) (\d{3})(?: |$)")
 _HEX = re.compile(rb"[0-9a-f]{1,16}", re.IGNORECASE)
 _BLANK = b" \t"
 
 
 class MalformedError(Exception):
-    """What came is no HTTP; the message says in which way."""
+    """The data is not HTTP; the message says why."""
 
 
 class Body(Protocol):
-    """Tells the body from what is around it.
+    """Separates a body from its framing.
 
     Attributes:
-        over: whether the body is complete.
-        extra: whether more than the body has come.
-        endless: whether the end of the connection is the end of the body.
+        over: True if the body is complete.
+        extra: True if more data than the body has come.
+        endless: True if the body ends with the connection.
     """
 
     over: bool
@@ -32,15 +32,15 @@ class Body(Protocol):
     endless: bool
 
     def take(self, data: bytes) -> bytes:
-        """What of these bytes belongs to the body.
+        """Return the part of these bytes that belongs to the body.
 
         Raises:
-            MalformedError: it cannot be told.
+            MalformedError: the framing is invalid.
         """
 
 
 class Counted:
-    """A body whose length was told before."""
+    """A body with a Content-Length."""
 
     endless = False
 
@@ -50,12 +50,12 @@ class Counted:
         self.extra = False
 
     def take(self, data: bytes) -> bytes:
-        """Everything, up to the length."""
+        """Return the bytes up to the length."""
         self.extra = len(data) > self._left
-        found = data[: self._left] if self.extra else data
-        self._left -= len(found)
+        piece = data[: self._left] if self.extra else data
+        self._left -= len(piece)
         self.over = not self._left
-        return found
+        return piece
 
 
 class Endless:
@@ -66,12 +66,12 @@ class Endless:
     endless = True
 
     def take(self, data: bytes) -> bytes:
-        """Everything."""
+        """Return all bytes."""
         return data
 
 
 class Chunked:
-    """A body in chunks, each with its length before it; trailers are skipped."""
+    """A body in chunks, each preceded by its length; trailers are skipped."""
 
     endless = False
 
@@ -81,20 +81,20 @@ class Chunked:
         self._rest = b""
         self._left = 0
         self._step: Callable[[bytes, int], int] = self._size
-        self._found: list[bytes] = []
+        self._pieces: list[bytes] = []
 
     def take(self, data: bytes) -> bytes:
-        """What is in the chunks."""
+        """Return the contents of the chunks."""
         data = self._rest + data if self._rest else data
         at = 0
         while not self.over and (after := self._step(data, at)) >= 0:
             at = after
         self._rest = data[at:]
         self.extra = self.over and bool(self._rest)
-        found, self._found = b"".join(self._found), []
-        return found
+        pieces, self._pieces = b"".join(self._pieces), []
+        return pieces
 
-    # Each step tells where the next begins, -1 where bytes are missing.
+    # Each step returns the start of the next, or -1 if bytes are missing.
 
     def _size(self, data: bytes, at: int) -> int:
         end = _line_end(data, at)
@@ -111,7 +111,7 @@ class Chunked:
         piece = data[at : at + self._left]
         if not piece:
             return -1
-        self._found.append(piece)
+        self._pieces.append(piece)
         self._left -= len(piece)
         if not self._left:
             self._step = self._end
@@ -133,11 +133,11 @@ class Chunked:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What comes before a body.
+    """The status line and headers of a response.
 
     Attributes:
-        keeps: whether the connection can be used again.
-        retry_after: the header of that name, "" where there is none.
+        keeps: True if the connection can be used again.
+        retry_after: the header of that name, "" if there is none.
     """
 
     code: int
@@ -147,10 +147,10 @@ class Head:
 
 
 def read_head(raw: bytes) -> Head:
-    """Status line and headers, without the empty line after them.
+    """Parse a status line and headers, given without the empty line after them.
 
     Raises:
-        MalformedError: they are none, or do not tell where the body ends.
+        MalformedError: they are invalid, or do not define where the body ends.
     """
     head = raw.lower()
     status = _STATUS.match(head)
@@ -181,7 +181,7 @@ def _body(head: bytes, code: int) -> Body:
 
 
 def _header(head: bytes, name: bytes) -> bytes:
-    """The value of a header whose name is given as it begins its line; empty where there is none."""
+    """Return a header's value, or empty bytes if it is missing; the name includes the line break before it."""
     start = head.find(name)
     if start < 0:
         return b""

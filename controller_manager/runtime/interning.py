@@ -1,6 +1,6 @@
-"""What many objects of a cache have in common is kept once: a thousand pods of one template differ in little.
+"""Interning: equal parts of a cache's objects are stored once, as a thousand pods of one template differ in little.
 
-A running pod takes 12 kB as parsed, and a third of that shared. Objects in caches are read-only, so nobody notices.
+A running pod takes 12 kB as parsed, and a third of that interned. Objects in caches are read-only, so sharing is safe.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ import orjson
 from apiserver.api.meta import Obj
 
 REMEMBERED = 2048
-"""How many parts each of two generations remembers: those that nobody has had since two generations are forgotten."""
+"""How many parts each of two generations holds: parts not used during the last two generations are forgotten."""
 
 _METADATA_PARTS = ("labels", "annotations", "ownerReferences", "finalizers")
 _METADATA_WORDS = ("namespace", "generateName", "creationTimestamp", "deletionTimestamp")
@@ -22,23 +22,23 @@ _CONTAINER_WORDS = ("name", "image", "imageID")
 
 
 class Sharing:
-    """Finds parts that are equal, by their serialised bytes, within one kind."""
+    """Finds equal parts of objects of one kind by their serialised bytes."""
 
     def __init__(self) -> None:
         self._young: dict[bytes | str, Any] = {}
         self._old: dict[bytes | str, Any] = {}
 
     def shared(self, obj: Obj) -> Obj:
-        """A newly parsed object, whose parts are those of others where they are equal; it is changed in place."""
+        """Intern the parts of a newly parsed object, which is changed in place, and return it."""
         meta = obj["metadata"]
-        self._parts(meta, _METADATA_PARTS)
-        self._words(meta, _METADATA_WORDS)
+        self._intern_parts(meta, _METADATA_PARTS)
+        self._intern_words(meta, _METADATA_WORDS)
         spec, status = obj.get("spec"), obj.get("status")
         if spec:
-            obj["spec"] = self._part(spec)
+            obj["spec"] = self._intern_part(spec)
         if isinstance(status, dict):
-            self._parts(status, _STATUS_PARTS)
-            self._words(status, _STATUS_WORDS)
+            self._intern_parts(status, _STATUS_PARTS)
+            self._intern_words(status, _STATUS_WORDS)
             for name in _STATUSES:
                 self._container_statuses(status.get(name))
         return obj
@@ -46,30 +46,30 @@ class Sharing:
     def _container_statuses(self, statuses: Any) -> None:
         if not isinstance(statuses, list):
             return
-        for each in statuses:
-            if isinstance(each, dict):
-                self._parts(each, _CONTAINER_PARTS)
-                self._words(each, _CONTAINER_WORDS)
+        for status in statuses:
+            if isinstance(status, dict):
+                self._intern_parts(status, _CONTAINER_PARTS)
+                self._intern_words(status, _CONTAINER_WORDS)
 
-    def _parts(self, obj: Obj, names: tuple[str, ...]) -> None:
+    def _intern_parts(self, obj: Obj, names: tuple[str, ...]) -> None:
         for name in names:
             part = obj.get(name)
             if part is not None:
-                obj[name] = self._part(part)
+                obj[name] = self._intern_part(part)
 
-    def _words(self, obj: Obj, names: tuple[str, ...]) -> None:
+    def _intern_words(self, obj: Obj, names: tuple[str, ...]) -> None:
         for name in names:
             word = obj.get(name)
             if isinstance(word, str):
-                obj[name] = self._known(word, word)
+                obj[name] = self._intern(word, word)
 
-    def _part(self, part: Any) -> Any:
-        return self._known(orjson.dumps(part), part)
+    def _intern_part(self, part: Any) -> Any:
+        return self._intern(orjson.dumps(part), part)
 
-    def _known(self, key: bytes | str, value: Any) -> Any:
-        found = self._young.get(key)
-        if found is None:
-            found = self._young[key] = self._old.get(key, value)
+    def _intern(self, key: bytes | str, value: Any) -> Any:
+        stored = self._young.get(key)
+        if stored is None:
+            stored = self._young[key] = self._old.get(key, value)
             if len(self._young) > REMEMBERED:
                 self._young, self._old = {}, self._young
-        return found
+        return stored

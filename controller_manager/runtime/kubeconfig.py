@@ -1,4 +1,4 @@
-"""How the manager gets in: a kubeconfig, or what a cluster gives its pods."""
+"""The server's address and credentials, from a kubeconfig or from a pod's service account."""
 
 import ssl
 import tempfile
@@ -11,27 +11,27 @@ from typing import Any
 import yaml
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-"""Where a pod finds its token and the cluster's certificate (client-go rest.InClusterConfig)."""
+"""The directory of a pod's token and the cluster's certificate (client-go rest.InClusterConfig)."""
 
 _UNKNOWN = ("exec", "auth-provider", "tokenFile", "username", "password", "as")
 _CLUSTER_UNKNOWN = ("proxy-url",)
 
 
 class AccessError(Exception):
-    """There is no way in; the message says what is missing or cannot be used, and where."""
+    """The server cannot be accessed; the message says what is missing or invalid, and where."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A way in.
+    """The address of a server, and the credentials for it.
 
     Attributes:
-        server: the URL.
-        ca: the certificates, as PEM, by which the server is known; empty for those of the system.
+        server: the server's URL.
+        ca: the CA certificates, as PEM, that verify the server; empty for those of the system.
         token: a bearer token, "" for none.
-        token_file: where the token is read again and again, as it is replaced there.
+        token_file: a file from which the token is read repeatedly, as it is rotated.
         client_cert: a certificate as PEM, with its key in `client_key`.
-        insecure: whether any server will do.
+        insecure: True if the server's certificate is not verified.
         server_name: the name that the server's certificate must have, "" for that in the URL.
     """
 
@@ -45,7 +45,7 @@ class Access:
     server_name: str = ""
 
     def bearer(self) -> str:
-        """The token as it is now.
+        """Return the current token.
 
         Raises:
             AccessError: its file cannot be read.
@@ -53,10 +53,10 @@ class Access:
         return self.token if self.token_file is None else _read(self.token_file, "the token").decode().strip()
 
     def tls(self) -> ssl.SSLContext | None:
-        """What a connection needs, None where the URL is plain.
+        """Return the TLS context for connections, or None if the URL is plain HTTP.
 
         Raises:
-            AccessError: a certificate or key is none.
+            AccessError: a certificate or key is invalid.
         """
         if not self.server.startswith("https://"):
             return None
@@ -73,15 +73,15 @@ class Access:
 
 
 def load(path: Path | str, context: str = "") -> Access:
-    """The way that a kubeconfig shows.
+    """Read the access from a kubeconfig.
 
     Args:
-        path: the file.
-        context: which of its contexts, "" for the current one.
+        path: the kubeconfig's path.
+        context: the name of its context, "" for the current one.
 
     Raises:
-        AccessError: the file cannot be read, is no kubeconfig, lacks what the context names, or asks for a kind of
-            credentials that is not known here.
+        AccessError: the file cannot be read, is not a kubeconfig, lacks what the context names, or needs a kind of
+            credentials that is not supported.
     """
     file = Path(path).expanduser()
     config = _parsed(file)
@@ -91,8 +91,8 @@ def load(path: Path | str, context: str = "") -> Access:
     chosen = _named(file, config, "context", name)
     cluster = _named(file, config, "cluster", chosen.get("cluster", ""))
     user = _named(file, config, "user", chosen["user"]) if chosen.get("user") else {}
-    _refuse(file, user, _UNKNOWN)
-    _refuse(file, cluster, _CLUSTER_UNKNOWN)
+    _reject_unsupported(file, user, _UNKNOWN)
+    _reject_unsupported(file, cluster, _CLUSTER_UNKNOWN)
     server = str(cluster.get("server", "")).rstrip("/")
     if not server.startswith(("https://", "http://")):
         raise AccessError(f"{file}: the server of cluster {chosen.get('cluster')!r} is no URL: {server!r}")
@@ -108,14 +108,14 @@ def load(path: Path | str, context: str = "") -> Access:
 
 
 def in_cluster(environment: Mapping[str, str], directory: Path = SERVICE_ACCOUNT) -> Access:
-    """The way that a cluster gives its pods.
+    """Return the access that a cluster gives its pods.
 
     Args:
-        environment: with KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT.
+        environment: the variables, with KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT.
         directory: where the token and the certificate are.
 
     Raises:
-        AccessError: this is no pod.
+        AccessError: this process does not run in a pod.
     """
     host, port = (environment.get(f"KUBERNETES_SERVICE_{part}", "") for part in ("HOST", "PORT"))
     if not host or not port:
@@ -130,7 +130,7 @@ def in_cluster(environment: Mapping[str, str], directory: Path = SERVICE_ACCOUNT
 
 
 def _present(context: ssl.SSLContext, chain: bytes) -> None:
-    """Load a certificate and its key, which Python's ssl takes from files alone."""
+    """Load a certificate and its key; Python's ssl only reads them from files."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(chain)
         file.flush()
@@ -151,12 +151,12 @@ def _named(file: Path, config: dict[str, Any], word: str, name: str) -> dict[str
     rows = config.get(f"{word}s")
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict) and row.get("name") == name and isinstance(row.get(word), dict):
-            found: dict[str, Any] = row[word]
-            return found
+            entry: dict[str, Any] = row[word]
+            return entry
     raise AccessError(f"{file} has no {word} named {name!r}")
 
 
-def _refuse(file: Path, section: dict[str, Any], fields: tuple[str, ...]) -> None:
+def _reject_unsupported(file: Path, section: dict[str, Any], fields: tuple[str, ...]) -> None:
     for name in fields:
         if section.get(name):
             raise AccessError(f"{file}: {name} is not known here; give a token or a client certificate")
@@ -169,12 +169,12 @@ def _data(file: Path, section: dict[str, Any], name: str) -> bytes:
             return b64decode(str(inline), validate=True)
         except ValueError as error:
             raise AccessError(f"{file}: {name}-data is no base64: {error}") from error
-    where = section.get(name)
-    return _read(file.parent / str(where), name) if where else b""
+    file_name = section.get(name)
+    return _read(file.parent / str(file_name), name) if file_name else b""
 
 
-def _read(file: Path, what: str) -> bytes:
+def _read(file: Path, subject: str) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise AccessError(f"{what} cannot be read: {file}: {error.strerror or error}") from error
+        raise AccessError(f"{subject} cannot be read: {file}: {error.strerror or error}") from error

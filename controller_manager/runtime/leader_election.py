@@ -1,4 +1,4 @@
-"""Who works, of several managers: the one that holds a Lease (client-go tools/leaderelection)."""
+"""Leader election: of several managers, the one that holds a Lease is active (client-go tools/leaderelection)."""
 
 import asyncio
 import logging
@@ -20,13 +20,13 @@ log = logging.getLogger("controller_manager.leader")
 
 SOURCE = "kube-controller-manager"
 RELEASE = 2.0
-"""Seconds that giving up a lease may take at the end."""
+"""Seconds that releasing a lease may take at the end."""
 _JITTER = 1.2
-"""How much longer than the retry period the wait for a lease may be (JitterFactor)."""
+"""The factor by which the wait for a lease may exceed the retry period (JitterFactor)."""
 
 
 class LeadLostError(Exception):
-    """The lease could not be renewed in time: somebody else may hold it now."""
+    """The lease could not be renewed in time: another candidate may hold it now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Terms:
     """The times of an election, in seconds.
 
     Attributes:
-        lease: how long others wait for a holder that is silent.
+        lease: how long other candidates wait for a silent holder.
         renew: how long the holder tries to renew before it gives up.
         retry: between two tries.
     """
@@ -45,23 +45,23 @@ class Terms:
 
 
 def identity() -> str:
-    """A name for this process that no other has: "host_uuid" (cmd/kube-controller-manager)."""
+    """Return a unique name for this process: "host_uuid" (cmd/kube-controller-manager)."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
 class Elector:
     """A candidate for a Lease.
 
-    A holder's clock is never compared with this machine's: that a lease has not changed for its duration, as seen from
-    here, is what ends it.
+    The holder's clock is never compared with this machine's: a lease ends when this candidate has seen no change of it
+    for its duration.
 
     Args:
-        client: the way to the server.
+        client: the client for the Lease.
         recorder: takes the Events of the election.
-        clock: by which it waits.
+        clock: the clock to wait with.
         lease: the key of the Lease.
-        name: who this is; no other candidate may have it.
-        terms: the times.
+        name: this candidate's identity, which must be unique.
+        terms: the times of the election.
     """
 
     def __init__(
@@ -73,22 +73,22 @@ class Elector:
         self._key = lease
         self._name = name
         self._terms = terms or Terms()
-        self._seen: Obj = {}
-        self._seen_at = 0.0
+        self._observed: Obj = {}
+        self._observed_at = 0.0
         self._safe_until = 0.0
 
     @property
     def holder(self) -> str:
-        """Who leads, as far as is known; "" for nobody."""
-        return str(_spec(self._seen).get("holderIdentity") or "")
+        """The known leader's identity, or "" if there is none."""
+        return str(_spec(self._observed).get("holderIdentity") or "")
 
     @property
     def leads(self) -> bool:
-        """Whether this candidate leads."""
+        """True if this candidate leads."""
         return self.holder == self._name
 
     def is_safe(self) -> bool:
-        """Whether this candidate leads for sure: nobody else can have the lease yet, even if this process slept."""
+        """Return whether this candidate surely leads: no other can have the lease yet, even if this process slept."""
         return self._clock.monotonic() < self._safe_until
 
     async def acquire(self) -> None:
@@ -98,39 +98,39 @@ class Elector:
             jitter = 1 + _JITTER * SystemRandom().random()
             await self._clock.sleep(self._terms.retry * jitter)
         log.info("successfully acquired lease %s", self._key)
-        self._tell("became leader")
+        self._record_event("became leader")
 
     async def keep(self) -> None:
-        """Renew for ever.
+        """Renew the lease for ever.
 
         Raises:
-            LeadLostError: that did not succeed in time, or somebody else has the lease.
+            LeadLostError: renewing did not succeed in time, or another candidate has the lease.
         """
         while True:
             await self._clock.sleep(self._terms.retry)
             await self._renew()
 
     async def release(self) -> None:
-        """Give the lease up, so that another need not wait for its end."""
+        """Release the lease, so that the next leader need not wait for its end."""
         try:
             async with asyncio.timeout(RELEASE):
-                await self._give_up()
+                await self._write_release()
         except ApiError as error:
             log.warning("the lease %s could not be released: %s", self._key, error)
         except TimeoutError:
             log.warning("the lease %s could not be released within %g s", self._key, RELEASE)
 
-    async def _give_up(self) -> None:
+    async def _write_release(self) -> None:
         while self.leads:
             now = micro_stamp(self._clock.now())
-            spec = _spec(self._seen) | {"leaseDurationSeconds": 1, "renewTime": now, "acquireTime": now}
+            spec = _spec(self._observed) | {"leaseDurationSeconds": 1, "renewTime": now, "acquireTime": now}
             spec.pop("holderIdentity")
             try:
-                await self._write(Update(LEASE, self._seen | {"spec": spec}))
+                await self._write(Update(LEASE, self._observed | {"spec": spec}))
             except ApiError as error:
                 if error.code != 409:
                     raise
-                self._note(await self._client.perform(Get(LEASE, self._key)))  # a renewal was still under way
+                self._observe(await self._client.perform(Get(LEASE, self._key)))  # a renewal was still under way
 
     async def _renew(self) -> None:
         deadline = self._clock.monotonic() + self._terms.renew
@@ -141,57 +141,57 @@ class Elector:
                 raise self._lost(f"could not be renewed within {self._terms.renew:g} s")
             await self._clock.sleep(self._terms.retry)
 
-    def _lost(self, why: str) -> LeadLostError:
-        self._tell("stopped leading")
-        return LeadLostError(f"the lease {self._key} {why}")
+    def _lost(self, problem: str) -> LeadLostError:
+        self._record_event("stopped leading")
+        return LeadLostError(f"the lease {self._key} {problem}")
 
     async def _try(self) -> bool:
-        """One try to get or keep the lease; whether this candidate leads."""
+        """Try once to acquire or renew the lease; return whether this candidate leads."""
         try:
             async with asyncio.timeout(self._terms.renew / 2):
-                return await self._renewed_as_seen() or await self._taken()
+                return await self._renew_observed() or await self._acquire()
         except ApiError as error:
             log.log(logging.INFO if error.code == 409 else logging.WARNING, "lease %s: %s", self._key, error)
         except TimeoutError:
             log.warning("lease %s: no answer within %g s", self._key, self._terms.renew / 2)
         return False
 
-    async def _renewed_as_seen(self) -> bool:
-        """Renew what this candidate holds without asking first; False where that is not, or no longer, so."""
+    async def _renew_observed(self) -> bool:
+        """Renew the lease without reading it first; return False if this candidate does not hold it, or no longer."""
         if not self.leads:
             return False
         try:
-            await self._write(Update(LEASE, self._renewed(self._seen)))
+            await self._write(Update(LEASE, self._renewed_lease(self._observed)))
         except ApiError as error:
             if error.code not in (404, 409):
                 raise
             return False
         return True
 
-    async def _taken(self) -> bool:
-        """Look at the lease and take it if nobody holds it."""
+    async def _acquire(self) -> bool:
+        """Read the lease and acquire it if nobody holds it; return whether this candidate holds it."""
         try:
-            found: Obj = await self._client.perform(Get(LEASE, self._key))
+            current: Obj = await self._client.perform(Get(LEASE, self._key))
         except ApiError as error:
             if error.code != 404:
                 raise
             await self._write(Create(LEASE, self._new()))
             return True
-        if _spec(found) != _spec(self._seen):
-            self._note(found)
-        if not self.leads and self.holder and self._clock.monotonic() < self._seen_at + self._terms.lease:
+        if _spec(current) != _spec(self._observed):
+            self._observe(current)
+        if not self.leads and self.holder and self._clock.monotonic() < self._observed_at + self._terms.lease:
             return False
-        await self._write(Update(LEASE, self._renewed(found)))
+        await self._write(Update(LEASE, self._renewed_lease(current)))
         return True
 
     async def _write(self, request: Request) -> None:
         began = self._clock.monotonic()
-        self._note(await self._client.perform(request))
+        self._observe(await self._client.perform(request))
         self._safe_until = began + self._terms.renew if self.leads else 0.0
 
-    def _note(self, lease: Obj) -> None:
+    def _observe(self, lease: Obj) -> None:
         before = self.holder
-        self._seen, self._seen_at = lease, self._clock.monotonic()
+        self._observed, self._observed_at = lease, self._clock.monotonic()
         if self.holder != before:
             log.info("new leader of %s: %s", self._key, self.holder or "nobody")
 
@@ -201,28 +201,28 @@ class Elector:
             "apiVersion": LEASE.api_version,
             "kind": LEASE.kind,
             "metadata": {"name": name, "namespace": namespace},
-            "spec": self._claim() | {"acquireTime": micro_stamp(self._clock.now()), "leaseTransitions": 0},
+            "spec": self._holder_fields() | {"acquireTime": micro_stamp(self._clock.now()), "leaseTransitions": 0},
         }
 
-    def _renewed(self, lease: Obj) -> Obj:
-        """The lease as this candidate has it from now on."""
+    def _renewed_lease(self, lease: Obj) -> Obj:
+        """Return the lease as this candidate holds it from now on."""
         spec = _spec(lease)
-        claim = self._claim()
+        fields = self._holder_fields()
         if spec.get("holderIdentity") != self._name:
-            claim["acquireTime"] = claim["renewTime"]
-            claim["leaseTransitions"] = int(spec.get("leaseTransitions") or 0) + 1
-        return lease | {"spec": spec | claim}
+            fields["acquireTime"] = fields["renewTime"]
+            fields["leaseTransitions"] = int(spec.get("leaseTransitions") or 0) + 1
+        return lease | {"spec": spec | fields}
 
-    def _claim(self) -> Obj:
+    def _holder_fields(self) -> Obj:
         return {
             "holderIdentity": self._name,
             "leaseDurationSeconds": max(1, int(self._terms.lease)),
             "renewTime": micro_stamp(self._clock.now()),
         }
 
-    def _tell(self, what: str) -> None:
-        regarding = {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "metadata": self._seen["metadata"]}
-        self._recorder.record(RecordEvent(regarding, "LeaderElection", f"{self._name} {what}"), SOURCE)
+    def _record_event(self, action: str) -> None:
+        regarding = {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "metadata": self._observed["metadata"]}
+        self._recorder.record(RecordEvent(regarding, "LeaderElection", f"{self._name} {action}"), SOURCE)
 
 
 def _spec(lease: Obj) -> Obj:

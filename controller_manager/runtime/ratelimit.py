@@ -1,4 +1,4 @@
-"""How often: buckets of tokens for requests and events, and the growing waits of keys that fail."""
+"""Rate limits: token buckets for requests and events, and the growing backoff of keys that fail."""
 
 from collections.abc import Hashable
 
@@ -6,12 +6,12 @@ from controller_manager.runtime.clock import Clock
 
 
 class TokenBucket:
-    """So many at once, and then so many a second (golang.org/x/time/rate).
+    """A token bucket: a burst, then so many tokens per second (golang.org/x/time/rate).
 
     Args:
-        clock: whose monotonic time fills the bucket.
-        rate: tokens a second.
-        burst: how many it holds, and begins with.
+        clock: its monotonic time fills the bucket.
+        rate: tokens per second.
+        burst: how many tokens it holds, and begins with.
     """
 
     def __init__(self, clock: Clock, *, rate: float, burst: int) -> None:
@@ -22,13 +22,13 @@ class TokenBucket:
         self._filled = clock.monotonic()
 
     def reserve(self) -> float:
-        """Take a token that there is or will be: seconds until it may be used."""
+        """Take a token, even one of the future; return the seconds until it may be used."""
         self._fill()
         self._tokens -= 1
         return 0.0 if self._tokens >= 0 else -self._tokens / self._rate
 
     def take(self) -> bool:
-        """Take a token if there is one."""
+        """Take a token if there is one; return whether there was."""
         self._fill()
         if self._tokens < 1:
             return False
@@ -61,25 +61,25 @@ class ItemBackoff:
         self._failures: dict[Hashable, int] = {}
 
     def when(self, item: Hashable) -> float:
-        """Seconds to wait, now that the item has failed once more."""
+        """Return the seconds to wait after one more failure of the item."""
         failures = self._failures.get(item, 0)
         self._failures[item] = failures + 1
         return min(self._base * 2.0 ** min(failures, 64), self._top)
 
     def failures(self, item: Hashable) -> int:
-        """How often it has failed since it was forgotten."""
+        """Return how often the item has failed since it was forgotten."""
         return self._failures.get(item, 0)
 
     def forget(self, item: Hashable) -> None:
-        """It went well, or nobody cares any more."""
+        """Forget the item's failures, after a success or if it is no longer needed."""
         self._failures.pop(item, None)
 
 
 class QueueLimiter:
-    """The longer of an item's own wait and that of all items together (DefaultControllerRateLimiter).
+    """The longer of an item's own wait and the wait in the bucket of all items (DefaultControllerRateLimiter).
 
     Args:
-        clock: of the bucket.
+        clock: the clock of the bucket.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -87,13 +87,13 @@ class QueueLimiter:
         self._bucket = TokenBucket(clock, rate=10.0, burst=100)
 
     def when(self, item: Hashable) -> float:
-        """Seconds to wait, now that the item has failed once more."""
+        """Return the seconds to wait after one more failure of the item."""
         return max(self._items.when(item), self._bucket.reserve())
 
     def failures(self, item: Hashable) -> int:
-        """How often it has failed since it was forgotten (NumRequeues)."""
+        """Return how often the item has failed since it was forgotten (NumRequeues)."""
         return self._items.failures(item)
 
     def forget(self, item: Hashable) -> None:
-        """It went well, or nobody cares any more."""
+        """Forget the item's failures, after a success or if it is no longer needed."""
         self._items.forget(item)

@@ -1,4 +1,4 @@
-"""Watchers: one per kind, each keeps a cache as the server has it, for ever (client-go tools/cache Reflector)."""
+"""Reflectors: one per kind keeps a cache in sync with the server, for ever (client-go tools/cache Reflector)."""
 
 import logging
 from collections.abc import Callable
@@ -18,21 +18,21 @@ from controller_manager.runtime.watch_decoder import WatchDecoder
 log = logging.getLogger("controller_manager.watcher")
 
 FIRST_WAIT, LONGEST_WAIT = 0.8, 30.0
-"""Seconds before a broken watch is tried again, doubled each time and jittered (reflector.go)."""
+"""Seconds before a broken watch is retried, doubled each time and jittered (reflector.go)."""
 CALM = 120.0
-"""Seconds without a failure after which the waits begin anew."""
+"""Seconds without a failure after which the wait is the first again."""
 ABSENT_SECONDS = 30.0
-"""Seconds after which a kind that is not served is asked for again."""
+"""Seconds after which a kind that is not served is requested again."""
 SHORTEST_WATCH = 300.0
-"""Seconds that a watch lasts at least, and less than twice that (reflector.go minWatchTimeout)."""
+"""The minimum duration of a watch in seconds; it is less than twice that (reflector.go minWatchTimeout)."""
 PATIENCE = 30.0
-"""Seconds after its end at which a watch is broken off that the server did not end."""
+"""Seconds after the end of a watch at which the client closes it if the server did not."""
 VERY_SHORT = 1.0
-"""Seconds in which a watch that told nothing cannot have ended well (reflector.go VeryShortWatchError)."""
+"""A watch without events that ended within so many seconds has failed (reflector.go VeryShortWatchError)."""
 
 
 class State(Enum):
-    """How a kind's watcher fares."""
+    """The state of a kind's watch."""
 
     WATCHING = auto()
     BROKEN = auto()
@@ -41,16 +41,16 @@ class State(Enum):
 
 _KUBE_SYSTEM = "metadata.name=kube-system"
 
-Told = Callable[[Kind, State], None]
+StateListener = Callable[[Kind, State], None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """Where objects come from.
+    """The identity and the state of a server's data.
 
     Attributes:
-        cluster: the uid of kube-system, by which clusters are told apart; "" where it cannot be seen.
-        revision: how far the server's store has come.
+        cluster: the uid of kube-system, which identifies the cluster; "" if it cannot be read.
+        revision: the revision of the server's store.
     """
 
     cluster: str
@@ -58,38 +58,38 @@ class _Origin:
 
 
 class Reflector:
-    """One kind's watcher: what it is told goes through an Intake into the cache.
+    """The watcher of one kind: it passes lists and events to a WatchDecoder, which writes the cache.
 
     Args:
-        client: the way to the server.
-        kind: what is followed.
-        intake: what writes its cache.
-        clock: by which it waits.
-        on_state: told whenever the state changes.
+        client: the client to watch with.
+        kind: the kind to watch.
+        decoder: writes the cache.
+        clock: the clock to wait with.
+        on_state: called whenever the state changes.
     """
 
     def __init__(
-        self, client: Client, kind: Kind, intake: WatchDecoder, *, clock: Clock, on_state: Told | None
+        self, client: Client, kind: Kind, decoder: WatchDecoder, *, clock: Clock, on_state: StateListener | None
     ) -> None:
         self._client = client
         self._kind = kind
-        self._intake = intake
+        self._decoder = decoder
         self._clock = clock
         self._on_state = on_state
         self._accept = self._accept_list = JSON
         self._state: State | None = None
         self._streams_lists = True
         self._origin = _Origin("", 0)
-        self._in_doubt = False
+        self._must_verify = False
         self._failures = 0
         self._failed_at = 0.0
 
     def want_metadata_only(self) -> None:
-        """Follow objects without what is particular to their kind."""
+        """Watch only the metadata of objects."""
         self._accept, self._accept_list = METADATA, METADATA_LIST
 
     async def run(self) -> None:
-        """Follow until cancelled."""
+        """List and watch until cancelled."""
         while True:
             try:
                 await self._step()
@@ -97,27 +97,27 @@ class Reflector:
                 await self._recover(error)
 
     async def _step(self) -> None:
-        """Watch from where the cache is; where it is nowhere, get everything first."""
-        if self._in_doubt and self._intake.revision:
+        """Watch from the cache's revision; if it has none, get all objects first."""
+        if self._must_verify and self._decoder.revision:
             await self._verify()
-        if self._intake.revision:
+        if self._decoder.revision:
             await self._watch()
             return
-        self._origin = await self._asked_origin()
+        self._origin = await self._read_origin()
         if self._streams_lists:
             await self._watch(initial=True)
         else:
             await self._list()
 
-    # -- what is asked of the server
+    # -- requests
 
     async def _list(self) -> None:
         objects: list[Obj] = []
         revision = ""
         async for page in self._client.pages(self._kind.path(), accept=self._accept_list):
-            objects += map(self._intake.trimmed, page.items)
+            objects += map(self._decoder.trimmed, page.items)
             revision = page.revision
-        self._intake.replace(objects, revision)
+        self._decoder.replace(objects, revision)
 
     async def _watch(self, *, initial: bool = False) -> None:
         seconds = SHORTEST_WATCH * (1 + SystemRandom().random())
@@ -125,40 +125,40 @@ class Reflector:
         if initial:
             query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         else:
-            query["resourceVersion"] = self._intake.revision
-        self._intake.begin(initial=initial)
+            query["resourceVersion"] = self._decoder.revision
+        self._decoder.begin(initial=initial)
         began = self._clock.monotonic()
         target = with_query(self._kind.path(), query)
         try:
             await self._client.stream(target, self._feed, seconds=seconds + PATIENCE, accept=self._accept)
         finally:
-            self._intake.detach()
-        self._judge_end(self._clock.monotonic() - began, seconds)
+            self._decoder.detach()
+        self._check_end(self._clock.monotonic() - began, seconds)
 
     def _feed(self, chunk: bytes) -> None:
-        self._intake.feed(chunk)
-        if not self._intake.is_initial:
-            self._intake.attach(self._clock.monotonic())
-            self._tell(State.WATCHING)
+        self._decoder.feed(chunk)
+        if not self._decoder.is_initial:
+            self._decoder.attach(self._clock.monotonic())
+            self._set_state(State.WATCHING)
 
-    def _judge_end(self, lasted: float, asked: float) -> None:
-        """A watch ended without an error: at its time, or because the server stops, or for no good reason."""
-        if self._intake.is_initial:
+    def _check_end(self, lasted: float, requested: float) -> None:
+        """Check a watch that ended without an error: in time, because the server stops, or for no good reason."""
+        if self._decoder.is_initial:
             raise lost("the watch ended before it told what there is")
-        if lasted < VERY_SHORT and not self._intake.received:
+        if lasted < VERY_SHORT and not self._decoder.received:
             raise lost("the watch ended within a second and told nothing")
-        self._in_doubt = lasted < int(asked) - 1
+        self._must_verify = lasted < int(requested) - 1
 
     async def _verify(self) -> None:
-        """After a watch that broke: whether the server is still the one that it was, and has lost nothing."""
-        now = await self._asked_origin()
-        if now.cluster != self._origin.cluster or now.revision < number_of(self._intake.revision):
+        """Check after a broken watch that the server still has the same data, and has lost nothing."""
+        now = await self._read_origin()
+        if now.cluster != self._origin.cluster or now.revision < number_of(self._decoder.revision):
             log.warning("%s: the server has other data than before, everything is asked for again", self._kind)
-            self._intake.revision = ""
-        self._in_doubt = False
+            self._decoder.revision = ""
+        self._must_verify = False
 
-    async def _asked_origin(self) -> _Origin:
-        known = number_of(self._intake.revision)
+    async def _read_origin(self) -> _Origin:
+        known = number_of(self._decoder.revision)
         try:
             page = await self._client.page(NAMESPACE.path(), field_selector=_KUBE_SYSTEM, accept=METADATA_LIST)
         except ApiError as error:
@@ -168,31 +168,31 @@ class Reflector:
         cluster = page.items[0]["metadata"].get("uid", "") if page.items else ""
         return _Origin(cluster, number_of(page.revision) or known)
 
-    # -- what becomes of errors
+    # -- errors
 
     async def _recover(self, error: ApiError) -> None:
-        if self._intake.is_initial and error.code in (400, 422):
-            self._intake.begin(initial=False)
-            self._streams_lists = False  # the server knows no sendInitialEvents
+        if self._decoder.is_initial and error.code in (400, 422):
+            self._decoder.begin(initial=False)
+            self._streams_lists = False  # the server does not support sendInitialEvents
         elif error.code == 410:
             log.info("%s: %s; everything is asked for again", self._kind, error)
-            self._intake.revision = ""
+            self._decoder.revision = ""
             wait = self._next_wait()
             if self._failures > 1:
                 await self._clock.sleep(wait)
         elif error.code in (404, 405):
-            if not self._intake.revision:  # else what was known stays: nobody says that it is gone
-                self._intake.replace((), "")
-            self._tell(State.ABSENT)
-            self._intake.note_absent(absent=True)
+            if not self._decoder.revision:  # else the known objects stay: nothing says that they are gone
+                self._decoder.replace((), "")
+            self._set_state(State.ABSENT)
+            self._decoder.note_absent(absent=True)
             await self._clock.sleep(ABSENT_SECONDS)
-            self._intake.note_absent(absent=False)
+            self._decoder.note_absent(absent=False)
         else:
-            self._in_doubt = True
+            self._must_verify = True
             log.log(logging.DEBUG if self._state is State.BROKEN else logging.WARNING, "%s: %s", self._kind, error)
-            self._tell(State.BROKEN)
-            asked = (error.details or {}).get("retryAfterSeconds") or 0.0
-            await self._clock.sleep(max(self._next_wait(), asked))
+            self._set_state(State.BROKEN)
+            retry_after = (error.details or {}).get("retryAfterSeconds") or 0.0
+            await self._clock.sleep(max(self._next_wait(), retry_after))
 
     def _next_wait(self) -> float:
         now = self._clock.monotonic()
@@ -203,7 +203,7 @@ class Reflector:
         self._failed_at = now
         return wait * (1 + SystemRandom().random())
 
-    def _tell(self, state: State) -> None:
+    def _set_state(self, state: State) -> None:
         if state is not self._state:
             self._state = state
             if self._on_state is not None:
@@ -217,19 +217,19 @@ async def follow(
     *,
     clock: Clock,
     metadata_only: bool = False,
-    on_state: Told | None = None,
+    on_state: StateListener | None = None,
 ) -> None:
-    """Keep a cache as the server has it, until cancelled.
+    """Keep a cache in sync with the server, until cancelled.
 
     Args:
-        client: the way to the server.
-        kind: what is followed.
-        cache: what is kept; nobody else writes it.
-        clock: by which it waits.
-        metadata_only: whether objects are wanted without spec and status.
-        on_state: told whenever it begins to watch, breaks, or finds that the kind is not served.
+        client: the client to watch with.
+        kind: the kind to watch.
+        cache: the cache to fill, which has no other writer.
+        clock: the clock to wait with.
+        metadata_only: True to watch objects without spec and status.
+        on_state: called whenever a watch begins or breaks, or the kind is not served.
     """
-    follower = Reflector(client, kind, WatchDecoder(cache), clock=clock, on_state=on_state)
+    reflector = Reflector(client, kind, WatchDecoder(cache), clock=clock, on_state=on_state)
     if metadata_only:
-        follower.want_metadata_only()
-    await follower.run()
+        reflector.want_metadata_only()
+    await reflector.run()

@@ -1,4 +1,4 @@
-"""The contract's requests as HTTP, and HTTP's refusals as ApiError."""
+"""Requests of the reconcile contract as HTTP, and HTTP errors as ApiError."""
 
 import re
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 LOST = "ConnectionLost"
-"""The reason of an ApiError, its code being 0, where no answer came."""
+"""The reason of an ApiError, with code 0, if there was no answer."""
 
 _SAFE = "/:@-._~$&()*+,;="
 _PLAIN = re.compile(f"[A-Za-z0-9{re.escape(_SAFE)}]*")
-"""Paths that stand as they are, as nearly all do: looking costs less than quoting."""
+"""Paths that need no quoting, as nearly all: this check costs less than quoting."""
 
 _REASONS: Mapping[int, tuple[str, str]] = {
     400: ("BadRequest", "the server rejected our request for an unknown reason"),
@@ -43,18 +43,18 @@ _REASONS: Mapping[int, tuple[str, str]] = {
         "the server was unable to return a response in the time allotted, but may still be processing the request",
     ),
 }
-"""What a code means where the body is no Status (NewGenericServerResponse)."""
+"""The reason and message for a code if the body is not a Status (NewGenericServerResponse)."""
 _QUOTED = frozenset((403, 406, 415))
-"""Codes whose explanation is the server's own, if it gives one: who may not do what, or which types it knows."""
+"""Codes for which the server's own explanation is used, if there is one: a missing permission, or supported types."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request as HTTP has it.
+    """An HTTP request.
 
     Attributes:
         target: path and query, percent-encoded.
-        content_type: of the body.
+        content_type: the media type of the body.
     """
 
     method: str
@@ -65,7 +65,7 @@ class Call:
 
 
 def call_of(request: Request) -> Call:
-    """The HTTP of a request; a ListAll, which takes many, has none."""
+    """Return the HTTP request for an action; a ListAll needs several, and is a TypeError."""
     match request:
         case Create(kind, obj, name, subresource):
             return Call("POST", _target(kind.path(namespace_of(obj), name, subresource)), orjson.dumps(obj))
@@ -87,17 +87,17 @@ def call_of(request: Request) -> Call:
 
 
 def with_query(path: str, query: Mapping[str, str]) -> str:
-    """A path with a query, percent-encoded."""
+    """Return a path with a query, percent-encoded."""
     pairs = "&".join(f"{name}={quote(value, safe='')}" for name, value in query.items())
     return f"{_target(path)}?{pairs}" if pairs else _target(path)
 
 
 def refusal(code: int, body: bytes, retry_after: str = "") -> ApiError:
-    """What an answer that is no success says.
+    """Return the error for an unsuccessful answer.
 
     Args:
         code: the HTTP status.
-        body: a Status, or whatever a proxy has to say.
+        body: a Status, or the text of a proxy.
         retry_after: the header of that name.
     """
     status = _status(body)
@@ -113,12 +113,12 @@ def refusal(code: int, body: bytes, retry_after: str = "") -> ApiError:
 
 
 def status_error(status: Any) -> ApiError:
-    """The error that a Status tells within a stream."""
+    """Return the error for a Status in a watch stream."""
     return refusal(500, orjson.dumps(status))
 
 
 def lost(why: str) -> ApiError:
-    """No answer came: the connection could not be made, broke, or took too long."""
+    """Return the error for a missing answer: no connection could be made, it broke, or time was up."""
     return ApiError(0, LOST, why)
 
 
@@ -135,30 +135,30 @@ def _delete_options(request: Delete) -> bytes:
     )
 
 
-def _options(**given: Any) -> bytes:
-    options = {name: value for name, value in given.items() if value is not None}
+def _options(**fields: Any) -> bytes:
+    options = {name: value for name, value in fields.items() if value is not None}
     return orjson.dumps({"kind": "DeleteOptions", "apiVersion": "v1"} | options) if options else b""
 
 
 def _status(body: bytes) -> Obj | None:
     try:
-        found = orjson.loads(body)
+        value = orjson.loads(body)
     except orjson.JSONDecodeError:
         return None
-    return found if isinstance(found, dict) and found.get("kind") == "Status" else None
+    return value if isinstance(value, dict) and value.get("kind") == "Status" else None
 
 
 def _generic(code: int, body: bytes, retry_after: str) -> ApiError:
     text = body[:2048].decode(errors="replace").strip()
-    said = text or "unknown"
-    silent = f"the server responded with the status code {code} but did not return more information"
-    reason, message = _REASONS.get(code, ("", silent))
+    reported = text or "unknown"
+    default = f"the server responded with the status code {code} but did not return more information"
+    reason, message = _REASONS.get(code, ("", default))
     if code in _QUOTED and text:
         message = text
     if code >= 500 and not reason:
         reason = "InternalError"
-        message = f"an error on the server ({quoted(said)}) has prevented the request from succeeding"
-    details: Obj = {"causes": [{"reason": "UnexpectedServerResponse", "message": said}]}
+        message = f"an error on the server ({quoted(reported)}) has prevented the request from succeeding"
+    details: Obj = {"causes": [{"reason": "UnexpectedServerResponse", "message": reported}]}
     if retry_after.isdecimal():
         details["retryAfterSeconds"] = int(retry_after)
     return ApiError(code, reason, message, details=details)

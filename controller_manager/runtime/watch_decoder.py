@@ -1,4 +1,4 @@
-"""What a server tells of a kind, put into its cache: lists, and the events of a watch."""
+"""Decodes a server's lists and watch events of a kind, and writes them to its cache."""
 
 from collections.abc import Iterable
 
@@ -11,15 +11,15 @@ from controller_manager.runtime.interning import Sharing
 from controller_manager.runtime.requests import lost, status_error
 
 INITIAL_END = "k8s.io/initial-events-end"
-"""The annotation of the bookmark after which a watch has told everything that there is (KEP-3157)."""
+"""The annotation of the bookmark that ends a watch's initial events (KEP-3157)."""
 
 
 class WatchDecoder:
-    """The one writer of a cache.
+    """The only writer of a cache.
 
     Attributes:
-        revision: up to which the cache has everything, as the server wrote it; "" where it has to be told everything.
-        received: how many events came since the watch began.
+        revision: the cache has everything up to this resourceVersion; "" if all objects must be read.
+        received: the number of events since the watch began.
     """
 
     def __init__(self, cache: KindCache) -> None:
@@ -31,29 +31,29 @@ class WatchDecoder:
         self._rest = b""
 
     def note_absent(self, *, absent: bool) -> None:
-        """Note whether the kind is waited for, which the server does not serve."""
+        """Record in the cache whether the server does not serve the kind, and the watcher waits for it."""
         self._cache.absent = absent
 
     @property
     def is_initial(self) -> bool:
-        """Whether a watch tells what there is, and has not come to the end of it."""
+        """True while a watch sends its initial events."""
         return self._initial is not None
 
     def begin(self, *, initial: bool) -> None:
-        """A watch begins.
+        """Prepare for a new watch.
 
         Args:
-            initial: whether it tells first what there is.
+            initial: True if it begins with all existing objects.
         """
         self._initial = {} if initial else None
         self._rest = b""
         self.received = 0
 
     def feed(self, chunk: bytes) -> None:
-        """Some bytes of a watch came.
+        """Process some bytes of a watch.
 
         Raises:
-            ApiError: the server tells of an error, or what it tells is no event.
+            ApiError: the server sent an error, or data that is not an event.
         """
         lines = (self._rest + chunk).split(b"\n")
         self._rest = lines.pop()
@@ -62,20 +62,20 @@ class WatchDecoder:
         self.received += len(lines)
 
     def attach(self, now: float) -> None:
-        """The server tells of changes as they happen."""
+        """Record that changes arrive as they happen."""
         self._cache.attach(now)
 
     def detach(self) -> None:
-        """It does so no longer."""
+        """Record that changes no longer arrive as they happen."""
         self._cache.detach()
 
     def replace(self, objects: Iterable[Obj], revision: str) -> None:
-        """Everything that there is, as of a revision."""
+        """Replace all objects of the cache as of a revision."""
         self._cache.replace(objects, number_of(revision))
         self.revision = revision
 
     def trimmed(self, obj: Obj) -> Obj:
-        """A newly parsed object as caches hold it: it says what it is, and not who wrote which field."""
+        """Prepare a newly parsed object for the cache: set apiVersion and kind, drop managedFields, intern parts."""
         kind = self._cache.kind
         obj["metadata"].pop("managedFields", None)
         obj["apiVersion"], obj["kind"] = kind.api_version, kind.kind
@@ -84,18 +84,18 @@ class WatchDecoder:
     def _event(self, line: bytes) -> None:
         try:
             event = orjson.loads(line)
-            word, obj = event["type"], event["object"]
-            if word != "ERROR":
-                self._change(word, obj)
+            event_type, obj = event["type"], event["object"]
+            if event_type != "ERROR":
+                self._change(event_type, obj)
                 return
         except (orjson.JSONDecodeError, LookupError, TypeError, AttributeError) as error:
             raise lost(f"this is no watch event: {line[:200].decode(errors='replace')!r}") from error
         raise status_error(obj)
 
-    def _change(self, word: str, obj: Obj) -> None:
+    def _change(self, event_type: str, obj: Obj) -> None:
         revision = obj["metadata"]["resourceVersion"]
         number = number_of(revision)
-        if word == "BOOKMARK":
+        if event_type == "BOOKMARK":
             self._bookmark(obj["metadata"], revision, number)
             return
         key = key_of(obj)
@@ -103,7 +103,7 @@ class WatchDecoder:
         if self._initial is not None:
             self._initial[key] = obj
             return
-        if word == "DELETED":
+        if event_type == "DELETED":
             self._cache.remove(obj)
         else:
             self._cache.put(obj)
@@ -114,5 +114,5 @@ class WatchDecoder:
             self.revision = revision
             self._cache.advance(number)
         elif (meta.get("annotations") or {}).get(INITIAL_END) == "true":
-            found, self._initial = self._initial, None
-            self.replace(found.values(), revision)
+            initial, self._initial = self._initial, None
+            self.replace(initial.values(), revision)

@@ -1,4 +1,4 @@
-"""The work queue: keys once each, never two workers on one key, later keys, and failing keys with growing patience."""
+"""The work queue: each key once, never two workers on one key, delayed keys, and growing waits for failing keys."""
 
 import asyncio
 from collections import deque
@@ -10,41 +10,41 @@ from controller_manager.reconcile.contract import Key
 
 
 class Limiter(Protocol):
-    """How long a failing key waits."""
+    """Decides how long a failing key waits."""
 
     def when(self, key: Key) -> float:
-        """Seconds until the next try; each call is a failure."""
+        """Return the seconds until the next try; each call counts as a failure."""
 
     def failures(self, key: Key) -> int:
-        """How often it has failed since it was forgotten."""
+        """Return how often the key has failed since it was forgotten."""
 
     def forget(self, key: Key) -> None:
-        """It went well."""
+        """Forget the key's failures after a success."""
 
 
 class Gauges(Protocol):
-    """What is measured of a queue (client-go's workqueue metrics)."""
+    """The metrics of a queue (client-go's workqueue metrics)."""
 
     def added(self) -> None:
-        """A key came into the queue."""
+        """Count a key that was added."""
 
     def retried(self) -> None:
-        """A key comes again after a failure."""
+        """Count a key that is retried after a failure."""
 
     def started(self, waited: float) -> None:
-        """A worker has taken a key that waited so many seconds."""
+        """Record that a worker has taken a key that waited so many seconds."""
 
     def finished(self, worked: float) -> None:
-        """A worker has let go of a key after so many seconds."""
+        """Record that a worker has finished a key after so many seconds."""
 
 
 class WorkQueue:
-    """Keys to be worked on (client-go's util/workqueue): what is added while in work runs again afterwards.
+    """A queue of keys (client-go's util/workqueue): a key added while it is processed is processed again afterwards.
 
     Args:
-        limiter: how long failing keys wait.
-        gauges: what is told of keys that come and go.
-        timer: by which it is measured how long they take; uvloop's own clock stands still during a turn of the loop.
+        limiter: decides how long failing keys wait.
+        gauges: the metrics of the queue.
+        timer: the clock for durations; uvloop's own clock stands still during a turn of the loop.
 
     Attributes:
         running: key → when a worker took it, by the timer.
@@ -67,7 +67,7 @@ class WorkQueue:
         return len(self._ready)
 
     def add(self, key: Key) -> None:
-        """Have the key worked on, once however often it is added before a worker takes it."""
+        """Add a key; however often it is added before a worker takes it, it is processed once."""
         if key in self._dirty:
             return
         self._dirty[key] = self._time()
@@ -76,7 +76,7 @@ class WorkQueue:
             self._offer(key)
 
     def add_after(self, key: Key, seconds: float) -> None:
-        """Add the key when so much time has passed; of several times the earliest holds."""
+        """Add the key after so many seconds; the earliest of several times applies."""
         if seconds <= 0:
             self.add(key)
             return
@@ -88,20 +88,20 @@ class WorkQueue:
                 self._arm()
 
     def retry(self, key: Key) -> None:
-        """Add the key after the time that its failures have earned it."""
+        """Add the key after the backoff for its failures."""
         self._gauges.retried()
         self.add_after(key, self._limiter.when(key))
 
     def failures(self, key: Key) -> int:
-        """How often the key has failed in a row."""
+        """Return how often the key has failed in a row."""
         return self._limiter.failures(key)
 
     def forget(self, key: Key) -> None:
-        """The key went well: its next failure is its first."""
+        """Forget the key's failures after a success."""
         self._limiter.forget(key)
 
     async def get(self) -> Key:
-        """The next key; the worker must call `done` with it."""
+        """Return the next key; the worker must call `done` with it."""
         while not self._ready:
             waiter = self._loop.create_future()
             self._idle.append(waiter)
@@ -109,7 +109,7 @@ class WorkQueue:
                 await waiter
             except asyncio.CancelledError:
                 if waiter.done() and not waiter.cancelled():
-                    self._wake()  # somebody else must take what this worker was woken for
+                    self._wake()  # another worker must take what this one was woken for
                 raise
         key = self._ready.popleft()
         now = self._time()
@@ -118,13 +118,13 @@ class WorkQueue:
         return key
 
     def done(self, key: Key) -> None:
-        """The worker has let go of the key."""
+        """Mark the key as finished by its worker."""
         self._gauges.finished(self._time() - self.running.pop(key))
         if key in self._dirty:
             self._offer(key)
 
     def close(self) -> None:
-        """Let nothing come later any more."""
+        """Cancel all delayed keys."""
         if self._timer:
             self._timer.cancel()
 

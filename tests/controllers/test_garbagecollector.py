@@ -48,7 +48,7 @@ class Cluster:
         return None
 
     def due(self):
-        return sorted(self.world.view("ownership").take())
+        return sorted(self.world.view("ownership").take_marked())
 
 
 @pytest.fixture

@@ -133,7 +133,7 @@ class Cluster:
         if self.unheard[kind]:
             word, obj = self.unheard[kind].popleft()
             getattr(self.world[kind], word)(obj)
-            self.due |= dict.fromkeys(self.world.view("ownership").take())
+            self.due |= dict.fromkeys(self.world.view("ownership").take_marked())
 
     def work(self, which, _, rehearse):
         if not self.due:

@@ -200,9 +200,9 @@ def test_owners_are_filed_by_who_controls_and_others_as_orphans(plain):
 def test_values_that_no_object_has_any_more_take_no_room(plain):
     plain.replace([owned("a", "one"), owned("b", "one")], 5)
     plain.remove(owned("a", "one", revision="6"))
-    assert list(plain._filed[OWNER]) == ["one"]
+    assert list(plain._indexed[OWNER]) == ["one"]
     plain.remove(owned("b", "one", revision="7"))
-    assert not any(plain._filed.values())
+    assert not any(plain._indexed.values())
 
 
 def test_a_new_cache_knows_nothing_and_hears_of_nothing_yet(plain):
