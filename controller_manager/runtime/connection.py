@@ -153,7 +153,7 @@ class Connection(asyncio.Protocol):
             self._read(data, request.feed)
         except MalformedError as error:
             self._fail(LostError(str(error)))
-        except Exception as error:  # an exception from the feed is for the stream's caller
+        except Exception as error:  # noqa: BLE001 - an exception from the feed is for the stream's caller
             self._fail(error)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -375,9 +375,9 @@ class Pool:
                     partial(Connection, freed), server.host, server.port, ssl=server.tls, server_hostname=name
                 )
         except TimeoutError as error:
-            raise LostError(f"no connection to {place.host}:{place.port} within {CONNECT_SECONDS:g} s") from error
+            raise LostError(f"no connection to {server.host}:{server.port} within {CONNECT_SECONDS:g} s") from error
         except OSError as error:
-            raise LostError(f"no connection to {place.host}:{place.port}: {error}") from error
+            raise LostError(f"no connection to {server.host}:{server.port}: {error}") from error
         return connection
 
 

@@ -163,7 +163,7 @@ class Controller:
             self._last_run[key] = now
         try:
             requeued = await self._sync(key)
-        except Exception as error:  # whatever it is, other keys are still processed
+        except Exception as error:  # noqa: BLE001 - whatever it is, other keys are still processed
             self._handle_error(key, error)
         else:
             if not requeued:

@@ -86,7 +86,7 @@ def _read_aggregated(document: Obj, discovered: _Discovered) -> None:
             version = entry["version"]
             if entry.get("freshness") == "Stale":
                 group_version = api_version(group, version)
-                discovered.failures[group_version] = f"stale GroupVersion discovery: {named}"
+                discovered.failures[group_version] = f"stale GroupVersion discovery: {group_version}"
             discovered.add(_aggregated_kinds(group, version, entry.get("resources") or ()))
 
 
@@ -115,7 +115,7 @@ def _versions(document: Obj) -> Iterator[tuple[str, str]]:
 async def _discover_version(client: Asks, group: str, version: str, discovered: _Discovered) -> None:
     group_version = api_version(group, version)
     try:
-        document = await client.get_json(f"/apis/{named}" if group else f"/api/{version}")
+        document = await client.get_json(f"/apis/{group_version}" if group else f"/api/{version}")
     except ApiError as error:
         discovered.failures[group_version] = error.message
         return

@@ -54,13 +54,13 @@ class Counted:
         name: the Event's name.
         count: the number of occurrences; the Event is new if it is 1.
         first: the time of the first, in nanoseconds since 1970.
-        said: the last occurrence.
+        occurrence: the last occurrence.
     """
 
     name: str
     count: int
     first: int
-    said: Occurrence
+    occurrence: Occurrence
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,34 +89,38 @@ class Correlator:
         self._groups: Recent[_Group] = Recent()
         self._tallies: Recent[_Tally] = Recent()
 
-    def correlate(self, said: Occurrence) -> Counted | None:
+    def correlate(self, occurrence: Occurrence) -> Counted | None:
         """Return the Event to write, or None if the source has reported too much already."""
-        said, key = self._combined(said)
+        occurrence, key = self._combined(occurrence)
         tally = self._tallies.get(key)
-        updated = _Tally(tally.name, tally.count + 1, tally.first) if tally else _Tally(said.event_name, 1, said.nanos)
+        updated = (
+            _Tally(tally.name, tally.count + 1, tally.first)
+            if tally
+            else _Tally(occurrence.event_name, 1, occurrence.nanos)
+        )
         self._tallies.put(key, updated)
-        if not self._bucket(said).take():
+        if not self._bucket(occurrence).take():
             return None
-        return Counted(updated.name, updated.count, updated.first, said)
+        return Counted(updated.name, updated.count, updated.first, occurrence)
 
-    def _combined(self, said: Occurrence) -> tuple[Occurrence, tuple[str, ...]]:
+    def _combined(self, occurrence: Occurrence) -> tuple[Occurrence, tuple[str, ...]]:
         """Return the occurrence, or one that stands for many, and the key under which it is counted."""
-        group = self._groups.get(said.similar)
-        if group is None or said.nanos - group.last > SIMILAR_SECONDS * 10**9:
-            group = _Group(said.nanos)
-            self._groups.put(said.similar, group)
-        group.messages.add(said.message)
-        group.last = said.nanos
+        group = self._groups.get(occurrence.similar)
+        if group is None or occurrence.nanos - group.last > SIMILAR_SECONDS * 10**9:
+            group = _Group(occurrence.nanos)
+            self._groups.put(occurrence.similar, group)
+        group.messages.add(occurrence.message)
+        group.last = occurrence.nanos
         if len(group.messages) < SIMILAR:
-            return said, said.same
+            return occurrence, occurrence.same
         group.messages.pop()
-        return said.combined(), said.similar
+        return occurrence.combined(), occurrence.similar
 
-    def _bucket(self, said: Occurrence) -> TokenBucket:
-        bucket = self._buckets.get(said.subject)
+    def _bucket(self, occurrence: Occurrence) -> TokenBucket:
+        bucket = self._buckets.get(occurrence.subject)
         if bucket is None:
             bucket = TokenBucket(self._clock, rate=SPAM_RATE, burst=SPAM_BURST)
-            self._buckets.put(said.subject, bucket)
+            self._buckets.put(occurrence.subject, bucket)
         return bucket
 
 
@@ -125,13 +129,13 @@ class Serial:
     """An Event of events.k8s.io.
 
     Attributes:
-        said: the first occurrence.
+        occurrence: the first occurrence.
         count: the number of occurrences; there is a series if it is more than 1.
         last: the time of the last, in nanoseconds since 1970.
     """
 
     name: str
-    said: Occurrence
+    occurrence: Occurrence
     count: int
     last: int
 
@@ -146,14 +150,14 @@ class Series:
     def __init__(self) -> None:
         self._serials: dict[Hashable, Serial] = {}
 
-    def observe(self, said: Occurrence) -> Serial | None:
+    def observe(self, occurrence: Occurrence) -> Serial | None:
         """Return the Event to write, or None if it is only counted until the series is refreshed or over."""
-        key = said.isomorphic
+        key = occurrence.isomorphic
         known = self._serials.get(key)
         if known is None:
-            serial = Serial(said.event_name, said, 1, said.nanos)
+            serial = Serial(occurrence.event_name, occurrence, 1, occurrence.nanos)
         else:
-            serial = replace(known, count=known.count + 1, last=said.nanos)
+            serial = replace(known, count=known.count + 1, last=occurrence.nanos)
         self._serials[key] = serial
         return serial if serial.count <= 2 else None
 

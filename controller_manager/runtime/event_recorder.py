@@ -150,11 +150,11 @@ class Recorder:
     async def _write_counted(self, event: Counted | None, lane: _Lane) -> None:
         if event is None:
             return
-        new = core_event(event.said, name=event.name, count=event.count, first=event.first)
+        new = core_event(event.occurrence, name=event.name, count=event.count, first=event.first)
         requests: list[Request] = [Create(EVENT, new)]
         if event.count > 1:
-            key = f"{event.said.event_namespace}/{event.name}"
-            body = core_patch(event.said, count=event.count)
+            key = f"{event.occurrence.event_namespace}/{event.name}"
+            body = core_patch(event.occurrence, count=event.count)
             requests.insert(0, Patch(EVENT, key, body, content_type=STRATEGIC_PATCH))
         await self._write(requests, lane)
 
@@ -162,10 +162,10 @@ class Recorder:
         if event is None:
             return
         series = event.series()
-        new = new_event(event.said, name=event.name, instance=self._instance, series=series)
+        new = new_event(event.occurrence, name=event.name, instance=self._instance, series=series)
         requests: list[Request] = [Create(SCHEDULER_EVENT, new)]
         if series is not None:
-            key = f"{event.said.event_namespace}/{event.name}"
+            key = f"{event.occurrence.event_namespace}/{event.name}"
             requests.insert(0, Patch(SCHEDULER_EVENT, key, {"series": series}, content_type=STRATEGIC_PATCH))
         await self._write(requests, lane)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from apiserver.api.meta import Obj
 from controller_manager.controllers.deployment.history import DESIRED, MOST, number_in
-from controller_manager.controllers.deployment.replica_sets import ReplicaSets, Resize, age, count, wanted
+from controller_manager.controllers.deployment.replica_sets import ReplicaSets, Resize, age, count, total_replicas
 from controller_manager.controllers.deployment.rolling import ROLLING, max_pods, strategy_of
 from controller_manager.reconcile.replicas import replicas_of
 
@@ -55,7 +55,7 @@ def is_saturated(deployment: Obj, replica_set: Obj | None) -> bool:
 def in_proportion(deployment: Obj, active: Sequence[Obj]) -> list[Resize]:
     """Return each active set with its share of the pods to add or remove; the remainder goes to the largest."""
     allowed = max_pods(deployment) if replicas_of(deployment) else 0
-    to_add = allowed - wanted(active)
+    to_add = allowed - total_replicas(active)
     added, resizes = 0, []
     for replica_set in _largest_first(active, newer_first=to_add > 0):
         share = _share(deployment, replica_set, to_add - added)

@@ -20,7 +20,7 @@ def age(obj: Obj) -> tuple[str, str]:
     return obj["metadata"].get("creationTimestamp") or "", name_of(obj)
 
 
-def wanted(sets: Iterable[Obj]) -> int:
+def total_replicas(sets: Iterable[Obj]) -> int:
     """Return the sum of the sets' spec.replicas (GetReplicaCountForReplicaSets)."""
     return sum(map(replicas_of, sets))
 
@@ -80,7 +80,7 @@ class ReplicaSets:
         """The old ReplicaSets with spec.replicas above zero."""
         return tuple(replica_set for replica_set in self.old if replicas_of(replica_set) > 0)
 
-    def having(self, changed: Obj) -> Self:
+    def with_updated(self, changed: Obj) -> Self:
         """Return a copy in which the ReplicaSet of the same name is replaced by the changed one."""
         name = name_of(changed)
         if self.new is not None and name_of(self.new) == name:

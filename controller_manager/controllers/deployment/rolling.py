@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from apiserver.api.meta import Obj
-from controller_manager.controllers.deployment.replica_sets import ReplicaSets, Resize, count, wanted
+from controller_manager.controllers.deployment.replica_sets import ReplicaSets, Resize, count, total_replicas
 from controller_manager.reconcile.int_or_string import scaled
 from controller_manager.reconcile.replicas import replicas_of
 
@@ -63,7 +63,7 @@ def first_size(deployment: Obj, sets: ReplicaSets) -> int:
     desired, size = replicas_of(deployment), replicas_of(sets.new) if sets.new else 0
     if strategy_of(deployment) == RECREATE:
         return desired
-    room = max_pods(deployment) - wanted(sets.all)
+    room = max_pods(deployment) - total_replicas(sets.all)
     return size if room <= 0 else size + min(room, desired - size)
 
 
@@ -100,7 +100,7 @@ def without_unhealthy(deployment: Obj, sets: ReplicaSets) -> list[Resize] | None
 def _budget(deployment: Obj, sets: ReplicaSets) -> int:
     assert sets.new is not None
     not_available = replicas_of(sets.new) - _reliable(sets.new)
-    return wanted(sets.all) - fewest_available(deployment) - not_available
+    return total_replicas(sets.all) - fewest_available(deployment) - not_available
 
 
 def without_surplus(deployment: Obj, sets: ReplicaSets) -> list[Resize]:

@@ -2,7 +2,13 @@
 
 from apiserver.api.meta import Obj, name_of
 from controller_manager.controllers.deployment.invalid_spec import without_fault
-from controller_manager.controllers.deployment.replica_sets import ReplicaSets, count, sum_status, terminating, wanted
+from controller_manager.controllers.deployment.replica_sets import (
+    ReplicaSets,
+    count,
+    sum_status,
+    terminating,
+    total_replicas,
+)
 from controller_manager.controllers.deployment.rolling import fewest_available
 from controller_manager.reconcile import conditions
 from controller_manager.reconcile.conditions import FALSE, TRUE, UNKNOWN, deployment_condition
@@ -86,7 +92,7 @@ def status_now(deployment: Obj, sets: ReplicaSets, now: float, *, profile: Profi
         "updatedReplicas": count(sets.new, "replicas") if sets.new else 0,
         "readyReplicas": sum_status(sets.all, "readyReplicas"),
         "availableReplicas": available,
-        "unavailableReplicas": max(0, wanted(sets.all) - available),
+        "unavailableReplicas": max(0, total_replicas(sets.all) - available),
     }
     status: Obj = {name: number for name, number in counts.items() if number}
     if profile.terminating_replicas and (count_terminating := terminating(sets.all)) is not None:

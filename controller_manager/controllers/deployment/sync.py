@@ -92,7 +92,7 @@ def keep_revision(context: SyncContext) -> Plan:
         spec = spec | {"minReadySeconds": ready}
     if annotations != annotations_of(new) or spec is not new["spec"]:
         new = yield Update(REPLICA_SET, with_annotations(new, annotations) | {"spec": spec})
-        context.sets = context.sets.having(new)
+        context.sets = context.sets.with_updated(new)
     deployment = history.with_revision_of(context.deployment, new)
     if statuses.has_deadline(deployment) and statuses.progress_of(deployment) is None:
         message = f'Found new replica set "{name_of(new)}"'
@@ -238,7 +238,7 @@ def _scale(context: SyncContext, resize: Resize, *, annotate: bool = False) -> P
     if before == resize.size and (not annotate or annotations == annotations_of(old)):
         return
     changed = with_annotations(old, annotations) | {"spec": old["spec"] | {"replicas": resize.size}}
-    context.sets = context.sets.having((yield Update(REPLICA_SET, changed)))
+    context.sets = context.sets.with_updated((yield Update(REPLICA_SET, changed)))
     if before != resize.size:
         yield _scaled(context, old, before=before, size=resize.size)
 

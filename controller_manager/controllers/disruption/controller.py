@@ -62,7 +62,7 @@ class Controls:
         reference: the pod's reference to its controller.
         kind: the controller's kind, or None if it is not served.
         uid, scale: those of the controller, or of the Deployment that controls it; scale is None if neither exists.
-        asked: True if the scale must be read from the server.
+        reads_scale: True if the scale must be read from the server.
     """
 
     pod: str
@@ -70,7 +70,7 @@ class Controls:
     kind: Kind | None
     uid: str = ""
     scale: int | None = None
-    asked: bool = False
+    reads_scale: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def _controls(listers: Listers, pod: Obj, reference: Obj) -> Controls:
     kind = _CACHED.get((group, reference["kind"]))
     if kind is None:
         served = listers.served.named(reference["apiVersion"], reference["kind"])
-        return Controls(name_of(pod), reference, served, reference["uid"], asked=True)
+        return Controls(name_of(pod), reference, served, reference["uid"], reads_scale=True)
     owner = resolve_controller(listers, kind, pod)
     if owner is not None and kind == REPLICA_SET:
         owner = resolve_controller(listers, DEPLOYMENT, owner) or owner
@@ -254,7 +254,7 @@ def _scale(observed: Budget) -> Generator[Action, Any, int]:
     scales: dict[str, int] = {}
     for controls in observed.controls:
         scale = controls.scale
-        if controls.asked:
+        if controls.reads_scale:
             scale = yield from _read_scale(controls, namespace_of(observed.obj))
         if scale is None:
             raise ValueError(f'found no controllers for pod "{controls.pod}"')

@@ -16,7 +16,7 @@ REPORTED = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 
 
 @dataclass(slots=True)
-class Known:
+class NodeHealth:
     """The last heartbeat of a node.
 
     Attributes:
@@ -47,19 +47,19 @@ class Health:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, Known] = {}
+        self._nodes: dict[str, NodeHealth] = {}
 
     def change(self, kind: object, old: Obj | None, new: Obj | None) -> None:
         """Forget a node that was deleted."""
         del kind
         if new is None and old is not None:
-            self._known.pop(old["metadata"]["name"], None)
+            self._nodes.pop(old["metadata"]["name"], None)
 
     def is_new(self, name: str) -> bool:
         """Return whether a node has never been synced."""
-        return name not in self._known
+        return name not in self._nodes
 
-    def observe(self, node: Obj, lease: Obj | None, *, now: float) -> Known:
+    def observe(self, node: Obj, lease: Obj | None, *, now: float) -> NodeHealth:
         """Record the node's heartbeats and return what is known of it.
 
         A heartbeat may have arrived since the last call: its own time counts, limited to the time between that call and
@@ -67,9 +67,9 @@ class Health:
         """
         name, ready = node["metadata"]["name"], _ready(node)
         heartbeat = f"{renewed_at(lease)} {ready.get('lastHeartbeatTime')}"
-        known = self._known.get(name)
+        known = self._nodes.get(name)
         if known is None:
-            known = self._known[name] = Known(heartbeat, now, ready.get("status") or "")
+            known = self._nodes[name] = NodeHealth(heartbeat, now, ready.get("status") or "")
         elif known.heartbeat != heartbeat:
             reported = ready.get("lastHeartbeatTime")
             known.heartbeat = heartbeat
