@@ -10,7 +10,7 @@ HOST = ".mockube.io"
 SHELLS = frozenset(("almalinux", "alpine", "bash", "busybox", "centos", "debian", "fedora", "rockylinux", "ubuntu"))
 """Images whose default command is a shell: it exits at once without a terminal; arguments are a command."""
 UNKNOWN = frozenset(("docker.io/library/nginx:1.161",))
-"""Images that the Kubernetes documentation uses as mistakes, and that no registry has."""
+"""Images that the Kubernetes documentation uses as examples of mistakes; no registry has them."""
 SAYS_MISSING = re.compile(r"no[-_.]?such|not[-_.]?found|(does|do|will)[-_.]?not[-_.]?exist|non[-_.]?exist(ent|ing)")
 
 _DOMAIN = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*(?::\d+)?/)?"
@@ -28,7 +28,7 @@ class Image:
     Attributes:
         written: as written in the pod.
         reference: as in a status: "docker.io/library/nginx:1.27".
-        id: the image that was pulled, by a digest made of its reference.
+        id: the image's repository with a digest derived from its reference.
         name: the last part of its repository: "nginx".
         kind: the behaviour that its host names: "crash" of crash.mockube.io, "" for other hosts.
         invalid: the error if the name is not valid, else "".

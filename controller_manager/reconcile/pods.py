@@ -115,7 +115,7 @@ def in_deletion_order(
 
     Upstream's comparison of ages by powers of two is not a consistent order if some ready times are equal and others
     are not; here pods that became ready at the same time are adjacent, at the position of the smallest uid among them.
-    Of any two pods the same one goes first.
+    The order of any two pods is the same as upstream.
 
     Args:
         pods: active pods of one owner.

@@ -108,7 +108,7 @@ def _is_number(text: str) -> bool:
 
 
 def tolerated_for(tolerations: Sequence[Obj], taints: Sequence[Obj]) -> float | None:
-    """Return the seconds that a pod stays on a node with such taints, None for ever (getMinTolerationTime).
+    """Return the seconds that a pod tolerates these taints, None for ever (taint_eviction.go getMinTolerationTime).
 
     Args:
         tolerations: the pod's tolerations.

@@ -16,7 +16,7 @@ from typing import cast
 from controller_manager.runtime.http1 import LONGEST_HEAD, Head, MalformedError, read_head
 
 Feed = Callable[[bytes], None]
-"""Takes the bytes of a stream."""
+"""A function that takes the bytes of a stream."""
 
 CONNECT_SECONDS = 30.0
 SILENCE_SECONDS = 90.0

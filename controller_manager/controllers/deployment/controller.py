@@ -1,4 +1,4 @@
-"""Deployments: a ReplicaSet for each pod template, and pods moved from old ones to the new one, step by step."""
+"""Deployments: one ReplicaSet per pod template; a rollout moves pods from the old ones to the new one in steps."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -95,7 +95,7 @@ def replica_set_changed(listers: Listers, change: Change) -> Iterable[Key]:
 
 
 def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
-    """The Deployment that replaces all pods at once, when the last pod of it that has not ended is gone."""
+    """Return the Deployment with strategy Recreate whose last active pod was deleted, if any."""
     if change.new is not None:
         return ()
     replica_set = resolve_controller(listers, REPLICA_SET, change.obj)

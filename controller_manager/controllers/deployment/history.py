@@ -23,7 +23,7 @@ _NO_LIMIT = 2**31 - 1
 
 
 def with_annotations(obj: Obj, annotations: Mapping[str, str]) -> Obj:
-    """The object with these annotations in place of its own."""
+    """Return the object with its annotations replaced."""
     return obj | {"metadata": obj["metadata"] | {"annotations": dict(annotations)}}
 
 
@@ -61,13 +61,13 @@ def size_annotations(deployment: Obj) -> dict[str, str]:
 def annotations_for_new(deployment: Obj, new: Obj, revision: int, *, bounded: bool) -> dict[str, str]:
     """Return the annotations that the new ReplicaSet should have (SetNewReplicaSetAnnotations).
 
-    Its revision never falls, and one that it had before is kept as history: the template came back.
+    Its revision never decreases. A former revision is added to the history: the template has been used again.
 
     Args:
         deployment: the Deployment whose annotations are copied.
         new: the ReplicaSet as it is now.
         revision: the revision that it gets if its own is lower.
-        bounded: whether the history drops its oldest entries when it gets long (Profile.bounded_history).
+        bounded: True if the history drops its oldest entries when it gets long (Profile.bounded_history).
     """
     own = annotations_of(new)
     copied = own | {key: value for key, value in annotations_of(deployment).items() if key not in _OWN}

@@ -175,7 +175,7 @@ def _shrink_old(context: SyncContext) -> Plan:
 
 
 def _recreate(context: SyncContext, busy: frozenset[str]) -> Plan:
-    """Scale old ReplicaSets to zero, wait until their pods are gone, then create new ones (rolloutRecreate)."""
+    """Scale old ReplicaSets to zero, wait until their pods are gone, then create new ones (recreate.go)."""
     if active := context.sets.old_active:
         for old in active:
             yield from _scale(context, Resize(old, 0))

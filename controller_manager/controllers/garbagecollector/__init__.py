@@ -1,1 +1,1 @@
-"""The garbage collector: the graph of owner references, and what it deletes (pkg/controller/garbagecollector)."""
+"""The garbage collector: the graph of owner references, and the deletions (pkg/controller/garbagecollector)."""

@@ -1,1 +1,1 @@
-"""The statefulset controller (pkg/controller/statefulset); OpenKruise's own builds upon its arithmetic."""
+"""The statefulset controller (pkg/controller/statefulset); OpenKruise's StatefulSet controller uses its functions."""

@@ -119,11 +119,11 @@ class Health:
         return self.ready(pod) and is_available(pod, self.now, minimum=self.minimum, strict=self.strict)
 
     def unavailable(self, replica: Replica) -> bool:
-        """Return whether the replica is unhealthy; an unhealthy condemned pod goes only if no other replica is."""
+        """Return whether the replica is missing, terminating, or not available (isUnavailable)."""
         return replica.pod is None or replica.terminating or not self.available(replica.pod)
 
     def unhealthy(self, replica: Replica) -> bool:
-        """Return whether an unavailable condemned pod may be deleted only if no replica like this one exists."""
+        """Return whether the replica is unhealthy; an unhealthy condemned pod is deleted only if no other is."""
         return self.unavailable(replica)
 
 

@@ -190,7 +190,7 @@ def remove(work: SyncInput, replicas: Sequence[Replica]) -> Plan:
 
 
 def _pod_event(work: SyncInput, verb: str, *, pod: str, error: ApiError | None = None) -> RecordEvent:
-    """Return the Event that a pod was written, or why not (recordPodEvent)."""
+    """Return the Event that a pod was created, updated or deleted, or why not (recordPodEvent)."""
     summary = f"{verb} Pod {pod} in StatefulSet {name_of(work.parent)}"
     if error is None:
         return RecordEvent(work.parent, f"Successful{verb.title()}", f"{summary} successful")

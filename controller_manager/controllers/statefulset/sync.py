@@ -130,8 +130,8 @@ class Actions:
     """Actions for the desired ordinals, in the order in which they are done.
 
     Attributes:
-        mend: pods whose labels, volumes or claims' owners are not as they should be.
-        provide: pending pods that lack a claim, or whose claims' owners are not as they should be.
+        mend: pods with wrong labels, volumes or owners of their claims.
+        provide: pending pods that lack a claim, or have claims with wrong owners.
         remove: pods that have ended.
         make: ordinals without a pod; also those in `remove` if a release replaces pods in one sync.
         onward: True if the sync may go on to condemned pods afterwards.
