@@ -30,7 +30,7 @@ from controller_manager.controllers.endpointslice.filling import (
     is_owned,
     ports_in,
     reused,
-    told_port,
+    slice_port,
 )
 from controller_manager.reconcile.pods import generate_name, is_ready
 
@@ -122,7 +122,7 @@ def blank_slice(backing: Backing, family: str, ports: Sequence[Port]) -> Obj:
             "ownerReferences": [backing.reference],
         },
         "addressType": family,
-        "ports": [told_port(port) for port in ports],
+        "ports": [slice_port(port) for port in ports],
         "endpoints": [],
     }
 

@@ -15,7 +15,7 @@ from controller_manager.controllers.endpointslice.filling import (
     port_in,
     ports_in,
     reused,
-    told_port,
+    slice_port,
 )
 from controller_manager.reconcile.pods import generate_name
 
@@ -118,7 +118,7 @@ def _slice(endpoints: Obj, reference: Obj, group: _Group) -> Obj:
         "kind": "EndpointSlice",
         "metadata": meta | ({"annotations": annotations} if annotations else {}),
         "addressType": group.family,
-        "ports": [told_port(port) for port in group.ports],
+        "ports": [slice_port(port) for port in group.ports],
         "endpoints": list(group.endpoints.values()),
     }
 

@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.api.errors import already_exists
-from controller_manager.controllers.volume.ephemeral import SPEC, claim_went, pod_came
+from controller_manager.controllers.volume.ephemeral import SPEC, claim_deleted, pod_added
 from controller_manager.reconcile.contract import Change, Create, RecordEvent
 from controller_manager.reconcile.kinds import CLAIM, POD
 
@@ -87,9 +87,9 @@ def test_pods_that_go_get_nothing(make_world, pod):
 
 def test_new_pods_and_lost_claims_wake_pods(make_world, make, pod):
     world = make_world(SPEC, {POD: [pod, make.pod("plain", "web-a")]})
-    assert list(pod_came(world, Change(None, pod))) == ["shop/web"]
+    assert list(pod_added(world, Change(None, pod))) == ["shop/web"]
     for change in (Change(pod, pod), Change(pod, None), Change(None, make.pod("plain", "data"))):
-        assert list(pod_came(world, change)) == []
+        assert list(pod_added(world, change)) == []
     claim = make.claim("web-a")
-    assert list(claim_went(world, Change(claim, None))) == ["shop/web"]
-    assert list(claim_went(world, Change(None, claim))) == []
+    assert list(claim_deleted(world, Change(claim, None))) == ["shop/web"]
+    assert list(claim_deleted(world, Change(None, claim))) == []

@@ -4,7 +4,7 @@ import pytest
 
 from apiserver.api.errors import not_found, unavailable
 from controller_manager.controllers.volume import storageclass
-from controller_manager.controllers.volume.persistentvolume import SPEC, claim_went, class_changed, volume_changed
+from controller_manager.controllers.volume.persistentvolume import SPEC, claim_deleted, class_changed, volume_changed
 from controller_manager.reconcile.contract import Change, Create, Delete, Enqueue, Get, RecordEvent, Update
 from controller_manager.reconcile.kinds import CLAIM, STORAGE_CLASS, VOLUME
 from controller_manager.reconcile.times import stamp
@@ -168,8 +168,8 @@ def test_what_is_gone_needs_nothing(world):
 
 def test_a_claim_that_goes_wakes_its_volumes(world, make):
     claim = make.claim("z")
-    assert list(claim_went(world, Change(claim, None))) == ["old", "bad"]
-    assert list(claim_went(world, Change(claim, claim))) == []
+    assert list(claim_deleted(world, Change(claim, None))) == ["old", "bad"]
+    assert list(claim_deleted(world, Change(claim, claim))) == []
 
 
 def test_a_volume_that_becomes_free_wakes_claims_of_its_class_and_one_that_goes_its_claim(world, make):

@@ -10,8 +10,8 @@ from controller_manager.controllers.volume.provisioning import (
     is_ours_to_delete,
     new_volume,
     provisioner_of,
-    why_nobody,
-    why_undeletable,
+    undeletable_reason,
+    unprovisionable_reason,
 )
 from controller_manager.reconcile.volumes import (
     best_match,
@@ -264,7 +264,7 @@ def test_a_claim_says_in_both_annotations_who_is_to_make_its_volume(make):
 )
 def test_who_makes_the_volumes_of_a_class(make, provisioner, name, why):
     found = provisioner_of(make.storage_class(provisioner=provisioner))
-    assert (found, why_nobody(found)) == (name, why)
+    assert (found, unprovisionable_reason(found)) == (name, why)
 
 
 @pytest.mark.parametrize(
@@ -291,4 +291,4 @@ def test_who_makes_the_volumes_of_a_class(make, provisioner, name, why):
 def test_who_deletes_a_volume_and_whether_that_can_be_done(make, annotations, source, ours, why):
     volume = make.volume(annotations=annotations, spec=source)
     assert is_ours_to_delete(volume) is ours
-    assert not ours or why_undeletable(volume) == why
+    assert not ours or undeletable_reason(volume) == why
