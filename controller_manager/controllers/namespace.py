@@ -32,7 +32,7 @@ from controller_manager.reconcile.contract import (
     Watch,
 )
 from controller_manager.reconcile.controller_ref import is_deleting
-from controller_manager.reconcile.deletion import Item, insist
+from controller_manager.reconcile.deletion import Item, retry_on_conflict
 from controller_manager.reconcile.kinds import EVERYTHING, NAMESPACE, POD, Kind
 from controller_manager.reconcile.pods import is_terminal
 from controller_manager.reconcile.times import seconds, stamp
@@ -77,7 +77,7 @@ class Observed:
     undiscovered: dict[str, str]
 
 
-# -- observing ---------------------------------------------------------------------------------------------------------
+# -- observe -----------------------------------------------------------------------------------------------------------
 
 
 def _begins(_: Listers, change: Change) -> Iterable[Key]:
@@ -130,10 +130,10 @@ def _grace(pod: Obj) -> int:
     return (pod.get("spec") or {}).get("terminationGracePeriodSeconds") or 0
 
 
-# -- planning ----------------------------------------------------------------------------------------------------------
+# -- reconcile ---------------------------------------------------------------------------------------------------------
 
 
-def plan(observed: Observed, now: float) -> Plan:
+def reconcile(observed: Observed, now: float) -> Plan:
     """Delete the content, report what remains, and finalize the namespace when nothing does (Delete)."""
     if not observed.others:
         yield RequeueAfter(1.0)  # discovery is not complete yet
@@ -256,14 +256,14 @@ def _finalize(namespace: Obj) -> Plan:
         kept = [finalizer for finalizer in _finalizers(current) if finalizer != FINALIZER]
         return Update(NAMESPACE, current | {"spec": current["spec"] | {"finalizers": kept}}, "finalize")
 
-    yield from insist(Item(NAMESPACE, namespace), request)
+    yield from retry_on_conflict(Item(NAMESPACE, namespace), request)
 
 
 SPEC = Spec(
     name="namespace",
     watches=(Watch(NAMESPACE, _begins), Watch(POD), Watch(EVERYTHING, _is_emptied)),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     source="namespace-controller",
     workers=10,
     flag="namespace",

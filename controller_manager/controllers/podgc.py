@@ -123,7 +123,7 @@ def node_changed(_: Listers, change: Change) -> Iterable[Delayed]:
         yield Delayed(name_of(change.obj), QUARANTINE)
 
 
-def plan(garbage: Garbage, now: float) -> Plan:
+def reconcile(garbage: Garbage, now: float) -> Plan:
     """Mark the pods as failed, then delete them with no grace period (gc_controller.go).
 
     Raises:
@@ -177,7 +177,7 @@ SPEC = Spec(
     name="podgc",
     watches=(Watch(POD, pod_changed), Watch(NODE, node_changed)),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     workers=1,
     every=PERIOD,
     periodic=(SWEEP,),

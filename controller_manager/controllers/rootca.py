@@ -70,7 +70,7 @@ def _is_right(existing: Obj, certificate: str) -> bool:
     return existing.get("data") == {ENTRY: certificate} and bool(annotations_of(existing).get(ANNOTATION))
 
 
-def plan(observed: Observed, _: float) -> Plan:
+def reconcile(observed: Observed, _: float) -> Plan:
     """Create or correct the ConfigMap."""
     data = {ENTRY: observed.certificate}
     if observed.existing is not None:
@@ -90,7 +90,7 @@ SPEC = Spec(
     name="root-ca-certificate-publisher",
     watches=(Watch(NAMESPACE, _namespace), Watch(CONFIG_MAP, _config_map)),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     source="root-ca-cert-publisher",
     workers=1,
     queue="root_ca_cert_publisher",

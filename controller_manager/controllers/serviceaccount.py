@@ -45,7 +45,7 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     return None if listers[SERVICE_ACCOUNT].get(f"{key}/{ACCOUNT}") else Observed(key)
 
 
-def plan(observed: Observed, _: float) -> Plan:
+def reconcile(observed: Observed, _: float) -> Plan:
     """Create the account."""
     try:
         yield Create(SERVICE_ACCOUNT, {"metadata": {"name": ACCOUNT, "namespace": observed.namespace}})
@@ -58,7 +58,7 @@ SPEC = Spec(
     name="serviceaccount",
     watches=(Watch(NAMESPACE, _namespace), Watch(SERVICE_ACCOUNT, _account)),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     source="service-account-controller",
     workers=1,
 )

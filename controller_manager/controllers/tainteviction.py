@@ -85,7 +85,7 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     return Observed(pod, node, taints, listers.view(SINCE))
 
 
-def plan(observed: Observed, now: float) -> Plan:
+def reconcile(observed: Observed, now: float) -> Plan:
     """Delete the pod when it has tolerated its node's taints for long enough."""
     pod = observed.pod
     toleration_seconds = tolerated_for(_tolerations(pod), observed.taints)
@@ -131,7 +131,7 @@ SPEC = Spec(
     name="taint-eviction-controller",
     watches=(Watch(POD, _of_pod), Watch(NODE, _of_node)),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     source="taint-eviction-controller",
     workers=8,
     indexes=(PODS_BY_NODE,),

@@ -2,7 +2,7 @@
 
 A plan never waits and never reads the clock, so it runs in a test as it runs in the manager:
 
-    def plan(observed: Observed, now: float) -> Plan:
+    def reconcile(observed: Observed, now: float) -> Plan:
         pod = yield Create(POD, a_pod)  # the object as stored; a refusal is raised here as ApiError
         message = f"Created pod: {name_of(pod)}"
         yield RecordEvent(observed.owner, reason="SuccessfulCreate", message=message)

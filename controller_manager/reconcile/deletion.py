@@ -141,10 +141,10 @@ def take_finalizer(item: Item, finalizer: str) -> Plan:
         held = finalizer in (obj["metadata"].get("finalizers") or ())
         return Patch(item.kind, item.key, _without(obj["metadata"], finalizer)) if held else None
 
-    yield from insist(item, request)
+    yield from retry_on_conflict(item, request)
 
 
-def insist(item: Item, request: Callable[[Obj], Request | None]) -> Plan:
+def retry_on_conflict(item: Item, request: Callable[[Obj], Request | None]) -> Plan:
     """Write to an item, with a retry from its newest state after a conflict; if it is gone, that is success.
 
     Args:

@@ -58,7 +58,7 @@ class Observed:
     profile: Profile
 
 
-# -- what is seen ------------------------------------------------------------------------------------------------------
+# -- observe -----------------------------------------------------------------------------------------------------------
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
@@ -125,10 +125,10 @@ def _owners(listers: Listers, replica_set: Obj) -> Iterable[Key]:
     return () if deployment is None else (key_of(deployment),)
 
 
-# -- what is done ------------------------------------------------------------------------------------------------------
+# -- reconcile ---------------------------------------------------------------------------------------------------------
 
 
-def plan(observed: Observed, now: float) -> Plan:
+def reconcile(observed: Observed, now: float) -> Plan:
     """Take one step towards what the Deployment asks for (deployment_controller.go syncDeployment)."""
     deployment = observed.deployment
     if fault := fault_of(deployment):
@@ -176,6 +176,6 @@ SPEC = Spec(
     retries=15,
     watches=(Watch(DEPLOYMENT, enqueue_self), Watch(REPLICA_SET, replica_set_changed), Watch(POD, pod_changed)),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     gauges=(rate_limiter_use("deployment_controller"),),
 )

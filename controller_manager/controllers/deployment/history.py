@@ -115,7 +115,7 @@ def rolled_back(deployment: Obj, to: Obj) -> Obj:
     return changed | {"spec": deployment["spec"] | {"template": without_hash(to["spec"]["template"])}}
 
 
-# -- what may be forgotten ---------------------------------------------------------------------------------------------
+# -- clean-up of old ReplicaSets ---------------------------------------------------------------------------------------
 
 
 def to_forget(deployment: Obj, sets: ReplicaSets, *, by_revision: bool) -> list[Obj]:

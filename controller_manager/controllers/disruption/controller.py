@@ -98,7 +98,7 @@ class Disturbed:
     budgets: Sequence[str]
 
 
-# -- what is seen ------------------------------------------------------------------------------------------------------
+# -- observe -----------------------------------------------------------------------------------------------------------
 
 
 def observe(listers: Listers, key: Key) -> Budget | Disturbed | None:
@@ -184,10 +184,10 @@ def _names(listers: Listers, pod: Obj) -> Sequence[str]:
     return sorted(name for name, selector in selectors if selector.matches(labels_of(pod)))
 
 
-# -- what is done ------------------------------------------------------------------------------------------------------
+# -- reconcile ---------------------------------------------------------------------------------------------------------
 
 
-def plan(observed: Budget | Disturbed, now: float) -> Plan:
+def reconcile(observed: Budget | Disturbed, now: float) -> Plan:
     """Update how many pods may be disrupted; none may while that is unknown (disruption.go sync).
 
     Raises:
@@ -302,7 +302,7 @@ SPEC = Spec(
         Watch(REPLICATION_CONTROLLER),
     ),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     source="controllermanager",
     min_interval=PACE,
 )

@@ -89,7 +89,7 @@ def endpoints_changed(_: Listers, change: Change) -> Iterable[Key]:
     return (key_of(change.obj),) if change.new is None else ()
 
 
-def plan(observed: Observed | Leftover | Leftovers, now: float) -> Plan:
+def reconcile(observed: Observed | Leftover | Leftovers, now: float) -> Plan:
     """Write the Endpoints of a Service if they change, and delete those whose Service is gone (syncService).
 
     Raises:
@@ -106,7 +106,7 @@ def plan(observed: Observed | Leftover | Leftovers, now: float) -> Plan:
 
 
 def _write(observed: Observed) -> Plan:
-    service, changed_at = observed.service, observed.times.look(observed.service, observed.pods)
+    service, changed_at = observed.service, observed.times.record(observed.service, observed.pods)
     desired = endpoints_of(service, subsets_of(service, observed.pods), observed.endpoints, changed_at=changed_at)
     if desired is None:
         return
@@ -126,7 +126,7 @@ SPEC = Spec(
     name="endpoint",
     watches=(Watch(SERVICE, enqueue_self), Watch(POD, pod_changed), Watch(ENDPOINTS, endpoints_changed)),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     source="endpoint-controller",
     flag="endpoint",
     retries=15,

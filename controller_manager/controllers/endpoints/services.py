@@ -200,7 +200,7 @@ class TriggerTimes:
         if new is None and old is not None:
             self._transitions.pop(old["metadata"]["uid"], None)
 
-    def look(self, service: Obj, pods: Iterable[Obj]) -> str:
+    def record(self, service: Obj, pods: Iterable[Obj]) -> str:
         """Record the pods' transitions and return the time for CHANGED_AT, or "" if there is no new transition."""
         meta = service["metadata"]
         before = self._transitions.get(meta["uid"])

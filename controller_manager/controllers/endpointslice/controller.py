@@ -41,7 +41,7 @@ class Observed:
     times: TriggerTimes
 
 
-# -- what is seen ------------------------------------------------------------------------------------------------------
+# -- observe -----------------------------------------------------------------------------------------------------------
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
@@ -66,10 +66,10 @@ def _zones(listers: Listers, pods: Iterable[Obj]) -> Mapping[str, str]:
     return {name_of(node): labels_of(node).get(ZONE) or "" for node in nodes}
 
 
-# -- what is done ------------------------------------------------------------------------------------------------------
+# -- reconcile ---------------------------------------------------------------------------------------------------------
 
 
-def plan(observed: Observed, now: float) -> Plan:
+def reconcile(observed: Observed, now: float) -> Plan:
     """Update the slices to match the pods behind the Service (syncService).
 
     Raises:
@@ -78,7 +78,7 @@ def plan(observed: Observed, now: float) -> Plan:
     del now
     service = observed.backing.service
     try:
-        yield from _write(observed, observed.times.look(service, observed.backing.pods))
+        yield from _write(observed, observed.times.record(service, observed.backing.pods))
         _check_nodes(observed.backing)
     except ApiError as error:
         if is_namespace_terminating(error):
@@ -128,7 +128,7 @@ SPEC = Spec(
         Watch(NODE),
     ),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     source="endpoint-slice-controller",
     flag="service-endpoint",
     retries=15,

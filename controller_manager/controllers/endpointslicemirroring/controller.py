@@ -63,7 +63,7 @@ def service_changed(_: Listers, change: Change) -> Iterable[Key]:
         yield key_of(change.obj)
 
 
-def plan(observed: Observed | Leftover, now: float) -> Plan:
+def reconcile(observed: Observed | Leftover, now: float) -> Plan:
     """Update the slices to match the Endpoints (syncEndpoints).
 
     Raises:
@@ -98,7 +98,7 @@ SPEC = Spec(
         Watch(ENDPOINT_SLICE, slice_changed(SLICES)),
     ),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     source="endpoint-slice-mirroring-controller",
     retries=15,
     min_interval=PACE,

@@ -128,7 +128,7 @@ class Confirming:
 Observed = Judging | Orphaning | Finishing | Confirming
 
 
-# -- observing ---------------------------------------------------------------------------------------------------------
+# -- observe -----------------------------------------------------------------------------------------------------------
 
 
 def _marked_keys(listers: Listers, _: Change) -> Iterable[Key]:
@@ -199,10 +199,10 @@ def _observe_owner(listers: Listers, uid: str) -> Observed | None:
     return Confirming(tuple(doubts), tuple(wake), again=requeue) if doubts or wake or requeue else None
 
 
-# -- planning ----------------------------------------------------------------------------------------------------------
+# -- reconcile ---------------------------------------------------------------------------------------------------------
 
 
-def plan(observed: Observed, _: float) -> Plan:
+def reconcile(observed: Observed, _: float) -> Plan:
     """Delete, release, or ask the server."""
     match observed:
         case Judging():
@@ -311,7 +311,7 @@ SPEC = Spec(
     name="garbagecollector",
     watches=(Watch(EVERYTHING, _marked_keys),),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     source="garbage-collector-controller",
     workers=20,
     flag="gc",

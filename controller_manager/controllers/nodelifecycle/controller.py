@@ -77,7 +77,7 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     )
 
 
-def plan(observed: Observed, now: float) -> Plan:
+def reconcile(observed: Observed, now: float) -> Plan:
     """Mark the node unknown if it was silent for too long, taint it, and requeue for when it may have been."""
     node, name = observed.node, name_of(observed.node)
     if observed.health.is_new(name):
@@ -141,7 +141,7 @@ SPEC = Spec(
     name="nodelifecycle",
     watches=(Watch(NODE, _node_key), Watch(LEASE), Watch(POD)),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     source="node-controller",
     workers=8,
     indexes=(PODS_BY_NODE,),

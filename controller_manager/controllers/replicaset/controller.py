@@ -100,7 +100,7 @@ class Observed:
     profile: Profile
 
 
-# -- what is seen ------------------------------------------------------------------------------------------------------
+# -- observe -----------------------------------------------------------------------------------------------------------
 
 
 def observe(row: Row, listers: Listers, key: Key) -> Observed | None:
@@ -148,10 +148,10 @@ def _may_select(selector: Obj | None, pod: Obj) -> bool:
     return selector is not None and (selector.get("matchLabels") or {}).items() <= labels_of(pod).items()
 
 
-# -- what is done ------------------------------------------------------------------------------------------------------
+# -- reconcile ---------------------------------------------------------------------------------------------------------
 
 
-def plan(observed: Observed, now: float) -> Plan:
+def reconcile(observed: Observed, now: float) -> Plan:
     """Adopt and release pods, create or delete some, then update the status (replica_set.go syncReplicaSet).
 
     Raises:
@@ -259,7 +259,7 @@ def spec_of(row: Row) -> Spec:
         name=row.name,
         watches=(Watch(row.kind, enqueue_self), Watch(POD, pod_changed(row.kind, partial(_adopters, row)))),
         observe=partial(observe, row),
-        reconcile=plan,
+        reconcile=reconcile,
         source=row.source,
         flag=row.flag,
         min_interval=PACE,

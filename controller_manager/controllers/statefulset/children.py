@@ -12,7 +12,7 @@ from controller_manager.reconcile.contract import ORPHANS, OWNER, Change, Key, L
 from controller_manager.reconcile.controller_ref import Parent, owner_reference
 from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD, Kind
 
-# -- what is seen ------------------------------------------------------------------------------------------------------
+# -- observe -----------------------------------------------------------------------------------------------------------
 
 
 def pods_of(listers: Listers, parent: Obj, selector: LabelSelector) -> list[Obj]:

@@ -71,7 +71,7 @@ class Observed:
     profile: Profile
 
 
-# -- what is seen ------------------------------------------------------------------------------------------------------
+# -- observe -----------------------------------------------------------------------------------------------------------
 
 
 def observe(listers: Listers, key: Key) -> Observed | None:
@@ -94,10 +94,10 @@ def _matters(old: Obj, new: Obj) -> bool:
     return counts_differently(old, new) or phase_of(old) != phase_of(new)
 
 
-# -- what is done ------------------------------------------------------------------------------------------------------
+# -- reconcile ---------------------------------------------------------------------------------------------------------
 
 
-def plan(observed: Observed, now: float) -> Plan:
+def reconcile(observed: Observed, now: float) -> Plan:
     """Adopt, record the revision, create, update or delete pods, update the status, delete old revisions.
 
     (stateful_set.go sync, stateful_set_control.go UpdateStatefulSet)
@@ -199,7 +199,7 @@ SPEC = Spec(
         Watch(CONTROLLER_REVISION),
     ),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     source="statefulset-controller",
     flag="statefulset",
     gauges=GAUGES,

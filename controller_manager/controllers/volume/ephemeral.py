@@ -66,7 +66,7 @@ def claim_deleted(listers: Listers, change: Change) -> Iterable[Key]:
                 yield key_of(pod)
 
 
-def plan(observed: Observed, now: float) -> Plan:
+def reconcile(observed: Observed, now: float) -> Plan:
     """Create the missing claims (handleVolume).
 
     Raises:
@@ -107,7 +107,7 @@ SPEC = Spec(
     name="ephemeral-volume",
     watches=(Watch(POD, pod_added), Watch(CLAIM, claim_deleted)),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     source="ephemeral_volume",
     flag="ephemeralvolume",
     indexes=(PODS_BY_CLAIM,),

@@ -72,7 +72,7 @@ class PendingKeys:
     keys: Sequence[Key]
 
 
-# -- what is seen ------------------------------------------------------------------------------------------------------
+# -- observe -----------------------------------------------------------------------------------------------------------
 
 
 def observe(listers: Listers, key: Key) -> ClaimSeen | VolumeSeen | PendingKeys | None:
@@ -151,10 +151,10 @@ def class_changed(listers: Listers, change: Change) -> Iterable[Key]:
         yield from map(key_of, (*claims, *without))
 
 
-# -- what is done ------------------------------------------------------------------------------------------------------
+# -- reconcile ---------------------------------------------------------------------------------------------------------
 
 
-def plan(observed: ClaimSeen | VolumeSeen | PendingKeys, now: float) -> Plan:
+def reconcile(observed: ClaimSeen | VolumeSeen | PendingKeys, now: float) -> Plan:
     """Bind, provision and reclaim (pv_controller.go syncClaim, syncVolume).
 
     Raises:
@@ -250,7 +250,7 @@ SPEC = Spec(
         Watch(NODE),
     ),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     source="persistentvolume-controller",
     every=PERIOD,
     periodic=(TICK,),

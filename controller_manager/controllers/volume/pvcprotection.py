@@ -96,7 +96,7 @@ def pod_changed(listers: Listers, change: Change) -> Iterable[Key]:
             yield namespace_of(pod)
 
 
-def plan(observed: Observed, now: float) -> Plan:
+def reconcile(observed: Observed, now: float) -> Plan:
     """Protect claims, and release those that no pod uses.
 
     Raises:
@@ -131,7 +131,7 @@ SPEC = Spec(
     name="pvc-protection",
     watches=(Watch(CLAIM, claim_changed), Watch(POD, pod_changed)),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     min_interval=PACE,
     indexes=(UNSETTLED, PODS_BY_CLAIM),
     queue="pvcprotection",

@@ -36,7 +36,7 @@ def volume_changed(_: Listers, change: Change) -> Iterable[Key]:
         yield name_of(change.new)
 
 
-def plan(observed: Observed, now: float) -> Plan:
+def reconcile(observed: Observed, now: float) -> Plan:
     """Write the volume.
 
     Raises:
@@ -54,7 +54,7 @@ SPEC = Spec(
     name="pv-protection",
     watches=(Watch(VOLUME, volume_changed),),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     workers=1,
     queue="pvprotection",
 )

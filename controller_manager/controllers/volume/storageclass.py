@@ -23,7 +23,7 @@ def observe(listers: Listers, key: Key) -> Missing | None:
     return None if len(listers[STORAGE_CLASS]) else Missing(first_classes())
 
 
-def plan(missing: Missing, now: float) -> Plan:
+def reconcile(missing: Missing, now: float) -> Plan:
     """Create the classes.
 
     Raises:
@@ -39,7 +39,7 @@ SPEC = Spec(
     name="storageclass",
     watches=(Watch(STORAGE_CLASS),),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     workers=1,
     periodic=("",),
 )

@@ -183,10 +183,10 @@ def test_a_pod_has_a_name_of_its_own_in_the_domain_that_it_names(make, spec, exp
 def test_the_time_of_a_change_is_the_earliest_that_is_new(make):
     times, service = TriggerTimes(), make.service()
     first = [make.pod(1, at="2027-01-15T07:00:05Z"), make.pod(2, at="2027-01-15T07:00:09Z")]
-    assert times.look(service, first) == make.time  # the Service itself is new
-    assert times.look(service, first) == ""
+    assert times.record(service, first) == make.time  # the Service itself is new
+    assert times.record(service, first) == ""
     later = [first[0], make.pod(2, at="2027-01-15T07:00:20Z"), make.pod(3, at="2027-01-15T07:00:12Z")]
-    assert times.look(service, later) == "2027-01-15T07:00:12Z"
-    assert times.look(service, [first[0]]) == ""
+    assert times.record(service, later) == "2027-01-15T07:00:12Z"
+    assert times.record(service, [first[0]]) == ""
     times.change(SERVICE, service, None)
-    assert times.look(service, first) == make.time
+    assert times.record(service, first) == make.time
