@@ -41,8 +41,7 @@ def split_key(key: Key) -> tuple[str, str]:
     return namespace, name
 
 
-# -- actions: what a plan yields, and the results that it gets
-# ---------------------------------------------------------
+# -- actions: what a plan yields, and the results that it gets ---------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +181,7 @@ Answer: TypeAlias = Obj | ApiError | None
 Plan: TypeAlias = Generator[Action, Any, None]
 
 
-# -- listers: what controllers read of the cluster
-# -----------------------------------------------------------------------
+# -- listers: what controllers read of the cluster ---------------------------------------------------------------------
 
 
 class Cache(Protocol):
@@ -265,8 +263,7 @@ class Settings:
     scheduler_name: str = "default-scheduler"
 
 
-# -- the parts of a controller
-# ------------------------------------------------------------------------------------------
+# -- the parts of a controller -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

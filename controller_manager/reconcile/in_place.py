@@ -193,8 +193,7 @@ def opening(pod: Obj, now: float, marks: Mapping[str, Any] = NONE) -> Obj:
     return {"metadata": {"uid": pod["metadata"]["uid"], **marks}, "status": {"conditions": [condition]}}
 
 
-# -- the course of an update
-# -------------------------------------------------------------------------------------------
+# -- the course of an update -------------------------------------------------------------------------------------------
 
 
 def begun(pod: Obj, spec: UpdateSpec, *, mark: Mark, now: float) -> Obj:

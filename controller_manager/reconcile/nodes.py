@@ -164,8 +164,7 @@ def _timed(condition: Obj, old: Obj | None, time: str) -> Obj:
     return condition | {"lastHeartbeatTime": time, "lastTransitionTime": since or time}
 
 
-# -- reporting
-# ---------------------------------------------------------------------------------------------------------
+# -- reporting ---------------------------------------------------------------------------------------------------------
 
 
 def is_report_due(node: Obj, reported: Obj, now: float) -> bool:
@@ -246,8 +245,7 @@ def _is_address(text: str) -> bool:
     return True
 
 
-# -- new nodes
-# ---------------------------------------------------------------------------------------------------------
+# -- new nodes ---------------------------------------------------------------------------------------------------------
 
 
 def new_node(number: int, size: Size, *, block: str, now: float, address: str) -> Obj:

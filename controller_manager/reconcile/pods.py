@@ -93,8 +93,7 @@ def counts_differently(old: Obj, new: Obj) -> bool:
     )
 
 
-# -- the order of deletion
-# ----------------------------------------------------------------------------------------------
+# -- the order of deletion ---------------------------------------------------------------------------------------------
 
 
 def deletion_cost(pod: Obj) -> int:
@@ -202,8 +201,7 @@ def _most(statuses: Iterable[Obj]) -> int:
     return max((status.get("restartCount") or 0 for status in statuses), default=0)
 
 
-# -- new pods
-# ----------------------------------------------------------------------------------------------------------
+# -- new pods ----------------------------------------------------------------------------------------------------------
 
 
 def pod_from_template(template: Obj, owner: Obj, reference: Obj) -> Obj:

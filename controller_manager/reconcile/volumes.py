@@ -21,8 +21,7 @@ SELECTED_NODE = "volume.kubernetes.io/selected-node"
 WAITS_FOR_CONSUMER = "WaitForFirstConsumer"
 
 
-# -- fields of claims and volumes
-# --------------------------------------------------------------------------------------
+# -- fields of claims and volumes --------------------------------------------------------------------------------------
 
 
 def class_of(obj: Obj) -> str:
@@ -82,8 +81,7 @@ def claim_name(pod: Obj, volume: Obj) -> str:
     return f"{name_of(pod)}-{volume['name']}" if volume.get("ephemeral") is not None else ""
 
 
-# -- matching
-# ----------------------------------------------------------------------------------------------------------
+# -- matching ----------------------------------------------------------------------------------------------------------
 
 
 def has_mode(volume: Obj, claim: Obj) -> bool:
@@ -143,8 +141,7 @@ def _is_candidate(volume: Obj, claim: Obj, *, waits: bool) -> bool:
     return is_free and not waits and class_of(volume) == class_of(claim) and selects(claim, volume)
 
 
-# -- binding
-# -----------------------------------------------------------------------------------------------------------
+# -- binding -----------------------------------------------------------------------------------------------------------
 
 
 def reference_to(claim: Obj) -> Obj:

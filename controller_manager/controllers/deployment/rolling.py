@@ -73,7 +73,7 @@ def next_size(deployment: Obj, sets: ReplicaSets) -> int:
 
 
 def without_unhealthy(deployment: Obj, sets: ReplicaSets) -> list[Resize] | None:
-    """Take unavailable pods from old ReplicaSets, before healthy ones (cleanupUnhealthyReplicas).
+    """Return the cuts of unavailable pods in old ReplicaSets (cleanupUnhealthyReplicas).
 
     How many may go is calculated from spec.replicas of the sets, not from their ready pods, so that a rollout (or a
     rollback) continues even if its newest pods never become ready.
@@ -104,7 +104,7 @@ def _budget(deployment: Obj, sets: ReplicaSets) -> int:
 
 
 def without_surplus(deployment: Obj, sets: ReplicaSets) -> list[Resize]:
-    """Take available pods from old ReplicaSets, oldest set first (scaleDownOldReplicaSetsForRollingUpdate).
+    """Return the cuts of available pods, oldest set first (scaleDownOldReplicaSetsForRollingUpdate).
 
     Upstream counts every pod in the statuses, and removes too many if these are late; here only _reliable ones count.
     """

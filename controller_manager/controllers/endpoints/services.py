@@ -44,8 +44,7 @@ def is_headless(service: Obj) -> bool:
     return service["spec"].get("clusterIP") in (None, "", "None")
 
 
-# -- which Services a pod's change affects
-# -----------------------------------------------------------------------------
+# -- which Services a pod's change affects -----------------------------------------------------------------------------
 
 
 class Selectors:
@@ -119,8 +118,7 @@ def _appearance(pod: Obj) -> object:
     return status.get("podIPs") or status["podIP"], is_ready(pod), bool(pod["metadata"].get("deletionTimestamp"))
 
 
-# -- a pod's part of an endpoint
-# ---------------------------------------------------------------------------------------
+# -- a pod's part of an endpoint ---------------------------------------------------------------------------------------
 
 
 def has_address(pod: Obj) -> bool:
@@ -180,8 +178,7 @@ def _named(pod: Obj, name: str, protocol: str) -> int | None:
     return None
 
 
-# -- trigger times
-# -----------------------------------------------------------------------------------------------------
+# -- trigger times -----------------------------------------------------------------------------------------------------
 
 
 class TriggerTimes:

@@ -113,8 +113,7 @@ def _port(port: Port) -> Obj:
     return result
 
 
-# -- the capacity of one object
-# ----------------------------------------------------------------------------------------
+# -- the capacity of one object ----------------------------------------------------------------------------------------
 
 
 def _count(subsets: Iterable[Obj], field: str) -> int:

@@ -53,8 +53,7 @@ def is_named_after(parent: str, pod: Obj) -> bool:
     return ordinal_of(parent, name_of(pod)) is not None
 
 
-# -- ownership
-# ---------------------------------------------------------------------------------------------------------
+# -- ownership ---------------------------------------------------------------------------------------------------------
 
 
 def claiming_by_name(parent: Parent) -> Parent:
@@ -91,8 +90,7 @@ def plain(reference: Obj) -> Obj:
     return {name: reference[name] for name in ("apiVersion", "kind", "name", "uid")}
 
 
-# -- triggers
-# ----------------------------------------------------------------------------------------------------------
+# -- triggers ----------------------------------------------------------------------------------------------------------
 
 
 def adopters(kind: Kind) -> Callable[[Listers, Obj], Iterable[Key]]:

@@ -157,8 +157,7 @@ def _keep_pending(claim: Obj, reason: str, message: str, type_: str) -> Plan:
     yield from claim_to_phase(claim, "Pending")
 
 
-# -- provisioning
-# ------------------------------------------------------------------------------------------------------
+# -- provisioning ------------------------------------------------------------------------------------------------------
 
 
 def _provision(observed: ClaimSeen, now: float) -> Plan:
