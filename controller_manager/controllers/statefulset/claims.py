@@ -18,7 +18,7 @@ from controller_manager.reconcile.kinds import CLAIM
 
 
 def make_claims(
-    work: SyncInput, replicas: Sequence[Replica]
+    inputs: SyncInput, replicas: Sequence[Replica]
 ) -> Generator[Action, Any, Mapping[int, Sequence[ApiError]]]:
     """Create the claims that ordinals lack (createPersistentVolumeClaims).
 
@@ -28,12 +28,12 @@ def make_claims(
     failures: dict[int, list[ApiError]] = {}
     missing: list[tuple[Replica, Obj]] = []
     for replica in replicas:
-        for claim in new_claims(work.parent, replica.ordinal):
-            existing = work.claims.get(name_of(claim))
+        for claim in new_claims(inputs.parent, replica.ordinal):
+            existing = inputs.claims.get(name_of(claim))
             if existing is None:
-                missing.append((replica, _with_initial_owners(work, replica, claim)))
+                missing.append((replica, _with_initial_owners(inputs, replica, claim)))
             elif existing["metadata"].get("deletionTimestamp"):
-                message = work.words.claim_leaves.format(name_of(claim))
+                message = inputs.words.claim_leaves.format(name_of(claim))
                 failures.setdefault(replica.ordinal, []).append(ApiError(409, "Conflict", message))
     answers = (yield Batch([Create(CLAIM, claim) for _, claim in missing], slow_start=True)) if missing else ()
     for (replica, claim), answer in zip(missing, answers, strict=True):
@@ -43,52 +43,52 @@ def make_claims(
         elif answer is None:
             failures.setdefault(replica.ordinal, [])
         if answer is not None and not (isinstance(answer, ApiError) and answer.reason == "AlreadyExists"):
-            yield _claim_event(work, replica, claim=claim, answer=answer)
+            yield _claim_event(inputs, replica, claim=claim, answer=answer)
     return failures
 
 
-def _with_initial_owners(work: SyncInput, replica: Replica, claim: Obj) -> Obj:
+def _with_initial_owners(inputs: SyncInput, replica: Replica, claim: Obj) -> Obj:
     """Return a new claim with the owners that the policy asks for, so that it need not be updated at once."""
-    owners = work.owners(replica)
+    owners = inputs.owners(replica)
     return with_owners(claim, owners) if owners.desired else claim
 
 
-def _claim_event(work: SyncInput, replica: Replica, *, claim: Obj, answer: Obj | ApiError) -> RecordEvent:
+def _claim_event(inputs: SyncInput, replica: Replica, *, claim: Obj, answer: Obj | ApiError) -> RecordEvent:
     """Return the Event that a claim was created, or why not (recordClaimEvent)."""
-    parent, name = name_of(work.parent), name_of(claim)
+    parent, name = name_of(inputs.parent), name_of(claim)
     pod = pod_name(parent, replica.ordinal)
     if isinstance(answer, ApiError):
         message = f"create Claim {name} for Pod {pod} in StatefulSet {parent} failed error: {answer.message}"
-        return RecordEvent(work.parent, "FailedCreate", message, WARNING)
+        return RecordEvent(inputs.parent, "FailedCreate", message, WARNING)
     return RecordEvent(
-        work.parent, "SuccessfulCreate", f"create Claim {name} Pod {pod} in StatefulSet {parent} success"
+        inputs.parent, "SuccessfulCreate", f"create Claim {name} Pod {pod} in StatefulSet {parent} success"
     )
 
 
-def update_owners(work: SyncInput, replica: Replica) -> Plan:
+def update_owners(inputs: SyncInput, replica: Replica) -> Plan:
     """Update a replica's claims to the owners that the policy asks for (UpdatePodClaimForRetentionPolicy)."""
-    if owners_fit(work, replica):
+    if owners_fit(inputs, replica):
         return
-    yield from warn_of_conflicts(work, replica)
-    owners = work.owners(replica)
-    for claim in work.claims_of(replica):
+    yield from warn_of_conflicts(inputs, replica)
+    owners = inputs.owners(replica)
+    for claim in inputs.claims_of(replica):
         if has_right_owners(claim, owners):
             continue
         try:
             yield Update(CLAIM, with_owners(claim, owners))
         except ApiError as error:
-            raise error.worded(work.words.claim_refused.format(name_of(claim), error.message)) from None
+            raise error.worded(inputs.words.claim_refused.format(name_of(claim), error.message)) from None
 
 
-def warn_of_conflicts(work: SyncInput, replica: Replica) -> Plan:
+def warn_of_conflicts(inputs: SyncInput, replica: Replica) -> Plan:
     """Record an Event for each claim that another object controls: the policy ignores it."""
-    for claim in work.claims_of(replica):
-        if has_other_controller(claim, work.owners(replica)):
+    for claim in inputs.claims_of(replica):
+        if has_other_controller(claim, inputs.owners(replica)):
             message = (
                 f"PersistentVolumeClaim {name_of(claim)} has a conflicting OwnerReference that acts as a manging "
                 "controller, the retention policy is ignored for this claim"
             )
-            yield RecordEvent(work.parent, "ConflictingController", message, WARNING)
+            yield RecordEvent(inputs.parent, "ConflictingController", message, WARNING)
 
 
 def aggregate(errors: Sequence[ApiError]) -> ApiError:

@@ -21,7 +21,7 @@ from controller_manager.reconcile.kinds import POD
 from controller_manager.reconcile.retry_on_conflict import update
 
 
-def perform(work: SyncInput) -> Generator[Action, Any, int]:
+def perform(inputs: SyncInput) -> Generator[Action, Any, int]:
     """Sync once: first the desired pods, then condemned ones, then updates (updateStatefulSet).
 
     Returns:
@@ -30,58 +30,58 @@ def perform(work: SyncInput) -> Generator[Action, Any, int]:
     Raises:
         ApiError: a write was refused; the steps after it were not done.
     """
-    actions = due(work)
-    yield from mend(work, actions.mend)
-    yield from provide(work, actions.provide)
-    if work.profile.recreates_failed_at_once:
-        yield from _announce(work, actions.remove)
-    yield from remove(work, actions.remove)
-    yield from make(work, actions.make)
-    if not actions.onward or not (yield from dismiss(work)):
+    actions = due(inputs)
+    yield from mend(inputs, actions.mend)
+    yield from provide(inputs, actions.provide)
+    if inputs.profile.recreates_failed_at_once:
+        yield from _announce(inputs, actions.remove)
+    yield from remove(inputs, actions.remove)
+    yield from make(inputs, actions.make)
+    if not actions.onward or not (yield from dismiss(inputs)):
         return 0
-    updated = yield from _outdated(work)
-    yield from remove(work, updated)
-    return sum(revision_name_of(replica.created) == work.current.name for replica in updated)
+    updated = yield from _outdated(inputs)
+    yield from remove(inputs, updated)
+    return sum(revision_name_of(replica.created) == inputs.current.name for replica in updated)
 
 
-def dismiss(work: SyncInput) -> Generator[Action, Any, bool]:
+def dismiss(inputs: SyncInput) -> Generator[Action, Any, bool]:
     """Delete condemned pods whose turn it is; return whether the sync may go on to updates.
 
     Raises:
         ApiError: the first refusal.
     """
-    for replica in work.pods.condemned:
-        if not owners_fit(work, replica):
-            yield from update_owners(work, replica)
-    leaving_now = leaving(work)
-    yield from remove(work, leaving_now.remove)
+    for replica in inputs.pods.condemned:
+        if not owners_fit(inputs, replica):
+            yield from update_owners(inputs, replica)
+    leaving_now = leaving(inputs)
+    yield from remove(inputs, leaving_now.remove)
     return leaving_now.onward
 
 
-def _outdated(work: SyncInput) -> Generator[Action, Any, Sequence[Replica]]:
+def _outdated(inputs: SyncInput) -> Generator[Action, Any, Sequence[Replica]]:
     try:
-        return outdated(work)
+        return outdated(inputs)
     except ValueError as error:
         refusal = ApiError(422, "Invalid", f"invalid maxUnavailable: {error}")
-    yield RecordEvent(work.parent, "InvalidMaxUnavailable", refusal.message, WARNING)
+    yield RecordEvent(inputs.parent, "InvalidMaxUnavailable", refusal.message, WARNING)
     raise refusal
 
 
 # -- pods --------------------------------------------------------------------------------------------------------------
 
 
-def make(work: SyncInput, replicas: Sequence[Replica]) -> Plan:
+def make(inputs: SyncInput, replicas: Sequence[Replica]) -> Plan:
     """Create the pods of ordinals, each after its claims (CreateStatefulPod).
 
     Raises:
         ApiError: the first refusal.
     """
-    failures = yield from make_claims(work, replicas)
+    failures = yield from make_claims(inputs, replicas)
     for ordinal, errors in failures.items():
         if errors:
-            yield _pod_event(work, "create", pod=pod_name(name_of(work.parent), ordinal), error=aggregate(errors))
+            yield _pod_event(inputs, "create", pod=pod_name(name_of(inputs.parent), ordinal), error=aggregate(errors))
     creatable = [replica for replica in replicas if replica.ordinal not in failures]
-    pods = [_pod(work, replica.ordinal) for replica in creatable]
+    pods = [_pod(inputs, replica.ordinal) for replica in creatable]
     answers = (yield Batch([Create(POD, pod) for pod in pods], slow_start=True)) if pods else ()
     refusals = [error for errors in failures.values() for error in errors]
     for replica, pod, answer in zip(creatable, pods, answers, strict=True):
@@ -89,79 +89,81 @@ def make(work: SyncInput, replicas: Sequence[Replica]) -> Plan:
         if error is not None:
             refusals.append(error)
         if answer is not None and not (error and error.reason == "AlreadyExists"):
-            yield _pod_event(work, "create", pod=name_of(pod), error=error)
+            yield _pod_event(inputs, "create", pod=name_of(pod), error=error)
         if answer is not None and error is None:
-            yield from warn_of_conflicts(work, replica)
+            yield from warn_of_conflicts(inputs, replica)
     if refusals:
         raise refusals[0]
 
 
-def _pod(work: SyncInput, ordinal: int) -> Obj:
-    version = version_for(work, ordinal)
-    pod = new_pod(work.parent, ordinal, version=version, reference=work.reference, profile=work.profile)
-    return work.finished(pod)
+def _pod(inputs: SyncInput, ordinal: int) -> Obj:
+    version = version_for(inputs, ordinal)
+    pod = new_pod(inputs.parent, ordinal, version=version, reference=inputs.reference, profile=inputs.profile)
+    return inputs.finished(pod)
 
 
-def mend(work: SyncInput, replicas: Iterable[Replica]) -> Plan:
+def mend(inputs: SyncInput, replicas: Iterable[Replica]) -> Plan:
     """Repair labels, volumes and claims of pods.
 
     Raises:
         ApiError: the first refusal, after which the remaining pods are not checked.
     """
     for replica in replicas:
-        yield from _repair(work, replica)
+        yield from _repair(inputs, replica)
 
 
-def _repair(work: SyncInput, replica: Replica) -> Plan:
+def _repair(inputs: SyncInput, replica: Replica) -> Plan:
     """Repair a pod's labels, its claims and their owners (UpdateStatefulPod)."""
     pod, ordinal = replica.created, replica.ordinal
 
     def repaired(current: Obj) -> Obj:
-        current = with_identity(current, ordinal, work.profile)
-        return current if has_storage(work.parent, current, ordinal) else with_storage(work.parent, current, ordinal)
+        current = with_identity(current, ordinal, inputs.profile)
+        return (
+            current if has_storage(inputs.parent, current, ordinal) else with_storage(inputs.parent, current, ordinal)
+        )
 
     try:
-        if not has_storage(work.parent, pod, ordinal):
-            failures = yield from make_claims(work, (replica,))
+        if not has_storage(inputs.parent, pod, ordinal):
+            failures = yield from make_claims(inputs, (replica,))
             if failures:
                 raise aggregate(failures[ordinal])
-        yield from update_owners(work, replica)
-        if not (has_identity(pod) and has_storage(work.parent, pod, ordinal)):
+        yield from update_owners(inputs, replica)
+        if not (has_identity(pod) and has_storage(inputs.parent, pod, ordinal)):
             yield from update(POD, pod, change=repaired)
     except ApiError as error:
-        yield _pod_event(work, "update", pod=name_of(pod), error=error)
+        yield _pod_event(inputs, "update", pod=name_of(pod), error=error)
         raise
-    yield _pod_event(work, "update", pod=name_of(pod))
+    yield _pod_event(inputs, "update", pod=name_of(pod))
 
 
-def provide(work: SyncInput, replicas: Sequence[Replica]) -> Plan:
+def provide(inputs: SyncInput, replicas: Sequence[Replica]) -> Plan:
     """Create the claims that pending pods lack (createMissingPersistentVolumeClaims).
 
     Raises:
         ApiError: the first refusal.
     """
-    failures = yield from make_claims(work, replicas)
+    failures = yield from make_claims(inputs, replicas)
     for replica in replicas:
         if replica.ordinal in failures:
             continue
         try:
-            yield from update_owners(work, replica)
+            yield from update_owners(inputs, replica)
         except ApiError as error:
-            yield _pod_event(work, "update", pod=name_of(replica.created), error=error)
+            yield _pod_event(inputs, "update", pod=name_of(replica.created), error=error)
             raise
     for errors in failures.values():
         if errors:
             raise aggregate(errors)
 
 
-def _announce(work: SyncInput, replicas: Iterable[Replica]) -> Plan:
+def _announce(inputs: SyncInput, replicas: Iterable[Replica]) -> Plan:
     for replica in replicas:
-        subject = f"StatefulSet {key_of(work.parent)}"
+        subject = f"StatefulSet {key_of(inputs.parent)}"
         message = f"{subject} is recreating failed Pod {name_of(replica.created)}"
-        yield RecordEvent(work.parent, "RecreatingFailedPod", message, WARNING)
+        yield RecordEvent(inputs.parent, "RecreatingFailedPod", message, WARNING)
 
 
-def remove(work: SyncInput, replicas: Sequence[Replica]) -> Plan:
+def remove(inputs: SyncInput, replicas: Sequence[Replica]) -> Plan:
     """Delete the pods with the observed uids, and no others of the same names (DeleteStatefulPod).
 
     Raises:
@@ -176,12 +178,12 @@ def remove(work: SyncInput, replicas: Sequence[Replica]) -> Plan:
     for pod, answer in zip(pods, answers, strict=True):
         if not isinstance(answer, ApiError):
             if answer is not None:
-                yield _pod_event(work, "delete", pod=name_of(pod))
+                yield _pod_event(inputs, "delete", pod=name_of(pod))
         else:
-            yield _pod_event(work, "delete", pod=name_of(pod), error=answer)
-            if work.words.pod_stays:
+            yield _pod_event(inputs, "delete", pod=name_of(pod), error=answer)
+            if inputs.words.pod_stays:
                 yield RecordEvent(
-                    work.parent, "FailedDelete", work.words.pod_stays.format(name_of(pod), answer.message), WARNING
+                    inputs.parent, "FailedDelete", inputs.words.pod_stays.format(name_of(pod), answer.message), WARNING
                 )
             if answer.code != 404:
                 refusals.append(answer)
@@ -189,9 +191,9 @@ def remove(work: SyncInput, replicas: Sequence[Replica]) -> Plan:
         raise refusals[0]
 
 
-def _pod_event(work: SyncInput, verb: str, *, pod: str, error: ApiError | None = None) -> RecordEvent:
+def _pod_event(inputs: SyncInput, verb: str, *, pod: str, error: ApiError | None = None) -> RecordEvent:
     """Return the Event that a pod was created, updated or deleted, or why not (recordPodEvent)."""
-    summary = f"{verb} Pod {pod} in StatefulSet {name_of(work.parent)}"
+    summary = f"{verb} Pod {pod} in StatefulSet {name_of(inputs.parent)}"
     if error is None:
-        return RecordEvent(work.parent, f"Successful{verb.title()}", f"{summary} successful")
-    return RecordEvent(work.parent, f"Failed{verb.title()}", f"{summary} failed error: {error.message}", WARNING)
+        return RecordEvent(inputs.parent, f"Successful{verb.title()}", f"{summary} successful")
+    return RecordEvent(inputs.parent, f"Failed{verb.title()}", f"{summary} failed error: {error.message}", WARNING)

@@ -144,40 +144,40 @@ class Actions:
     onward: bool = True
 
 
-def due(work: SyncInput) -> Actions:
+def due(inputs: SyncInput) -> Actions:
     """Return what the desired ordinals need (stateful_set_control.go processReplica).
 
     OrderedReady goes up to the first ordinal whose pod has to be created or waited for, and no further; Parallel goes
     up to the permitted number of those, if there is a limit.
     """
     actions, waiting = Actions(), 0
-    for replica in work.pods.replicas:
-        waiting += _add_actions(work, replica, needs=actions)
-        if waiting and work.monotonic:
+    for replica in inputs.pods.replicas:
+        waiting += _add_actions(inputs, replica, needs=actions)
+        if waiting and inputs.monotonic:
             return replace(actions, onward=False)
-        if work.growth is not None and waiting >= work.growth:
+        if inputs.growth is not None and waiting >= inputs.growth:
             break
     return actions
 
 
-def _add_actions(work: SyncInput, replica: Replica, *, actions: Actions) -> bool:
+def _add_actions(inputs: SyncInput, replica: Replica, *, actions: Actions) -> bool:
     """Add what a replica needs to the actions; return whether the ordinals after it have to wait."""
-    if replica.phase in _ended(work.profile):
-        if work.profile.recreates_failed_at_once:
+    if replica.phase in _ended(inputs.profile):
+        if inputs.profile.recreates_failed_at_once:
             actions.make.append(replica)
-        if work.profile.recreates_failed_at_once or not replica.terminating:
+        if inputs.profile.recreates_failed_at_once or not replica.terminating:
             actions.remove.append(replica)
         return True
     if replica.pod is None:
-        owners = work.owners(replica)
-        if not any(is_stale(claim, owners) for claim in work.claims_of(replica)):
+        owners = inputs.owners(replica)
+        if not any(is_stale(claim, owners) for claim in inputs.claims_of(replica)):
             actions.make.append(replica)
         return True
     pending = replica.phase == "Pending"
-    if pending and not _is_provided(work, replica):
+    if pending and not _is_provided(inputs, replica):
         actions.provide.append(replica)
-    waits = work.health.unavailable(replica)
-    if not (waits and work.monotonic) and not _fits(work, replica, claims=not pending):
+    waits = inputs.health.unavailable(replica)
+    if not (waits and inputs.monotonic) and not _fits(inputs, replica, claims=not pending):
         actions.mend.append(replica)
     return waits
 
@@ -186,32 +186,32 @@ def _ended(profile: Profile) -> frozenset[str]:
     return frozenset(("Failed",)) if profile.recreates_failed_at_once else TERMINAL
 
 
-def _is_provided(work: SyncInput, replica: Replica) -> bool:
+def _is_provided(inputs: SyncInput, replica: Replica) -> bool:
     """Return whether all claims exist, are not being deleted, and have the right owners."""
-    claims = work.claims_of(replica)
-    if len(claims) < len(claim_names(work.parent, replica.ordinal)):
+    claims = inputs.claims_of(replica)
+    if len(claims) < len(claim_names(inputs.parent, replica.ordinal)):
         return False
-    return not any(claim["metadata"].get("deletionTimestamp") for claim in claims) and owners_fit(work, replica)
+    return not any(claim["metadata"].get("deletionTimestamp") for claim in claims) and owners_fit(inputs, replica)
 
 
-def owners_fit(work: SyncInput, replica: Replica) -> bool:
+def owners_fit(inputs: SyncInput, replica: Replica) -> bool:
     """Return whether the owners of a replica's claims match the policy (ClaimsMatchRetentionPolicy)."""
-    claims = work.claims_of(replica) if work.profile.retention else []
-    return all(has_right_owners(claim, work.owners(replica)) for claim in claims)
+    claims = inputs.claims_of(replica) if inputs.profile.retention else []
+    return all(has_right_owners(claim, inputs.owners(replica)) for claim in claims)
 
 
-def _fits(work: SyncInput, replica: Replica, *, claims: bool) -> bool:
+def _fits(inputs: SyncInput, replica: Replica, *, claims: bool) -> bool:
     pod = replica.created
     return (
         has_identity(pod)
-        and has_storage(work.parent, pod, replica.ordinal)
-        and (not claims or owners_fit(work, replica))
+        and has_storage(inputs.parent, pod, replica.ordinal)
+        and (not claims or owners_fit(inputs, replica))
     )
 
 
-def version_for(work: SyncInput, ordinal: int) -> Version:
+def version_for(inputs: SyncInput, ordinal: int) -> Version:
     """Return the version from which the pod of an ordinal is created."""
-    return work.current if ordinal < work.held else work.update
+    return inputs.current if ordinal < inputs.held else inputs.update
 
 
 # -- scaling down ------------------------------------------------------------------------------------------------------
@@ -225,65 +225,67 @@ class Leaving:
     onward: bool
 
 
-def leaving(work: SyncInput) -> Leaving:
+def leaving(inputs: SyncInput) -> Leaving:
     """Return the condemned pods to delete now (processCondemned).
 
     OrderedReady deletes only the highest, once none is terminating, and only if it is healthy or no other is unhealthy.
     """
-    condemned = work.pods.condemned
-    if not work.monotonic:
+    condemned = inputs.pods.condemned
+    if not inputs.monotonic:
         return Leaving(tuple(replica for replica in condemned if not replica.terminating), onward=True)
     if not condemned:
         return Leaving((), onward=True)
     highest, lower = condemned[0], condemned[1:]
-    unhealthy = work.health.unhealthy
-    first_unhealthy = unhealthy(highest) and not any(map(unhealthy, (*work.pods.replicas, *lower)))
-    waits = highest.terminating or (not work.health.available(highest.created) and not first_unhealthy)
+    unhealthy = inputs.health.unhealthy
+    first_unhealthy = unhealthy(highest) and not any(map(unhealthy, (*inputs.pods.replicas, *lower)))
+    waits = highest.terminating or (not inputs.health.available(highest.created) and not first_unhealthy)
     return Leaving(() if waits else (highest,), onward=False)
 
 
 # -- updates -----------------------------------------------------------------------------------------------------------
 
 
-def outdated(work: SyncInput) -> tuple[Replica, ...]:
+def outdated(inputs: SyncInput) -> tuple[Replica, ...]:
     """Return the pods to delete now so that they are created again at the update revision, highest ordinal first.
 
     Raises:
         ValueError: spec.updateStrategy.rollingUpdate.maxUnavailable is not a number.
     """
-    if work.on_delete:
+    if inputs.on_delete:
         return ()
-    above = targets(work)
-    if not work.profile.max_unavailable:
-        return _next_one(work, above)
-    budget = max_unavailable(work.parent) - work.pods.beyond - sum(map(work.health.unavailable, work.pods.replicas))
-    old = [target for target in above if is_old(work, target)]
-    if work.monotonic:
+    above = targets(inputs)
+    if not inputs.profile.max_unavailable:
+        return _next_one(inputs, above)
+    budget = (
+        max_unavailable(inputs.parent) - inputs.pods.beyond - sum(map(inputs.health.unavailable, inputs.pods.replicas))
+    )
+    old = [target for target in above if is_old(inputs, target)]
+    if inputs.monotonic:
         return tuple(old[: max(budget, 0)])
-    broken = [target for target in old if not work.health.available(target.created)]
-    sound = [target for target in old if work.health.available(target.created)]
+    broken = [target for target in old if not inputs.health.available(target.created)]
+    sound = [target for target in old if inputs.health.available(target.created)]
     return (*broken, *sound[: max(budget, 0)])  # broken pods cost no budget (kubernetes/kubernetes#137666)
 
 
-def targets(work: SyncInput) -> tuple[Replica, ...]:
+def targets(inputs: SyncInput) -> tuple[Replica, ...]:
     """Return the replicas that are not below the partition, highest first."""
-    return tuple(replica for replica in reversed(work.pods.replicas) if replica.ordinal >= work.reach)
+    return tuple(replica for replica in reversed(inputs.pods.replicas) if replica.ordinal >= inputs.reach)
 
 
-def is_old(work: SyncInput, replica: Replica) -> bool:
+def is_old(inputs: SyncInput, replica: Replica) -> bool:
     """Return whether the replica has a pod of another revision that is neither being deleted nor ended."""
-    if replica.pod is None or replica.terminating or replica.phase in _ended(work.profile):
+    if replica.pod is None or replica.terminating or replica.phase in _ended(inputs.profile):
         return False
-    return revision_name_of(replica.pod) != work.update.name
+    return revision_name_of(replica.pod) != inputs.update.name
 
 
-def _next_one(work: SyncInput, above: tuple[Replica, ...]) -> tuple[Replica, ...]:
+def _next_one(inputs: SyncInput, above: tuple[Replica, ...]) -> tuple[Replica, ...]:
     """Return the highest old replica, if none above it is unavailable."""
-    if work.pods.beyond:
+    if inputs.pods.beyond:
         return ()
     for target in above:
-        if is_old(work, target):
+        if is_old(inputs, target):
             return (target,)
-        if work.health.unavailable(target):
+        if inputs.health.unavailable(target):
             return ()
     return ()
