@@ -277,7 +277,7 @@ async def test_a_key_that_goes_on_unseen_is_counted_where_that_is_asked_for(make
 
     for told in (leaks, None):
         stage, counted = make_stage(once, server=Unheard(), expectation_timeouts=told), []
-        means = dataclasses.replace(stage.controller._means, count=lambda *each, into=counted: into.append(each))
+        means = dataclasses.replace(stage.controller._dependencies, count=lambda *each, into=counted: into.append(each))
         stage.controller = Controller(stage.spec, stage.queue, means)
         stage.queue.add("a/x")
         asyncio.get_running_loop().call_later(10, stage.queue.add, "a/x")
@@ -437,7 +437,7 @@ async def test_a_plan_is_closed_before_it_runs_again_also_where_its_action_break
             events.append("closed")
 
     stage = make_stage(plan)
-    means = dataclasses.replace(stage.controller._means, recorder=Recorder())
+    means = dataclasses.replace(stage.controller._dependencies, recorder=Recorder())
     stage.controller = Controller(stage.spec, stage.queue, means)
     stage.queue.add("k")
     await stage.run(0.007)
@@ -533,7 +533,7 @@ async def test_what_is_gone_waits_for_nothing_and_has_no_pace(make_stage):
 
 async def test_workers_are_as_many_as_are_asked_for(loop_clock, make_stage):
     stage = make_stage(nothing, workers=3)
-    means = stage.controller._means
+    means = stage.controller._dependencies
     for more, expected in (({}, 3), ({"workers": 0}, 3), ({"workers": 7}, 7)):
         assert Controller(stage.spec, stage.queue, means, **more)._workers == expected
 
@@ -568,7 +568,7 @@ async def test_what_a_plan_measures_is_counted_with_the_time_since_it_began(make
         yield measure
 
     stage = make_stage(plan, server=Slow(), watches=(Watch(POD),))
-    means = dataclasses.replace(stage.controller._means, count=lambda *told: counted.append(told))
+    means = dataclasses.replace(stage.controller._dependencies, count=lambda *told: counted.append(told))
     stage.controller = Controller(stage.spec, stage.queue, means)
     asyncio.get_running_loop().call_later(7, stage.queue.add, "k")
     await stage.run(12)
@@ -613,7 +613,7 @@ async def test_a_plans_events_are_recorded_as_its_controllers_own(make_stage):
         assert (yield event) is None
 
     stage = make_stage(plan, source="stage-controller")
-    means = dataclasses.replace(stage.controller._means, recorder=Recorder())
+    means = dataclasses.replace(stage.controller._dependencies, recorder=Recorder())
     stage.controller = Controller(stage.spec, stage.queue, means)
     stage.queue.add("k")
     await stage.run(1)

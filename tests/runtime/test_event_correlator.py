@@ -28,7 +28,7 @@ def correlate(hasty):
         hasty.passed = second
         said = occurrence(RecordEvent(of, reason, message), source, nanos=NOW + second * SECOND)
         found = correlator.correlate(said)
-        return found and (found.count, found.said.message, (found.first - NOW) // SECOND)
+        return found and (found.count, found.occurrence.message, (found.first - NOW) // SECOND)
 
     return say
 

@@ -261,7 +261,7 @@ async def test_a_try_without_an_answer_ends_after_half_the_time_to_renew(unanswe
 
 @pytest.mark.looptime
 async def test_a_release_without_an_answer_ends_after_two_seconds(unanswered):
-    unanswered._note({"spec": {"holderIdentity": "one"}})
+    unanswered._observe({"spec": {"holderIdentity": "one"}})
     began = asyncio.get_running_loop().time()
     await unanswered.release()
     assert asyncio.get_running_loop().time() - began == pytest.approx(2)

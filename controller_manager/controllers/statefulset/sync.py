@@ -152,7 +152,7 @@ def due(inputs: SyncInput) -> Actions:
     """
     actions, waiting = Actions(), 0
     for replica in inputs.pods.replicas:
-        waiting += _add_actions(inputs, replica, needs=actions)
+        waiting += _add_actions(inputs, replica, actions=actions)
         if waiting and inputs.monotonic:
             return replace(actions, onward=False)
         if inputs.growth is not None and waiting >= inputs.growth:
