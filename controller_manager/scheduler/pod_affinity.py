@@ -76,8 +76,8 @@ def rules_of(
     for other in others:
         for term in filter(is_meant, other.far):
             refused.setdefault(term.topology_key, set()).add(other)
-        wishes = [(term, 1) for term in other.near] + [(term, term.weight) for term in other.preferred]
-        for term, weight in wishes:
+        weighted_terms = [(term, 1) for term in other.near] + [(term, term.weight) for term in other.preferred]
+        for term, weight in weighted_terms:
             if weight and is_meant(term):
                 weights = liked.setdefault(term.topology_key, {})
                 weights[other] = weights.get(other, 0) + weight

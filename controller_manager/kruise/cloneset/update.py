@@ -33,7 +33,7 @@ def update_pods(run: SyncContext, history: History) -> Generator[Action, Any, fl
         ApiError: the first error, after which nothing else was tried.
     """
     context = UpdateContext(run.now, is_of, labels=_missing_labels)
-    refreshed = yield from refresh((each.pod for each in run.members), context)
+    refreshed = yield from refresh((member.pod for member in run.members), context)
     if refreshed.moved or run.strategy.on_delete or run.strategy.paused:
         return refreshed.wait
     chosen = to_be_updated(run.members, diff_of(run.members, run.strategy))
