@@ -13,7 +13,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.validation import names
 from apiserver.api.validation.contract import Errors
 
-Found = tuple[FieldError, ...]
+FieldErrors = tuple[FieldError, ...]
 
 IMMUTABLE = "field is immutable"
 NEGATIVE = "must be greater than or equal to 0"
@@ -37,7 +37,7 @@ def each(path: str, items: Iterable[Any] | None, check: Callable[[Any], Errors])
             yield _prefixed(f"{path}[{index}]", error)
 
 
-def wrong(path: str, value: Any, messages: names.Messages) -> Found:
+def wrong(path: str, value: Any, messages: names.Messages) -> FieldErrors:
     """Return one "Invalid value" error for each message about the value."""
     return tuple(field.invalid(path, value, message) for message in messages) if messages else ()
 
@@ -49,32 +49,32 @@ def each_wrong(path: str, values: Iterable[str] | None, check: names.Check) -> I
             yield field.invalid(f"{path}[{index}]", value, message)
 
 
-def needed(path: str, value: Any, detail: str = "") -> Found:
+def needed(path: str, value: Any, detail: str = "") -> FieldErrors:
     """Return an error if the value is absent or empty."""
     return () if value else (field.required(path, detail),)
 
 
-def needed_name(path: str, value: str | None, check: names.Check) -> Found:
+def needed_name(path: str, value: str | None, check: names.Check) -> FieldErrors:
     """Return the errors of a name that must be set and well-formed."""
     return wrong(path, value, check(value)) if value else (field.required(path),)
 
 
-def optional_name(path: str, value: str | None, check: names.Check) -> Found:
+def optional_name(path: str, value: str | None, check: names.Check) -> FieldErrors:
     """Return the errors of a name that must be well-formed if it is set."""
     return wrong(path, value, check(value)) if value else ()
 
 
-def one_of(path: str, value: Any, supported: Collection[str]) -> Found:
+def one_of(path: str, value: Any, supported: Collection[str]) -> FieldErrors:
     """Return an error if the value is not one of a closed set."""
     return () if value in supported else (field.not_supported(path, value, supported),)
 
 
-def needed_one_of(path: str, value: str | None, supported: Collection[str]) -> Found:
+def needed_one_of(path: str, value: str | None, supported: Collection[str]) -> FieldErrors:
     """Return an error if the value is not set, or not one of a closed set."""
     return one_of(path, value, supported) if value else (field.required(path),)
 
 
-def optional_one_of(path: str, value: str | None, supported: Collection[str]) -> Found:
+def optional_one_of(path: str, value: str | None, supported: Collection[str]) -> FieldErrors:
     """Return an error if the value is set, but not one of a closed set."""
     return () if value is None else one_of(path, value, supported)
 
@@ -84,27 +84,27 @@ def same(new: Any, old: Any) -> bool:
     return bool(new == old or not (new or old))
 
 
-def immutable(path: str, new: Any, old: Any) -> Found:
+def immutable(path: str, new: Any, old: Any) -> FieldErrors:
     """Return an error if the value has changed (validation.ValidateImmutableField)."""
     return () if same(new, old) else (field.invalid(path, new, IMMUTABLE),)
 
 
-def not_negative(path: str, value: int | None) -> Found:
+def not_negative(path: str, value: int | None) -> FieldErrors:
     """Return an error if the number is set and below zero."""
     return () if value is None or value >= 0 else (field.invalid(path, value, NEGATIVE),)
 
 
-def port(path: str, value: int) -> Found:
+def port(path: str, value: int) -> FieldErrors:
     """Return an error if the number is not a port number."""
     return () if 1 <= value <= 65535 else wrong(path, value, names.port_number(value))
 
 
-def port_or_name(path: str, value: int | str) -> Found:
+def port_or_name(path: str, value: int | str) -> FieldErrors:
     """Return the errors of a port, given by its number or its name (validation.ValidatePortNumOrName)."""
     return wrong(path, value, names.port_name(value)) if isinstance(value, str) else port(path, value)
 
 
-def address(path: str, value: str, known: Collection[str] = ()) -> Found:
+def address(path: str, value: str, known: Collection[str] = ()) -> FieldErrors:
     """Return the errors of an IP address that is not known, in an older field (IsValidIPForLegacyField)."""
     return () if value in known else wrong(path, value, names.ip(value))
 
@@ -115,7 +115,7 @@ def is_address(text: str) -> bool:
     return not messages or not messages[0].startswith("must be a valid IP address")
 
 
-def cidr(path: str, value: str, known: Collection[str] = ()) -> Found:
+def cidr(path: str, value: str, known: Collection[str] = ()) -> FieldErrors:
     """Return the errors of an address range in a field older than strict checks (IsValidCIDRForLegacyField)."""
     return () if value in known else wrong(path, value, names.cidr(value))
 

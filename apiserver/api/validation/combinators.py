@@ -14,10 +14,10 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.validation import checks, names
 
-Found = Sequence[FieldError]
+FieldErrors = Sequence[FieldError]
 """The errors of a part, with paths relative to it, in upstream's order."""
 
-Check = Callable[[Any], Found]
+Check = Callable[[Any], FieldErrors]
 Rule = tuple[str, Check]
 """A field's name and the check of its value, which is skipped if the field is absent; "" is the whole object."""
 
@@ -28,7 +28,7 @@ _MAX_CACHED_PARTS = 256
 def struct(*rules: Rule) -> Check:
     """Return a check of an object by the rules of its fields, in this order."""
 
-    def check(obj: Obj) -> Found:
+    def check(obj: Obj) -> FieldErrors:
         all_errors: list[FieldError] = []
         for name, rule in rules:
             value = obj.get(name) if name else obj
@@ -42,7 +42,7 @@ def struct(*rules: Rule) -> Check:
 def items(check: Check) -> Check:
     """Return a check of a list, item by item."""
 
-    def check_all(values: Iterable[Any]) -> Found:
+    def check_all(values: Iterable[Any]) -> FieldErrors:
         all_errors: list[FieldError] = []
         for index, value in enumerate(values):
             if errors := check(value):
@@ -59,7 +59,7 @@ def remembered(check: Check) -> Check:
     """
     valid: set[bytes] = set()
 
-    def cached(value: Any) -> Found:
+    def cached(value: Any) -> FieldErrors:
         data = orjson.dumps(value)
         if data in valid:
             return ()
@@ -73,7 +73,7 @@ def remembered(check: Check) -> Check:
     return cached
 
 
-def at(path: str, errors: Found) -> Found:
+def at(path: str, errors: FieldErrors) -> FieldErrors:
     """Return the errors of the part at the path, with paths from the whole."""
     return list(checks.within(path, errors)) if errors else ()
 
@@ -113,7 +113,7 @@ def needed_one_of(name: str, *allowed: str) -> Rule:
     """Return the rule that the field is set and one of a closed set."""
     known = frozenset(allowed)
 
-    def check(obj: Obj) -> Found:
+    def check(obj: Obj) -> FieldErrors:
         value = obj.get(name)
         if value in known:
             return ()
@@ -127,12 +127,12 @@ def needed_name(name: str, check: names.Check) -> Rule:
     return "", lambda obj: checks.needed_name(name, obj.get(name), check)
 
 
-def nonnegative(value: int) -> Found:
+def nonnegative(value: int) -> FieldErrors:
     """Return an error if the number is below zero."""
     return () if value >= 0 else (field.invalid("", value, checks.NEGATIVE),)
 
 
-def labels(pairs: Mapping[str, str]) -> Found:
+def labels(pairs: Mapping[str, str]) -> FieldErrors:
     """Return the errors of labels, all at the map itself (metav1/validation.ValidateLabels)."""
     for name, value in pairs.items():
         if names.qualified_name(name) or names.label_value(value):
@@ -140,7 +140,7 @@ def labels(pairs: Mapping[str, str]) -> Found:
     return ()
 
 
-def label_selector(selector: Obj) -> Found:
+def label_selector(selector: Obj) -> FieldErrors:
     """Return the errors of a metav1.LabelSelector."""
     errors = checks.label_selector("", selector)
     return [replace(error, path=error.path.removeprefix(".")) for error in errors]
@@ -151,7 +151,7 @@ def same(left: Any, right: Any) -> bool:
     return bool(left == right or _pruned(left) == _pruned(right))
 
 
-def immutable(path: str, new: Any, old: Any) -> Found:
+def immutable(path: str, new: Any, old: Any) -> FieldErrors:
     """Return an error if the value has changed."""
     return () if same(new, old) else (field.invalid(path, new, checks.IMMUTABLE),)
 

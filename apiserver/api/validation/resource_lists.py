@@ -7,7 +7,7 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.quantity import parse
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import Check, Found, key, remembered
+from apiserver.api.validation.combinators import Check, FieldErrors, key, remembered
 
 _ONE = 10**9
 _HUGE_PAGES = "hugepages-"
@@ -56,7 +56,7 @@ def _may_overcommit(name: str) -> bool:
     return is_native(name) and not name.startswith(_HUGE_PAGES)
 
 
-def resource_name(name: str) -> Found:
+def resource_name(name: str) -> FieldErrors:
     """Return the errors of any resource's name (validateResourceName)."""
     if messages := names.qualified_name(name):
         return checks.wrong("", name, messages)
@@ -64,7 +64,7 @@ def resource_name(name: str) -> Found:
     return () if known else (field.invalid("", name, "must be a standard resource type or fully qualified"),)
 
 
-def container_resource_name(name: str) -> Found:
+def container_resource_name(name: str) -> FieldErrors:
     """Return the errors of the name of a resource that a container requests (validateContainerResourceName)."""
     if name in _CONTAINER:
         return ()
@@ -77,7 +77,7 @@ def container_resource_name(name: str) -> Found:
     return errors
 
 
-def _pod_resource_name(name: str) -> Found:
+def _pod_resource_name(name: str) -> FieldErrors:
     if name in _POD_LEVEL:
         return ()
     if errors := resource_name(name):
@@ -85,7 +85,7 @@ def _pod_resource_name(name: str) -> Found:
     return () if name.startswith(_HUGE_PAGES) else (field.not_supported("", name, _POD_LEVEL),)
 
 
-def resource_amount(name: str, quantity: str) -> Found:
+def resource_amount(name: str, quantity: str) -> FieldErrors:
     """Return the errors of the amount of a resource (ValidateResourceQuantityValue)."""
     value = amount(quantity)
     if value >= 0 and (name in _CONTAINER or not _is_counted(name) or value % _ONE == 0):
@@ -108,7 +108,7 @@ def _listed(path: str, amounts: Mapping[str, str], check_name: Check) -> list[Fi
     return errors
 
 
-def _huge_pages(name: str, quantity: str) -> Found:
+def _huge_pages(name: str, quantity: str) -> FieldErrors:
     if not name.startswith(_HUGE_PAGES):
         return ()
     page = amount(name.removeprefix(_HUGE_PAGES))
@@ -155,7 +155,7 @@ container_resources: Check = remembered(lambda resources: _requirements(resource
 """A check of a container's requests and limits (ValidateContainerResourceRequirements)."""
 
 
-def pod_resources(resources: Obj) -> Found:
+def pod_resources(resources: Obj) -> FieldErrors:
     """Return the errors of a pod's own requests and limits (validatePodResourceRequirements)."""
     claims = [field.forbidden("claims", "claims cannot be set for Resources at pod-level")]
     return (claims if resources.get("claims") else []) + _requirements(resources, _pod_resource_name)

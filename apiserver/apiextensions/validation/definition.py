@@ -88,7 +88,7 @@ def _spec(spec: Obj, strict: Strictness) -> Iterator[FieldError]:
     yield from _conversion(spec, strict)
 
 
-def _group(group: str) -> checks.Found:
+def _group(group: str) -> checks.FieldErrors:
     if not group:
         return (field.required(""),)
     if problems := names.dns1123_subdomain(group):
@@ -187,7 +187,7 @@ def _names(requested: Obj, *, needed: tuple[str, ...] = ()) -> Iterator[FieldErr
         yield from _joined(f"categories[{index}]", name, names.dns1035_label)
 
 
-def _joined(path: str, value: str, check: names.Check) -> checks.Found:
+def _joined(path: str, value: str, check: names.Check) -> checks.FieldErrors:
     """Return one error with all problems of a name."""
     problems = check(value)
     return (field.invalid(path, value, ",".join(problems)),) if problems else ()

@@ -101,7 +101,7 @@ def selectable_fields(fields: list[Obj], schema: Obj, *, too_many: bool) -> Iter
         yield field.too_many("", len(seen), MOST_SELECTABLE_FIELDS)
 
 
-def _scale_path(name: str, path: str, root: str) -> checks.Found:
+def _scale_path(name: str, path: str, root: str) -> checks.FieldErrors:
     if not path:
         return (field.required(name),)
     root_errors = (
@@ -110,5 +110,5 @@ def _scale_path(name: str, path: str, root: str) -> checks.Found:
     return _simple_path(name, path) or root_errors
 
 
-def _simple_path(name: str, path: str) -> checks.Found:
+def _simple_path(name: str, path: str) -> checks.FieldErrors:
     return () if path[0] == "." else (field.invalid(name, path, "must be a simple json path starting with ."),)

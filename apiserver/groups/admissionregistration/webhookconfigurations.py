@@ -99,7 +99,7 @@ def _webhook(hook: Obj, name: str) -> Iterator[FieldError]:
     yield from checks.within("admissionReviewVersions", _review_versions(hook.get("admissionReviewVersions") or []))
 
 
-def _hook_name(name: str) -> checks.Found:
+def _hook_name(name: str) -> checks.FieldErrors:
     if not name:
         return (field.required("name"),)
     if messages := names.dns1123_subdomain(name):

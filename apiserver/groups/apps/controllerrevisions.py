@@ -3,7 +3,7 @@
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, group_version, metadata, name_of
-from apiserver.api.validation.combinators import Found, at, immutable, nonnegative
+from apiserver.api.validation.combinators import FieldErrors, at, immutable, nonnegative
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.cell_format import age
 from apiserver.groups.cells import NONE, Cells, mappings, number_of, text_of
@@ -19,7 +19,7 @@ def _revision(obj: Obj) -> list[FieldError]:
     return [*errors, *at("revision", nonnegative(obj.get("revision") or 0))]
 
 
-def _revision_update(new: Obj, old: Obj) -> Found:
+def _revision_update(new: Obj, old: Obj) -> FieldErrors:
     return [*_revision(new), *immutable("data", new.get("data"), old.get("data"))]
 
 

@@ -3,7 +3,7 @@
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, name_of
-from apiserver.api.validation.combinators import Found, at, immutable, label_selector, nonnegative, struct
+from apiserver.api.validation.combinators import FieldErrors, at, immutable, label_selector, nonnegative, struct
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.apps.replica_counts import status_update
 from apiserver.groups.apps.workload_columns import container_cells, pod_spec_of, selector_column
@@ -73,7 +73,7 @@ _min_ready = struct(("minReadySeconds", nonnegative))
 _history = struct(("revisionHistoryLimit", nonnegative))
 
 
-def _rolling_daemon_set(rolling: Obj) -> Found:
+def _rolling_daemon_set(rolling: Obj) -> FieldErrors:
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
     errors = [
         *rolling_counts(rolling),
@@ -87,7 +87,7 @@ def _rolling_daemon_set(rolling: Obj) -> Found:
     return errors
 
 
-def _daemon_set_strategy(strategy: Obj) -> Found:
+def _daemon_set_strategy(strategy: Obj) -> FieldErrors:
     kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
     if kind == "OnDelete":
         return ()
@@ -109,11 +109,11 @@ def _daemon_set_spec(spec: Obj) -> list[FieldError]:
     return [*errors, *_history(spec)]
 
 
-def _create(obj: Obj) -> Found:
+def _create(obj: Obj) -> FieldErrors:
     return at("spec", _daemon_set_spec(obj.get("spec") or {}))
 
 
-def _update(new: Obj, old: Obj) -> Found:
+def _update(new: Obj, old: Obj) -> FieldErrors:
     after, before = ((obj.get("spec") or {}).get("selector") for obj in (new, old))
     return [*_create(new), *immutable("spec.selector", after, before)]
 

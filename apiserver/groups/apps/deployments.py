@@ -6,7 +6,7 @@ from typing import Any
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, name_of
-from apiserver.api.validation.combinators import Found, at, nonnegative, struct
+from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, struct
 from apiserver.groups.apps.replica_counts import status_update
 from apiserver.groups.apps.replicasets import replicas, validator
 from apiserver.groups.apps.workload_columns import READY_PODS, container_cells, pod_spec_of, selector_column
@@ -48,7 +48,7 @@ def _update_deployment(new: Obj, old: Obj) -> None:
 DEPLOYMENT_STRATEGY = Strategy(creation(status=dict), _update_deployment, status_updating("labels"), has_status=True)
 
 
-def _rolling_deployment(rolling: Obj) -> Found:
+def _rolling_deployment(rolling: Obj) -> FieldErrors:
     unavailable = rolling.get("maxUnavailable", 0)
     errors = [*rolling_counts(rolling)]
     if not whole(unavailable) and not whole(rolling.get("maxSurge")):
@@ -56,7 +56,7 @@ def _rolling_deployment(rolling: Obj) -> Found:
     return [*errors, *at("maxUnavailable", at_most_all(unavailable))]
 
 
-def _deployment_strategy(strategy: Obj) -> Found:
+def _deployment_strategy(strategy: Obj) -> FieldErrors:
     kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
     if kind == "Recreate":
         detail = "may not be specified when strategy `type` is 'Recreate'"

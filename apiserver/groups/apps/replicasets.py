@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, name_of
-from apiserver.api.validation.combinators import Found, at, immutable, nonnegative, struct
+from apiserver.api.validation.combinators import FieldErrors, at, immutable, nonnegative, struct
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.apps.replica_counts import status_update
 from apiserver.groups.apps.workload_columns import container_cells, pod_spec_of, replica_columns, replica_counts
@@ -46,10 +46,10 @@ def validator(
 ) -> Validator:
     """Return a kind's validator from the checks of its spec and status; `fixed` makes spec.selector immutable."""
 
-    def create(obj: Obj) -> Found:
+    def create(obj: Obj) -> FieldErrors:
         return at("spec", spec(obj.get("spec") or {}))
 
-    def update(new: Obj, old: Obj) -> Found:
+    def update(new: Obj, old: Obj) -> FieldErrors:
         after, before = ((obj.get("spec") or {}).get("selector") for obj in (new, old))
         return [*create(new), *(immutable("spec.selector", after, before) if fixed else ())]
 

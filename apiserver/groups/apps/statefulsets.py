@@ -7,7 +7,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.validation import checks
-from apiserver.api.validation.combinators import Found, at, nonnegative, one_of, same, struct
+from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, one_of, same, struct
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.apps.replica_counts import status_update
 from apiserver.groups.apps.workload_columns import READY_PODS, container_cells, pod_spec_of
@@ -88,7 +88,7 @@ _FROZEN = (
 _partition = struct(("partition", nonnegative))
 
 
-def _rolling_stateful_set(rolling: Obj) -> Found:
+def _rolling_stateful_set(rolling: Obj) -> FieldErrors:
     errors, unavailable = [*_partition(rolling)], rolling.get("maxUnavailable")
     if unavailable is None:
         return errors
@@ -98,7 +98,7 @@ def _rolling_stateful_set(rolling: Obj) -> Found:
     return [*errors, *at("maxUnavailable", [*unavailable_errors, *at_most_all(unavailable)])]
 
 
-def _stateful_set_strategy(strategy: Obj) -> Found:
+def _stateful_set_strategy(strategy: Obj) -> FieldErrors:
     kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
     if not kind:
         return (field.required(""),)
@@ -110,7 +110,7 @@ def _stateful_set_strategy(strategy: Obj) -> Found:
     return (field.invalid("", strategy, "must be 'RollingUpdate' or 'OnDelete'"),)
 
 
-def _pod_management(policy: str | None) -> Found:
+def _pod_management(policy: str | None) -> FieldErrors:
     if policy in {"OrderedReady", "Parallel"}:
         return ()
     detail = "must be 'OrderedReady' or 'Parallel'"
@@ -144,16 +144,16 @@ def _stateful_set_spec(spec: Obj) -> list[FieldError]:
     return errors + endless(template, "StatefulSet")
 
 
-def _stateful_set_changes(new: Obj, old: Obj) -> Found:
+def _stateful_set_changes(new: Obj, old: Obj) -> FieldErrors:
     fixed = [{name: value for name, value in spec.items() if name not in _KEPT} for spec in (new, old)]
     return () if same(*fixed) else (field.forbidden("", _FROZEN),)
 
 
-def _create(obj: Obj) -> Found:
+def _create(obj: Obj) -> FieldErrors:
     return at("spec", _stateful_set_spec(obj.get("spec") or {}))
 
 
-def _update(new: Obj, old: Obj) -> Found:
+def _update(new: Obj, old: Obj) -> FieldErrors:
     changes = _stateful_set_changes(new.get("spec") or {}, old.get("spec") or {})
     return [*_create(new), *at("spec", changes)]
 

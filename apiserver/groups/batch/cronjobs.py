@@ -10,7 +10,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, metadata, name_of
 from apiserver.api.validation import checks
-from apiserver.api.validation.combinators import Found, at, nonnegative, struct
+from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, struct
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.apps.workload_columns import container_cells, pod_spec_of, selector_column
 from apiserver.groups.apps.workload_defaults import spec_with
@@ -83,7 +83,7 @@ _starting = struct(("startingDeadlineSeconds", nonnegative))
 _limits = struct(("successfulJobsHistoryLimit", nonnegative), ("failedJobsHistoryLimit", nonnegative))
 
 
-def _validate_cron_job(obj: Obj, old: Obj | None = None) -> Found:
+def _validate_cron_job(obj: Obj, old: Obj | None = None) -> FieldErrors:
     spec = obj.get("spec") or {}
     errors = [*_schedule(spec, old)]
     errors += checks.needed_one_of("concurrencyPolicy", spec.get("concurrencyPolicy"), _POLICIES)
@@ -100,14 +100,14 @@ def _job_template(spec: Obj) -> list[FieldError]:
     return errors
 
 
-def _create_cron_job(obj: Obj) -> Found:
+def _create_cron_job(obj: Obj) -> FieldErrors:
     name = metadata(obj).get("name", "")
     errors = _validate_cron_job(obj)
     detail = f"must be no more than {_MAX_NAME_LENGTH} characters"
     return errors if len(name) <= _MAX_NAME_LENGTH else [*errors, field.invalid("metadata.name", name, detail)]
 
 
-def _update_cron_job(new: Obj, old: Obj) -> Found:
+def _update_cron_job(new: Obj, old: Obj) -> FieldErrors:
     return _validate_cron_job(new, old.get("spec") or {})
 
 

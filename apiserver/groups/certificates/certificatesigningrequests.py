@@ -200,7 +200,7 @@ def _undecided(new: Obj, old: Obj) -> Iterator[FieldError]:
             yield field.forbidden("status.conditions", f'updates may not modify a condition of type "{kind}"\n')
 
 
-def _certificate_kept(new: Obj, old: Obj, words: str) -> checks.Found:
+def _certificate_kept(new: Obj, old: Obj, words: str) -> checks.FieldErrors:
     certificates = [(request.get("status") or {}).get("certificate") for request in (new, old)]
     return () if checks.same(*certificates) else (field.forbidden("status.certificate", words),)
 

@@ -28,7 +28,7 @@ def _validate_lease(lease: Obj) -> Iterator[FieldError]:
         yield field.forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined")
 
 
-def election_strategy(strategy: str) -> checks.Found:
+def election_strategy(strategy: str) -> checks.FieldErrors:
     """Return the errors of an election strategy; the doubled word in the path is upstream's."""
     if "/" in strategy:
         return checks.wrong("spec.strategy.strategy", strategy, names.qualified_name(strategy))

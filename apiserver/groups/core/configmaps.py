@@ -46,7 +46,7 @@ def locked(new: Obj, old: Obj, data_fields: tuple[str, ...]) -> Iterator[FieldEr
             yield field.forbidden(name, _LOCKED)
 
 
-def data_key(path: str, key: str) -> checks.Found:
+def data_key(path: str, key: str) -> checks.FieldErrors:
     """Return the errors of a key of data."""
     messages = names.config_map_key(key)
     return checks.wrong(f"{path}[{key}]", key, messages) if messages else ()

@@ -39,7 +39,7 @@ def _special(address: str) -> names.Messages:
     return tuple(words for broken, words in rules if broken)
 
 
-def special_address(path: str, address: str) -> checks.Found:
+def special_address(path: str, address: str) -> checks.FieldErrors:
     """Return the errors of a well-formed address that means nothing to other machines (ValidateNonSpecialIP)."""
     return checks.wrong(path, address, _special(address))
 

@@ -113,7 +113,7 @@ def _requested(spec: Obj) -> str | None:
     return storage
 
 
-def _size(size: str | None) -> checks.Found:
+def _size(size: str | None) -> checks.FieldErrors:
     if size is None:
         return (field.required("resources[storage]"),)
     return () if _bytes(size) > 0 else (field.invalid("resources[storage]", size, NOT_POSITIVE),)
@@ -226,13 +226,13 @@ def _status_update(new: Obj, _old: Obj) -> Iterator[FieldError]:
         yield from errors or whole_amount(f"status.allocatedResources[{name}]", text)
 
 
-def whole_amount(path: str, text: str) -> checks.Found:
+def whole_amount(path: str, text: str) -> checks.FieldErrors:
     """Return an error if the amount is negative (validateBasicResource)."""
     value = quantity.of(text).value
     return () if value >= 0 else (field.invalid(path, value, "must be a valid resource quantity"),)
 
 
-def _resource_key(path: str, name: str) -> checks.Found:
+def _resource_key(path: str, name: str) -> checks.FieldErrors:
     errors = checks.wrong(path, name, names.qualified_name(name))
     if errors or not is_native(name) or name == "storage":
         return errors

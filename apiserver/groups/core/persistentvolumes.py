@@ -7,7 +7,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, name_of
 from apiserver.api.validation import checks, combinators, names
-from apiserver.api.validation.combinators import Check, Found, needed_name, required, struct
+from apiserver.api.validation.combinators import Check, FieldErrors, needed_name, required, struct
 from apiserver.api.validation.contract import Validator
 from apiserver.api.validation.paths import no_backsteps
 from apiserver.api.validation.resource_lists import amount
@@ -70,21 +70,21 @@ _BETA_LABELS = {
 _secret = struct(needed_name("name", names.dns1123_subdomain), needed_name("namespace", names.dns1123_label))
 
 
-def _host_path(source: Obj) -> Found:
+def _host_path(source: Obj) -> FieldErrors:
     if not source.get("path"):
         return (field.required("path"),)
     return (*combinators.at("path", no_backsteps(source["path"])), *_host_path_type(source))
 
 
-def _host_path_type(source: Obj) -> Found:
+def _host_path_type(source: Obj) -> FieldErrors:
     return checks.optional_one_of("type", source.get("type"), _HOST_PATH_TYPES)
 
 
-def _absolute(path: str) -> Found:
+def _absolute(path: str) -> FieldErrors:
     return () if path[:1] == "/" else (field.invalid("", path, "must be an absolute path"),)
 
 
-def _local(source: Obj) -> Found:
+def _local(source: Obj) -> FieldErrors:
     path = source.get("path")
     return combinators.at("path", no_backsteps(path)) if path else (field.required("path"),)
 
@@ -162,7 +162,7 @@ def _capacity(capacity: dict[str, str]) -> Iterator[FieldError]:
             yield field.invalid(f"capacity[{name}]", text, NOT_POSITIVE)
 
 
-def _affinity(affinity: Obj) -> Found:
+def _affinity(affinity: Obj) -> FieldErrors:
     selector = affinity.get("required")
     if selector is None:
         return (field.required("required", "must specify required node constraints"),)

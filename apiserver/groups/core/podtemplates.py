@@ -1,7 +1,7 @@
 """PodTemplates (core): defaults, validation and columns."""
 
 from apiserver.api.meta import Obj, metadata, name_of
-from apiserver.api.validation.combinators import Found, at
+from apiserver.api.validation.combinators import FieldErrors, at
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.apps.workload_columns import container_cells
 from apiserver.groups.cell_format import labels_text
@@ -18,7 +18,7 @@ def default_pod_template(obj: Obj) -> None:
     default_template(obj.setdefault("template", {}))
 
 
-def _template(obj: Obj) -> Found:
+def _template(obj: Obj) -> FieldErrors:
     return at("template", pod_template(obj.get("template") or {}))
 
 

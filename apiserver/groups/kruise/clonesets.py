@@ -5,7 +5,7 @@ from collections.abc import Callable
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.api.validation.combinators import Found, at, nonnegative, same
+from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, same
 from apiserver.groups.core.pods.templates import endless, mismatch, needed_selector, selects
 from apiserver.groups.core.pods.validation import pod_template
 from apiserver.groups.kruise.set_defaults import IN_PLACE, RECREATE, ROLLING_UPDATE
@@ -66,7 +66,7 @@ def _spec_errors(spec: Obj, strategy: Callable[[Obj, int], list[FieldError]]) ->
     return [*errors, *at("updateStrategy", strategy(spec["updateStrategy"], spec["replicas"]))]
 
 
-def _changes(new: Obj, old: Obj | None) -> Found:
+def _changes(new: Obj, old: Obj | None) -> FieldErrors:
     """Return an error if a field changes that must not."""
     if old is None:
         return ()
@@ -74,7 +74,7 @@ def _changes(new: Obj, old: Obj | None) -> Found:
     return () if same(*fixed) else (field.forbidden("", _FROZEN),)
 
 
-def _beyond_images(new: Obj, old: Obj | None) -> Found:
+def _beyond_images(new: Obj, old: Obj | None) -> FieldErrors:
     """Return an error if more than images changes in a template whose pods are only updated in place."""
     if old is None or new["updateStrategy"]["type"] != _IN_PLACE_ONLY:
         return ()
@@ -106,7 +106,7 @@ def _with_claims(template: Obj, claims: list[Obj] | tuple[()]) -> Obj:
     return template | {"spec": spec | {"volumes": [*(spec.get("volumes") or ()), *volumes]}}
 
 
-def _scaling(strategy: Obj) -> Found:
+def _scaling(strategy: Obj) -> FieldErrors:
     names: list[str] = strategy.get("podsToDelete") or []
     if repeated := [name for index, name in enumerate(names) if name in names[:index]]:
         return (field.invalid("podsToDelete", names, f"duplicated items [{' '.join(repeated)}]"),)

@@ -7,7 +7,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.golang.numbers import parse_int
 from apiserver.api.meta import Obj
-from apiserver.api.validation.combinators import Found, at, nonnegative, one_of, same, struct
+from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, one_of, same, struct
 from apiserver.groups.core.pods.templates import count_or_percent, endless, mismatch, needed_selector, selects
 from apiserver.groups.core.pods.validation import template_metadata
 from apiserver.groups.kruise.set_defaults import IN_PLACE, RECREATE, ROLLING_UPDATE
@@ -74,13 +74,13 @@ def _spec_errors(spec: Obj) -> list[FieldError]:
     return [*errors, *_strategy(spec), *_kept(spec), *_pods(spec)]
 
 
-def _changes(new: Obj, old: Obj) -> Found:
+def _changes(new: Obj, old: Obj) -> FieldErrors:
     """Return an error if a field changes that must not."""
     fixed = ({name: value for name, value in spec.items() if name not in _MAY_CHANGE} for spec in (new, old))
     return () if same(*fixed) else (field.forbidden("", _FROZEN),)
 
 
-def _beyond_images(new: Obj, old: Obj) -> Found:
+def _beyond_images(new: Obj, old: Obj) -> FieldErrors:
     """Return an error if more than images changes in a template whose pods are only updated in place."""
     rolling = new["updateStrategy"].get("rollingUpdate") or {}
     if rolling.get("podUpdatePolicy") != IN_PLACE[-1]:
@@ -109,7 +109,7 @@ def _reserved(ordinals: Sequence[int | str]) -> list[FieldError]:
     return errors
 
 
-def _bad_range(text: str) -> Found | Sequence[str]:
+def _bad_range(text: str) -> FieldErrors | Sequence[str]:
     """Return why a text is not a range of ordinals, or () if it is one (ParseRange)."""
     parts = text.split("-")
     if len(parts) != 2:
@@ -132,7 +132,7 @@ def _pods(spec: Obj) -> list[FieldError]:
     return [*errors, *endless(template, "StatefulSet")]
 
 
-def _strategy(spec: Obj) -> Found:
+def _strategy(spec: Obj) -> FieldErrors:
     strategy = spec["updateStrategy"]
     type_, rolling = strategy["type"], strategy.get("rollingUpdate")
     if type_ == "OnDelete":
@@ -175,7 +175,7 @@ def _share_of_one(share: str) -> int:
         raise ValueError(str(error).replace("ParseInt", "Atoi")) from None
 
 
-def _policy(spec: Obj, policy: str) -> Found:
+def _policy(spec: Obj, policy: str) -> FieldErrors:
     if policy in IN_PLACE:
         gates = (spec["template"].get("spec") or {}).get("readinessGates") or []
         if any(gate.get("conditionType") == _GATE for gate in gates):

@@ -18,7 +18,7 @@ from apiserver.api.united_deployments import (
     template_field,
 )
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import Found, at, nonnegative, same
+from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, same
 from apiserver.groups.apps.statefulsets import STATEFUL_SET_VALIDATOR
 from apiserver.groups.core.pods.scheduling import lenient_node_term, tolerations
 from apiserver.groups.core.pods.templates import endless, mismatch, needed_selector, selects
@@ -270,7 +270,7 @@ def _template_spec(spec: Obj, name: str) -> Obj:
     return template_spec
 
 
-def _fixed(subset: Obj, old_subset: Obj) -> Found:
+def _fixed(subset: Obj, old_subset: Obj) -> FieldErrors:
     fixed_fields = ("nodeSelectorTerm", "tolerations")
     return [
         field.forbidden(name, _FIXED)

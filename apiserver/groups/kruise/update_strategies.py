@@ -11,7 +11,7 @@ from typing import Any
 from apiserver.api import field, selectors
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.api.validation.combinators import Found, nonnegative, struct
+from apiserver.api.validation.combinators import FieldErrors, nonnegative, struct
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -50,7 +50,7 @@ def share(name: str, value: int | str | None, total: int, *, errors: list[FieldE
         return 0
 
 
-def priority(strategy: Obj | None) -> Found:
+def priority(strategy: Obj | None) -> FieldErrors:
     """Return the errors of an update's priorities (UpdatePriorityStrategy.FieldsValidation)."""
     try:
         _check_priority(strategy or {})
@@ -77,7 +77,7 @@ def _check_priority(strategy: Obj) -> None:
         raise ValueError("order key can not be empty")
 
 
-def scatter(terms: list[Obj] | None) -> Found:
+def scatter(terms: list[Obj] | None) -> FieldErrors:
     """Return the errors of the terms that scatter pods over an update (UpdateScatterStrategy.FieldsValidation)."""
     known = set[tuple[str, str]]()
     for term in terms or ():

@@ -36,7 +36,7 @@ def _spec(spec: Obj) -> Iterator[FieldError]:
     yield from checks.optional_one_of("unhealthyPodEvictionPolicy", policy, _EVICTION_POLICIES)
 
 
-def _share(path: str, value: int | str | None) -> checks.Found:
+def _share(path: str, value: int | str | None) -> checks.FieldErrors:
     if not isinstance(value, str):
         return checks.not_negative(path, value)
     messages = names.percent(value)

@@ -41,7 +41,7 @@ def _class(storage_class: Obj) -> Iterator[FieldError]:
     yield from checks.each("allowedTopologies", storage_class.get("allowedTopologies"), _topology)
 
 
-def provisioner_errors(path: str, name: str) -> checks.Found:
+def provisioner_errors(path: str, name: str) -> checks.FieldErrors:
     """Return the errors of the name of a provisioner or driver."""
     return checks.wrong(path, name, names.qualified_name(name.lower())) if name else (field.required(path),)
 

@@ -6,7 +6,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.validation import names
-from apiserver.api.validation.combinators import Found, at, nonnegative
+from apiserver.api.validation.combinators import FieldErrors, at, nonnegative
 from apiserver.groups.batch.jobs.indexes import count_indexes, indexes_error
 
 _MAX_RULES = 20
@@ -29,7 +29,7 @@ def _without_value(path: str, detail: str) -> FieldError:
     return FieldError("FieldValueInvalid", path, f"Invalid value: {detail}")
 
 
-def pod_failure_policy(policy: Obj, spec: Obj) -> Found:
+def pod_failure_policy(policy: Obj, spec: Obj) -> FieldErrors:
     """Return the errors in spec.podFailurePolicy of a Job with this spec."""
     rules = policy.get("rules") or []
     errors = [field.too_many("rules", len(rules), _MAX_RULES)] if len(rules) > _MAX_RULES else []
@@ -104,7 +104,7 @@ def _either(rule: Obj) -> Iterator[FieldError]:
         yield _without_value("", "specifying one of OnExitCodes and OnPodConditions is required")
 
 
-def success_policy(policy: Obj, spec: Obj) -> Found:
+def success_policy(policy: Obj, spec: Obj) -> FieldErrors:
     """Return the errors in spec.successPolicy of an indexed Job with this spec."""
     rules = policy.get("rules") or []
     errors: list[FieldError] = []
@@ -136,6 +136,6 @@ def _success_rule(rule: Obj, completions: int) -> Iterator[FieldError]:
         yield from _at_most(count, index_count, "the number of indexes in the specified succeededIndexes field")
 
 
-def _at_most(count: int, limit: int | None, noun: str) -> Found:
+def _at_most(count: int, limit: int | None, noun: str) -> FieldErrors:
     detail = f"must be less than or equal to {limit} ({noun})"
     return () if limit is None or count <= limit else (field.invalid("succeededCount", count, detail),)

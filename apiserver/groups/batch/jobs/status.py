@@ -6,7 +6,7 @@ from typing import NamedTuple
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.api.validation.combinators import Found, at, nonnegative
+from apiserver.api.validation.combinators import FieldErrors, at, nonnegative
 from apiserver.groups.batch.jobs.indexes import indexes_error
 
 _COUNTS = ("active", "succeeded", "failed", "ready", "terminating")
@@ -162,7 +162,7 @@ _RULES = (
 )
 
 
-def job_status_update(new: Obj, old: Obj) -> Found:
+def job_status_update(new: Obj, old: Obj) -> FieldErrors:
     """Return the errors in an update of a Job's status subresource."""
     after, before = _status(new), _status(old)
     errors = [error for name in _COUNTS for error in at(name, nonnegative(after.status.get(name) or 0))]

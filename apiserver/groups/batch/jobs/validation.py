@@ -6,7 +6,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, labels_of, metadata
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import Found, at, immutable, label_selector, nonnegative, struct
+from apiserver.api.validation.combinators import FieldErrors, at, immutable, label_selector, nonnegative, struct
 from apiserver.groups.batch.jobs.policies import pod_failure_policy, success_policy
 from apiserver.groups.core.pods.templates import mismatch, selects
 from apiserver.groups.core.pods.validation import pod_template
@@ -183,7 +183,7 @@ def create_job(job: Obj) -> list[FieldError]:
     return [*_generated_selector(job), *at("spec", _job_spec(job.get("spec") or {})), *_hostname(job)]
 
 
-def update_job(new: Obj, old: Obj) -> Found:
+def update_job(new: Obj, old: Obj) -> FieldErrors:
     """Return the errors of an update of a Job."""
     after, before = new.get("spec") or {}, old.get("spec") or {}
     errors = [*_job_spec(after), *_completions(after, before)]
@@ -194,7 +194,7 @@ def update_job(new: Obj, old: Obj) -> Found:
     return at("spec", errors)
 
 
-def _completions(new: Obj, old: Obj) -> Found:
+def _completions(new: Obj, old: Obj) -> FieldErrors:
     """Return the errors of changed completions; an indexed Job may change them together with its parallelism."""
     after, before = new.get("completions"), old.get("completions")
     if not _is_indexed(new) or after == before:

@@ -7,7 +7,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import Found, at, one_of
+from apiserver.api.validation.combinators import FieldErrors, at, one_of
 from apiserver.api.validation.resource_lists import container_resources
 from apiserver.groups.core.pods.env import env, env_from
 from apiserver.groups.core.pods.mounts import Volumes, devices, mounts
@@ -55,7 +55,7 @@ class PodContext(NamedTuple):
     own_users: bool
 
 
-def containers(containers: list[Obj], pod: PodContext) -> Found:
+def containers(containers: list[Obj], pod: PodContext) -> FieldErrors:
     """Return the errors of spec.containers (validateContainers)."""
     if not containers:
         return (field.required(""),)
@@ -68,7 +68,7 @@ def containers(containers: list[Obj], pod: PodContext) -> Found:
     return errors + _host_ports(containers) if any("ports" in container for container in containers) else errors
 
 
-def init_containers(spec: Obj, pod: PodContext) -> Found:
+def init_containers(spec: Obj, pod: PodContext) -> FieldErrors:
     """Return the errors of spec.initContainers (validateInitContainers)."""
     errors: list[FieldError] = []
     taken = {container.get("name", "") for container in spec.get("containers") or ()}
@@ -82,12 +82,12 @@ def init_containers(spec: Obj, pod: PodContext) -> Found:
     return errors
 
 
-def _policy(container: Obj) -> Found:
+def _policy(container: Obj) -> FieldErrors:
     policy = container.get("restartPolicy")
     return () if policy is None else at("restartPolicy", _restart_policy(policy))
 
 
-def _hooks_and_probes(container: Obj, pod: PodContext) -> Found:
+def _hooks_and_probes(container: Obj, pod: PodContext) -> FieldErrors:
     """Return the errors in the hooks and probes of a container that runs beside others."""
     errors = [*probes(container)]
     if hooks := container.get("lifecycle"):
@@ -99,7 +99,7 @@ def _no_hooks_or_probes(container: Obj) -> list[FieldError]:
     return [field.forbidden(name, _SIDECARS_ONLY) for name in _HOOKS_AND_PROBES if container.get(name) is not None]
 
 
-def ephemeral_containers(spec: Obj, pod: PodContext) -> Found:
+def ephemeral_containers(spec: Obj, pod: PodContext) -> FieldErrors:
     """Return the errors of spec.ephemeralContainers (validateEphemeralContainers)."""
     others = {c.get("name", "") for kind in ("containers", "initContainers") for c in spec.get(kind) or ()}
     taken = {*others}
@@ -174,7 +174,7 @@ def _ports(ports: list[Obj]) -> list[FieldError]:
     return errors
 
 
-def _port_name(name: str | None, taken: set[str]) -> Found:
+def _port_name(name: str | None, taken: set[str]) -> FieldErrors:
     if not name:
         return ()
     if messages := names.port_name(name):
@@ -254,7 +254,7 @@ def _resize(policies: list[Obj], pod_restart_policy: str) -> list[FieldError]:
     return errors
 
 
-def image_spaces(container: Obj) -> Found:
+def image_spaces(container: Obj) -> FieldErrors:
     """Return an error if a pod's container has spaces around its image name (validateContainerOnlyForPod)."""
     image = container.get("image") or ""
     detail = "must not have leading or trailing whitespace"

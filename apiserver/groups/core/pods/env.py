@@ -7,7 +7,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import Check, Found, at, needed_name, required, struct, text
+from apiserver.api.validation.combinators import Check, FieldErrors, at, needed_name, required, struct, text
 from apiserver.api.validation.resource_lists import amount
 
 _NO_SOURCE = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
@@ -64,7 +64,7 @@ _DIVISORS = {
 }
 
 
-def object_field(selector: Obj, allowed: Collection[str]) -> Found:
+def object_field(selector: Obj, allowed: Collection[str]) -> FieldErrors:
     """Return the errors of a fieldRef to one of the allowed fields or to a single label or annotation."""
     version, path = selector.get("apiVersion", "v1"), selector.get("fieldPath")
     if not version or not path:
@@ -90,7 +90,7 @@ def _refused_field(path: str, allowed: Collection[str]) -> FieldError:
     return field.invalid("fieldPath", path, f"error converting fieldPath: field label not supported: {bare}")
 
 
-def resource_field(selector: Obj, *, needs_container: bool) -> Found:
+def resource_field(selector: Obj, *, needs_container: bool) -> FieldErrors:
     """Return the errors of a resourceFieldRef; in volumes it must name a container."""
     errors: list[FieldError] = []
     resource = selector.get("resource") or ""
@@ -103,7 +103,7 @@ def resource_field(selector: Obj, *, needs_container: bool) -> Found:
     return [*errors, *_divisor(resource, str(selector.get("divisor") or "0"))]
 
 
-def _divisor(resource: str, divisor: str) -> Found:
+def _divisor(resource: str, divisor: str) -> FieldErrors:
     name = resource.partition(".")[2]
     allowed, detail = _DIVISORS.get("hugepages" if name.startswith("hugepages-") else name, (None, ""))
     if allowed is None or divisor in allowed or amount(divisor) == 0:
@@ -125,7 +125,7 @@ _SOURCES: dict[str, Check] = {
 }
 
 
-def _value_from(variable: Obj) -> Found:
+def _value_from(variable: Obj) -> FieldErrors:
     source = variable.get("valueFrom")
     if source is None:
         return ()
@@ -137,7 +137,7 @@ def _value_from(variable: Obj) -> Found:
     return at("valueFrom", [*errors, field.invalid("", "", detail)] if detail else errors)
 
 
-def env(variables: list[Obj]) -> Found:
+def env(variables: list[Obj]) -> FieldErrors:
     """Return the errors of a container's env."""
     errors: list[FieldError] = []
     for index, variable in enumerate(variables):
@@ -163,7 +163,7 @@ _env_from = struct(
 )
 
 
-def env_from(sources: list[Obj]) -> Found:
+def env_from(sources: list[Obj]) -> FieldErrors:
     """Return the errors of a container's envFrom; like upstream, a wrong number of sources is reported at the list."""
     errors: list[FieldError] = []
     for index, source in enumerate(sources):

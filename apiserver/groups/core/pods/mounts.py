@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.api.validation.combinators import Found, at, one_of
+from apiserver.api.validation.combinators import FieldErrors, at, one_of
 from apiserver.api.validation.paths import descending
 
 _IN_DEVICES = "must not already exist in volumeDevices"
@@ -24,7 +24,7 @@ Volumes = Mapping[str, Obj]
 """Name → volume, for the pod's valid volumes."""
 
 
-def mounts(container: Obj, volumes: Volumes) -> Found:
+def mounts(container: Obj, volumes: Volumes) -> FieldErrors:
     """Return the errors of a container's volumeMounts."""
     errors: list[FieldError] = []
     taken: set[str] = set()
@@ -50,7 +50,7 @@ def _volume_and_path(name: str, path: str, volumes: Volumes) -> list[FieldError]
     return errors if path else [*errors, field.required("mountPath")]
 
 
-def _unique_path(path: str, taken: set[str]) -> Found:
+def _unique_path(path: str, taken: set[str]) -> FieldErrors:
     return (field.invalid("mountPath", path, "must be unique"),) if path in taken else ()
 
 
@@ -88,7 +88,7 @@ _propagation_mode = one_of("Bidirectional", "HostToContainer", "None")
 _recursion = one_of("Disabled", "Enabled", "IfPossible")
 
 
-def _propagation(mount: Obj, container: Obj) -> Found:
+def _propagation(mount: Obj, container: Obj) -> FieldErrors:
     mode = mount.get("mountPropagation")
     if mode is None:
         return ()
@@ -98,7 +98,7 @@ def _propagation(mount: Obj, container: Obj) -> Found:
     return _propagation_mode(mode)
 
 
-def _recursive_read_only(mount: Obj) -> Found:
+def _recursive_read_only(mount: Obj) -> FieldErrors:
     mode = mount.get("recursiveReadOnly")
     if mode not in {"Enabled", "IfPossible"}:
         return () if mode is None else _recursion(mode)
@@ -111,7 +111,7 @@ def _recursive_read_only(mount: Obj) -> Found:
     return errors
 
 
-def devices(container: Obj, volumes: Volumes) -> Found:
+def devices(container: Obj, volumes: Volumes) -> FieldErrors:
     """Return the errors of a container's volumeDevices."""
     names: set[str] = set()
     paths: set[str] = set()

@@ -4,7 +4,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import Found
+from apiserver.api.validation.combinators import FieldErrors
 
 _MAX_NAMESERVERS = 3
 
@@ -13,7 +13,7 @@ _MAX_SEARCHES = 32
 _MAX_SEARCH_CHARACTERS = 2048
 
 
-def dns(spec: Obj) -> Found:
+def dns(spec: Obj) -> FieldErrors:
     """Return the errors of spec.dnsConfig together with spec.dnsPolicy (validatePodDNSConfig)."""
     config, is_none = spec.get("dnsConfig"), spec.get("dnsPolicy") == "None"
     if config is None:
@@ -52,7 +52,7 @@ def _searches(searches: list[str]) -> list[FieldError]:
     return errors
 
 
-def host_aliases(aliases: list[Obj]) -> Found:
+def host_aliases(aliases: list[Obj]) -> FieldErrors:
     """Return the errors of spec.hostAliases (ValidateHostAliases)."""
     errors: list[FieldError] = []
     for index, alias in enumerate(aliases):
@@ -62,7 +62,7 @@ def host_aliases(aliases: list[Obj]) -> Found:
     return errors
 
 
-def host_network(spec: Obj, *, pod: bool) -> Found:
+def host_network(spec: Obj, *, pod: bool) -> FieldErrors:
     """Return the errors of hostPorts in the host's network; templates may omit them (validatePodHostNetworkDeps)."""
     if not spec.get("hostNetwork"):
         return ()

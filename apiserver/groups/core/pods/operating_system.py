@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.api.validation.combinators import Found
+from apiserver.api.validation.combinators import FieldErrors
 
 _FOR_WINDOWS = "cannot be set for a windows pod"
 
@@ -47,7 +47,7 @@ _CONTAINER_NOT_ON_WINDOWS = (
 )
 
 
-def operating_system(spec: Obj) -> Found:
+def operating_system(spec: Obj) -> FieldErrors:
     """Return the errors of spec.os, and of fields that are not allowed for that operating system."""
     system = spec.get("os")
     if system is None:

@@ -6,14 +6,14 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import Check, Found, at, nonnegative, remembered, required, struct
+from apiserver.api.validation.combinators import Check, FieldErrors, at, nonnegative, remembered, required, struct
 
 _SCHEMES = ("HTTP", "HTTPS")
 
 _TIMES = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 
 
-def _http_get(action: Obj) -> Found:
+def _http_get(action: Obj) -> FieldErrors:
     errors = [] if action.get("path") else [field.required("path")]
     errors += checks.port_or_name("port", action.get("port", 0))
     if (scheme := action.get("scheme", "HTTP")) not in _SCHEMES:
@@ -24,7 +24,7 @@ def _http_get(action: Obj) -> Found:
     return errors
 
 
-def _port(action: Obj) -> Found:
+def _port(action: Obj) -> FieldErrors:
     return checks.port_or_name("port", action.get("port", 0))
 
 
@@ -57,13 +57,13 @@ def _probe(probe: Obj) -> list[FieldError]:
     return errors
 
 
-def _single_success(probe: Obj) -> Found:
+def _single_success(probe: Obj) -> FieldErrors:
     """Return the errors of a liveness or startup probe, whose successThreshold must be 1."""
     threshold, errors = probe.get("successThreshold", 1), _probe(probe)
     return errors if threshold == 1 else [*errors, field.invalid("successThreshold", threshold, "must be 1")]
 
 
-def _readiness(probe: Obj) -> Found:
+def _readiness(probe: Obj) -> FieldErrors:
     grace, errors = probe.get("terminationGracePeriodSeconds"), _probe(probe)
     detail = "must not be set for readinessProbes"
     return errors if grace is None else [*errors, field.invalid("terminationGracePeriodSeconds", grace, detail)]
@@ -77,7 +77,7 @@ probes = struct(
 """A check of a container's three probes."""
 
 
-def lifecycle(hooks: Obj, grace_period: int | None) -> Found:
+def lifecycle(hooks: Obj, grace_period: int | None) -> FieldErrors:
     """Return the errors of a container's lifecycle; a sleep must not exceed the pod's grace period, in seconds."""
     errors: list[FieldError] = []
     for name in ("postStart", "preStop"):
@@ -87,7 +87,7 @@ def lifecycle(hooks: Obj, grace_period: int | None) -> Found:
     return errors
 
 
-def _sleep(action: Obj, grace_period: int | None) -> Found:
+def _sleep(action: Obj, grace_period: int | None) -> FieldErrors:
     seconds = action.get("seconds", 0)
     if grace_period is None or 0 <= seconds <= grace_period:
         return ()

@@ -3,7 +3,7 @@
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.api.validation.combinators import Found, at, items, label_selector, required, struct
+from apiserver.api.validation.combinators import FieldErrors, at, items, label_selector, required, struct
 from apiserver.api.validation.paths import local
 from apiserver.groups.core.pods.env import object_field, resource_field
 
@@ -16,12 +16,12 @@ _VOLUME_FIELDS = frozenset(
 )
 
 
-def mode(value: int) -> Found:
+def mode(value: int) -> FieldErrors:
     """Return the errors of a file's mode."""
     return () if 0 <= value <= 0o777 else (field.invalid("", value, _MODE_WORDS),)
 
 
-def _local_path(obj: Obj) -> Found:
+def _local_path(obj: Obj) -> FieldErrors:
     path = obj.get("path") or ""
     return at("path", local(path)) if path else (field.required("path"),)
 
@@ -32,7 +32,7 @@ keys = items(_key_to_path)
 """A check of the keys that a volume projects, and of their paths."""
 
 
-def _downward_file(file: Obj) -> Found:
+def _downward_file(file: Obj) -> FieldErrors:
     errors = [*_local_path(file)]
     by_field, by_resource = file.get("fieldRef"), file.get("resourceFieldRef")
     if by_field is not None:
@@ -50,7 +50,7 @@ def _downward_file(file: Obj) -> Found:
 _file_mode = struct(("mode", mode))
 
 
-def downward(source: Obj) -> Found:
+def downward(source: Obj) -> FieldErrors:
     """Return the errors of a downwardAPI volume; like upstream, errors of its files are reported at the volume."""
     files = [error for file in source.get("items") or () for error in _downward_file(file)]
     return [*_default_mode(source), *files]
@@ -59,7 +59,7 @@ def downward(source: Obj) -> Found:
 _default_mode = struct(("defaultMode", mode))
 
 
-def _token(source: Obj) -> Found:
+def _token(source: Obj) -> FieldErrors:
     seconds = source.get("expirationSeconds", 3600)
     if seconds < 600:
         return (field.invalid("expirationSeconds", seconds, "may not specify a duration less than 10 minutes"),)
@@ -69,7 +69,7 @@ def _token(source: Obj) -> Found:
     return ()
 
 
-def _trust_bundle(source: Obj) -> Found:
+def _trust_bundle(source: Obj) -> FieldErrors:
     name, signer = source.get("name"), source.get("signerName")
     errors: list[FieldError] = []
     if name is not None and signer is not None:
@@ -92,7 +92,7 @@ _bundle_selector = struct(("labelSelector", label_selector))
 _projected_keys = struct(required("name"), ("items", keys))
 
 
-def projected(source: Obj) -> Found:
+def projected(source: Obj) -> FieldErrors:
     """Return the errors of a projected volume (validateProjectedVolumeSource)."""
     taken: set[str] = set()
     errors = [*_default_mode(source)]

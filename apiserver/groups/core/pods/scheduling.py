@@ -6,7 +6,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.validation import checks, names
 from apiserver.api.validation.combinators import (
     Check,
-    Found,
+    FieldErrors,
     at,
     items,
     label_selector,
@@ -45,17 +45,17 @@ def _operator_values(requirement: Obj) -> list[FieldError]:
     return [field.invalid("operator", operator, "not a valid selector operator")]
 
 
-def _node_labels(requirement: Obj) -> Found:
+def _node_labels(requirement: Obj) -> FieldErrors:
     name = requirement.get("key", "")
     return [*_operator_values(requirement), *checks.wrong("key", name, names.qualified_name(name))]
 
 
-def _strict_node_labels(requirement: Obj) -> Found:
+def _strict_node_labels(requirement: Obj) -> FieldErrors:
     values = checks.each_wrong("values", requirement.get("values"), names.label_value)
     return [*_node_labels(requirement), *values]
 
 
-def _node_fields(requirement: Obj) -> Found:
+def _node_fields(requirement: Obj) -> FieldErrors:
     operator, values = requirement.get("operator", ""), requirement.get("values") or ()
     errors: list[FieldError] = []
     if operator not in _IN:
@@ -78,19 +78,19 @@ lenient_node_term = _node_term(_node_labels)
 _TERMS = struct(("nodeSelectorTerms", items(_node_term(_strict_node_labels))))
 
 
-def node_selector(selector: Obj) -> Found:
+def node_selector(selector: Obj) -> FieldErrors:
     """Return the errors of a node selector (ValidateNodeSelector)."""
     if not selector.get("nodeSelectorTerms"):
         return (field.required("nodeSelectorTerms", "must have at least one node selector term"),)
     return _TERMS(selector)
 
 
-def _weight(term: Obj) -> Found:
+def _weight(term: Obj) -> FieldErrors:
     weight = term.get("weight", 0)
     return () if 0 < weight <= 100 else (field.invalid("weight", weight, _WEIGHT),)
 
 
-def _label_keys(term: Obj) -> Found:
+def _label_keys(term: Obj) -> FieldErrors:
     """Return the errors of the label keys of a term (validateMatchLabelKeysAndMismatchLabelKeys)."""
     selector, matched, mismatched = (
         term.get(name) for name in ("labelSelector", "matchLabelKeys", "mismatchLabelKeys")
@@ -106,13 +106,13 @@ def _label_keys(term: Obj) -> Found:
     return errors + [field.invalid(f"matchLabelKeys[{i}]", name, detail) for i, name in repeated]
 
 
-def _namespaces(term: Obj) -> Found:
+def _namespaces(term: Obj) -> FieldErrors:
     return [
         e for name in term.get("namespaces") or () for e in checks.wrong("namespace", name, names.dns1123_label(name))
     ]
 
 
-def _topology_key(term: Obj) -> Found:
+def _topology_key(term: Obj) -> FieldErrors:
     name = term.get("topologyKey", "")
     missing = () if name else (field.required("topologyKey", "can not be empty"),)
     return (*missing, *checks.wrong("topologyKey", name, names.qualified_name(name)))
@@ -127,7 +127,7 @@ _pod_term = struct(
 )
 
 
-def _weighted_pod_term(term: Obj) -> Found:
+def _weighted_pod_term(term: Obj) -> FieldErrors:
     return [*_weight(term), *at("podAffinityTerm", _pod_term(term.get("podAffinityTerm") or {}))]
 
 
@@ -149,7 +149,7 @@ affinity = remembered(
 """A check of spec.affinity (validateAffinity)."""
 
 
-def _toleration_value(toleration: Obj) -> Found:
+def _toleration_value(toleration: Obj) -> FieldErrors:
     operator, value = toleration.get("operator") or "Equal", toleration.get("value") or ""
     if operator == "Equal":
         messages = names.label_value(value)
@@ -160,14 +160,14 @@ def _toleration_value(toleration: Obj) -> Found:
     return (field.not_supported("operator", operator, ("Equal", "Exists")),)
 
 
-def _toleration_key(toleration: Obj) -> Found:
+def _toleration_key(toleration: Obj) -> FieldErrors:
     operator = toleration.get("operator") or ""
     if toleration.get("key") or operator == "Exists":
         return ()
     return (field.invalid("operator", operator, _EMPTY_KEY),)
 
 
-def _toleration_seconds(toleration: Obj) -> Found:
+def _toleration_seconds(toleration: Obj) -> FieldErrors:
     effect = toleration.get("effect") or ""
     if toleration.get("tolerationSeconds") is None or effect == "NoExecute":
         return ()
@@ -195,7 +195,7 @@ def _repeated_constraints(constraints: list[Obj]) -> dict[int, str]:
     return {i: pair for i, pair in enumerate(pairs) if last[pair] > i}
 
 
-def _min_domains(constraint: Obj) -> Found:
+def _min_domains(constraint: Obj) -> FieldErrors:
     domains, action = constraint.get("minDomains"), constraint.get("whenUnsatisfiable", "")
     if domains is None:
         return ()
@@ -206,7 +206,7 @@ def _min_domains(constraint: Obj) -> Found:
     return errors
 
 
-def _spread_label_keys(constraint: Obj) -> Found:
+def _spread_label_keys(constraint: Obj) -> FieldErrors:
     selector, keys = constraint.get("labelSelector"), constraint.get("matchLabelKeys")
     if not keys:
         return ()
@@ -234,7 +234,7 @@ _node_policy = one_of("Honor", "Ignore")
 _action = one_of("DoNotSchedule", "ScheduleAnyway")
 
 
-def _spread_basics(constraint: Obj) -> Found:
+def _spread_basics(constraint: Obj) -> FieldErrors:
     skew = constraint.get("maxSkew", 0)
     errors = [] if skew > 0 else [field.invalid("maxSkew", skew, _POSITIVE)]
     if not constraint.get("topologyKey"):
@@ -251,7 +251,7 @@ _spread_rest = struct(
 )
 
 
-def topology_spread(constraints: list[Obj]) -> Found:
+def topology_spread(constraints: list[Obj]) -> FieldErrors:
     """Return the errors of spec.topologySpreadConstraints (validateTopologySpreadConstraints)."""
     repeated = _repeated_constraints(constraints)
     errors: list[FieldError] = []
@@ -267,7 +267,7 @@ readiness_gates = items(struct(("conditionType", text(names.qualified_name))))
 """A check of spec.readinessGates."""
 
 
-def scheduling_gates(gates: list[Obj]) -> Found:
+def scheduling_gates(gates: list[Obj]) -> FieldErrors:
     """Return the errors of spec.schedulingGates: malformed or repeated names."""
     seen: set[str] = set()
     errors: list[FieldError] = []

@@ -6,7 +6,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import Check, Found, items, one_of, struct
+from apiserver.api.validation.combinators import Check, FieldErrors, items, one_of, struct
 from apiserver.api.validation.paths import descending
 
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
@@ -22,19 +22,19 @@ _NET_SYSCTLS = ("net.",)
 _IPC_SYSCTLS = ("kernel.sem", "kernel.shm", "kernel.msg", "fs.mqueue.")
 
 
-def id_number(value: int) -> Found:
+def id_number(value: int) -> FieldErrors:
     """Return the errors of a user or group ID."""
     return checks.wrong("", value, names.user_id(value))
 
 
-def _profile_type(profile: Obj, detail: str) -> Found:
+def _profile_type(profile: Obj, detail: str) -> FieldErrors:
     kind = profile.get("type")
     if kind in _PROFILES:
         return ()
     return (field.not_supported("type", kind, _PROFILES) if kind else field.required("type", detail),)
 
 
-def _seccomp(profile: Obj) -> Found:
+def _seccomp(profile: Obj) -> FieldErrors:
     errors = list(_profile_type(profile, "type is required when seccompProfile is set"))
     local = profile.get("localhostProfile")
     if profile.get("type") != "Localhost":
@@ -45,7 +45,7 @@ def _seccomp(profile: Obj) -> Found:
     return [*errors, *checks.within("localhostProfile", descending(local))]
 
 
-def _app_armor(profile: Obj) -> Found:
+def _app_armor(profile: Obj) -> FieldErrors:
     errors = list(_profile_type(profile, "type is required when appArmorProfile is set"))
     local, kind = profile.get("localhostProfile"), profile.get("type")
     if kind in {"RuntimeDefault", "Unconfined"} and local is not None:
@@ -103,7 +103,7 @@ _policies = struct(
 _fs_group_policy = struct(("fsGroupChangePolicy", one_of("Always", "OnRootMismatch")))
 
 
-def pod_security(spec: Obj) -> Found:
+def pod_security(spec: Obj) -> FieldErrors:
     """Return the errors of a pod spec's securityContext and of its fields for host namespaces."""
     context = spec.get("securityContext")
     shared_errors = _shared_process_namespace(spec)
@@ -114,14 +114,14 @@ def pod_security(spec: Obj) -> Found:
     return [*checks.within("securityContext", errors), *shared_errors, *checks.within("securityContext", later_errors)]
 
 
-def _shared_process_namespace(spec: Obj) -> Found:
+def _shared_process_namespace(spec: Obj) -> FieldErrors:
     if not (spec.get("shareProcessNamespace") and spec.get("hostPID")):
         return ()
     detail = "ShareProcessNamespace and HostPID cannot both be enabled"
     return (field.invalid("securityContext.shareProcessNamespace", True, detail),)
 
 
-def host_users(spec: Obj) -> Found:
+def host_users(spec: Obj) -> FieldErrors:
     """Return an error for each host namespace of a pod that has its own user namespace (validateHostUsers)."""
     if spec.get("hostUsers") is not False:
         return ()
@@ -146,7 +146,7 @@ def container_security(own_users: bool) -> Check:  # noqa: FBT001 - the one fact
         own_users: whether the pod has its own user namespace (hostUsers is false).
     """
 
-    def check(context: Obj) -> Found:
+    def check(context: Obj) -> FieldErrors:
         errors = [*_container_owners(context)]
         if not own_users and context.get("procMount") == "Unmasked":
             detail = "`hostUsers` must be false to use `Unmasked`"

@@ -6,7 +6,7 @@ from apiserver.api import field, selectors
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, labels_of
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import Found, at, label_selector, nonnegative, struct
+from apiserver.api.validation.combinators import FieldErrors, at, label_selector, nonnegative, struct
 from apiserver.groups.core.pods.validation import pod_template
 
 _MISMATCH = "`selector` does not match template `labels`"
@@ -57,7 +57,7 @@ def endless(template: Obj, owner: str) -> list[FieldError]:
     return errors
 
 
-def count_or_percent(value: Any) -> Found:
+def count_or_percent(value: Any) -> FieldErrors:
     """Return the errors of a number or percentage of pods (ValidatePositiveIntOrPercent)."""
     if isinstance(value, str):
         return checks.wrong("", value, names.percent(value))
@@ -71,7 +71,7 @@ def whole(value: Any) -> int:
     return value or 0
 
 
-def at_most_all(value: Any) -> Found:
+def at_most_all(value: Any) -> FieldErrors:
     """Return an error if a percentage is above 100 (IsNotMoreThan100Percent)."""
     too_many = isinstance(value, str) and whole(value) > 100
     return (field.invalid("", value, "must not be greater than 100%"),) if too_many else ()

@@ -6,7 +6,7 @@ from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, metadata
 from apiserver.api.validation import checks, names
-from apiserver.api.validation.combinators import Found, at, immutable, same
+from apiserver.api.validation.combinators import FieldErrors, at, immutable, same
 from apiserver.groups.core.pods.annotations import MIRROR, annotation_changes
 from apiserver.groups.core.pods.containers import image_spaces
 from apiserver.groups.core.pods.scheduling import tolerations
@@ -50,7 +50,7 @@ def _annotations(obj: Obj) -> dict[str, str]:
     return metadata(obj).get("annotations") or {}
 
 
-def _images(containers: list[Obj]) -> Found:
+def _images(containers: list[Obj]) -> FieldErrors:
     errors: list[FieldError] = []
     for index, container in enumerate(containers):
         missing = () if container.get("image") else (field.required("image"),)
@@ -58,7 +58,7 @@ def _images(containers: list[Obj]) -> Found:
     return errors
 
 
-def _deadline(new: int | None, old: int | None) -> Found:
+def _deadline(new: int | None, old: int | None) -> FieldErrors:
     """Return the errors of a changed deadline, which may be set or shortened but not removed."""
     if new is None:
         detail = "must not update from a positive integer to nil value"
@@ -70,7 +70,7 @@ def _deadline(new: int | None, old: int | None) -> Found:
     return ()
 
 
-def _added_tolerations(new: Obj, old: Obj) -> Found:
+def _added_tolerations(new: Obj, old: Obj) -> FieldErrors:
     new_tolerations = new.get("tolerations") or []
     without_seconds = [_without_seconds(toleration) for toleration in new_tolerations]
     if any(_without_seconds(toleration) not in without_seconds for toleration in old.get("tolerations") or ()):
@@ -82,7 +82,7 @@ def _without_seconds(toleration: Obj) -> Obj:
     return {name: value for name, value in toleration.items() if name != "tolerationSeconds" and value}
 
 
-def _removed_gates(new: Obj, old: Obj) -> Found:
+def _removed_gates(new: Obj, old: Obj) -> FieldErrors:
     known = {gate.get("name") for gate in old.get("schedulingGates") or ()}
     return [
         field.forbidden(f"[{i}].name", f"only deletion is allowed, but found new scheduling gate '{gate.get('name')}'")
@@ -91,7 +91,7 @@ def _removed_gates(new: Obj, old: Obj) -> Found:
     ]
 
 
-def _other_changes(new: Obj, old: Obj) -> Found:
+def _other_changes(new: Obj, old: Obj) -> FieldErrors:
     """Return the errors of changes that pods do not allow; a gated pod may still restrict its nodes further."""
     munged = _munged(new, old)
     errors: list[FieldError] = []
@@ -119,7 +119,7 @@ def _munged(new: Obj, old: Obj) -> Obj:
     return munged
 
 
-def _node_selector_changes(new: dict[str, str], old: dict[str, str]) -> Found:
+def _node_selector_changes(new: dict[str, str], old: dict[str, str]) -> FieldErrors:
     if all(new.get(name) == value for name, value in old.items()):
         return ()
     detail = "only additions are allowed (no mutations or deletions)"
@@ -130,7 +130,7 @@ def _node_affinity(spec: Obj) -> Obj:
     return (spec.get("affinity") or {}).get("nodeAffinity") or {}
 
 
-def _node_affinity_changes(new: Obj, old: Obj) -> Found:
+def _node_affinity_changes(new: Obj, old: Obj) -> FieldErrors:
     """Return the errors of required terms that are changed other than by added requirements.
 
     Source: validateNodeAffinityMutation.

@@ -7,7 +7,7 @@ from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, metadata
 from apiserver.api.validation import checks, names
 from apiserver.api.validation.combinators import (
-    Found,
+    FieldErrors,
     at,
     labels,
     named,
@@ -110,7 +110,7 @@ def _claims(claims: list[Obj]) -> list[FieldError]:
     return errors
 
 
-def _claim_name(name: str | None, taken: set[str]) -> Found:
+def _claim_name(name: str | None, taken: set[str]) -> FieldErrors:
     if not name or name in taken:
         return (field.duplicate("name", name) if name else field.required("name"),)
     taken.add(name)

@@ -9,7 +9,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.validation import checks, names
 from apiserver.api.validation.combinators import (
     Check,
-    Found,
+    FieldErrors,
     at,
     labels,
     named,
@@ -49,11 +49,11 @@ def _one_of(known: frozenset[str]) -> Check:
 _secret_ref = struct(("secretRef", struct(required("name"))))
 
 
-def _partition_of(value: int) -> Found:
+def _partition_of(value: int) -> FieldErrors:
     return () if 0 <= value <= 255 else (field.invalid("", value, names.range_error(1, 255)),)
 
 
-def _empty_dir(source: Obj) -> Found:
+def _empty_dir(source: Obj) -> FieldErrors:
     limit = source.get("sizeLimit")
     if limit is None or amount(str(limit)) >= 0:
         return ()
@@ -63,7 +63,7 @@ def _empty_dir(source: Obj) -> Found:
 _host_path_rest = struct(("path", no_backsteps), ("type", _one_of(_HOST_PATH_TYPES)))
 
 
-def _host_path(source: Obj) -> Found:
+def _host_path(source: Obj) -> FieldErrors:
     return _host_path_rest(source) if source.get("path") else (field.required("path"),)
 
 
@@ -74,7 +74,7 @@ def _iscsi_name(name: str) -> str:
     return "" if form.fullmatch(name) else "must be valid format"
 
 
-def _iscsi(source: Obj) -> Found:
+def _iscsi(source: Obj) -> FieldErrors:
     errors = [] if source.get("targetPortal") else [field.required("targetPortal")]
     iqn, initiator = source.get("iqn") or "", source.get("initiatorName")
     if not iqn:
@@ -89,13 +89,13 @@ def _iscsi(source: Obj) -> Found:
     return errors
 
 
-def _nfs(source: Obj) -> Found:
+def _nfs(source: Obj) -> FieldErrors:
     path = source.get("path") or ""
     errors = [field.required(name) for name in ("server", "path") if not source.get(name)]
     return errors if path[:1] == "/" else [*errors, field.invalid("path", path, "must be an absolute path")]
 
 
-def _flocker(source: Obj) -> Found:
+def _flocker(source: Obj) -> FieldErrors:
     name, uuid = source.get("datasetName") or "", source.get("datasetUUID")
     errors = [] if name or uuid else [field.required("", "one of datasetName and datasetUUID is required")]
     if name and uuid:
@@ -104,7 +104,7 @@ def _flocker(source: Obj) -> Found:
     return [*errors, field.invalid("datasetName", name, "must not contain '/'")] if "/" in name else errors
 
 
-def _fc(source: Obj) -> Found:
+def _fc(source: Obj) -> FieldErrors:
     wwns, wwids, lun = source.get("targetWWNs"), source.get("wwids"), source.get("lun")
     errors: list[FieldError] = []
     if not wwns and not wwids:
@@ -118,7 +118,7 @@ def _fc(source: Obj) -> Found:
     return errors
 
 
-def _flex(source: Obj) -> Found:
+def _flex(source: Obj) -> FieldErrors:
     errors = [] if source.get("driver") else [field.required("driver")]
     for name in source.get("options") or ():
         if f".{name.partition('/')[0].lower()}".endswith((".kubernetes.io", ".k8s.io")):
@@ -127,7 +127,7 @@ def _flex(source: Obj) -> Found:
     return errors
 
 
-def _azure_disk(source: Obj) -> Found:
+def _azure_disk(source: Obj) -> FieldErrors:
     kind, uri = source.get("kind"), source.get("diskURI") or ""
     errors = [*_azure_disk_basics(source)]
     if kind == "Managed" and not uri.startswith("/subscriptions/"):
@@ -147,7 +147,7 @@ _azure_disk_basics = struct(
 )
 
 
-def csi_driver_name(name: str) -> Found:
+def csi_driver_name(name: str) -> FieldErrors:
     """Return the errors of the name of a CSI driver (ValidateCSIDriverName)."""
     errors = [] if name else [field.required("")]
     if len(name) > 63:
@@ -155,7 +155,7 @@ def csi_driver_name(name: str) -> Found:
     return [*errors, *checks.wrong("", name, names.dns1123_subdomain(name.lower()))]
 
 
-def _csi(source: Obj) -> Found:
+def _csi(source: Obj) -> FieldErrors:
     errors = [*at("driver", csi_driver_name(source.get("driver") or ""))]
     if (secret := source.get("nodePublishSecretRef")) is not None:
         name = secret.get("name")
@@ -164,18 +164,18 @@ def _csi(source: Obj) -> Found:
     return errors
 
 
-def _ephemeral(source: Obj) -> Found:
+def _ephemeral(source: Obj) -> FieldErrors:
     template = source.get("volumeClaimTemplate")
     return _claim_template(template) if template is not None else (field.required("volumeClaimTemplate"),)
 
 
-def _claim_template(template: Obj) -> Found:
+def _claim_template(template: Obj) -> FieldErrors:
     errors = [*at("metadata.labels", labels((template.get("metadata") or {}).get("labels") or {}))]
     errors += checks.within("spec", claim_spec(template.get("spec") or {}))
     return at("volumeClaimTemplate", errors)
 
 
-def _image(source: Obj) -> Found:
+def _image(source: Obj) -> FieldErrors:
     errors = [] if source.get("reference") else [field.required("reference")]
     return [*errors, *_image_policy(source)]
 
@@ -244,7 +244,7 @@ def _source(volume: Obj) -> list[FieldError]:
     return errors
 
 
-def volumes(volumes: list[Obj], pod: str | None) -> tuple[Found, dict[str, Obj]]:
+def volumes(volumes: list[Obj], pod: str | None) -> tuple[FieldErrors, dict[str, Obj]]:
     """Return the errors of spec.volumes, and the valid volumes by name.
 
     `pod` is the pod's name, None in templates, which have none.
@@ -262,13 +262,13 @@ def volumes(volumes: list[Obj], pod: str | None) -> tuple[Found, dict[str, Obj]]
     return errors, valid_volumes
 
 
-def _created_claim(volume: Obj, created: set[str]) -> Found:
+def _created_claim(volume: Obj, created: set[str]) -> FieldErrors:
     claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
     detail = "must not reference a PVC that gets created for an ephemeral volume"
     return (field.invalid("", claim, detail),) if claim in created else ()
 
 
-def _claim_name(volume: Obj, pod: str | None) -> Found:
+def _claim_name(volume: Obj, pod: str | None) -> FieldErrors:
     """Return the errors of the name of an ephemeral volume's claim, which consists of the pod's name and its own."""
     name = volume.get("name")
     if not pod or not name or volume.get("ephemeral") is None:
@@ -277,7 +277,7 @@ def _claim_name(volume: Obj, pod: str | None) -> Found:
     return [field.invalid("name", name, f'PVC name "{pod}-{name}": {message}') for message in messages]
 
 
-def _volume_name(volume: Obj, taken: Collection[str]) -> Found:
+def _volume_name(volume: Obj, taken: Collection[str]) -> FieldErrors:
     name = volume.get("name")
     if not name:
         return (field.required("name"),)
