@@ -140,7 +140,7 @@ def _claimed(observed: Observed, now: float) -> Attempt | float | None:
 # -- actions -----------------------------------------------------------------------------------------------------------
 
 
-def plan(observed: Observed, now: float) -> Plan:
+def reconcile(observed: Observed, now: float) -> Plan:
     """Bind pods, write to their claims, explain why pods are unschedulable, and preempt.
 
     Raises:
@@ -283,7 +283,7 @@ SPEC = Spec(
         *(Watch(kind) for kind in (NAMESPACE, SERVICE, DISRUPTION_BUDGET, *OWNERS.values())),
     ),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     source="default-scheduler",
     workers=100,
     every=FLUSH_EVERY,

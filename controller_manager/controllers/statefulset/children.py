@@ -30,18 +30,18 @@ def revisions_of(listers: Listers, parent: Obj, selector: LabelSelector) -> list
     return [revision for revision in revisions if selector.matches(labels_of(revision))]
 
 
-def claims_of(listers: Listers, parent: Obj, pods: Iterable[Obj], *, wanted: Collection[int]) -> Mapping[str, Obj]:
+def claims_of(listers: Listers, parent: Obj, pods: Iterable[Obj], *, ordinals: Collection[int]) -> Mapping[str, Obj]:
     """Return, by name, the existing claims of a set's ordinals and of its pods' ordinals.
 
     Args:
         listers: these have a cache of claims.
         parent: the set.
         pods: the set's pods.
-        wanted: the desired ordinals, ascending.
+        ordinals: the desired ordinals, ascending.
     """
     if not claim_templates(parent):
         return {}
-    arrangement, namespace = arrange(name_of(parent), pods, wanted), namespace_of(parent)
+    arrangement, namespace = arrange(name_of(parent), pods, ordinals), namespace_of(parent)
     names = (
         n for replica in (*arrangement.replicas, *arrangement.condemned) for n in claim_names(parent, replica.ordinal)
     )
@@ -63,7 +63,7 @@ def claiming_by_name(parent: Parent) -> Parent:
 
 
 def owners_by_policy(
-    parent: Obj, reference: Obj, *, policy: Policy, wanted: Collection[int], controls: bool = True
+    parent: Obj, reference: Obj, *, policy: Policy, ordinals: Collection[int], controls: bool = True
 ) -> Callable[[Replica], Owners]:
     """Return a function that gives the possible owners of a replica's claims.
 
@@ -71,7 +71,7 @@ def owners_by_policy(
         parent: the set.
         reference: the owner reference to the set.
         policy: the set's retention policy.
-        wanted: the desired ordinals.
+        ordinals: the desired ordinals.
         controls: as in Owners.
     """
 
@@ -80,7 +80,7 @@ def owners_by_policy(
         pod = owner_reference(POD, replica.pod or absent)
         if not controls:
             pod = plain(pod)
-        return Owners(policy, reference, pod, replica.ordinal not in wanted, controls)
+        return Owners(policy, reference, pod, replica.ordinal not in ordinals, controls)
 
     return owners
 

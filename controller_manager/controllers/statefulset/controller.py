@@ -85,7 +85,7 @@ def observe(listers: Listers, key: Key) -> Observed | None:
         return Observed(parent, error, (), (), {}, listers.profile)
     pods, ordinals = pods_of(listers, parent, selector), wanted_ordinals(parent, listers.profile)
     revisions = revisions_of(listers, parent, selector)
-    claims = claims_of(listers, parent, pods, wanted=ordinals)
+    claims = claims_of(listers, parent, pods, ordinals=ordinals)
     return Observed(parent, selector, pods, revisions, claims, listers.profile)
 
 
@@ -150,7 +150,7 @@ def _sync_input(observed: Observed, pods: Sequence[Obj], *, history: History, no
         reach=ordinals.start + partition_of(parent),
         health=health_of(parent, now, observed.profile),
         claims=observed.claims,
-        owners=owners_by_policy(parent, reference, policy=policy_of(parent, observed.profile), wanted=ordinals),
+        owners=owners_by_policy(parent, reference, policy=policy_of(parent, observed.profile), ordinals=ordinals),
         profile=observed.profile,
     )
 

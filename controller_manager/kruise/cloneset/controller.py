@@ -127,7 +127,7 @@ def _owners(listers: Listers, pod: Obj) -> Iterable[Key]:
 # -- acting ------------------------------------------------------------------------------------------------------------
 
 
-def plan(observed: Observed | InvalidWorkload, now: float) -> Plan:
+def reconcile(observed: Observed | InvalidWorkload, now: float) -> Plan:
     """Release pods that are not the set's, record its revision, scale or else update it, and write its status.
 
     (cloneset_controller.go doReconcile) An invalid set gets an Event, and its pods are left alone.
@@ -279,7 +279,7 @@ SPEC = reconciled(
             Watch(NODE),
         ),
         observe=observe,
-        reconcile=plan,
+        reconcile=reconcile,
         meters=(LEAKS,),
         expectation_timeouts=LEAKS,
     )

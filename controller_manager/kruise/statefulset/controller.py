@@ -90,14 +90,14 @@ def observe(listers: Listers, key: Key) -> Observed | InvalidWorkload | None:
     if isinstance(selector, InvalidWorkload):
         return selector
     pods = pods_of(listers, parent, selector)
-    claims = claims_of(listers, parent, pods, wanted=usable_ordinals(parent))
+    claims = claims_of(listers, parent, pods, ordinals=usable_ordinals(parent))
     return Observed(parent, selector, pods, revisions_of(listers, parent, selector), claims)
 
 
 # -- acting ------------------------------------------------------------------------------------------------------------
 
 
-def plan(observed: Observed | InvalidWorkload, now: float) -> Plan:
+def reconcile(observed: Observed | InvalidWorkload, now: float) -> Plan:
     """Adopt objects, record the revision, create, update or delete pods, write the status, and truncate the history.
 
     (statefulset_controller.go Reconcile, stateful_set_control.go UpdateStatefulSet) An invalid set gets an Event, and
@@ -166,7 +166,7 @@ def _work(observed: Observed, pods: Sequence[Obj], rollout: Rollout, *, history:
         reach=ordinals.after(partition_of(parent)),
         health=health_of(rollout, now),
         claims=observed.claims,
-        owners=owners_by_policy(parent, plain(reference), policy=policy, wanted=ordinals, controls=False),
+        owners=owners_by_policy(parent, plain(reference), policy=policy, ordinals=ordinals, controls=False),
         profile=NEWEST,
         growth=growth_of(parent),
         words=WORDS,
@@ -207,6 +207,6 @@ SPEC = reconciled(
             Watch(CONTROLLER_REVISION),
         ),
         observe=observe,
-        reconcile=plan,
+        reconcile=reconcile,
     )
 )

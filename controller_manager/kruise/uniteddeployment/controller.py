@@ -190,7 +190,7 @@ class SyncContext:
         return name_of(self.history.update)
 
 
-def plan(observed: Observed, now: float) -> Plan:
+def reconcile(observed: Observed, now: float) -> Plan:
     """Record the template's revision, allocate pods, create, delete and update workloads, and write the status.
 
     (uniteddeployment_controller.go Reconcile)
@@ -375,6 +375,6 @@ SPEC = reconciled(
             Watch(CONTROLLER_REVISION),
         ),
         observe=observe,
-        reconcile=plan,
+        reconcile=reconcile,
     )
 )

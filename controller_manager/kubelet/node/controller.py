@@ -125,7 +125,7 @@ def _missing(number: int, blocks: Blocks, settings: Settings) -> Missing:
     return Missing(number, block, host_address(block, settings.cluster_cidr))
 
 
-def plan(observed: Starting | Observed, now: float) -> Plan:
+def reconcile(observed: Starting | Observed, now: float) -> Plan:
     """Create missing nodes; for an existing node, report its status and renew its lease if that is due."""
     if isinstance(observed, Starting):
         yield from _make(observed, now)
@@ -207,7 +207,7 @@ SPEC = Spec(
     name="node",
     watches=(Watch(NODE, _of_node), Watch(LEASE)),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     source="kubelet",
     workers=8,
     periodic=(START,),

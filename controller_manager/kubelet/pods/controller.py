@@ -134,7 +134,7 @@ def observe(listers: Listers, key: Key) -> Observed | None:
     return Observed(pod, NodeContext(spec["nodeName"], address_of(node), address))
 
 
-def plan(observed: Observed, now: float) -> Plan:
+def reconcile(observed: Observed, now: float) -> Plan:
     """Write the pod's next status, which may be several stages later, and delete the pod once it has stopped."""
     pod, node = observed.pod, observed.node_context.node
     step = advance(pod, observed.node_context, now)
@@ -174,7 +174,7 @@ SPEC = Spec(
     name="kubelet",
     watches=(Watch(POD, _of_pod), Watch(NODE, _of_node)),
     observe=observe,
-    reconcile=plan,
+    reconcile=reconcile,
     source="kubelet",
     workers=256,
     indexes=(PODS_BY_NODE,),
