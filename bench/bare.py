@@ -108,7 +108,7 @@ async def serve(arguments: argparse.Namespace) -> None:
         tls_private_key_file=pki / "apiserver.key",
         client_ca_file=pki / "ca.crt",
     )
-    async with listening(config, bare.handle, ended=()) as port:
+    async with listening(config, bare.handle, stops=()) as port:
         spare_collector()
         print(port, flush=True)
         await broadcast.run()

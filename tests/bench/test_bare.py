@@ -38,7 +38,7 @@ async def url(bare: ModuleType, tmp_path: Path) -> AsyncIterator[str]:
     broadcast = bare.Broadcast(iter((tmp_path / "frames").read_bytes().splitlines(keepends=True)))
     server = bare.Bare(bare.read_answers(tmp_path), broadcast)
     sending = asyncio.create_task(broadcast.run())
-    async with listening(Config(secure_port=0), server.handle, ended=()) as port:
+    async with listening(Config(secure_port=0), server.handle, stops=()) as port:
         yield f"http://127.0.0.1:{port}"
         sending.cancel()
 

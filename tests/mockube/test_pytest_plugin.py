@@ -105,7 +105,7 @@ def test_the_fixtures_explain_themselves(tmp_path: Path) -> None:
     said = subprocess.run(
         [sys.executable, "-m", "pytest", "--fixtures", "-q"], cwd=tmp_path, capture_output=True, text=True, check=False
     ).stdout
-    assert "A cluster of this test's own, empty but for what every cluster has." in said
+    assert "A cluster of this test's own, empty except for the objects that every cluster has." in said
     assert "A cluster that all tests of the session share" in said
     assert "A cluster of this test's own whose controllers work and whose three simulated nodes run pods." in said
     assert "A cluster with controllers and nodes that all tests of the session share." in said
