@@ -23,8 +23,8 @@ from patience import SECONDS
 
 from controller_manager.runtime.clock import Clock
 
-# The fixtures that tests of controllers, scheduler and kubelet share.
-pytest_plugins = ["controller_stage"]
+# The fixtures that tests of several folders share.
+pytest_plugins = ["builtin_kinds", "controller_stage"]
 
 # An assertion that fails there says what differs, as it does in a test.
 pytest.register_assert_rewrite("fake_server", "kruise_admission")

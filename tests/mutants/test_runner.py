@@ -175,7 +175,7 @@ def test_a_test_file_that_is_not_there_is_an_error_that_says_what_to_give(mutate
     ran = mutate(AGE, BOTH_SIDES, "--tests", "tests/test_code.py", given)
     assert ran.err == (
         f"--tests: there is no test file {given}: name files as they are called from the root, such as "
-        "tests/store/test_compaction.py\n"
+        "tests/etcd/test_compaction.py\n"
     )
     assert (ran.out, ran.code) == ("", 2)
 

@@ -1,88 +1,66 @@
-"""Objects as the verbs hand them to defaults, strategies and validation, and what comes of it."""
-
-import copy
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import aiohttp
 import pytest
 
-from apiserver.api.meta import Obj
-from apiserver.api.resources import Resource
-from apiserver.api.schema import available_versions, load_definitions
-from apiserver.groups.rows import builtin_rows
-from apiserver.groups.strategy import Strategy
-from apiserver.registry.defaults import set_defaults
-from apiserver.registry.strategy import CUSTOM_WITH_STATUS, STRATEGIES
-from apiserver.registry.validation import VALIDATORS
+from apiserver.app import serving
+from apiserver.config import Config
+
+TOKEN = "secret"
+EVENT_TTL = 1.0
 
 
-@pytest.fixture(scope="session")
-def rows() -> dict[str, Resource]:
-    """The newest release's kinds by their names, of those that are served in several versions the last."""
-    return {row.kind: row for row in builtin_rows(load_definitions(available_versions()[-1]))}
+@dataclass(frozen=True)
+class Client:
+    """Somebody who speaks to a server of a test's own."""
 
+    session: aiohttp.ClientSession
 
-@pytest.fixture
-def defaulted() -> Callable[..., Obj]:
-    """Makes an object of a kind with its defaults."""
+    async def ask(self, request: str, body: Any = None, headers: Mapping[str, str] | None = None) -> tuple[int, Any]:
+        """The status and the body of the answer to "METHOD /path"."""
+        method, path = request.split(" ", 1)
+        async with self.session.request(method, path, json=body, headers=headers) as answer:
+            text = await answer.text()
+            return answer.status, await answer.json(content_type=None) if text else None
 
-    def make(kind: str, given: Obj, *, group: str = "", version: str = "v1") -> Obj:
-        obj = copy.deepcopy(given)
-        set_defaults(group, version, kind, obj)
-        return obj
+    async def do(self, request: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
+        """The body of an answer that must be a success."""
+        status, answer = await self.ask(request, body, headers)
+        assert status < 400, answer
+        return answer
 
-    return make
+    async def patch(self, path: str, body: Any) -> Any:
+        """The outcome of a merge patch."""
+        return await self.do(f"PATCH {path}", body, {"Content-Type": "application/merge-patch+json"})
 
-
-@pytest.fixture
-def strategy() -> Callable[[str, str], Strategy]:
-    """(group, kind) → its strategy; a kind that is not built in guards its status."""
-    return lambda group, kind: STRATEGIES.get((group, kind), CUSTOM_WITH_STATUS)
-
-
-@pytest.fixture
-def created(strategy: Callable[[str, str], Strategy]) -> Callable[[str, str, Obj], Obj]:
-    """Prepares an object for its creation."""
-
-    def make(group: str, kind: str, obj: Obj) -> Obj:
-        found = copy.deepcopy(obj)
-        found.setdefault("metadata", {})
-        strategy(group, kind).prepare_create(found)
-        return found
-
-    return make
-
-
-@pytest.fixture
-def updated(strategy: Callable[[str, str], Strategy]) -> Callable[[str, str, Obj, Obj], Obj]:
-    """Prepares an object for an update; like the verbs, with the old one's generation."""
-
-    def make(group: str, kind: str, new: Obj, old: Obj) -> Obj:
-        found, before = copy.deepcopy(new), copy.deepcopy(old)
-        found.setdefault("metadata", {})
-        before.setdefault("metadata", {})["generation"] = found["metadata"]["generation"] = 4
-        unspoilt = copy.deepcopy(before)
-        strategy(group, kind).prepare_update(found, before)
-        assert before == unspoilt
-        return found
-
-    return make
+    async def until_gone(self, path: str) -> None:
+        """Wait until there is nothing at a path any more; it is watched, so that no time is lost."""
+        collection, _, name = path.rpartition("/")
+        listed = await self.do(f"GET {collection}")
+        version = listed["metadata"]["resourceVersion"]
+        if name not in [item["metadata"]["name"] for item in listed["items"]]:
+            return
+        watch = f"{collection}?watch=1&resourceVersion={version}&fieldSelector=metadata.name%3D{name}&timeoutSeconds=20"
+        async with self.session.get(watch) as answer:
+            async for line in answer.content:
+                if b'"type":"DELETED"' in line:
+                    return
+        raise AssertionError(f"{path} is still there")
 
 
 @pytest.fixture
-def pod() -> Callable[..., Obj]:
-    """Makes a pod of a part of its spec, and of a part of its container."""
-
-    def make(spec: Obj, **container: Any) -> Obj:
-        given = {"containers": [{"name": "c", "image": "i"} | container], "serviceAccountName": "default"} | spec
-        obj = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ns"}, "spec": given}
-        set_defaults("", "v1", "Pod", obj)
-        return obj
-
-    return make
+async def client(tmp_path) -> AsyncIterator[Client]:
+    tokens = tmp_path / "tokens.csv"
+    tokens.write_text(f'{TOKEN},admin,1,"system:masters"\n')
+    config = Config(secure_port=0, token_auth_file=tokens, event_ttl=EVENT_TTL)
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    async with serving(config) as running, aiohttp.ClientSession(running.url, headers=headers) as session:
+        yield Client(session)
 
 
 @pytest.fixture
-def told_of_pod(pod: Callable[..., Obj]) -> Callable[..., list[str]]:
-    """What is told of such a pod when it is made."""
-    return lambda spec, **container: [str(error) for error in VALIDATORS["", "Pod"].create(pod(spec, **container))]
+async def namespace(client) -> str:
+    await client.do("POST /api/v1/namespaces", {"metadata": {"name": "n"}})
+    return "/api/v1/namespaces/n"

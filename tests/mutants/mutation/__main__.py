@@ -124,7 +124,7 @@ def _absent(test_files: Sequence[str]) -> str:
     absent = [file for file in test_files if Path(file).is_absolute() or not (ROOT / file).is_file()]
     if not absent:
         return ""
-    example = "such as tests/store/test_compaction.py"
+    example = "such as tests/etcd/test_compaction.py"
     return f"--tests: there is no test file {absent[0]}: name files as they are called from the root, {example}"
 
 

@@ -1,0 +1,99 @@
+"""Objects as the verbs hand them to defaults, strategies and validation, and what comes of it."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from apiserver.api.meta import Obj
+from apiserver.endpoints.tables import printer_of
+from apiserver.groups.strategy import Strategy
+from apiserver.registry.defaults import set_defaults
+from apiserver.registry.strategy import CUSTOM_WITH_STATUS, STRATEGIES
+from apiserver.registry.validation import VALIDATORS
+
+NOW = 1_704_070_800.0  # 2024-01-01T01:00:00Z
+CREATED = "2024-01-01T00:00:00Z"
+
+Printed = Callable[[str, str, Obj], dict[str, Any]]
+
+
+@pytest.fixture
+def defaulted() -> Callable[..., Obj]:
+    """Makes an object of a kind with its defaults."""
+
+    def make(kind: str, given: Obj, *, group: str = "", version: str = "v1") -> Obj:
+        obj = copy.deepcopy(given)
+        set_defaults(group, version, kind, obj)
+        return obj
+
+    return make
+
+
+@pytest.fixture
+def strategy() -> Callable[[str, str], Strategy]:
+    """(group, kind) → its strategy; a kind that is not built in guards its status."""
+    return lambda group, kind: STRATEGIES.get((group, kind), CUSTOM_WITH_STATUS)
+
+
+@pytest.fixture
+def created(strategy: Callable[[str, str], Strategy]) -> Callable[[str, str, Obj], Obj]:
+    """Prepares an object for its creation."""
+
+    def make(group: str, kind: str, obj: Obj) -> Obj:
+        found = copy.deepcopy(obj)
+        found.setdefault("metadata", {})
+        strategy(group, kind).prepare_create(found)
+        return found
+
+    return make
+
+
+@pytest.fixture
+def updated(strategy: Callable[[str, str], Strategy]) -> Callable[[str, str, Obj, Obj], Obj]:
+    """Prepares an object for an update; like the verbs, with the old one's generation."""
+
+    def make(group: str, kind: str, new: Obj, old: Obj) -> Obj:
+        found, before = copy.deepcopy(new), copy.deepcopy(old)
+        found.setdefault("metadata", {})
+        before.setdefault("metadata", {})["generation"] = found["metadata"]["generation"] = 4
+        unspoilt = copy.deepcopy(before)
+        strategy(group, kind).prepare_update(found, before)
+        assert before == unspoilt
+        return found
+
+    return make
+
+
+@pytest.fixture
+def pod() -> Callable[..., Obj]:
+    """Makes a pod of a part of its spec, and of a part of its container."""
+
+    def make(spec: Obj, **container: Any) -> Obj:
+        given = {"containers": [{"name": "c", "image": "i"} | container], "serviceAccountName": "default"} | spec
+        obj = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ns"}, "spec": given}
+        set_defaults("", "v1", "Pod", obj)
+        return obj
+
+    return make
+
+
+@pytest.fixture
+def told_of_pod(pod: Callable[..., Obj]) -> Callable[..., list[str]]:
+    """What is told of such a pod when it is made."""
+    return lambda spec, **container: [str(error) for error in VALIDATORS["", "Pod"].create(pod(spec, **container))]
+
+
+@pytest.fixture
+def printed() -> Printed:
+    """Prints an object of a kind as a person sees it one hour after its creation: column name → cell."""
+
+    def show(group: str, kind: str, body: Obj) -> dict[str, Any]:
+        metadata = {"name": "x", "creationTimestamp": CREATED, **body.get("metadata", {})}
+        printer = printer_of(group, kind)
+        names = [column["name"] for column in printer.defined({})]
+        cells = printer.row({**body, "metadata": metadata}).at(NOW)
+        return dict(zip(names, cells, strict=False))
+
+    return show
