@@ -4,11 +4,13 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 from aiohttp import web
 from patience import SECONDS
+from running_controller import Stage
 
 from controller_manager.reconcile.kinds import CONFIG_MAP
 from controller_manager.runtime.cache import KindCache
@@ -255,3 +257,9 @@ def following(beside):
             yield watched
 
     return run
+
+
+@pytest.fixture
+def make_stage(loop_clock):
+    """make_stage(plan, …): a controller of that plan; more is of its SPEC."""
+    return partial(Stage, loop_clock)
