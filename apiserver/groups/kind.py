@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 
 from apiserver.api.meta import Obj
 from apiserver.api.resources import ALL_VERBS
+from apiserver.api.validation import names
 from apiserver.api.validation.contract import Errors, Validator
 from apiserver.groups.columns import Printer
 from apiserver.groups.conversion import Conversion
 from apiserver.groups.field_labels import Fields
+from apiserver.groups.notices import Notice
 from apiserver.groups.strategy import Strategy
 
 CREATE = ("create",)
@@ -47,6 +49,8 @@ class BuiltinKind:
         conversions: served version → its conversion to and from the storage version, for versions that differ from it.
         old_versions: the conversion between the versions in its Conversion.alike and all others.
         printer: its columns; None for the columns Name and Created At.
+        name_rule: the rule of its names.
+        notices: the warnings that writers get because mockube does not act on its objects.
     """
 
     group: str
@@ -72,6 +76,8 @@ class BuiltinKind:
     conversions: Mapping[str, Conversion] = field(default_factory=dict)
     old_versions: Conversion | None = None
     printer: Printer | None = None
+    name_rule: names.Check = names.dns1123_subdomain
+    notices: tuple[Notice, ...] = ()
 
     def version_conversions(self) -> dict[str, Conversion]:
         """Return the conversions to and from the storage version, by served version, for the versions that have one."""

@@ -7,6 +7,7 @@ from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 from apiserver.api.validation.contract import Errors, Validator
 from apiserver.api.validation.metadata import validate_metadata, validate_metadata_update
+from apiserver.groups.kind import BuiltinKind
 from apiserver.groups.kinds import ALL_KINDS
 from apiserver.registry.finalizer_warnings import finalizer_warnings
 
@@ -48,11 +49,8 @@ def warnings_of(resource: Resource, new: Obj, old: Obj | None, release: str) -> 
     return warn(new, old, int(release.partition(".")[2])) if warn else ()
 
 
-def _validator(resource: Resource, release: str) -> Validator | None:
+def _validator(kind: BuiltinKind, release: str) -> Validator | None:
     """Return the validator of a kind, None if it has none; some kinds check more in later releases."""
-    kind = ALL_KINDS.get((resource.group, resource.kind))
-    if kind is None:
-        return None
     if release and kind.release_validator is not None:
         return kind.release_validator(int(release.partition(".")[2]))
     return kind.validator
@@ -60,8 +58,11 @@ def _validator(resource: Resource, release: str) -> Validator | None:
 
 def validate_create(resource: Resource, obj: Obj, release: str = "") -> list[FieldError]:
     """Validate a new object, decoded, defaulted and named (rest.BeforeCreate); a release is "1.34"."""
-    errors = validate_metadata(resource, obj)
-    validator = _validator(resource, release)
+    kind = ALL_KINDS.get((resource.group, resource.kind))
+    if kind is None:
+        return validate_metadata(resource, obj)
+    errors = validate_metadata(resource, obj, kind.name_rule)
+    validator = _validator(kind, release)
     if validator is not None:
         errors += validator.create(obj)
     return errors
@@ -70,7 +71,8 @@ def validate_create(resource: Resource, obj: Obj, release: str = "") -> list[Fie
 def validate_update(resource: Resource, new: Obj, old: Obj, release: str = "") -> list[FieldError]:
     """Validate the replacement of the old object by the new one (rest.BeforeUpdate); a release is "1.34"."""
     errors = validate_metadata_update(resource, new, old)
-    validator = _validator(resource, release)
+    kind = ALL_KINDS.get((resource.group, resource.kind))
+    validator = None if kind is None else _validator(kind, release)
     if validator is not None:
         errors += validator.update(new, old)
     return errors

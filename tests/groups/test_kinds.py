@@ -3,7 +3,6 @@
 import pytest
 
 from apiserver.api.schema import available_versions, load_definitions
-from apiserver.api.validation import metadata
 from apiserver.groups.rows import builtin_rows
 from apiserver.registry import unsupported
 from apiserver.registry.defaults import BESIDE_SPEC, DEFAULTS, VERSION_DEFAULTS
@@ -25,7 +24,6 @@ PARTS = {(row.group, row.kind, name) for row in ROWS for name in row.subresource
         pytest.param(VALIDATORS, KINDS, id="validators"),
         pytest.param(WARNINGS, KINDS, id="warnings"),
         pytest.param(PART_VALIDATORS, PARTS, id="validators of subresources"),
-        pytest.param(metadata.NAME_RULES, KINDS, id="names"),
         pytest.param(DEFAULTS, KINDS, id="defaults"),
         pytest.param(BESIDE_SPEC, KINDS, id="defaults beside the spec"),
         pytest.param(VERSION_DEFAULTS, VERSIONS, id="defaults of a version"),

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from apiserver.api.schema import available_versions
-from apiserver.api.validation.metadata import NAME_RULES
 from apiserver.registry.bootstrap.cluster import GROUP_PRIORITIES
 from apiserver.registry.conversion import CONVERSIONS
 from apiserver.registry.defaults import BESIDE_SPEC, DEFAULTS, VERSION_DEFAULTS
@@ -23,7 +22,6 @@ BY_KIND = {
     "defaults": DEFAULTS,
     "defaults beside the spec": BESIDE_SPEC,
     "fields": FIELDS,
-    "names": NAME_RULES,
     "notices": NOTICES,
     "strategies": STRATEGIES,
     "validators": VALIDATORS,

@@ -13,21 +13,6 @@ from apiserver.api.validation.names import Check, Messages
 ANNOTATIONS_LIMIT = 256 * 1024
 """The most bytes of all keys and values of an object's annotations together."""
 
-NAME_RULES: Mapping[tuple[str, str], Check] = {
-    ("", "Namespace"): names.dns1123_label,
-    ("", "Service"): names.dns1035_label,
-    ("apps", "StatefulSet"): names.dns1123_label,
-    ("apiregistration.k8s.io", "APIService"): names.path_segment,
-    ("certificates.k8s.io", "CertificateSigningRequest"): names.path_segment,
-    ("certificates.k8s.io", "ClusterTrustBundle"): names.path_segment,
-    ("networking.k8s.io", "IPAddress"): names.canonical_ip,
-    ("rbac.authorization.k8s.io", "ClusterRole"): names.path_segment,
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): names.path_segment,
-    ("rbac.authorization.k8s.io", "Role"): names.path_segment,
-    ("rbac.authorization.k8s.io", "RoleBinding"): names.path_segment,
-}
-"""(group, kind) → the rule of its names, if that is not a DNS subdomain."""
-
 _OWNERS = "metadata.ownerReferences"
 _PLAIN = frozenset({"apps/v1", "batch/v1", "v1"})
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
@@ -35,11 +20,10 @@ _IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestam
 _OPERATIONS = ("Apply", "Update")
 
 
-def validate_metadata(resource: Resource, obj: Obj) -> list[FieldError]:
+def validate_metadata(resource: Resource, obj: Obj, name_rule: Check = names.dns1123_subdomain) -> list[FieldError]:
     """Return the errors of a new object's metadata: ValidateObjectMeta with the name rule of its kind."""
-    rule = NAME_RULES.get((resource.group, resource.kind), names.dns1123_subdomain)
     meta = metadata(obj)
-    errors = _names(meta, rule) + _common(meta, namespaced=resource.namespaced)
+    errors = _names(meta, name_rule) + _common(meta, namespaced=resource.namespaced)
     return errors + _finalizer_standards(resource, meta) if "finalizers" in meta else errors
 
 

@@ -18,6 +18,7 @@ from apiserver.groups.cell_format import age
 from apiserver.groups.cells import UNSET, Cells, count, mapping, text_of
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.kind import API_EXTENSIONS, BuiltinKind
+from apiserver.groups.notices import NO_POLICIES, stored
 from apiserver.groups.strategy import COUNTED_PINNED, COUNTED_STATUS_PINNED
 
 
@@ -142,6 +143,7 @@ MUTATING_ADMISSION_POLICY = BuiltinKind(
         columns=(NAME, Column("Mutations", "How many mutations there are.", type="integer"), _PARAM_KIND, AGE),
         cells=lambda obj: _policy_cells(obj, "mutations"),
     ),
+    notices=stored("MutatingAdmissionPolicy", NO_POLICIES, "changes nothing"),
 )
 
 VALIDATING_ADMISSION_POLICY = BuiltinKind(
@@ -156,4 +158,5 @@ VALIDATING_ADMISSION_POLICY = BuiltinKind(
         columns=(NAME, Column("Validations", "How many validations there are.", type="integer"), _PARAM_KIND, AGE),
         cells=lambda obj: _policy_cells(obj, "validations"),
     ),
+    notices=stored("ValidatingAdmissionPolicy", NO_POLICIES, "refuses nothing"),
 )

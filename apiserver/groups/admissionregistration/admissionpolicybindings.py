@@ -13,6 +13,7 @@ from apiserver.groups.cell_format import age, selector_dump
 from apiserver.groups.cells import UNSET, Cells, mapping, text_of
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.kind import API_EXTENSIONS, BuiltinKind
+from apiserver.groups.notices import NO_POLICIES, stored
 from apiserver.groups.strategy import COUNTED_PINNED
 
 
@@ -95,6 +96,7 @@ MUTATING_ADMISSION_POLICY_BINDING = BuiltinKind(
     strategy=COUNTED_PINNED,
     validator=same_on_update(_mutating_policy_binding),
     printer=_BINDING,
+    notices=stored("MutatingAdmissionPolicyBinding", NO_POLICIES, "changes nothing"),
 )
 
 VALIDATING_ADMISSION_POLICY_BINDING = BuiltinKind(
@@ -106,4 +108,5 @@ VALIDATING_ADMISSION_POLICY_BINDING = BuiltinKind(
     strategy=COUNTED_PINNED,
     validator=same_on_update(_validate_policy_binding),
     printer=_BINDING,
+    notices=stored("ValidatingAdmissionPolicyBinding", NO_POLICIES, "refuses nothing"),
 )

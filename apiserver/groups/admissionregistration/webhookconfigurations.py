@@ -23,6 +23,7 @@ from apiserver.groups.cell_format import age
 from apiserver.groups.cells import Cells, count
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.kind import API_EXTENSIONS, BuiltinKind
+from apiserver.groups.notices import NO_WEBHOOKS, stored
 from apiserver.groups.strategy import Strategy, creation, unchanged, updating
 
 _WEBHOOK: Mapping[str, Any] = {
@@ -150,6 +151,7 @@ MUTATING_WEBHOOK_CONFIGURATION = BuiltinKind(
     strategy=_WEBHOOKS_STRATEGY,
     validator=same_on_update(_validate_webhooks),
     printer=_WEBHOOKS_COLUMNS,
+    notices=stored("MutatingWebhookConfiguration", NO_WEBHOOKS, "nobody is asked"),
 )
 
 VALIDATING_WEBHOOK_CONFIGURATION = BuiltinKind(
@@ -161,4 +163,5 @@ VALIDATING_WEBHOOK_CONFIGURATION = BuiltinKind(
     strategy=_WEBHOOKS_STRATEGY,
     validator=same_on_update(_validate_webhooks),
     printer=_WEBHOOKS_COLUMNS,
+    notices=stored("ValidatingWebhookConfiguration", NO_WEBHOOKS, "nobody is asked"),
 )

@@ -12,6 +12,7 @@ from apiserver.groups.cell_format import age
 from apiserver.groups.cells import Cells, condition_of, mapping, text_of
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.kind import API_EXTENSIONS, BuiltinKind
+from apiserver.groups.notices import specifies, stored
 from apiserver.groups.strategy import Strategy, status_updating, updating
 
 
@@ -117,5 +118,13 @@ API_SERVICE = BuiltinKind(
             AGE,
         ),
         cells=_api_service_cells,
+    ),
+    name_rule=names.path_segment,
+    notices=stored(
+        "APIService",
+        "has no aggregation layer",
+        "requests for its group are not passed on",
+        "with `spec.service`",
+        specifies("service"),
     ),
 )

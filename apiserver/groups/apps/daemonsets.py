@@ -15,6 +15,7 @@ from apiserver.groups.core.pods.defaults import default_template
 from apiserver.groups.core.pods.templates import at_most_all, endless, mismatch, rolling_counts, selects, whole
 from apiserver.groups.core.pods.validation import pod_template
 from apiserver.groups.kind import ALL, BuiltinKind
+from apiserver.groups.notices import stored
 from apiserver.groups.strategy import Strategy, keep, move_generation
 
 _APPS = "io.k8s.api.apps.v1."
@@ -174,4 +175,5 @@ DAEMON_SET = BuiltinKind(
         ),
         cells=_daemon_set,
     ),
+    notices=stored("DaemonSet", "has no DaemonSet controller", "creates no Pods"),
 )

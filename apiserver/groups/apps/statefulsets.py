@@ -6,7 +6,7 @@ from typing import Any
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj, name_of
-from apiserver.api.validation import checks
+from apiserver.api.validation import checks, names
 from apiserver.api.validation.combinators import FieldErrors, at, nonnegative, one_of, same, struct
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.apps.replica_counts import status_update
@@ -198,4 +198,5 @@ STATEFUL_SET = BuiltinKind(
     validator=STATEFUL_SET_VALIDATOR,
     field_labels=_stateful_set_fields,
     printer=Printer(columns=(NAME, READY_PODS, AGE, CONTAINERS, IMAGES), cells=_stateful_set_cells),
+    name_rule=names.dns1123_label,
 )

@@ -20,6 +20,7 @@ from apiserver.groups.cell_format import age, selector_text, since
 from apiserver.groups.cells import NONE, UNSET, Cells, count, mapping, text_of
 from apiserver.groups.columns import AGE, CONTAINERS, IMAGES, NAME, Column, Printer
 from apiserver.groups.kind import ALL, BuiltinKind
+from apiserver.groups.notices import stored
 from apiserver.groups.strategy import Strategy, creation, status_updating, updating
 
 _BATCH = "io.k8s.api.batch.v1."
@@ -264,4 +265,5 @@ CRON_JOB = BuiltinKind(
         ),
         cells=_cron_job_cells,
     ),
+    notices=stored("CronJob", "has no CronJob controller", "creates no Jobs"),
 )

@@ -1,6 +1,7 @@
 """ClusterTrustBundles (certificates.k8s.io): columns."""
 
 from apiserver.api.meta import Obj, name_of
+from apiserver.api.validation import names
 from apiserver.groups.cells import NONE, Cells, mapping, text_of
 from apiserver.groups.columns import NAME, Column, Printer
 from apiserver.groups.field_labels import at_paths
@@ -25,4 +26,5 @@ CLUSTER_TRUST_BUNDLE = BuiltinKind(
         columns=(NAME, Column("SignerName", f"{_CERTIFICATES}ClusterTrustBundleSpec#signerName")),
         cells=_trust_bundle,
     ),
+    name_rule=names.path_segment,
 )

@@ -7,6 +7,7 @@ from apiserver.groups.columns import NAME, Column, Printer
 from apiserver.groups.conversion import Conversion
 from apiserver.groups.field_labels import at_paths
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import BUILTIN_SIGNER, NO_SIGNERS, has_builtin_signer, stored
 from apiserver.groups.strategy import METADATA_OF_STATUS, Strategy, creation, status_updating, updating
 
 _CERTIFICATES = "io.k8s.api.certificates.v1."
@@ -73,4 +74,5 @@ POD_CERTIFICATE_REQUEST = BuiltinKind(
         ),
         cells=_pod_certificate_request,
     ),
+    notices=stored("PodCertificateRequest", NO_SIGNERS, "gets no certificate", BUILTIN_SIGNER, has_builtin_signer),
 )

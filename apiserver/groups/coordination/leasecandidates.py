@@ -13,6 +13,7 @@ from apiserver.groups.cells import Cells, mapping, text_of
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.coordination.leases import STRATEGIES, election_strategy
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import stored
 from apiserver.groups.strategy import PINNED
 
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
@@ -70,4 +71,5 @@ LEASE_CANDIDATE = BuiltinKind(
         ),
         cells=_lease_candidate,
     ),
+    notices=stored("LeaseCandidate", "has no coordinated leader election", "is elected by nobody"),
 )

@@ -10,6 +10,7 @@ from apiserver.api.validation.combinators import Check
 from apiserver.api.validation.contract import same_on_update
 from apiserver.api.validation.resource_lists import container_resource_name, is_native, resource_name
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import stored
 from apiserver.groups.quantities import round_up_to_milli
 from apiserver.groups.strategy import PLAIN
 
@@ -141,4 +142,5 @@ LIMIT_RANGE = BuiltinKind(
     default=default_limit_range,
     strategy=PLAIN,
     validator=same_on_update(_range),
+    notices=stored("LimitRange", "has no LimitRanger admission plug-in", "sets no defaults and enforces no limits"),
 )

@@ -14,6 +14,7 @@ from apiserver.groups.cells import UNSET, Cells, is_deleted, mapping, quantity_t
 from apiserver.groups.columns import AGE, CORE, NAME, Column, Printer
 from apiserver.groups.core.pods.volume_defaults import default_claim_spec
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import stored
 from apiserver.groups.quantities import round_up_to_milli
 from apiserver.groups.strategy import Strategy, keep, status_updating
 
@@ -280,6 +281,16 @@ def _persistent_volume_claim(obj: Obj) -> Cells:
     ]
 
 
+def _grows(new: Obj, old: Obj | None) -> bool:
+    """Test whether a claim requests more storage than before."""
+    return old is not None and _requested_storage(new) > _requested_storage(old)
+
+
+def _requested_storage(claim: Obj) -> int:
+    requests = ((claim.get("spec") or {}).get("resources") or {}).get("requests") or {}
+    return quantity.of(requests.get("storage")).nanos
+
+
 PERSISTENT_VOLUME_CLAIM = BuiltinKind(
     "",
     "PersistentVolumeClaim",
@@ -300,5 +311,8 @@ PERSISTENT_VOLUME_CLAIM = BuiltinKind(
             Column("VolumeMode", f"{CORE}PersistentVolumeClaimSpec#volumeMode", priority=1),
         ),
         cells=_persistent_volume_claim,
+    ),
+    notices=stored(
+        "PersistentVolumeClaim", "resizes no volumes", "keeps its capacity", "its storage request grows", _grows
     ),
 )

@@ -17,6 +17,7 @@ from apiserver.groups.columns import AGE, CORE, NAME, Column, Printer
 from apiserver.groups.core.configmaps import MOST_BYTES, data_key, decoded_size, locked
 from apiserver.groups.field_labels import at_paths
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import stored
 from apiserver.groups.strategy import PLAIN
 
 
@@ -112,6 +113,10 @@ def _secret_cells(obj: Obj) -> Cells:
     return [name_of(obj), text_of(obj, "type"), count(obj, "data"), age(obj)]
 
 
+def _is_account_token(new: Obj, _old: Obj | None) -> bool:
+    return new.get("type") == "kubernetes.io/service-account-token"
+
+
 SECRET = BuiltinKind(
     "",
     "Secret",
@@ -123,5 +128,12 @@ SECRET = BuiltinKind(
     printer=Printer(
         columns=(NAME, Column("Type", f"{CORE}Secret#type"), Column("Data", f"{CORE}Secret#data"), AGE),
         cells=_secret_cells,
+    ),
+    notices=stored(
+        "Secret",
+        "fills no token Secrets",
+        "gets no token; kubectl create token makes one",
+        "of type `kubernetes.io/service-account-token`",
+        _is_account_token,
     ),
 )

@@ -11,6 +11,7 @@ from apiserver.groups.cell_format import age
 from apiserver.groups.cells import NONE, Cells, condition_of, mapping, number_of, text_of
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import NO_FAIRNESS, stored
 from apiserver.groups.strategy import COUNTED_STATUS
 
 _FLOW = "io.k8s.api.flowcontrol.v1."
@@ -181,4 +182,5 @@ FLOW_SCHEMA = BuiltinKind(
         cells=_flow_schema,
         order=_flow_schema_order,
     ),
+    notices=stored("FlowSchema", NO_FAIRNESS, "no request is queued or refused by it"),
 )

@@ -15,6 +15,7 @@ from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.conversion import Conversion, renamed
 from apiserver.groups.flowcontrol.flowschemas import HASH_BITS, MOST_QUEUES
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import NO_FAIRNESS, stored
 from apiserver.groups.strategy import COUNTED_STATUS
 
 _FLOW = "io.k8s.api.flowcontrol.v1."
@@ -167,4 +168,5 @@ PRIORITY_LEVEL_CONFIGURATION = BuiltinKind(
         ),
         cells=_priority_level,
     ),
+    notices=stored("PriorityLevelConfiguration", NO_FAIRNESS, "no request is queued or refused by it"),
 )

@@ -11,6 +11,7 @@ from apiserver.groups.cell_format import age
 from apiserver.groups.cells import NONE, Cells, mapping, text_of
 from apiserver.groups.columns import NAME, Column, Printer
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import NO_CIDRS, stored
 from apiserver.groups.strategy import PLAIN
 
 _NETWORKING = "io.k8s.api.networking.v1."
@@ -55,4 +56,6 @@ IP_ADDRESS = BuiltinKind(
         columns=(NAME, Column("ParentRef", f"{_NETWORKING}IPAddressSpec#parentRef")),
         cells=_ip_address,
     ),
+    name_rule=names.canonical_ip,
+    notices=stored("IPAddress", NO_CIDRS, "reserves nothing"),
 )

@@ -12,6 +12,7 @@ from apiserver.groups.cell_format import age
 from apiserver.groups.cells import Cells, mapping, texts
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import NO_CIDRS, stored
 from apiserver.groups.strategy import METADATA_OF_STATUS, Strategy, nothing, status_updating, unchanged
 
 _NETWORKING = "io.k8s.api.networking.v1."
@@ -68,4 +69,5 @@ SERVICE_CIDR = BuiltinKind(
         columns=(NAME, Column("CIDRs", f"{_NETWORKING}ServiceCIDRSpec#cidrs"), AGE),
         cells=_service_cidr_cells,
     ),
+    notices=stored("ServiceCIDR", NO_CIDRS, "no Service gets an address from it"),
 )

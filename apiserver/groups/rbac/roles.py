@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from apiserver.api import field
 from apiserver.api.field import FieldError
 from apiserver.api.meta import Obj
-from apiserver.api.validation import checks
+from apiserver.api.validation import checks, names
 from apiserver.api.validation.contract import Errors, same_on_update
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import NO_RBAC, stored
 from apiserver.groups.strategy import PLAIN
 
 
@@ -61,8 +62,16 @@ CLUSTER_ROLE = BuiltinKind(
     creates_on_update=True,
     strategy=PLAIN,
     validator=same_on_update(_cluster_role),
+    name_rule=names.path_segment,
+    notices=stored("ClusterRole", NO_RBAC, "grants nothing"),
 )
 
 ROLE = BuiltinKind(
-    "rbac.authorization.k8s.io", "Role", creates_on_update=True, strategy=PLAIN, validator=same_on_update(_role)
+    "rbac.authorization.k8s.io",
+    "Role",
+    creates_on_update=True,
+    strategy=PLAIN,
+    validator=same_on_update(_role),
+    name_rule=names.path_segment,
+    notices=stored("Role", NO_RBAC, "grants nothing"),
 )

@@ -5,6 +5,7 @@ from apiserver.api.validation import checks
 from apiserver.api.validation.contract import Errors, same_on_update
 from apiserver.groups.columns import NAME_AND_AGE
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import NO_DEVICES, stored
 from apiserver.groups.resource.resourceclaims import device_selectors
 from apiserver.groups.strategy import COUNTED
 
@@ -20,4 +21,5 @@ DEVICE_CLASS = BuiltinKind(
     strategy=COUNTED,
     validator=same_on_update(_class),
     printer=NAME_AND_AGE,
+    notices=stored("DeviceClass", NO_DEVICES, "no device is chosen by it"),
 )

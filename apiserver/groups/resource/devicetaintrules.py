@@ -5,6 +5,7 @@ from apiserver.groups.cell_format import age, since
 from apiserver.groups.cells import Cells, mapping, text_of
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import NO_DEVICES, stored
 from apiserver.groups.strategy import COUNTED_STATUS
 
 _RESOURCE = "io.k8s.api.resource.v1."
@@ -33,4 +34,5 @@ DEVICE_TAINT_RULE = BuiltinKind(
         ),
         cells=_taint_rule,
     ),
+    notices=stored("DeviceTaintRule", NO_DEVICES, "taints no device"),
 )

@@ -14,6 +14,7 @@ from apiserver.groups.cells import Cells, is_deleted, mapping
 from apiserver.groups.columns import AGE, NAME, NAME_AND_AGE, Column, Printer
 from apiserver.groups.conversion import OLD_DEVICES, Conversion
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import NO_DEVICES, stored
 from apiserver.groups.strategy import GUARDED_STATUS, PLAIN
 
 
@@ -195,6 +196,7 @@ RESOURCE_CLAIM = BuiltinKind(
         columns=(NAME, Column("State", "Whether the claim is pending, allocated, reserved, deleted."), AGE),
         cells=_claim_cells,
     ),
+    notices=stored("ResourceClaim", NO_DEVICES, "is never allocated"),
 )
 
 RESOURCE_CLAIM_TEMPLATE = BuiltinKind(
@@ -205,4 +207,5 @@ RESOURCE_CLAIM_TEMPLATE = BuiltinKind(
     validator=Validator(_template, _fixed_spec),
     old_versions=Conversion(requests_to_v1(TEMPLATE), requests_from_v1(TEMPLATE), alike=OLD_DEVICES),
     printer=NAME_AND_AGE,
+    notices=stored("ResourceClaimTemplate", NO_DEVICES, "no ResourceClaim is made from it"),
 )

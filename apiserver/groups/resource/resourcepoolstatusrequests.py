@@ -5,6 +5,7 @@ from apiserver.groups.cell_format import since
 from apiserver.groups.cells import NONE, Cells, count, mapping, mappings, number_of, text_of
 from apiserver.groups.columns import NAME, Column, Printer
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import NO_DEVICES, stored
 from apiserver.groups.strategy import METADATA_OF_STATUS, Strategy, nothing, status_updating, updating
 
 _REQUEST = "io.k8s.api.resource.v1alpha3.ResourcePoolStatusRequest"
@@ -68,4 +69,5 @@ RESOURCE_POOL_STATUS_REQUEST = BuiltinKind(
         ),
         cells=_pool_status_request,
     ),
+    notices=stored("ResourcePoolStatusRequest", NO_DEVICES, "is not answered"),
 )

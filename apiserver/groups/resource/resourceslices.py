@@ -9,6 +9,7 @@ from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.conversion import OLD_DEVICES, Conversion
 from apiserver.groups.field_labels import at_paths
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import NO_DEVICES, stored
 from apiserver.groups.resource.resourceclaims import each, lifted
 from apiserver.groups.strategy import COUNTED
 
@@ -58,4 +59,5 @@ RESOURCE_SLICE = BuiltinKind(
         ),
         cells=_slice,
     ),
+    notices=stored("ResourceSlice", NO_DEVICES, "its devices are given to no Pod"),
 )

@@ -5,6 +5,7 @@ from apiserver.groups.cell_format import age
 from apiserver.groups.cells import NONE, Cells, mapping, mappings, text_of
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import NO_GROUPS, stored
 from apiserver.groups.strategy import GUARDED_STATUS
 
 
@@ -46,6 +47,7 @@ COMPOSITE_POD_GROUP = BuiltinKind(
     "CompositePodGroup",
     strategy=GUARDED_STATUS,
     printer=Printer(columns=(NAME, _POLICY, _WORKLOAD, AGE), cells=_composite_pod_group),
+    notices=stored("CompositePodGroup", NO_GROUPS, "its Pods are scheduled one by one"),
 )
 
 POD_GROUP = BuiltinKind(
@@ -56,4 +58,5 @@ POD_GROUP = BuiltinKind(
         columns=(NAME, _POLICY, _WORKLOAD, Column("Status", "How far the group is, in one word."), AGE),
         cells=_pod_group,
     ),
+    notices=stored("PodGroup", NO_GROUPS, "its Pods are scheduled one by one"),
 )

@@ -12,6 +12,7 @@ from apiserver.groups.cells import Cells, count, mapping
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.core.pods.volumes import csi_driver_name
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import stored
 from apiserver.groups.storage.storageclasses import LONGEST_NODE_ID
 from apiserver.groups.strategy import Strategy, nothing, status_updating, updating
 
@@ -55,6 +56,10 @@ def _csi_node(obj: Obj) -> Cells:
     return [name_of(obj), count(mapping(obj, "spec"), "drivers"), age(obj)]
 
 
+def _limits_volumes(new: Obj, _old: Obj | None) -> bool:
+    return any(driver.get("allocatable") for driver in (new.get("spec") or {}).get("drivers") or ())
+
+
 CSI_NODE = BuiltinKind(
     "storage.k8s.io",
     "CSINode",
@@ -64,5 +69,12 @@ CSI_NODE = BuiltinKind(
     printer=Printer(
         columns=(NAME, Column("Drivers", "How many CSI drivers the node has.", type="integer"), AGE),
         cells=_csi_node,
+    ),
+    notices=stored(
+        "CSINode",
+        "counts no attached volumes",
+        "its limits keep no Pod from the Node",
+        "a driver has `allocatable`",
+        _limits_volumes,
     ),
 )

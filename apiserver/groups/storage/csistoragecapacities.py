@@ -11,6 +11,7 @@ from apiserver.api.validation.resource_lists import amount
 from apiserver.groups.cells import UNSET, Cells, quantity_text, text_of
 from apiserver.groups.columns import NAME, Column, Printer
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import stored
 from apiserver.groups.storage.storageclasses import fixed
 from apiserver.groups.strategy import PINNED
 
@@ -45,4 +46,5 @@ CSI_STORAGE_CAPACITY = BuiltinKind(
         ),
         cells=_csi_storage_capacity,
     ),
+    notices=stored("CSIStorageCapacity", "schedules without a look at storage capacity", "keeps no Pod from a Node"),
 )

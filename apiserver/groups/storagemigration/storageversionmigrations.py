@@ -4,6 +4,7 @@ from apiserver.api.meta import Obj, name_of
 from apiserver.groups.cells import Cells, mapping, mappings, text_of
 from apiserver.groups.columns import META, Column, Printer
 from apiserver.groups.kind import BuiltinKind
+from apiserver.groups.notices import stored
 from apiserver.groups.strategy import COUNTED_STATUS_PINNED
 
 _MIGRATION_STATES = frozenset({"Running", "Failed", "Succeeded"})
@@ -30,4 +31,5 @@ STORAGE_VERSION_MIGRATION = BuiltinKind(
         ),
         cells=_storage_version_migration,
     ),
+    notices=stored("StorageVersionMigration", "has no storage version migrator", "no object is rewritten"),
 )

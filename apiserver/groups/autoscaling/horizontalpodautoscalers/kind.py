@@ -9,6 +9,7 @@ from apiserver.groups.autoscaling.horizontalpodautoscalers.validation import cre
 from apiserver.groups.columns import AGE, NAME, Column, Printer
 from apiserver.groups.conversion import Conversion
 from apiserver.groups.kind import ALL, BuiltinKind
+from apiserver.groups.notices import stored
 from apiserver.groups.strategy import Strategy, status_updating, updating
 
 
@@ -42,4 +43,5 @@ HORIZONTAL_POD_AUTOSCALER = BuiltinKind(
         ),
         cells=autoscaler_cells,
     ),
+    notices=stored("HorizontalPodAutoscaler", "has no HorizontalPodAutoscaler controller", "scales nothing"),
 )

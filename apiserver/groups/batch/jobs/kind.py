@@ -11,6 +11,7 @@ from apiserver.groups.batch.jobs.validation import create_job, update_job
 from apiserver.groups.columns import AGE, CONTAINERS, IMAGES, NAME, Column, Printer
 from apiserver.groups.field_labels import Fields
 from apiserver.groups.kind import ALL, BuiltinKind
+from apiserver.groups.notices import stored
 
 _BATCH = "io.k8s.api.batch.v1."
 
@@ -41,4 +42,5 @@ JOB = BuiltinKind(
         ),
         cells=job_cells,
     ),
+    notices=stored("Job", "has no Job controller", "creates no Pods"),
 )

@@ -10,6 +10,7 @@ from apiserver.groups.core.pods.updates import ephemeral_containers_update, stat
 from apiserver.groups.core.pods.validation import new_pod, resize
 from apiserver.groups.field_labels import Fields
 from apiserver.groups.kind import ALL, BuiltinKind
+from apiserver.groups.notices import NO_DEVICES, NO_GROUPS, NO_RUNTIME_CLASSES, Notice, specifies
 
 
 def pod(pod: Obj) -> Fields:
@@ -51,6 +52,25 @@ _FIELDS = (
     "status.podIPs",
 )
 
+_NOTICES = (
+    Notice(
+        f"mockube {NO_DEVICES}: this Pod is scheduled and started without its resourceClaims",
+        "with `spec.resourceClaims`",
+        specifies("resourceClaims"),
+    ),
+    Notice(
+        f"mockube {NO_RUNTIME_CLASSES}: this Pod gets neither the overhead nor the scheduling of its RuntimeClass",
+        "with `spec.runtimeClassName`",
+        specifies("runtimeClassName"),
+    ),
+    Notice(
+        f"mockube {NO_GROUPS}: this Pod is scheduled by itself",
+        "with `spec.schedulingGroup` or `spec.workloadRef`",
+        specifies("schedulingGroup", "workloadRef"),
+    ),
+)
+
+
 POD = BuiltinKind(
     "",
     "Pod",
@@ -80,4 +100,5 @@ POD = BuiltinKind(
         cells=pod_cells,
         conditions=pod_conditions,
     ),
+    notices=_NOTICES,
 )

@@ -1,5 +1,6 @@
 """Services (core): the kind."""
 
+from apiserver.api.validation import names
 from apiserver.api.validation.contract import Validator
 from apiserver.groups.columns import AGE, CORE, NAME, Column, Printer
 from apiserver.groups.core.services.columns import service_cells
@@ -34,4 +35,5 @@ SERVICE = BuiltinKind(
         ),
         cells=service_cells,
     ),
+    name_rule=names.dns1035_label,
 )
