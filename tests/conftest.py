@@ -23,8 +23,9 @@ from patience import SECONDS
 
 from controller_manager.runtime.clock import Clock
 
-# The fixtures that tests of several folders share.
-pytest_plugins = ["builtin_kinds", "controller_stage"]
+# The fixtures that tests of several folders share, and those of tests/mutants, which lies on the path as tests/truth
+# does: a conftest.py in each of them would be two modules of one name.
+pytest_plugins = ["builtin_kinds", "controller_stage", "mutation_projects"]
 
 # An assertion that fails there says what differs, as it does in a test.
 pytest.register_assert_rewrite("fake_server", "kruise_admission")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import yaml
 from patience import SECONDS
@@ -48,7 +48,8 @@ def interpolated(value: Any, variables: Mapping[str, str]) -> Any:
 
 def file() -> dict[str, Any]:
     """compose.yaml as it is, with its anchors in place."""
-    return yaml.safe_load((ROOT / "compose.yaml").read_text())
+    composed: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
+    return composed
 
 
 def free_port() -> int:
@@ -230,6 +231,9 @@ class ContainedStack(Stack):
         return [*around, "sh", "-c", " && ".join(done)]
 
 
+StackOrContained = TypeVar("StackOrContained", bound=Stack)
+
+
 def manifest() -> list[dict[str, Any]]:
     """The objects of docs/kubernetes/mockube.yaml."""
     return list(yaml.safe_load_all((ROOT / "docs/kubernetes/mockube.yaml").read_text()))
@@ -302,7 +306,7 @@ def standing_pod(folder: Path) -> Iterator[Stack]:
 
 
 @contextmanager
-def _up(stack: Stack) -> Iterator[Stack]:
+def _up(stack: StackOrContained) -> Iterator[StackOrContained]:
     names = {source for service in stack.services.values() for source in mounts(service).values()}
     for name in names:
         if not name.startswith("."):

@@ -33,7 +33,7 @@ from controller_manager.reconcile.contract import (
     Update,
 )
 from controller_manager.reconcile.metric_defs import Measure
-from controller_manager.reconcile.profile import NEWEST
+from controller_manager.reconcile.profile import NEWEST, Profile
 from controller_manager.runtime.cache import Caches
 from mockube import Cluster
 
@@ -56,7 +56,7 @@ class Rehearsal:
 
     def requests(self) -> list[Any]:
         """All requests, those in batches too."""
-        found = []
+        found: list[Any] = []
         for action in self.actions:
             if isinstance(action, Batch):
                 found.extend(action.requests)
@@ -139,7 +139,13 @@ def now() -> float:
 def make_world() -> Callable[..., Caches]:
     """make_world(SPEC, {POD: [pod, …], …}, profile=…, settings=…): the caches that a SPEC asks for, filled."""
 
-    def make(spec: Any, objects: dict[Any, Iterable[Any]] | None = None, *, profile=NEWEST, settings=None) -> Caches:
+    def make(
+        spec: Any,
+        objects: dict[Any, Iterable[Any]] | None = None,
+        *,
+        profile: Profile = NEWEST,
+        settings: Settings | None = None,
+    ) -> Caches:
         world = Caches(profile, settings or Settings())
         world.provide(spec)
         for kind, found in (objects or {}).items():
@@ -150,12 +156,12 @@ def make_world() -> Callable[..., Caches]:
 
 
 @pytest.fixture
-def reconcile(make_world, now):
+def reconcile(make_world: Callable[..., Caches], now: float) -> Callable[..., Rehearsal]:
     """reconcile(SPEC, key, objects, answers): what a controller does about a key in a world of these objects."""
 
     def run(
         spec: Any, key: str, objects: Any, answers: Answers = lambda _: None, *, at: float | None = None, **more: Any
-    ):
+    ) -> Rehearsal:
         world = objects if isinstance(objects, Caches) else make_world(spec, objects, **more)
         seen = spec.observe(world, key)
         return Rehearsal() if seen is None else rehearse(spec.reconcile(seen, now if at is None else at), answers)

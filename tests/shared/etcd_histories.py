@@ -64,13 +64,13 @@ class History:
                 write = self.writes[line[0]]
                 write.end, write.outcome, write.revision = line[1:]
             case "r":
-                self.reads.append(line)  # type: ignore[arg-type]
+                self.reads.append(line)
             case "g":
-                self.ranges.append((*line[:4], [tuple(each) for each in line[4]]))  # type: ignore[arg-type]
+                self.ranges.append((*line[:4], [tuple(each) for each in line[4]]))
             case "s":
                 self.watches[line[0]] = Watch(*line[1:])
             case "e":
-                self.watches[line[0]].events.append(line[1:])  # type: ignore[arg-type]
+                self.watches[line[0]].events.append(line[1:])
             case "p":
                 watch = self.watches[line[0]]
                 watch.asked, watch.position = line[1:]
@@ -114,7 +114,8 @@ class Clock:
 
     def __init__(self, history: History) -> None:
         told = [(write.end, write.revision) for write in history.writes.values() if write.outcome == "ok"]
-        told += [(read[1], read[2]) for read in (*history.reads, *history.ranges)]
+        told += [(end, revision) for _, end, revision, *_ in history.reads]
+        told += [(end, revision) for _, end, revision, *_ in history.ranges]
         told.sort()
         self.times = [time for time, _ in told]
         self.newest = list(accumulate((revision for _, revision in told), max))
@@ -215,9 +216,9 @@ def _reads(history: History, truth: Truth, clock: Clock) -> Iterable[str]:
     for begin, _, revision, prefix, items in history.ranges:
         if revision < (floor := clock.floor(begin)):
             yield f"stale: a range of {prefix} saw {revision}, and {floor} was seen before it began"
-        there = {key: truth.modified(key, revision) for key in truth.by_key if key.startswith(prefix)}
-        if items != sorted((key, modified) for key, modified in there.items() if modified):
-            yield f"a range of {prefix} at {revision} gave {items}, and it was {there}"
+        revisions = {key: truth.modified(key, revision) for key in truth.by_key if key.startswith(prefix)}
+        if items != sorted((key, modified) for key, modified in revisions.items() if modified):
+            yield f"a range of {prefix} at {revision} gave {items}, and it was {revisions}"
 
 
 def _watch(watch: Watch, truth: Truth, clock: Clock) -> Iterable[str]:

@@ -1,12 +1,23 @@
 """What an API server does with objects of a few kinds, as far as controllers and kubelets can tell: in memory."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from apiserver.api.errors import ApiError, already_exists, conflict, not_found
-from controller_manager.reconcile.contract import Create, Delete, Get, Patch, Update, key_of
-from controller_manager.reconcile.kinds import POD
+from apiserver.api.meta import Obj
+from controller_manager.reconcile.contract import (
+    Create,
+    Delete,
+    DeleteAll,
+    Get,
+    ListAll,
+    Patch,
+    Request,
+    Update,
+    key_of,
+)
+from controller_manager.reconcile.kinds import POD, Kind
 from controller_manager.reconcile.times import stamp
 
 
@@ -21,7 +32,7 @@ class FakeServer:
         revision: of what was written last.
     """
 
-    def __init__(self, kinds, now: float) -> None:
+    def __init__(self, kinds: Iterable[Kind], now: float) -> None:
         self.now = now
         self.objects: dict[Any, dict[str, Any]] = {kind: {} for kind in kinds}
         self.log: dict[Any, list[Any]] = {kind: [] for kind in kinds}
@@ -29,11 +40,12 @@ class FakeServer:
         self.revision = 100
         self._uids = 0
 
-    def store(self, kind, obj):
+    def store(self, kind: Kind, obj: Obj) -> Obj:
         """Keep an object, which is new if it has no UID."""
         self.revision += 1
-        obj = {"apiVersion": kind.api_version, "kind": kind.kind} | copy.deepcopy(obj)
-        meta = obj["metadata"] = {"namespace": "ns"} | obj["metadata"]
+        obj = {"apiVersion": kind.api_version, "kind": kind.kind, **copy.deepcopy(obj)}
+        meta: Obj = {"namespace": "ns"} | obj["metadata"]
+        obj["metadata"] = meta
         meta["resourceVersion"] = str(self.revision)
         if "uid" not in meta:
             self._uids += 1
@@ -42,7 +54,7 @@ class FakeServer:
         self.log[kind].append((obj, True))
         return copy.deepcopy(obj)
 
-    def drop(self, kind, key):
+    def drop(self, kind: Kind, key: str) -> None:
         """Forget an object, and what the garbage collector deletes because of that."""
         obj = self.objects[kind].pop(key)
         self.revision += 1
@@ -50,10 +62,10 @@ class FakeServer:
         if kind is POD:
             self.collect()
 
-    def collect(self):
+    def collect(self) -> None:
         """Do what the garbage collector would do: nothing, unless a test is about that."""
 
-    def change(self, kind, found, new):
+    def change(self, kind: Kind, found: Obj, new: Obj) -> Obj:
         """Store what is made of an object, if it is another."""
         if new == found:
             return found
@@ -61,7 +73,7 @@ class FakeServer:
             new = new | {"metadata": new["metadata"] | {"generation": found["metadata"].get("generation", 0) + 1}}
         return self.store(kind, new)
 
-    def delete(self, request, found):
+    def delete(self, request: Delete, found: Obj) -> Obj | ApiError:
         """Delete an object, which stays for a while if it lingers."""
         kind, key, uid = request.kind, request.key, request.uid
         if uid and uid != found["metadata"]["uid"]:
@@ -73,14 +85,15 @@ class FakeServer:
             self.store(kind, found | {"metadata": found["metadata"] | grace})
         return {}
 
-    def lingers(self, kind, found) -> bool:
+    def lingers(self, kind: Kind, found: Obj) -> bool:
         """Whether an object is only marked when it is deleted: a pod that a kubelet has to stop."""
         return kind is POD and "nodeName" in found["spec"]
 
-    def perform(self, request):
+    def perform(self, request: Request) -> Obj | ApiError:
         """The answer to a controller: an object, or an ApiError."""
         if (refused := self.refuse(request)) is not None:
             return refused
+        assert not isinstance(request, DeleteAll | ListAll), "none of the controllers here asks for collections"
         kind, stored = request.kind, self.objects[request.kind]
         key = key_of(request.obj) if isinstance(request, Create | Update) else request.key
         if isinstance(request, Create):
@@ -89,11 +102,21 @@ class FakeServer:
             return self.store(kind, request.obj | ({"status": {"phase": "Pending"}} if kind is POD else {}))
         if key not in stored:
             return not_found(kind.group, kind.plural, key.partition("/")[2])
-        deeds = {Update: self._update, Patch: self.patch, Delete: self.delete, Get: lambda _, found: found}
-        answer = deeds[type(request)](request, stored[key])
+        answer = self._do(request, stored[key])
         return answer if isinstance(answer, ApiError) else copy.deepcopy(answer)
 
-    def _update(self, request, found):
+    def _do(self, request: Update | Patch | Delete | Get, found: Obj) -> Obj | ApiError:
+        match request:
+            case Update():
+                return self._update(request, found)
+            case Patch():
+                return self.patch(request, found)
+            case Delete():
+                return self.delete(request, found)
+            case Get():
+                return found
+
+    def _update(self, request: Update, found: Obj) -> Obj | ApiError:
         obj, kind = request.obj, request.kind
         if obj["metadata"]["resourceVersion"] != found["metadata"]["resourceVersion"]:
             return conflict(kind.group, kind.plural, name=key_of(obj), why="the object has been modified")
@@ -101,7 +124,7 @@ class FakeServer:
             return self.change(kind, found, found | {"status": obj["status"]})
         return self.change(kind, found, obj | ({"status": found["status"]} if "status" in found else {}))
 
-    def patch(self, request, found):
+    def patch(self, request: Patch, found: Obj) -> Obj | ApiError:
         """Merge metadata, and conditions of a status, into an object."""
         kind, meta, told = request.kind, found["metadata"], request.body.get("metadata", {})
         if told.get("uid", meta["uid"]) != meta["uid"]:
@@ -118,9 +141,9 @@ class FakeServer:
         return self.change(kind, found, new)
 
 
-def _merged(meta, told):
+def _merged(meta: Obj, told: Obj) -> Obj:
     """What a patch makes of labels and annotations, and of owners, which have a merge of their own."""
-    merged = {name: meta.get(name, {}) | told[name] for name in ("labels", "annotations") if name in told}
+    merged: Obj = {name: meta.get(name, {}) | told[name] for name in ("labels", "annotations") if name in told}
     if "ownerReferences" in told:
         named = {owner["uid"] for owner in told["ownerReferences"]}
         kept = [owner for owner in meta.get("ownerReferences") or () if owner["uid"] not in named]

@@ -2,12 +2,13 @@
 
 import asyncio
 import base64
+from collections.abc import Callable
 from typing import Any
 
 import aiohttp
 from patience import SECONDS
 
-from etcd.store import Event
+from etcd.store import Event, Watcher
 
 PODS = "/registry/pods/"
 
@@ -16,7 +17,7 @@ def b64(key: str | bytes) -> str:
     return base64.b64encode(key if isinstance(key, bytes) else key.encode()).decode()
 
 
-async def seen(watcher, number: int, seconds: float = SECONDS) -> list[Event]:
+async def seen(watcher: Watcher, number: int, seconds: float = SECONDS) -> list[Event]:
     """As many events, and none that comes with the last."""
     events: list[Event] = []
     async with asyncio.timeout(seconds):
@@ -25,7 +26,7 @@ async def seen(watcher, number: int, seconds: float = SECONDS) -> list[Event]:
     return events
 
 
-async def until(what, seconds: float = SECONDS) -> None:
+async def until(what: Callable[[], object], seconds: float = SECONDS) -> None:
     """Wait until something that nobody tells of is so."""
     async with asyncio.timeout(seconds):
         while not what():  # noqa: ASYNC110 - nobody tells

@@ -1,16 +1,18 @@
 """What tests of the admission of OpenKruise's workloads share."""
 
 import copy
+from collections.abc import Awaitable
 
 import pytest
 
 from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
 from apiserver.api.resources import Resource
 
 GROUP = "apps.kruise.io"
 
 
-def row(kind, version="v1beta1"):
+def row(kind: str, version: str = "v1beta1") -> Resource:
     """A kind in one of its versions, as its definition makes it known."""
     singular = kind.lower()
     return Resource(
@@ -27,11 +29,12 @@ def row(kind, version="v1beta1"):
     )
 
 
-async def refusal(admission, old=None):
+async def refusal(admission: Awaitable[object], old: Obj | None = None) -> list[tuple[str, str]]:
     """The fields for which something is refused, with why; what is stored stays as it is."""
     before = copy.deepcopy(old)
     with pytest.raises(ApiError) as raised:
         await admission
     assert old == before
     assert (raised.value.code, raised.value.reason) == (422, "Invalid")
+    assert raised.value.details is not None
     return [(cause["field"], cause["message"]) for cause in raised.value.details["causes"]]

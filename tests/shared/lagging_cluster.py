@@ -1,24 +1,36 @@
 """A controller beside a fake server, with caches that lag behind it."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from fake_server import FakeServer
+
 from apiserver.api.errors import ApiError
+from apiserver.api.meta import Obj
 from controller_manager.reconcile.contract import (
+    Action,
     Batch,
+    Change,
     Create,
+    Delayed,
     Delete,
+    Enqueue,
     Patch,
     RecordEvent,
+    Request,
+    Requeue,
     RequeueAfter,
+    Spec,
+    Trigger,
     Update,
     key_of,
 )
-from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD
+from controller_manager.reconcile.kinds import CLAIM, CONTROLLER_REVISION, POD, Kind
 from controller_manager.reconcile.metric_defs import Measure
+from controller_manager.runtime.cache import Caches
 
 
 def answers_to(batch: Batch, answer: Callable[[Any], Any]) -> list[Any]:
@@ -49,7 +61,7 @@ class Ran:
     later: list[float] = field(default_factory=list)
     error: ApiError | None = None
 
-    def names(self, verb: type, kind: Any = POD) -> list[str]:
+    def names(self, verb: type[Create | Update | Patch | Delete], kind: Kind = POD) -> list[str]:
         found = [request for request in self.requests if isinstance(request, verb) and request.kind == kind]
         return [(r.key if isinstance(r, Delete | Patch) else key_of(r.obj)).partition("/")[2] for r in found]
 
@@ -82,7 +94,7 @@ class LaggingCluster:
         own: kind → how much of it they have to have seen before the controller runs again.
     """
 
-    def __init__(self, spec, world, server) -> None:
+    def __init__(self, spec: Spec, world: Caches, server: FakeServer) -> None:
         self.spec, self.world, self.server = spec, world, server
         self.seen: dict[Any, int] = dict.fromkeys(server.objects, 0)
         self.own: dict[Any, int] = dict.fromkeys(server.objects, 0)
@@ -90,10 +102,10 @@ class LaggingCluster:
             if watch.trigger is not None:
                 world.cache(watch.kind).listen(partial(self._listen, watch.trigger))
 
-    def _listen(self, trigger, change):
+    def _listen(self, trigger: Trigger, change: Change) -> None:
         self.wake(set(trigger(self.world, change)))
 
-    def wake(self, keys) -> None:
+    def wake(self, keys: Collection[str | Delayed]) -> None:
         """A trigger asks for runs of these keys."""
         raise NotImplementedError
 
@@ -103,7 +115,7 @@ class LaggingCluster:
 
     # -- the caches
 
-    def deliver(self, kind, upto: int | None = None):
+    def deliver(self, kind: Kind, upto: int | None = None) -> None:
         """Let the caches see the log of a kind up to a position."""
         log = self.server.log[kind]
         upto = len(log) if upto is None else upto
@@ -113,7 +125,7 @@ class LaggingCluster:
             cache = self.world.cache(kind)
             (cache.put if there else cache.remove)(copy.deepcopy(obj))
 
-    def deliver_all(self):
+    def deliver_all(self) -> None:
         for kind in self.seen:
             self.deliver(kind)
 
@@ -142,7 +154,7 @@ class LaggingCluster:
             ran.error = error
         return ran
 
-    def _do(self, action, ran):
+    def _do(self, action: Action, ran: Ran) -> Any:
         match action:
             case RecordEvent():
                 ran.events.append(self.told(action))
@@ -153,11 +165,13 @@ class LaggingCluster:
                 pass
             case Batch():
                 return answers_to(action, partial(self._ask, ran))
+            case Requeue() | Enqueue():
+                raise AssertionError(f"nobody here does {action}")
             case _:
                 return self._ask(ran, action)
         return None
 
-    def _ask(self, ran, request):
+    def _ask(self, ran: Ran, request: Request) -> Obj | ApiError:
         ran.requests.append(request)
         answer = self.server.perform(request)
         self.own[request.kind] = len(self.server.log[request.kind])
@@ -166,6 +180,6 @@ class LaggingCluster:
     # -- what people see
 
     @property
-    def revisions(self):
+    def revisions(self) -> list[Obj]:
         """The revisions, oldest first."""
         return sorted(self.server.objects[CONTROLLER_REVISION].values(), key=lambda each: each["revision"])

@@ -143,7 +143,7 @@ class PowerCut:
         return sum(Path(path).stat().st_size for path in self.files if Path(path).exists())
 
     def _open(self, _vfs: int, name: int | None, file: int, flags: int, given: int) -> int:
-        code = self._open_file(ctypes.addressof(self._usual.contents), name, file, flags, given)
+        code: int = self._open_file(ctypes.addressof(self._usual.contents), name, file, flags, given)
         if code == _OK and name:
             path = os.fsdecode(ctypes.string_at(name))
             self._paths[file] = path

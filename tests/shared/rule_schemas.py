@@ -1,23 +1,27 @@
 """Small structural schemas, and rules in CEL on them."""
 
+from typing import Any
+
+Schema = dict[str, Any]
+
 TEXT, WHOLE, NUMBER, TRUTH = ({"type": kind} for kind in ("string", "integer", "number", "boolean"))
 
 
-def of(**properties):
+def of(**properties: Schema) -> Schema:
     """An object with these properties."""
     return {"type": "object", "properties": properties}
 
 
-def many(items, **words):
+def many(items: Schema, **words: Any) -> Schema:
     """A list."""
     return {"type": "array", "items": items} | words
 
 
-def values(schema, **words):
+def values(schema: Schema, **words: Any) -> Schema:
     """A map from texts."""
     return {"type": "object", "additionalProperties": schema} | words
 
 
-def ruled(schema, *rules):
+def ruled(schema: Schema, *rules: str | dict[str, Any]) -> Schema:
     """A schema with rules, each a text or all that is said of it."""
     return schema | {"x-kubernetes-validations": [{"rule": rule} if isinstance(rule, str) else rule for rule in rules]}

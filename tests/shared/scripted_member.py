@@ -129,8 +129,7 @@ class ScriptedMember:
                 self.calls.append(call)
                 async with self._came:
                     self._came.notify_all()
-                done = self.scripts.get(call.method, lambda _: None)(call)
-                if done is not None:
+                if (script := self.scripts.get(call.method)) is not None and (done := script(call)) is not None:
                     await done
         except (OSError, asyncio.CancelledError):  # asyncio would complain of a handler that is cancelled
             pass

@@ -1,13 +1,17 @@
 """A cluster of one set, whose pods run on nodes with real kubelets."""
 
+from collections.abc import Collection
 from typing import Any
 
+from fake_server import FakeServer
 from lagging_cluster import LaggingCluster, Ran
 
+from apiserver.api.meta import Obj
 from controller_manager.kubelet.pods.lifecycle import advance
 from controller_manager.kubelet.pods.pod_sync import NodeContext
-from controller_manager.reconcile.contract import Delete
-from controller_manager.reconcile.kinds import POD
+from controller_manager.reconcile.contract import Delayed, Delete, Spec
+from controller_manager.reconcile.kinds import POD, Kind
+from controller_manager.runtime.cache import Caches
 
 KEY = "ns/web"
 
@@ -23,19 +27,19 @@ class SetCluster(LaggingCluster):
 
     most = 400
 
-    def __init__(self, kind, spec, world, server) -> None:
+    def __init__(self, kind: Kind, spec: Spec, world: Caches, server: FakeServer) -> None:
         super().__init__(spec, world, server)
         self.kind = kind
         self.queue, self.timer, self.node = True, float("inf"), 0
 
-    def wake(self, keys) -> None:
+    def wake(self, keys: Collection[str | Delayed]) -> None:
         self.queue = self.queue or KEY in keys
 
     @property
     def now(self) -> float:
         return self.server.now
 
-    def run(self, *, fresh=True, actions: int | None = None) -> Ran:
+    def run(self, *, fresh: bool = True, actions: int | None = None) -> Ran:
         """Run the set as the manager would, once its own writes were seen; it may be killed after so many actions."""
         self.catch_up(fresh=fresh)
         self.queue = False
@@ -61,7 +65,7 @@ class SetCluster(LaggingCluster):
                 self._look(key, pod)
         return len(self.server.log[POD]) > before
 
-    def _look(self, key, pod):
+    def _look(self, key: str, pod: Obj) -> None:
         address = f"10.244.0.{pod['metadata']['uid'].removeprefix('uid-')}"
         step = advance(pod, NodeContext(pod["spec"]["nodeName"], "172.18.0.2", address), self.now)
         if step.gone:
@@ -92,16 +96,16 @@ class SetCluster(LaggingCluster):
 
     # -- what people do
 
-    def edit(self, **spec):
+    def edit(self, **spec: Any) -> None:
         """Change fields of the set's spec."""
         self.server.change(self.kind, self.set, self.set | {"spec": self.set["spec"] | spec})
 
-    def rolling(self, **strategy):
+    def rolling(self, **strategy: Any) -> None:
         """Change fields of its updateStrategy.rollingUpdate."""
         found = self.set["spec"]["updateStrategy"]
         self.edit(updateStrategy=found | {"rollingUpdate": found["rollingUpdate"] | strategy})
 
-    def mark(self, name, **told):
+    def mark(self, name: str, **told: dict[str, str | None]) -> None:
         """Labels or annotations of a pod change; those that are None go."""
         pod = self.server.objects[POD][f"ns/{name}"]
         meta = pod["metadata"]
@@ -110,13 +114,13 @@ class SetCluster(LaggingCluster):
             meta = meta | {part: {key: value for key, value in merged.items() if value is not None}}
         self.server.store(POD, pod | {"metadata": meta})
 
-    def take_down(self, *names):
+    def take_down(self, *names: str) -> None:
         """Containers of pods stop being ready."""
         for name in names:
             self.mark(name, annotations={"mockube.io/ready-after": "9000h"})
             self.work(name)
 
-    def terminate(self, *names):
+    def terminate(self, *names: str) -> None:
         """Pods are asked to go, as kubectl delete does."""
         for name in names:
             self.server.delete(Delete(POD, f"ns/{name}"), self.server.objects[POD][f"ns/{name}"])

@@ -1,5 +1,7 @@
 """Specs of UnitedDeployments."""
 
+from typing import Any
+
 from set_specs import LABELS, pods
 
 STATEFUL, ADVANCED, CLONES, DEPLOYMENT = (
@@ -13,16 +15,22 @@ ADAPTIVE = {"type": "Adaptive"}
 RESERVE = {"type": "Adaptive", "adaptive": {"reserveUnschedulablePods": True}}
 
 
-def template(**spec):
+def template(**spec: Any) -> dict[str, Any]:
     """A template of workloads."""
     return {"metadata": {"labels": dict(LABELS)}, "spec": {"template": pods()} | spec}
 
 
-def subset(name, **more):
+def subset(name: str, **more: Any) -> dict[str, Any]:
     return {"name": name} | more
 
 
-def united(*subsets, field=STATEFUL, strategy=None, partitions=None, **more):
+def united(
+    *subsets: dict[str, Any],
+    field: str = STATEFUL,
+    strategy: dict[str, Any] | None = None,
+    partitions: dict[str, int] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
     """The spec of a UnitedDeployment whose template is in a field."""
     topology = {"subsets": list(subsets or (subset("a"), subset("b")))}
     spec = {

@@ -1,29 +1,31 @@
 """Transports for connections of the controllers' client, which only note what they are given."""
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 
 class Wire(asyncio.Transport):
     """A transport that notes what is written and tells of the end at the loop's next turn."""
 
-    def __init__(self, protocol, sock=None):
+    def __init__(self, protocol: asyncio.Protocol, sock: Any = None) -> None:
         super().__init__({"socket": sock})
         self.protocol = protocol
-        self.written = []
+        self.written: list[bytes] = []
         self.aborted = False
 
-    def write(self, data):
+    def write(self, data: Any) -> None:
         self.written.append(data)
 
-    def is_closing(self):
+    def is_closing(self) -> bool:
         return self.aborted
 
-    def abort(self):
+    def abort(self) -> None:
         if not self.aborted:
             self.aborted = True
             asyncio.get_running_loop().call_soon(self.protocol.connection_lost, None)
 
-    def say(self, data):
+    def say(self, data: bytes) -> None:
         self.protocol.data_received(data)
 
 
@@ -36,14 +38,16 @@ class Net:
         errors: what the next attempts raise instead.
     """
 
-    def __init__(self):
-        self.wires = []
-        self.calls = []
-        self.errors = []
+    def __init__(self) -> None:
+        self.wires: list[Wire] = []
+        self.calls: list[tuple[str, int, bool, str | None]] = []
+        self.errors: list[Exception] = []
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def create_connection(self, factory, host, port, *, ssl, server_hostname):
+    async def create_connection(
+        self, factory: Callable[[], asyncio.Protocol], host: str, port: int, *, ssl: Any, server_hostname: str | None
+    ) -> tuple[Wire, asyncio.Protocol]:
         self.calls.append((host, port, ssl is not None, server_hostname))
         await self.gate.wait()
         if self.errors:
@@ -55,7 +59,7 @@ class Net:
         return wire, protocol
 
 
-async def turns(count=6):
+async def turns(count: int = 6) -> None:
     """Let everything happen that needs no time to pass."""
     for _ in range(count):
         await asyncio.sleep(0)

@@ -242,7 +242,7 @@ class Run:
             time.sleep(0.1)
 
     def _longest_wait(self, step: dict[str, Any]) -> float:
-        seconds = step.get("wait", 0)
+        seconds: float = step.get("wait", 0)
         if "until" not in step or step["until"].startswith("never="):
             return seconds
         if self.longest_wait is not None:
@@ -265,12 +265,14 @@ class Run:
 
 def load_scenario(path: Path) -> Scenario:
     """Return the scenario in a YAML file, with its name."""
-    return yaml.safe_load(path.read_text()) | {"name": path.stem}
+    scenario: Scenario = yaml.safe_load(path.read_text())
+    return scenario | {"name": path.stem}
 
 
 def load_golden(path: Path) -> dict[str, Answer]:
     """Return the recorded answers of a scenario, by step."""
-    return json.loads(path.read_text())
+    answers: dict[str, Answer] = json.loads(path.read_text())
+    return answers
 
 
 # --- the command line -----------------------------------------------------------------------------------------------

@@ -13,6 +13,9 @@ import pytest
 
 SECONDS = 120
 
+MUTANTS = Path(__file__).parents[1] / "mutants"
+"""Where the command lies."""
+
 GROUPS = """\
 [[group]]
 sources = ["planted"]
@@ -73,7 +76,7 @@ class Command:
         return subprocess.Popen(
             [sys.executable, "-m", "mutation", "--jobs", "1", *arguments],
             cwd=self.root,
-            env={**os.environ, "PYTHONPATH": f"{Path(__file__).parent}{os.pathsep}{self.root}"},
+            env={**os.environ, "PYTHONPATH": f"{MUTANTS}{os.pathsep}{self.root}"},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
